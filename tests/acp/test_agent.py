@@ -210,15 +210,15 @@ async def test_an_agent_that_ignores_all_is_killed_with_what_it_started(start: A
     assert agent.exit.signal == 9
 
 
-async def test_nothing_is_left_after_a_hundred_starts_and_stops(start: Any, processes: Processes) -> None:
+async def test_nothing_is_left_after_many_starts_and_stops(start: Any, processes: Processes) -> None:
     tiny = ("/bin/sh", "-c", """read line; echo '{"id": 0, "result": {}}'; sleep 600 & cat > /dev/null""")
     pids: list[int] = []
-    for _ in range(10):
-        agents = await asyncio.gather(*(start(tiny) for _ in range(10)))
+    for _ in range(2):
+        agents = await asyncio.gather(*(start(tiny) for _ in range(8)))
         pids += [agent.pid for agent in agents]
         await asyncio.gather(*(agent.close() for agent in agents))
         assert not processes.children
-    assert len(set(pids)) == 100
+    assert len(set(pids)) == 16
     assert not any(runs(process.pid) for process in census() if process.session in pids)
 
 

@@ -106,9 +106,6 @@ HANDLERS: dict[str, Handler] = {
 }
 
 
-# -- the requests under way --------------------------------------------------------------------------------
-
-
 @dataclass(slots=True, eq=False)
 class _Pending:
     """A request of the agent that has no answer yet."""

@@ -46,8 +46,6 @@ class Sessions:
         self._early_weight = 0
         self._warned_directories = False
 
-    # -- opening -------------------------------------------------------------------------------------------
-
     async def make(
         self, method: str, cwd: Path, how: SessionOpening, source: str | None = None
     ) -> AcpSession:
@@ -135,8 +133,6 @@ class Sessions:
             del self.open[session.id]
             self.around.connection.fill(session.id, full=False)
 
-    # -- hearing -------------------------------------------------------------------------------------------
-
     def updated(self, session_id: str, update: Update, size: int) -> None:
         """Something has happened in a session, which may not be known yet."""
         session = self.open.get(session_id)
@@ -184,9 +180,6 @@ async def _settled(session: AcpSession) -> AcpSession:
         session.forget()
         raise
     return session
-
-
-# -- the sessions that an agent has kept --------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,6 @@ from serai.host.session.session import Session
 ROOT = "ahp-root://"
 AGENTS = Path(__file__).parent / "agents"
 GUARDED = (sys.executable, "-I", "-S", "-u", str(AGENTS / "guarded.py"))
-INDEPENDENT = (sys.executable, str(AGENTS / "guarded_sdk.py"))
 LOGIN: dict[str, Any] = {"login": (*GUARDED, "login")}
 TERMINAL = "ahp-terminal:/sign-in"
 
@@ -49,13 +48,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def offer(
     inn: Inn,
     *words: str,
-    program: tuple[str, ...] = GUARDED,
     memory: AgentMemory | None = None,
     **definition: Any,
 ) -> AcpHarness:
     """An agent that behaves so; without any definition, all that is known of it is what it says."""
     host = inn.house.host
-    found = found_agent((*program, *words), "guarded", **definition)
+    found = found_agent((*GUARDED, *words), "guarded", **definition)
     harness = AcpHarness(found, host.processes, mask=host.redactor.redact, memory=memory)
     host.add([harness])
     return harness
@@ -113,7 +111,7 @@ def meta(client: Client) -> dict[str, Any]:
 async def test_a_session_that_was_refused_begins_after_a_sign_in_in_a_terminal(
     inn: Inn, client: Client, home: Path
 ) -> None:
-    offer(inn, program=INDEPENDENT, **LOGIN)
+    offer(inn, **LOGIN)
     session = await inn.session(client, provider="guarded")
     state = client.session(session)
     assert (state.lifecycle, creation_error(client).error_type) == ("creationFailed", "auth_required")
@@ -161,7 +159,7 @@ async def test_who_fails_to_sign_in_is_told_so_and_may_try_again(inn: Inn, clien
 
 
 async def test_a_turn_that_was_refused_is_tried_again_with_another_process(inn: Inn, client: Client) -> None:
-    offer(inn, "late", program=INDEPENDENT, **LOGIN)
+    offer(inn, "late", **LOGIN)
     session = await inn.session(client, provider="guarded")
     turn = await say(client, session, "one")
     assert (turn.state, turn.error.error_type) == ("error", "auth_required")

@@ -74,8 +74,6 @@ class StderrTail:
                 self._hear(self._mask(text))
 
 
-# -- credentials that only the words around them give away ---------------------------------------------------
-
 _NEAR = 80
 """How many characters away the words may be, in the same line."""
 _WORDS = ("auth", "token", "credential", "secret", "key", "pass", "pwd")

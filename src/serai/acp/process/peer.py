@@ -95,8 +95,6 @@ class AgentPeer:
         self._held = False
         self._broken = False
 
-    # -- asking --------------------------------------------------------------------------------------------
-
     def _write(self, line: bytes) -> None:
         if self._overhear is not None:
             self._overhear("client", line.rstrip(b"\n"))
@@ -138,8 +136,6 @@ class AgentPeer:
         for call in self._peer.forget_all():
             if call.answered is not None and not call.answered.done():
                 call.answered.set_exception(error())
-
-    # -- hearing -------------------------------------------------------------------------------------------
 
     def feed(self, data: bytes) -> None:
         """Take what the agent has written."""

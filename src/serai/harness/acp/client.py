@@ -75,8 +75,6 @@ class HostClient(acp.BasicClient):
             terminal_auth=True,
         )
 
-    # -- permissions ---------------------------------------------------------------------------------------
-
     async def request_permission(self, request: acp.PermissionRequest) -> str | None:
         """Ask the person. A turn that is over, or ends meanwhile, cancels."""
         await self._session.caught_up()
@@ -95,8 +93,6 @@ class HostClient(acp.BasicClient):
         if answer.suggestion is not None:
             self._seat.queue(answer.suggestion, "suggestion")
         return answer.option
-
-    # -- files ---------------------------------------------------------------------------------------------
 
     async def read_text_file(self, request: acp.ReadTextFile) -> str:
         """Read a file of the session's folders."""
@@ -120,8 +116,6 @@ class HostClient(acp.BasicClient):
 
     def _uri(self, path: str) -> str:
         return uri_of(os.path.normpath(self._folder / path))
-
-    # -- terminals -----------------------------------------------------------------------------------------
 
     async def create_terminal(self, request: acp.CreateTerminal) -> str:
         """Run a command in a terminal that people can follow."""
@@ -177,8 +171,6 @@ class HostClient(acp.BasicClient):
         if found is None:
             raise ProtocolError(f"there is no terminal {request.terminal_id}", number=RESOURCE_NOT_FOUND)
         return found
-
-    # -- questions -----------------------------------------------------------------------------------------
 
     async def create_elicitation(self, request: acp.Elicitation) -> acp.ElicitationAnswer:
         """Ask the person, with a form or by sending them to an address."""

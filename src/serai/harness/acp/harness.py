@@ -74,8 +74,6 @@ class AcpHarness:
         self._asking = asyncio.Lock()
         self._was_asked = False
 
-    # -- what it is ----------------------------------------------------------------------------------------
-
     @property
     def name(self) -> str:
         """The provider id: the agent's id in the catalogue."""
@@ -96,8 +94,6 @@ class AcpHarness:
     def chooses_model_at_start(self) -> bool:
         """Whether the model is an argument of the program."""
         return self.found.way is not None and bool(self.found.way.model_args)
-
-    # -- sessions ------------------------------------------------------------------------------------------
 
     async def create(self, settings: Mapping[str, Any], context: HostContext) -> AcpAgentSession:  # noqa: ARG002 - the seat has them, as they are then
         """Make the agent of a session. Of a new session it is started; of an earlier one with its next turn.
@@ -145,8 +141,6 @@ class AcpHarness:
                 return str(error)
         return None
 
-    # -- learning ------------------------------------------------------------------------------------------
-
     async def learn(self) -> None:
         """Ask the agent what can be chosen, once. It is started for that, in an empty folder, and ended."""
         async with self._asking:
@@ -156,15 +150,13 @@ class AcpHarness:
 
     def _learn_from(self, told: Introduction | None) -> None:
         if told is not None and told.problem is None:
-            self.learned(Choices(told.modes, told.options))
+            self.learned(Choices.of(told.modes, told.options))
 
     def learned(self, choices: Choices) -> None:
         """A new session has told what can be chosen."""
         if self.known is None or self.known.to_json() != choices.to_json():
             self.known = choices
             self._news(self)
-
-    # -- signing in: see `serai.host.agents.Guarded` -------------------------------------------------------
 
     async def sign_in_methods(self) -> SignInMethodsResult:
         """How one signs in, and whether someone is."""
@@ -192,8 +184,6 @@ class AcpHarness:
                 session.renew()
         return signed_in
 
-
-# -- the agents that are installed here --------------------------------------------------------------------
 
 _RECORDS = "serai-agents"
 """Where it is written what was learned of agents."""

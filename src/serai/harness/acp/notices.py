@@ -39,8 +39,6 @@ class Notices:
         self.is_renamed = False
         """Whether a person has given the session a title."""
 
-    # -- what the next turn begins with --------------------------------------------------------------------
-
     def warn(self, sentence: str) -> None:
         """Something was left out: the log has it, and the person sees it in the turn."""
         self._logger.warning("%s", self._seat.mask(sentence))
@@ -58,8 +56,6 @@ class Notices:
             await turn.notice(notice)
         if aside:
             await turn.notice(f"Between the turns {self._label} said: {aside}")
-
-    # -- what people see of the session --------------------------------------------------------------------
 
     def opened(
         self, agent: Agent, session: AcpSession, way: OpenWay, reason: str | None, *, retold: bool

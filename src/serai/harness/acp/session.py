@@ -142,7 +142,9 @@ class AcpAgentSession(c.BasicSession):
                 if problem := self._settings.problem_with(opened.session, action.config):
                     return rejected("bad_config", f"{self._label} {problem}")
             case a.SessionModelChangedAction() if opened is not None:
-                if problem := Choices.of(opened.session).problem_with_model(action.model.id):
+                if problem := Choices.of(
+                    opened.session.modes, opened.session.config_options
+                ).problem_with_model(action.model.id):
                     return rejected("bad_model", f"{self._label} {problem}")
             case _:
                 pass

@@ -12,8 +12,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
 from serai.acp import AcpSession, Choice, ConfigOption, Modes
 from serai.acp.options import read_modes, read_options
 from serai.agents.catalogue.introduction import Models, models_of
@@ -28,6 +26,8 @@ if TYPE_CHECKING:
 MODE = "mode"
 EFFORT = "effort"
 MCP_SERVERS = "mcpServers"
+_MODES = "serai.modes"
+"""The id of the option that stands for modes, which agents set in a way of their own."""
 
 _OPENING: dict[str, t.SessionConfigPropertySchema] = {
     ADDITIONAL_DIRECTORIES: MORE_FOLDERS,
@@ -52,32 +52,30 @@ _OPENING: dict[str, t.SessionConfigPropertySchema] = {
 
 @dataclass(frozen=True)
 class Choices:
-    """The modes and options of a session, with their values now."""
+    """The options of a session, with their values now. Modes are an option among them."""
 
-    modes: Modes | None = None
     options: tuple[ConfigOption, ...] = ()
 
     @classmethod
-    def of(cls, session: AcpSession) -> Choices:
-        """What a session has now."""
-        return cls(session.modes, session.config_options)
+    def of(cls, modes: Modes | None, options: tuple[ConfigOption, ...]) -> Choices:
+        """What a session has. Modes count where no option takes their place."""
+        if modes is None or not modes.available or cls(options).mode_option is not None:
+            return cls(options)
+        choices = [
+            {"value": mode.id, "name": mode.name, "description": mode.description} for mode in modes.available
+        ]
+        about = {"name": "Mode", "description": "How the agent works", "category": "mode"}
+        told = {"id": _MODES, "currentValue": modes.current, "options": choices, **about}
+        return cls((*read_options([told]), *options))
 
     @classmethod
     def read(cls, written: Mapping[str, Any]) -> Choices:
         """What `to_json` has written."""
-        return cls(read_modes(written.get("modes")), read_options(written.get("options")))
+        return cls.of(read_modes(written.get("modes")), read_options(written.get("options")))
 
     def to_json(self) -> dict[str, Any]:
         """All of it but the values, which are one session's."""
-        modes = self.modes and {
-            "currentModeId": "",
-            "availableModes": [
-                {"id": mode.id, "name": mode.name, "description": mode.description}
-                for mode in self.modes.available
-            ],
-        }
-        options = [{**option.raw, "currentValue": None} for option in self.options]
-        return {"modes": modes, "options": options}
+        return {"options": [{**option.raw, "currentValue": None} for option in self.options]}
 
     # -- models --------------------------------------------------------------------------------------------
 
@@ -109,47 +107,34 @@ class Choices:
         for option in self.options:
             if option is models.model_option or option.type not in ("select", "boolean"):
                 continue
-            name = MODE if option is self._mode else EFFORT if option is models.effort_option else option.id
+            is_effort, is_mode = option is models.effort_option, option is self.mode_option
+            name = MODE if is_mode else EFFORT if is_effort else option.id
             if name not in _OPENING:
                 named.setdefault(name, option)
         return named
 
     @property
-    def _mode(self) -> ConfigOption | None:
+    def mode_option(self) -> ConfigOption | None:
+        """The option that is the agent's mode."""
         selects = [option for option in self.options if option.type == "select"]
         found = [option for option in selects if option.category == "mode"]
         return next(iter(found or [option for option in selects if option.id == MODE]), None)
 
     @property
-    def has_modes(self) -> bool:
-        """Whether modes are chosen as such, and not as an option."""
-        return self.modes is not None and bool(self.modes.available) and self._mode is None
-
-    @property
     def values(self) -> dict[str, Any]:
         """The values of all settings."""
-        values = {name: option.value for name, option in self.named.items() if option.value is not None}
-        if self.modes is not None and self.has_modes:
-            values[MODE] = self.modes.current
-        return values
-
-    def offered(self, name: str) -> list[Choice] | None:
-        """What a setting can be; `None` when it is yes or no, or there is no such setting."""
-        if name == MODE and self.modes is not None and self.has_modes:
-            return [Choice(mode.id, mode.name, mode.description) for mode in self.modes.available]
-        option = self.named.get(name)
-        return list(option.choices) if option is not None and option.type == "select" else None
+        return {name: option.value for name, option in self.named.items() if option.value is not None}
 
     def problem_with(self, name: str, value: Any) -> str | None:
         """What is the matter with a value for a setting, as the end of a sentence; `None` when nothing is."""
-        offered = self.offered(name)
-        if offered is None:
-            if name not in self.named:
-                return f"has no setting {name!r}"
+        option = self.named.get(name)
+        if option is None:
+            return f"has no setting {name!r}"
+        if option.type == "boolean":
             return None if isinstance(value, bool) else f"has only true and false for {name!r}"
-        if any(choice.value == value for choice in offered):
+        if any(choice.value == value for choice in option.choices):
             return None
-        return f"has these values for {name!r}: {', '.join(choice.value for choice in offered)}"
+        return f"has these values for {name!r}: {', '.join(choice.value for choice in option.choices)}"
 
     def problem_with_model(self, model: str) -> str | None:
         """The same for a model."""
@@ -166,37 +151,32 @@ def schema_of(learned: Choices | None) -> t.SessionConfigSchema:
         learned: What one of its sessions has told; `None` when none has been yet.
     """
     properties: dict[str, t.SessionConfigPropertySchema] = {}
-    if learned is None or learned.has_modes:
-        properties[MODE] = _select("Mode", "How the agent works", learned and learned.offered(MODE))
     if learned is None:
-        properties[EFFORT] = _select("Effort", "How hard the agent thinks", None)
+        properties[MODE] = _select("Mode", "How the agent works")
+        properties[EFFORT] = _select("Effort", "How hard the agent thinks")
     for name, option in learned.named.items() if learned is not None else ():
         if option.type == "boolean":
             properties[name] = t.SessionConfigPropertySchema(
                 type="boolean", title=option.name, description=option.description, session_mutable=True
             )
         else:
-            properties[name] = _select(option.name, option.description, list(option.choices))
+            properties[name] = _select(option.name, option.description, option.choices)
     return t.SessionConfigSchema(type="object", properties={**properties, **_OPENING})
 
 
 def _select(
-    title: str, description: str | None, choices: list[Choice] | None
+    title: str, description: str | None, choices: tuple[Choice, ...] | None = None
 ) -> t.SessionConfigPropertySchema:
-    setting = t.SessionConfigPropertySchema(
+    known = choices or ()
+    return t.SessionConfigPropertySchema(
         type="string",
         title=title,
         description=description,
+        enum=None if choices is None else [choice.value for choice in known],
+        enum_labels=None if choices is None else [choice.name for choice in known],
+        enum_descriptions=None if choices is None else [choice.description or "" for choice in known],
         enum_dynamic=True,  # the agent has the last word on what there is
         session_mutable=True,
-    )
-    if choices is None:
-        return setting
-    return replace(
-        setting,
-        enum=[choice.value for choice in choices],
-        enum_labels=[choice.name for choice in choices],
-        enum_descriptions=[choice.description or "" for choice in choices],
     )
 
 
@@ -228,7 +208,7 @@ class SessionSettings:
 
     def problem_with(self, session: AcpSession, wanted: Mapping[str, Any]) -> str | None:
         """What is the matter with settings that someone wants; `None` when nothing is."""
-        choices, now = Choices.of(session), self._seat.settings
+        choices, now = Choices.of(session.modes, session.config_options), self._seat.settings
         for name, value in wanted.items():
             if name in _OPENING or (name in now and now[name] == value):
                 continue
@@ -239,7 +219,7 @@ class SessionSettings:
     def adopt(self, session: AcpSession) -> None:
         """The session has just been opened: what nobody has chosen is as the agent has it."""
         self._session = session
-        choices = self._actual = Choices.of(session)
+        choices = self._actual = Choices.of(session.modes, session.config_options)
         self._model = choices.model or self._model
         if not self._seat.turns:  # it has what all new ones have
             self._harness.learned(choices)
@@ -251,7 +231,7 @@ class SessionSettings:
 
     def show(self, session: AcpSession) -> None:
         """The agent may have changed something by itself: tell what. Wishes stand."""
-        before, choices = self._actual, Choices.of(session)
+        before, choices = self._actual, Choices.of(session.modes, session.config_options)
         if choices == before:
             return
         self._actual = choices
@@ -326,7 +306,7 @@ class SessionSettings:
                 self._warn(f"{label} did not {what}: it {problem}." if has_others else f"{label} {problem}.")
             return True
         try:
-            if option is None:
+            if option is None or option.id == _MODES:
                 await session.set_mode(value)
             else:
                 await session.set_config_option(option.id, value)

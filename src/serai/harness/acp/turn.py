@@ -71,8 +71,6 @@ class RunningPrompt:
         self._shown_plan: str | None = None
         self._usage: dict[str, Any] = {}
 
-    # -- what the agent tells ------------------------------------------------------------------------------
-
     def takes(self, item: acp.Item) -> bool:
         """Take more of a text that is gathering already, as most updates are. Returns whether it was that."""
         if (
@@ -175,8 +173,6 @@ class RunningPrompt:
                 metadata={**tokens, **self._usage},
             )
         )
-
-    # -- how it ends ---------------------------------------------------------------------------------------
 
     async def finish(self, finished: acp.Finished, *, cancelled: bool) -> None:
         """The agent has answered the prompt."""

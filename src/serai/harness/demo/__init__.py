@@ -163,9 +163,6 @@ async def _do(stage: DemoStage, piece: str) -> None:
         )
 
 
-# -- the harness -------------------------------------------------------------------------------------------
-
-
 def _setting(default: str, title: str, description: str, values: dict[str, tuple[str, str]]) -> Any:
     return SessionConfigPropertySchema(
         type="string",

@@ -41,7 +41,6 @@ QUESTIONS: Mapping[str, tuple[Question, ...]] = {
             message="What may I call you?",
             required=True,
             min=2,
-            max=40,
             default_value="Traveller",
         ),
         t.SessionInputTextQuestion(
@@ -50,12 +49,7 @@ QUESTIONS: Mapping[str, tuple[Question, ...]] = {
     ),
     "number": (
         t.SessionInputNumberQuestion(
-            id="warmth",
-            title="Warmth",
-            message="How warm should the room be, in °C?",
-            min=10,
-            max=30,
-            default_value=19.5,
+            id="warmth", title="Warmth", message="How warm, in °C?", min=10, max=30, default_value=19.5
         ),
     ),
     "integer": (
@@ -77,7 +71,7 @@ QUESTIONS: Mapping[str, tuple[Question, ...]] = {
         t.SessionInputMultiSelectQuestion(
             id="extras",
             title="Extras",
-            message="What else, one to three things?",
+            message="What else?",
             options=_EXTRAS,
             allow_freeform_input=True,
             min=1,
@@ -127,9 +121,6 @@ def _request(request_id: str, kind: str) -> t.SessionInputRequest:
     return t.SessionInputRequest(
         id=request_id, message=message, url=None if kind else _URL, questions=[*asked]
     )
-
-
-# -- answers, in words -------------------------------------------------------------------------------------
 
 
 def _told(question: Question, answer: t.SessionInputAnswer | None) -> str:

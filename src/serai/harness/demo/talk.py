@@ -129,9 +129,6 @@ async def crash(_stage: DemoStage, _argument: str) -> None:
     raise RuntimeError("the demo agent fell over, as it was told to")
 
 
-# -- attachments -------------------------------------------------------------------------------------------
-
-
 async def list_attachments(stage: DemoStage, attachments: list[t.MessageAttachment]) -> None:
     """Say what came with the message."""
     count = f"{len(attachments)} attachments" if len(attachments) > 1 else "one attachment"
