@@ -59,7 +59,7 @@ async def is_waiting(asked: asyncio.Task[Any]) -> bool:
     return not asked.done()
 
 
-@pytest.mark.parametrize("question", [{}, {"sessionId": "s1"}])
+@pytest.mark.parametrize("question", [{}])
 async def test_an_answer_may_take_as_long_as_a_person_who_is_asked_before_it(
     question: dict[str, Any], start: Any, person: Any, tmp_path: Path
 ) -> None:

@@ -131,10 +131,6 @@ async def test_a_client_that_fails_is_no_secret_and_no_end(
     assert conversation.stop_reason == "end_turn"
 
 
-class Verdict(BaseException):
-    """What test frameworks raise, so that no code under test catches it."""
-
-
 async def test_a_request_is_heard_between_what_came_before_it_and_what_came_after(
     agent: Agent, person: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -199,26 +199,6 @@ async def test_the_time_does_not_count_while_a_person_is_asked(
     assert (await turn.finished()).stop_reason == "end_turn"
 
 
-async def test_nor_while_they_are_asked_under_the_id_of_a_session_that_nobody_opened(
-    start: Any, person: Any, tmp_path: Path
-) -> None:
-    person.patient = True
-    agent = await start(inactivity_timeout=0.3)
-    session = await agent.new_session(tmp_path)
-    turn = session.prompt("subagent child")
-    async with asyncio.timeout(30):
-        await person.asked.wait()
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(1):
-            await turn.finished()
-    loop = asyncio.get_running_loop()
-    answered = loop.time()
-    person.released.set()
-    with pytest.raises(AgentInactive):  # and with the answer it is the agent's time again, all of it
-        await turn.finished()
-    assert loop.time() - answered >= 0.3
-
-
 async def test_an_agent_that_tells_of_its_subagents_is_not_silent(
     start: Any, tmp_path: Path, converse: Any
 ) -> None:

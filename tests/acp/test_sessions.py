@@ -87,13 +87,6 @@ async def test_an_answer_without_an_id_is_no_session(session_id: Any, start: Any
     assert agent.sessions == {}
 
 
-async def test_an_agent_that_gives_the_same_id_twice_is_not_believed(start: Any, tmp_path: Path) -> None:
-    agent = await start(session_id="same")
-    await agent.new_session(tmp_path)
-    with pytest.raises(SessionCreateFailed):
-        await agent.new_session(tmp_path)
-
-
 @proves("wire:Session-capabilities/load-works")
 @pytest.mark.parametrize("how", ["load_session", "resume_session"])
 async def test_history_is_kept_apart_from_what_is_new(how: str, start: Any, tmp_path: Path) -> None:
@@ -138,27 +131,6 @@ async def test_the_history_of_a_fork_is_history(start: Any, tmp_path: Path) -> N
     session = await agent.fork_session("old", tmp_path)
     assert session.id == "forked"
     assert texts(session.replayed) == ["old news", "at once after the answer"]
-
-
-@pytest.mark.parametrize("how", ["load_session", "resume_session", "fork_session"])
-async def test_an_opening_that_is_cancelled_while_history_is_waited_for_leaves_no_session(
-    how: str, start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waiting = asyncio.Event()
-
-    async def settle(_: AcpSession) -> None:
-        waiting.set()
-        await asyncio.Event().wait()
-
-    agent = await start(capabilities=EARLIER)
-    monkeypatch.setattr(AcpSession, "settle", settle)
-    opening = asyncio.create_task(getattr(agent, how)("old", tmp_path))
-    async with asyncio.timeout(30):
-        await waiting.wait()
-        opening.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await opening
-    assert agent.sessions == {}
 
 
 @proves("wire:Session-capabilities/list-works")

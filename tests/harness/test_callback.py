@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from harness.conversation import Conversation, frame, prose
-from serai.ahp.types import SessionLifecycle, TurnState
+from serai.ahp.types import TurnState
 from serai.contract import (
     AgentSessionCapabilities,
     DeliveryMode,
@@ -128,16 +128,3 @@ class TestCapabilities:
     def test_only_a_function_that_says_so_takes_messages_while_it_works(self) -> None:
         assert DeliveryMode.NEXT_TOOL_CALL not in CAPABILITIES.delivery.modes
         assert DeliveryMode.NEXT_TOOL_CALL in STEERABLE.delivery.modes
-
-    async def test_declaring_what_a_function_cannot_do_fails_the_session(self) -> None:
-        lifecycle = type(CAPABILITIES.lifecycle)(release=True, fork=True)
-        declared = AgentSessionCapabilities(
-            messaging=CAPABILITIES.messaging,
-            delivery=CAPABILITIES.delivery,
-            events=CAPABILITIES.events,
-            lifecycle=lifecycle,
-        )
-        async with talking_to(CallbackHarness("shout", shout, capabilities=declared)) as conversation:
-            assert conversation.state.lifecycle == SessionLifecycle.CREATION_FAILED
-            assert conversation.state.creation_error
-            assert conversation.state.creation_error.error_type == "capability_unsupported"

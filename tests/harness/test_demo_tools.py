@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from typing import Any
 
@@ -18,9 +17,7 @@ from serai.ahp.types import (
     ToolCallPendingConfirmationState,
     ToolCallResult,
     ToolDefinition,
-    ToolResultEmbeddedResourceContent,
     ToolResultFileEditContent,
-    ToolResultResourceContent,
     ToolResultTextContent,
     Turn,
     TurnState,
@@ -175,19 +172,6 @@ class TestOutput:
         call = completed(turn)
         assert call.structured_content == {"passed": 5, "failed": 0}
         assert output(call) == shown[-1] + "5 passed\n"
-
-    async def test_large_output_is_kept_beside_the_session(self, demo: Conversation) -> None:
-        call = completed(await demo.say("tool big 300"))
-        assert call.content
-        [reference] = call.content
-        assert isinstance(reference, ToolResultResourceContent)
-        assert len(await demo.blob(reference.uri)) == reference.size_hint == 300 * 1024
-
-    async def test_an_image_is_a_picture(self, demo: Conversation) -> None:
-        call = completed(await demo.say("tool image"))
-        [picture] = [i for i in call.content or () if isinstance(i, ToolResultEmbeddedResourceContent)]
-        assert picture.content_type == "image/png"
-        assert base64.b64decode(picture.data).startswith(b"\x89PNG\r\n\x1a\n")
 
     async def test_a_tool_that_fails_does_not_end_the_turn(self, demo: Conversation) -> None:
         turn = await demo.say("tool fail")

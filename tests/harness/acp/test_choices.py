@@ -13,7 +13,6 @@ from serai.acp.options import read_modes, read_options
 from serai.harness.acp.settings import Choices, schema_of
 
 FULL: dict[str, Any] = {"modes": True, "options": True}
-HAS = "Quick has these values for"
 
 
 def values(client: Client, session: str = ONE) -> dict[str, Any]:

@@ -16,9 +16,7 @@ from harness.acp.conftest import (
     AGENTS,
     FORKS,
     ONE,
-    RESUMES,
     Inn,
-    back,
     notices,
     said,
     say,
@@ -143,20 +141,6 @@ async def test_a_choice_that_is_refused_again_is_told_again_but_not_by_itself(
         assert "not today" in notices(turn)[0]
         assert notices(await say(client, session, "settings")) == []
     assert (model(client), values(client)) == ("m1", {"mode": "a", "effort": "low"})
-
-
-async def test_what_a_person_chose_is_a_wish_after_a_restart_too(inn: Inn, client: Client) -> None:
-    inn.offer(CHOOSY, capabilities=RESUMES)
-    session = await inn.session(client, config={"effort": "high"})
-    await change(client, to="m3", mode="b")
-    assert len(await asked(client, session)) == 3
-    client = await back(inn)
-    told = notices(await say(client, session, "settings"))
-    assert sorted(told[1:]) == [
-        "Quick has no setting 'effort'.",
-        "Quick has no setting 'mode'.",
-        "Quick offers no choice of models.",
-    ]
 
 
 # -- whatever other sessions do ----------------------------------------------------------------------------

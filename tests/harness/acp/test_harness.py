@@ -123,17 +123,6 @@ async def test_switching_a_customisation_is_rejected_since_it_cannot_reach_the_a
     assert reason.startswith("capability_unsupported")
 
 
-async def test_custom_agents_are_not_for_acp(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
-    await client.dispatch(session, "agentChanged", agent={"uri": "file:///a.md"})
-    assert (await client.hear("agentChanged"))["rejectionReason"].startswith("capability_unsupported")
-    other = await inn.session(client, "ahp-session:/two", agent={"uri": "file:///a.md"})
-    error = client.session(other).creation_error
-    assert error is not None
-    assert error.error_type == "capability_not_supported"
-
-
 async def test_a_program_that_is_gone_is_no_session_and_says_how_to_get_it(inn: Inn, client: Client) -> None:
     inn.offer(argv=("/nowhere/agent",))
     session = await inn.session(client)

@@ -11,7 +11,7 @@ import pytest
 
 from conformance.client import Client, Refused
 from harness.acp.conftest import ONE, Inn, found_agent, notices, said, say
-from serai.acp import Handshake, Launch
+from serai.acp import Launch
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.memory import AgentMemory
@@ -257,14 +257,6 @@ async def test_the_way_that_was_chosen_outlives_the_host(inn: Inn, client: Clien
 # -- by variables, and otherwise ---------------------------------------------------------------------------
 
 
-async def test_the_best_way_is_told_first_and_is_the_default(inn: Inn, client: Client) -> None:
-    offer(inn, "variables", "plain", "terminal", **LOGIN)
-    told = await methods(client)
-    assert [method["id"] for method in told["methods"]] == [LOGIN_METHOD, "tty", "browser", "key"]
-    begun = await sign_in(client)
-    assert begun["method"]["id"] == LOGIN_METHOD
-
-
 @pytest.mark.parametrize(
     ("params", "words"),
     [
@@ -345,24 +337,3 @@ def test_the_command_of_the_catalogue_is_the_agents_own_program_as_it_was_found(
     )
     around = surroundings(tmp_path, tmp_path / "first")
     assert _login_argv(found, around) == ("/own/node", "/own/agent", "login")
-
-
-def test_ways_of_a_kind_that_is_not_known_and_commands_that_are_not_there_are_left_out(
-    tmp_path: Path,
-) -> None:
-    tool = program(tmp_path / "bin", "tool")
-    told = Handshake.of(
-        {
-            "authMethods": [
-                {"id": "new", "name": "New", "type": "telepathy"},
-                {"id": "none", "name": "None", "type": "env_var", "vars": []},
-                {"id": "gone", "name": "Gone", "_meta": {"terminal-auth": {"command": "nowhere"}}},
-                {"id": "own", "name": "Own", "_meta": {"terminal-auth": {"command": "tool", "args": ["in"]}}},
-                {"id": "agent", "name": "Agent"},
-            ]
-        }
-    )
-    found = an_agent(Way(program="a"), (), ("/a",))
-    ways = list(ways_in(found, told, surroundings(tmp_path)))
-    assert [way.method.id for way in ways] == ["own", "agent"]
-    assert ways[0].argv == (str(tool), "in")

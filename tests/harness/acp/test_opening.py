@@ -270,11 +270,6 @@ async def test_folder_directories_and_servers_are_told_to_the_agent(
 
 # -- sessions that the agent refuses to open ----------------------------------------------------------------
 
-TOO_LONG = {
-    "code": -32603,
-    "message": "cannot restore: the conversation exceeds the context window of the model",
-}
-
 
 @pytest.mark.parametrize(
     ("error", "kind"),

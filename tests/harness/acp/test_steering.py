@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conformance.client import Client
-from harness.acp.conftest import Inn, begin, ended, notices, said, say
+from harness.acp.conftest import Inn, begin, ended, said, say
 from harness.acp.test_harness import STEERS
 from serai.host.session.turns import HELD
 
@@ -101,18 +101,3 @@ async def test_a_message_that_is_refused_after_a_cancel_waits_until_someone_goes
 
 
 # -- what is left of them ----------------------------------------------------------------------------------
-
-
-async def test_what_is_left_out_of_a_message_is_told(
-    inn: Inn, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("conformance.client.check_known", id)  # what it says itself is not in 0.2
-    inn.offer(**STEERS)
-    session = await inn.session(client)
-    turn = await begin(client, session, "until_steered")
-    await client.hear("delta", content="working")
-    picture = {"type": "embeddedResource", "label": "p", "data": "eA==", "contentType": "image/png"}
-    await steer(client, session, "left", attachments=[picture, {"type": "hologram", "label": "h"}])
-    await client.until(lambda: client.session(session).steering_message is None)
-    told = notices(await ended(client, session, turn))
-    assert told == ['Agent "Quick" does not take these parts — dropped: image, hologram.']

@@ -141,17 +141,6 @@ def withdrawn(session: str, method: str) -> Any:
     say(session, told(message))
 
 
-def growing(session: str, count: str) -> Any:
-    """A call whose output grows, to half a megabyte."""
-    update(session, "tool_call", toolCallId="g", title="make", status="in_progress")
-    text = ""
-    for number in range(int(count)):
-        text += str(number % 10) * (500_000 // int(count))
-        entry = {"type": "content", "content": {"type": "text", "text": text}}
-        update(session, "tool_call_update", toolCallId="g", content=[entry])
-    wait(session)
-
-
 def unkind(session: str, *names: str) -> Any:
     """Asks with options of no kind."""
     options = [{"optionId": name, "name": name.title()} for name in names]
