@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
 from serai.acp import Choice, Mode, Modes
 from serai.acp.options import read_modes, read_options
 
@@ -31,11 +27,6 @@ def test_groups_of_choices_are_made_flat_and_remembered() -> None:
     assert (option.id, option.value, option.category, option.type) == ("model", "a", "model", "select")
     assert option.choices == (Choice("a", "A", "quick", "Fast"), Choice("b", "B"))
     assert option.raw["options"][1] == {"value": "b", "name": "B"}
-
-
-@pytest.mark.parametrize("told", [None, {}, "x", [1, {"name": "no id"}, {"id": 3}]])
-def test_what_is_no_option_is_left_out(told: Any) -> None:
-    assert read_options(told) == ()
 
 
 def test_modes_are_read_and_changed() -> None:
