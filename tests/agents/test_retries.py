@@ -10,7 +10,7 @@ import pytest
 from serai import agents
 from serai.agents import Context, CostTracker, Renewed, Retries, Why
 from serai.agents.ask.retries import is_transient
-from serai.agents.several.failover import is_anothers_turn
+from serai.agents.several import is_anothers_turn
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
 from serai.errors import (
     AgentClosed,

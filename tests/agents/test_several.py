@@ -264,17 +264,6 @@ async def test_a_worker_goes_on_in_its_session_where_the_agent_can(retries: Any)
     assert renewed == [Renewed(Why.GONE, Context.RESUMED, before)]
 
 
-async def test_a_session_that_its_user_has_closed_is_replaced_by_a_new_one() -> None:
-    agent = ScriptedAgent(["one", "two"], capabilities=EVERYTHING)
-    async with agents.pool([agent]) as pool:
-        async with pool.worker() as session:
-            await session.ask("go")
-            await session.close()
-            before = session.id
-        result = await pool.ask("go on")
-        assert (result.text, result.session_id != before) == ("two", True)
-
-
 async def test_an_agent_that_dies_in_the_middle_is_passed_over(several: Players) -> None:
     several.add("last", answers=["here"])
     answer = await agents.failover("crash", ["player", "last"], **several.options)

@@ -15,7 +15,7 @@ from serai.agents.ask.events import Event, TurnFinished
 from serai.agents.ask.options import Options
 from serai.agents.ask.prompt import Part
 from serai.agents.ask.session import WireSession
-from serai.agents.ask.stream import Cancelling
+from serai.agents.ask.turn import Cancelling
 from serai.errors import SeraiError
 from serai.models.history import Said, with_standing
 from serai.models.problems import failure_of

@@ -24,18 +24,7 @@ if TYPE_CHECKING:
     from serai.agents.ask.options import SessionOptions
     from serai.agents.ask.turn import RunningTurn
 
-__all__ = [
-    "TOOL_KINDS",
-    "OnToolUse",
-    "PermissionAsked",
-    "PermissionPolicy",
-    "Permissions",
-    "Policy",
-    "ToolFilter",
-    "automatic",
-    "chosen",
-    "read_policy",
-]
+__all__ = ["TOOL_KINDS", "OnToolUse", "PermissionAsked", "PermissionPolicy", "Policy", "ToolFilter"]
 
 _log = logging.getLogger(__name__)
 

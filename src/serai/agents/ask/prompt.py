@@ -13,7 +13,7 @@ from serai.acp import AgentCapabilities, Block, text_block
 from serai.acp.prompt import fit_prompt
 from serai.errors import PromptInvalid
 
-__all__ = ["Aside", "Command", "Part", "Prompt", "audio", "blocks_of", "embedded", "image", "link"]
+__all__ = ["Command", "Part", "Prompt", "audio", "embedded", "image", "link"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from serai.errors import (
     VersionMismatch,
 )
 
-__all__ = ["Context", "Renewed", "Retries", "Why", "is_transient", "persistently", "read_retries"]
+__all__ = ["Context", "Renewed", "Retries", "Why", "is_transient"]
 
 T = TypeVar("T")
 

@@ -21,19 +21,7 @@ from serai.agents.catalogue.definitions import Way
 from serai.machine.processes.brief import brief
 from serai.machine.processes.environment import inheritable
 
-__all__ = [
-    "MODULES_VARIABLE",
-    "NpmPackage",
-    "Surroundings",
-    "ask_program",
-    "find_package",
-    "find_program",
-    "is_script",
-    "nodes_in_packages",
-    "numbers_in",
-    "package_of",
-    "version_in",
-]
+__all__ = ["MODULES_VARIABLE", "NpmPackage", "Surroundings", "find_program"]
 
 MODULES_VARIABLE = "SERAI_NODE_MODULES"
 """Names further folders with packages, separated as in `PATH`."""
@@ -54,7 +42,6 @@ _NODE_VERSIONS = (
 )
 _REFERENCE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _AT_LEAST = re.compile(r"\s*(?:>=?\s*|[\^~])?v?(\d+)")
-_NODE_PACKAGE = re.compile(r"node(?:-bin)?|node-(?:linux|darwin|win)-\w+")
 _VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+(?:\.\d+)*(?:[-+][\w.+-]*\w)?)")
 _LARGEST = 1024 * 1024
 """Largest part of a file or an output that is read, in bytes."""
@@ -153,33 +140,12 @@ def find_package(way: Way, surroundings: Surroundings) -> tuple[NpmPackage, Path
     return None
 
 
-def package_of(program: Path) -> NpmPackage | None:
-    """The package that a program belongs to, when npm has put it where it is."""
-    for folder in Path(os.path.realpath(program)).parents:
-        if "node_modules" in (folder.parent.name, folder.parent.parent.name):
-            package = _read_package(folder)
-            if package is not None and f"{folder.parent.name}/{folder.name}".endswith(package.name):
-                return package
-    return None
-
-
 def is_script(path: Path) -> bool:
     """Whether node has to run a file: by its ending, or by its first line."""
     if path.suffix in {".js", ".mjs", ".cjs"}:
         return True
     first = _head(path, 128).split(b"\n", 1)[0]
     return first.startswith(b"#!") and re.search(rb"\bnode\b", first) is not None
-
-
-def nodes_in_packages(surroundings: Surroundings) -> Iterator[tuple[Path, tuple[int, ...]]]:
-    """Nodes that npm has installed as packages, with their versions."""
-    for modules in surroundings.module_folders():
-        for name in filter(_NODE_PACKAGE.fullmatch, _names(modules)):
-            package = _read_package(modules / name)
-            if package is not None and package.version:
-                program = _inside(package.folder, package.bins.get("node", "bin/node"))
-                if program is not None and _is_program(program):
-                    yield program, numbers_in(package.version)
 
 
 async def ask_program(argv: Sequence[str], environ: Mapping[str, str], *, seconds: float) -> str | None:
@@ -215,11 +181,6 @@ def version_in(text: str) -> str | None:
     return match[1] if match else None
 
 
-def numbers_in(version: str) -> tuple[int, ...]:
-    """The first three numbers of a version."""
-    return tuple(map(int, re.findall(r"\d+", version)[:3]))
-
-
 def _is_program(path: Path) -> bool:
     return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113 - it never raises
 
@@ -227,11 +188,11 @@ def _is_program(path: Path) -> bool:
 def _node_versions(home: Path) -> list[Path]:
     """The folders of version managers, the newest version first."""
     found = [
-        (numbers_in(name), home / relative / name / programs)
+        ([int(number) for number in re.findall(r"\d+", name)], home / relative / name / programs)
         for relative, programs in _NODE_VERSIONS
         for name in _names(home / relative)
     ]
-    return [folder for _, folder in sorted(found, key=lambda one: one[0], reverse=True)]
+    return [folder for _, folder in sorted(found, reverse=True)]
 
 
 def _read_package(folder: Path) -> NpmPackage | None:
