@@ -23,7 +23,7 @@ from models.conversing import ROME, ROME_JSON, City, Making, said
 from serai.acp import Cost
 from serai.agents.ask.events import AskResult
 from serai.models import AgentModel
-from serai.models.response import details_of, finish_reason, usage_of
+from serai.models.response import _REASONS, details_of, usage_of
 
 
 async def test_the_answer_comes_while_the_agent_works(model: Making, players: Players) -> None:
@@ -122,7 +122,7 @@ def result(**told: Any) -> AskResult:
     ],
 )
 def test_why_it_stopped(told: str, reason: str | None) -> None:
-    assert finish_reason(told) == reason
+    assert _REASONS.get(told) == reason
     assert details_of(result(stop_reason=told))["finish_reason"] == told
 
 

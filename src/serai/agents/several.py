@@ -124,15 +124,9 @@ async def failover(
     """Asks the first agent; if it cannot answer, the next.
 
     By default that is so when an agent is not installed, does not start, wants a person to sign in, has
-    nothing left to spend, is too busy, falls silent, or ends. An agent that ends in the middle may have done
-    a part of the work. Cancelling it cancels the turn that runs.
-
-    Args:
-        prompt: What is asked.
-        candidates: Whom, the first first.
-        on_attempt: Is told whom it is tried with.
-        should_go_on: Whether the next shall be asked after an error.
-        **options: What holds for all.
+    nothing left to spend, is too busy, falls silent, or ends; `should_go_on` decides otherwise. An agent that
+    ends in the middle may have done a part of the work. `on_attempt` is told whom it is tried with.
+    Cancelling it cancels the turn that runs.
 
     Raises:
         AttemptsExhausted: None of them could.

@@ -13,8 +13,6 @@ from serai.acp import (
     AcpSession,
     Agent,
     AgentCapabilities,
-    AgentInfo,
-    AuthMethod,
     BasicClient,
     ClientCapabilities,
     ClientSide,
@@ -183,18 +181,8 @@ class WireHost(Closing):
 
     @property
     def handshake(self) -> Handshake:
-        """All that it answered when it was initialised."""
+        """What it answered when it was initialised: who it is, and the ways to sign in (`auth_methods`)."""
         return self._agent.handshake
-
-    @property
-    def agent_info(self) -> AgentInfo:
-        """Who it is, in its own words."""
-        return self.handshake.agent_info
-
-    @property
-    def auth_methods(self) -> tuple[AuthMethod, ...]:
-        """The ways to sign in that it offers."""
-        return self.handshake.auth_methods
 
     @property
     def is_running(self) -> bool:
@@ -272,7 +260,7 @@ class WireHost(Closing):
     # -- the agent itself ----------------------------------------------------------------------------------
 
     async def authenticate(self, method_id: str) -> None:
-        """Sign in, in one of the ways in `auth_methods`. A person may take any time over it."""
+        """Sign in, in one of the ways in `handshake.auth_methods`. A person may take any time over it."""
         await self._agent.authenticate(method_id)
 
     async def logout(self) -> None:

@@ -71,15 +71,9 @@ def blocks_of(
     system_prompt: str | None = None,
     capabilities: AgentCapabilities | None = None,
 ) -> list[Block]:
-    """A prompt as content blocks.
+    """A prompt as content blocks, with the system prompt before the first text.
 
-    Args:
-        prompt: What is said.
-        agent: To whom, for messages.
-        commands: The agent's commands, where it has told them.
-        system_prompt: What goes before the first text.
-        capabilities: What the agent can take, where that matters: when it can take nothing of what a person
-            says, then nothing else goes along either.
+    An agent that can take nothing of what a person says gets nothing else either.
 
     Raises:
         PromptInvalid: It is empty, or has a command that the agent does not have.

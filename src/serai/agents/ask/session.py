@@ -173,14 +173,9 @@ class WireSession(Closing):
     # -- asking --------------------------------------------------------------------------------------------
 
     async def ask(self, prompt: Prompt, *, meta: Mapping[str, Any] | None = None) -> AskResult:
-        """Ask something, and wait for the whole answer.
+        """Ask something, and wait for the whole answer. `meta` is the prompt's `_meta`.
 
         Cancelling it cancels the turn; the session can be used on.
-
-        Args:
-            prompt: Text, a `Command`, or a list of parts. What the agent cannot take is left out, with a
-                warning; `AskResult.dropped` has the types.
-            meta: The prompt's `_meta`.
 
         Raises:
             AgentError: The turn has failed; which error says why.
@@ -194,18 +189,9 @@ class WireSession(Closing):
     @overload
     async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]: ...
     async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]:
-        """Ask for JSON of a certain shape. An answer that does not have it is sent back once.
+        """Ask for JSON of a certain shape, as `agents.ask_json`.
 
         What others ask meanwhile waits until then, and so does a new agent after so many turns.
-
-        Args:
-            prompt: As for `ask`.
-            schema: A type that msgspec knows, a pydantic model, or a JSON Schema (a mapping, or text).
-
-        Raises:
-            JsonInvalid: The second answer was not right either. The error has both text and issues.
-            Mismatch: The schema is none. Nothing was sent.
-            AgentError: As for `ask`.
         """
         shape = shape_of(schema)
         return await self._persistently(lambda: ask_for(shape, prompt, self._once))
@@ -263,8 +249,7 @@ class WireSession(Closing):
     async def close(self) -> None:
         """End it, and the agent with it if it was started for this session. Again does no harm.
 
-        A turn that runs ends. An agent that can is told that the session is closed. When this is cancelled,
-        it waits all the same until it is closed.
+        A turn that runs ends. When this is cancelled, it waits all the same until it is closed.
         """
         await to_its_end(self._close())
 
@@ -327,7 +312,6 @@ class WireSession(Closing):
                     if running.end is not None:
                         break
                     if isinstance(event, PermissionAsked):
-                        event.is_for_stream = running.is_asking
                         event.reached.set()
                         await event.judged.wait()
                         self._permissions.tell_refusal(event)
@@ -402,11 +386,7 @@ class WireSession(Closing):
     # -- a new agent ---------------------------------------------------------------------------------------
 
     async def revive(self) -> None:
-        """Start the agent anew if it is gone, also where that was not asked for. The pool calls it.
-
-        Raises:
-            AgentError: It does not start, as often as `retries` says; or the session was closed.
-        """
+        """Start the agent anew if it is gone, also where that was not asked for. The pool calls it."""
         if not self.host.is_running:
             self._due = self._due or Why.GONE
         await self._persistently(lambda: asyncio.sleep(0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
-from typing import Any, Self, TypeAlias, cast
+from typing import Self, TypeAlias, cast
 
 from serai.acp import Finished, Item, PromptFailure, PromptTurn, RawUpdate, UsageUpdate
 from serai.acp.tool_calls import ToolCalls, ToolUse
@@ -65,10 +65,8 @@ class AgentStream(Closing):
         self._session_id = session_id
         self._result: AskResult | None = None
         self._error: Exception | None = None
-        self._taker: asyncio.Task[Any] | None = None
-        self._interrupted: asyncio.Future[None] | None = None
         self._is_closed = False
-        self._closing = asyncio.Lock()
+        self._taking = asyncio.Lock()  # held by whoever waits for the next event
 
     @property
     def session_id(self) -> str | None:
@@ -102,12 +100,8 @@ class AgentStream(Closing):
         Another task that waits for the next event meets the end of the stream, and this waits for it.
         """
         self._is_closed = True
-        if self._taker is not None:
-            if self._interrupted is None:
-                self._interrupted = asyncio.get_running_loop().create_future()
-                self._taker.cancel()
-            await asyncio.shield(self._interrupted)
-        async with self._closing:  # the events cannot be closed by two at once
+        self._cancelling.want()
+        async with self._taking:
             await self._events.aclose()
 
     aclose = close
@@ -119,29 +113,20 @@ class AgentStream(Closing):
     async def __anext__(self) -> Event:
         if self._is_closed:
             raise StopAsyncIteration
-        if self._taker is not None:
+        if self._taking.locked():
             raise RuntimeError("another task waits for the next event already")
-        taker = self._taker = cast("asyncio.Task[Any]", asyncio.current_task())
-        cancelled = taker.cancelling()
-        try:
-            event = await anext(self._events)
-        except StopAsyncIteration:
-            raise
-        except asyncio.CancelledError:
-            # As `asyncio.timeout` does it: it was `close`, unless someone else wants to cancel the task, too.
-            if self._interrupted is not None and taker.cancelling() - 1 <= cancelled:
-                raise StopAsyncIteration from None
-            raise
-        except Exception as error:
-            self._error = error
-            raise
-        finally:
-            self._taker = None
-            if self._interrupted is not None:
-                taker.uncancel()
-                self._interrupted.set_result(None)
+        async with self._taking:
+            try:
+                event = await anext(self._events)
+            except StopAsyncIteration:
+                raise
+            except Exception as error:
+                self._error = error
+                raise
         if isinstance(event, TurnFinished):
             self._result = event.result
+        elif self._is_closed:
+            raise StopAsyncIteration
         return event
 
 

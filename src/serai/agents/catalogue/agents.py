@@ -160,12 +160,8 @@ async def known_agents(
 ) -> KnownAgents:
     """Returns the agents that a configuration knows. Cancelling it stops the waiting for the registry.
 
-    A registry that cannot be had is told, and its agents are missing: nothing else fails for it.
-
-    Args:
-        configuration: The configuration.
-        warn: Is told, in a sentence, that the registry cannot be had.
-        name: The agent that is looked for: the registry is read only if nothing else knows it.
+    A registry that cannot be had is warned of, and its agents are missing: nothing else fails for it. When
+    only the agent `name` is looked for, the registry is read only if nothing else knows it.
 
     Raises:
         ConfigInvalid: What the files say of their agents is wrong.

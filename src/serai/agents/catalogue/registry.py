@@ -95,10 +95,7 @@ async def load_registry(place: str) -> Registry:
 def parse_registry(data: bytes, place: str, *, target: str | None = None) -> Registry:
     """Reads the agents of a registry's JSON. An entry that cannot be used is left out, and said why.
 
-    Args:
-        data: The JSON.
-        place: Where it comes from, for messages.
-        target: The platform, as `linux-x86_64`; by default this one.
+    The target is the platform, as `linux-x86_64`; by default this one.
 
     Raises:
         ConfigInvalid: It is no JSON, or has no list of agents.
