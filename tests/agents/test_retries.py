@@ -140,14 +140,6 @@ async def test_a_turn_that_used_tools_is_not_repeated_unless_that_is_wanted() ->
     assert result.text == "again"
 
 
-async def test_other_errors_are_raised_as_they_are() -> None:
-    async def spent(turn: ScriptedTurn) -> None:
-        turn.fail("usage limit reached")
-
-    with pytest.raises(UsageLimitReached):
-        await agents.ask(ScriptedAgent([spent, "never"]), "go", retries=3)
-
-
 async def test_the_waits_grow() -> None:
     assert [Retries().wait(attempt) for attempt in (1, 2, 3, 4)] == [0.5, 1.0, 2.0, 2.0]
 

@@ -170,15 +170,6 @@ async def test_earlier_sessions_are_loaded_resumed_forked_listed_closed_and_dele
     assert players.methods[-4:] == ["session/close"] * 3 + ["session/delete"]
 
 
-@pytest.mark.parametrize("how", ["load", "resume", "fork"])
-async def test_a_session_can_be_an_earlier_one_from_the_start(players: Players, how: Any) -> None:
-    players.add("able", capabilities=ALL)
-    options: dict[str, Any] = {**players.options, how: "old"}
-    result = await agents.ask("able", "echo a", **options)
-    assert result.text == "a"
-    assert players.methods == ["initialize", f"session/{how}", "session/prompt"]
-
-
 async def test_a_session_that_shares_its_agent_is_closed_alone(players: Players) -> None:
     async with agents.host("player", **players.options) as host:
         first, second = await host.new_session(), await host.new_session()
