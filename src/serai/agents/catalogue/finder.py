@@ -148,7 +148,7 @@ class Finder:
         if there is None:
             return None
         package, entry = there
-        found = FoundAgent(definition, installed=True, path=entry, version=package.version, way=way)
+        found = FoundAgent(definition, installed=True, path=entry, version=package.version or None, way=way)
         if not is_script(entry):
             return self._usable(found, (str(entry),))
         node, reason = await self._node(max(way.node, package.node))

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from serai.acp.shapes import is_object
 from serai.agents.catalogue.definitions import Way
 from serai.machine.processes.brief import brief
 from serai.machine.processes.environment import inheritable
@@ -102,23 +103,20 @@ class Surroundings:
         return [*(each / "node_modules" for each in parents), *named]
 
 
-@dataclass(frozen=True, slots=True)
-class NpmPackage:
-    """A package of npm that is there and is what it says."""
+class NpmPackage(msgspec.Struct):
+    """What a package of npm says of itself, in its `package.json`."""
 
-    folder: Path
-    name: str
-    version: str | None
-    bins: dict[str, str]
-    node: int
-    """The oldest node that its `engines` names; 0 when it names none."""
-
-
-class _Manifest(msgspec.Struct):
     name: str = ""
     version: str = ""
     bin: str | dict[str, str] = {}
     engines: Any = None
+
+    @property
+    def node(self) -> int:
+        """The oldest node, by its major version, that its `engines` names; 0 when it names none."""
+        wanted = self.engines.get("node") if is_object(self.engines) else None
+        found = map(_AT_LEAST.match, wanted.split("||")) if isinstance(wanted, str) else ()
+        return min((int(match[1]) for match in found if match), default=0)
 
 
 def find_program(name: str, surroundings: Surroundings) -> Iterator[Path]:
@@ -134,8 +132,12 @@ def find_program(name: str, surroundings: Surroundings) -> Iterator[Path]:
 def find_package(way: Way, surroundings: Surroundings) -> tuple[NpmPackage, Path] | None:
     """The package of a way to start, and the file of it to run; `None` when it is nowhere."""
     for modules in surroundings.module_folders():
-        package = _read_package(modules / way.package)
-        if package is not None and package.name == way.package and (entry := _entry(package, way)):
+        folder = modules / way.package
+        try:
+            package = msgspec.json.decode(_head(folder / "package.json"), type=NpmPackage)
+        except (ValueError, RecursionError):
+            continue
+        if package.name == way.package and (entry := _entry(folder, package, way)):
             return package, entry
     return None
 
@@ -195,39 +197,15 @@ def _node_versions(home: Path) -> list[Path]:
     return [folder for _, folder in sorted(found, reverse=True)]
 
 
-def _read_package(folder: Path) -> NpmPackage | None:
-    """The package in a folder, if there is one that can be read."""
-    try:
-        manifest = msgspec.json.decode(_head(folder / "package.json"), type=_Manifest)
-    except (ValueError, RecursionError):
-        return None
-    bins = manifest.bin
-    if isinstance(bins, str):
-        bins = {manifest.name.rpartition("/")[2]: bins}
-    engines = manifest.engines.get("node") if isinstance(manifest.engines, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - anything can stand there
-    return NpmPackage(folder, manifest.name, manifest.version or None, bins, _oldest(engines))
-
-
-def _entry(package: NpmPackage, way: Way) -> Path | None:
-    """The file of a package to run."""
-    if way.entry:
-        return _inside(package.folder, way.entry)
-    wanted = package.bins.get(way.bin or package.name.rpartition("/")[2])
-    if wanted is None and not way.bin and len(set(package.bins.values())) == 1:
-        wanted = next(iter(package.bins.values()))
-    return _inside(package.folder, wanted) if wanted else None
-
-
-def _inside(folder: Path, relative: str) -> Path | None:
-    """A file of a package; `None` when it is not there, or leads out of the package."""
-    path = Path(os.path.normpath(folder / relative))
+def _entry(folder: Path, package: NpmPackage, way: Way) -> Path | None:
+    """The file of a package to run; `None` when it is not there, or leads out of the package."""
+    name = package.name.rpartition("/")[2]
+    bins = {name: package.bin} if isinstance(package.bin, str) else package.bin
+    wanted = way.entry or bins.get(way.bin or name)
+    if wanted is None and not way.bin and len(set(bins.values())) == 1:
+        wanted = next(iter(bins.values()))
+    path = Path(os.path.normpath(folder / (wanted or "")))
     return path if path.is_relative_to(folder) and os.path.isfile(path) else None  # noqa: PTH113 - it never raises
-
-
-def _oldest(engines: Any) -> int:
-    """The oldest major version of a range; of several ranges the oldest of all."""
-    found = map(_AT_LEAST.match, engines.split("||")) if isinstance(engines, str) else ()
-    return min((int(match[1]) for match in found if match), default=0)
 
 
 def _head(path: Path, size: int = _LARGEST) -> bytes:
