@@ -165,8 +165,9 @@ def with_standing(said: Said, told: str | None) -> list[Part]:
 def _known(messages: Sequence[ModelMessage], session_id: str | None) -> int:
     """How many messages a session knows."""
     for number, message in reversed([*enumerate(messages, 1)]):
-        is_ours = isinstance(message, ModelResponse) and message.provider_name == SYSTEM
-        if is_ours and session_id and message.provider_response_id == session_id:
+        if session_id is None or not isinstance(message, ModelResponse):
+            continue
+        if (message.provider_name, message.provider_response_id) == (SYSTEM, session_id):
             return number
     return 0
 
