@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 UV     := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types layers check unit test-agents bench format clean
+.PHONY: help serve test lint types layers check warm unit test-agents bench format clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -36,7 +36,9 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 serve: $(VENV)/.core ## set up and start the host
 	$(BIN)/serai serve
 
-test: check unit ## set up, then lint, types, layers and tests
+test: $(VENV)/.dev ## set up, then lint, types, layers and tests
+	@$(MAKE) --no-print-directory --jobs 2 check warm
+	@$(MAKE) --no-print-directory unit
 
 check: lint types layers
 
@@ -49,6 +51,13 @@ types: $(VENV)/.dev ## basedpyright, strict
 
 layers: $(VENV)/.dev ## imports point down only
 	$(BIN)/lint-imports
+
+# Compiled once, beside the types, and not by each worker and each program that the tests start.
+warm unit: export PYTHONDONTWRITEBYTECODE :=
+
+warm: $(VENV)/.dev
+	@$(BIN)/python -m compileall -q src
+	@$(BIN)/pytest --collect-only -q >/dev/null
 
 unit: $(VENV)/.dev ## the tests alone
 	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal

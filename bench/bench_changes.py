@@ -11,9 +11,9 @@ from itertools import count
 from pathlib import Path
 
 from harness import Result, against_limit, against_peer, take_turns
-from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
+from serai.changes.diff import Changes
 from serai.changes.folder import FolderChanges, open_folder
-from serai.changes.records import Changes
+from serai.changes.view import SESSION, UNCOMMITTED, ChangesetKind, Which
 
 FOLDERS, EACH = 200, 100
 ROUNDS = 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ PROOFS = pytest.StashKey[Proofs]()
 # Options that leave out some of the tests.
 _NARROWING = ("keyword", "markexpr", "deselect", "ignore", "ignore_glob", "lf", "stepwise")
 
-settings.register_profile("ci", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=100)
+settings.register_profile("ci", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=40)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
@@ -37,6 +38,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for mark in item.iter_markers("proves"):
             proofs.add(item.nodeid, () if never_proves else mark.args)
     config.stash[PROOFS] = proofs
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay in memory to the end: the search for garbage need not look through them."""
+    gc.collect()
+    gc.freeze()
 
 
 def _is_whole_suite(config: pytest.Config) -> bool:

@@ -17,20 +17,7 @@ import pytest
 
 from agents.players import PLAYER
 from hosts import KEY, TOKEN, WITHIN, housing
-from serai.ahp.types import (
-    SessionInputBooleanQuestion,
-    SessionInputIntegerQuestion,
-    SessionInputMultiSelectQuestion,
-    SessionInputOption,
-    SessionInputQuestion,
-    SessionInputRequest,
-    SessionInputSingleSelectQuestion,
-    SessionInputTextQuestion,
-    ToolCallCancelledState,
-    ToolCallCompletedState,
-    ToolCallResponsePart,
-    ToolResultTextContent,
-)
+from serai.ahp import types as t
 from serai.ahp.wire import to_json
 from serai.client import Disconnected, QuestionAsked, SessionClient, ToolWaiting, connect
 from serai.harness.callback import Answer, CallbackHarness
@@ -188,7 +175,7 @@ async def worker(turn: Turn) -> None:
             await call.done("Read it", confirm_result=True)
         elif call.suggestion:
             await turn.say(call.suggestion.text)
-    answers = await turn.ask(SessionInputRequest(id="q", message="Well?"))
+    answers = await turn.ask(t.SessionInputRequest(id="q", message="Well?"))
     await turn.say(f" {answers.response}")
 
 
@@ -222,25 +209,25 @@ async def test_answer_everything(tmp_path: Path) -> None:
     async with talking(tmp_path, worker) as session:
         result = await answer(session, "hi")
     assert result.text == "You said: hi\n\nOnly read, please. decline"
-    read, removed = [part.tool_call for part in result.parts if isinstance(part, ToolCallResponsePart)]
-    assert isinstance(read, ToolCallCompletedState)
-    assert isinstance(removed, ToolCallCancelledState)
+    read, removed = [part.tool_call for part in result.parts if isinstance(part, t.ToolCallResponsePart)]
+    assert isinstance(read, t.ToolCallCompletedState)
+    assert isinstance(removed, t.ToolCallCancelledState)
 
 
 async def test_answers_are_written_as_the_page_writes_them(tmp_path: Path) -> None:
     page = (ROOT / "docs/client.md").read_text("utf-8")
     [written] = re.findall(r"`answer\(request_id, (\{.*?\})\)`", page, re.DOTALL)
-    options = [SessionInputOption(id=one, label=one) for one in ("red", "a", "b")]
-    questions: list[SessionInputQuestion] = [
-        SessionInputTextQuestion(id="name", message="?"),
-        SessionInputIntegerQuestion(id="age", message="?"),
-        SessionInputBooleanQuestion(id="sure", message="?"),
-        SessionInputSingleSelectQuestion(id="colour", message="?", options=options),
-        SessionInputMultiSelectQuestion(id="tags", message="?", options=options),
+    options = [t.SessionInputOption(id=one, label=one) for one in ("red", "a", "b")]
+    questions: list[t.SessionInputQuestion] = [
+        t.SessionInputTextQuestion(id="name", message="?"),
+        t.SessionInputIntegerQuestion(id="age", message="?"),
+        t.SessionInputBooleanQuestion(id="sure", message="?"),
+        t.SessionInputSingleSelectQuestion(id="colour", message="?", options=options),
+        t.SessionInputMultiSelectQuestion(id="tags", message="?", options=options),
     ]
 
     async def asker(turn: Turn) -> None:
-        answers = await turn.ask(SessionInputRequest(id="q", questions=questions))
+        answers = await turn.ask(t.SessionInputRequest(id="q", questions=questions))
         values = {name: to_json(answer)["value"]["value"] for name, answer in answers.answers.items()}
         await turn.say(json.dumps(values))
 
@@ -319,9 +306,9 @@ async def test_the_pieces_of_the_agents_page_are_an_agent(tmp_path: Path) -> Non
             if isinstance(event, ToolWaiting):
                 await session.approve(event.call.tool_call_id, edited_input='{"command": "pwd"}')
         [part] = (await turn.result()).parts
-    assert isinstance(part, ToolCallResponsePart)
-    assert isinstance(part.tool_call, ToolCallCompletedState)
-    assert part.tool_call.content == [ToolResultTextContent(text='ran {"command": "pwd"}')]
+    assert isinstance(part, t.ToolCallResponsePart)
+    assert isinstance(part.tool_call, t.ToolCallCompletedState)
+    assert part.tool_call.content == [t.ToolResultTextContent(text='ran {"command": "pwd"}')]
 
 
 # -- agents from Python: those of the page are played by one of the tests' own -------------------------------

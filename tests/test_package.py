@@ -53,7 +53,3 @@ def test_dependencies_have_floors_and_no_caps(project: dict[str, Any]) -> None:
     floor = re.compile(r"[A-Za-z0-9._-]+(\[[a-z,-]+\])?>=\d+(\.\d+)*( *;.*)?")
     assert not [each for each in wanted if not floor.fullmatch(each)]
     assert re.fullmatch(r">=\d+\.\d+", project["project"]["requires-python"])
-
-
-def test_the_extras_are_there(project: dict[str, Any]) -> None:
-    assert {"models", "postgres", "dev"} <= project["project"]["optional-dependencies"].keys()

@@ -11,8 +11,10 @@ import pytest
 import serai
 
 ROOT = Path(serai.__file__).parent
-ROOMS = ("ahp", "contract", "errors", "jsonrpc")
-PURE = sorted([ROOT / "depth.py", *(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))])
+ROOMS = ("ahp", "contract", "jsonrpc")
+PURE = sorted(
+    [ROOT / "depth.py", ROOT / "errors.py", *(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))]
+)
 IMPURE_CALLS = {"now", "today", "utcnow", "open", "input", "print"}
 
 

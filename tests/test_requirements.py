@@ -8,16 +8,12 @@ import pytest
 
 from requirements import (
     FINISHED_STEPS,
-    FOLDER,
     PREFIXES,
-    STEPS,
     ManifestError,
     Proofs,
-    Requirement,
     by_page,
     load,
     load_page,
-    proves,
     unknown_ids,
     unproven,
 )
@@ -37,47 +33,12 @@ def test_every_requirement_of_a_finished_step_is_proven_by_a_test(proofs: Proofs
     assert not missing, f"{len(missing)} requirements of finished steps are unproven\n{by_page(missing)}"
 
 
-def test_the_marker_carries_the_ids() -> None:
-    assert proves("ahp:SessionState.turns", "ahp:Turn.id").args == ("ahp:SessionState.turns", "ahp:Turn.id")
-
-
-def test_an_id_with_a_slip_in_it_is_reported_with_its_test() -> None:
-    proofs = Proofs(whole_suite=False)
-    proofs.add("tests/test_a.py::test_b", ["ahp:SessionState.turns", "ahp:SessionState.turn"])
-    assert unknown_ids(proofs, load()) == {"ahp:SessionState.turn": ["tests/test_a.py::test_b"]}
-
-
-def test_a_finished_step_without_all_its_proofs_is_reported() -> None:
-    first, second, later = (_clause("caps", step=1), _clause("delivery", step=1), _clause("wire", step=4))
-    manifest = {r.id: r for r in (first, second, later)}
-    proofs = Proofs(whole_suite=True)
-    proofs.add("tests/test_a.py::test_b", [first.id])
-    assert unproven(proofs, manifest, {1}) == [second]
-    assert unproven(proofs, manifest, {1, 4}) == [second, later]
-    assert unproven(proofs, manifest, set()) == []
-    assert by_page([second]) == "delivery (1):\n  delivery:A/b (step 1): It holds."
-
-
-def _clause(page: str, *, step: int) -> Requirement:
-    return Requirement(
-        id=f"{page}:A/b", page=page, heading="A", key="A/b", kind="clause", says="It holds.", step=step
-    )
-
-
 # --- the manifest is well-formed
 
 
 @pytest.mark.parametrize("page", PREFIXES)
 def test_every_page_has_requirements(page: str) -> None:
     assert any(r.page == page for r in load().values())
-
-
-def test_every_file_of_the_manifest_is_a_page() -> None:
-    assert {path.stem for path in FOLDER.iterdir()} == set(PREFIXES)
-
-
-def test_finished_steps_are_steps() -> None:
-    assert set(STEPS) >= FINISHED_STEPS
 
 
 def test_ids_begin_with_the_prefix_of_their_page_and_hold_no_blank() -> None:
@@ -88,13 +49,6 @@ def test_ids_begin_with_the_prefix_of_their_page_and_hold_no_blank() -> None:
 
 def test_a_requirement_names_its_source_by_page_and_heading() -> None:
     assert load()["ahp:SessionTruncatedAction.turnId"].source == "ahp-session-channel: session/truncated"
-
-
-def test_what_a_requirement_says_is_one_short_line() -> None:
-    for requirement in load().values():
-        assert len(requirement.says) <= 110, requirement.id
-        assert "\n" not in requirement.says, requirement.id
-        assert requirement.says.endswith("."), requirement.id
 
 
 def test_each_kind_has_what_it_needs_and_no_more() -> None:
@@ -131,18 +85,6 @@ def test_a_line_that_lacks_something_is_refused_by_name(tmp_path: Path, line: st
     (tmp_path / "relay-delivery.toml").write_text(f"[A]\n{line}\n", encoding="utf-8")
     with pytest.raises(ManifestError, match=rf"delivery:A\.b: {complaint}"):
         load_page(tmp_path / "relay-delivery.toml")
-
-
-def test_an_id_that_stands_twice_is_refused(tmp_path: Path) -> None:
-    line = '"A/b" = { step = 1, kind = "clause", says = "It." }'
-    (tmp_path / "relay-delivery.toml").write_text(f"[A]\n{line}\n[B]\n{line}\n", encoding="utf-8")
-    with pytest.raises(ManifestError, match="delivery:A/b: stands under 'A' too"):
-        load_page(tmp_path / "relay-delivery.toml")
-
-
-def test_a_file_that_is_no_page_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ManifestError, match=r"other\.toml: no such page"):
-        load_page(tmp_path / "other.toml")
 
 
 # --- nothing of the pages was forgotten (where the pages are at hand)

@@ -1,9 +1,7 @@
 """`file:` URIs to paths and back.
 
 The reading is strict, so that one URI names one path and nothing can be smuggled through it: the path is
-split at its slashes first and each segment is decoded once after that. So an encoded slash stays inside a
-name (and is refused there), `%2e%2e` is the same as `..` (refused), and `%252e%252e` is a strange name and
-nothing more.
+split at its slashes first, and each segment is decoded once after that.
 
 Bytes that are not UTF-8 become lone surrogates in the path, as Python has them, and come back as they were.
 """

@@ -52,9 +52,9 @@ async def test_the_agent_is_told_what_the_client_truly_has(start: Any, person: A
     assert agent.is_running
 
 
-async def test_noise_before_the_handshake_is_counted(start: Any) -> None:
+async def test_noise_before_the_handshake_does_no_harm(start: Any) -> None:
     agent = await start(noise="banner\n[]\n\n")
-    assert agent.noise == 3
+    assert agent.stderr_tail == "banner\n[]"
 
 
 async def test_an_agent_that_does_not_answer_is_ended(start: Any, processes: Processes) -> None:
@@ -71,15 +71,6 @@ async def test_an_agent_that_ends_at_once_tells_why(start: Any) -> None:
     assert "code 3" in str(caught.value)
     assert "no config, ***" in str(caught.value)
     assert caught.value.data["exitCode"] == 3
-
-
-async def test_what_an_agent_prints_before_it_exits_is_in_the_error(start: Any) -> None:
-    with pytest.raises(AgentInitFailed) as failed:
-        await start(
-            initialize="exit", printed="Error: no config at all\n", log="Trace:\n  at main\nNode v20\n"
-        )
-    for words in ("Error: no config at all", "Trace:", "Node v20"):
-        assert words in failed.value.message
 
 
 @pytest.mark.parametrize(
@@ -104,11 +95,6 @@ async def test_another_version_is_refused(version: Any, start: Any, processes: P
         await start(version=version)
     assert (caught.value.client_version, caught.value.agent_version) == (1, version)
     assert not processes.children
-
-
-@pytest.mark.parametrize("version", [1, "1", None])
-async def test_a_version_that_is_told_carelessly_is_taken(version: Any, start: Any) -> None:
-    assert (await start(version=version)).is_running
 
 
 async def test_a_program_that_is_not_there_is_not_installed(processes: Processes, tmp_path: Path) -> None:
@@ -197,7 +183,6 @@ async def test_what_is_asked_of_a_closed_agent_fails(agent: Agent, tmp_path: Pat
     await agent.close()
     with pytest.raises(AgentClosed):
         await agent.new_session(tmp_path)
-    agent.notify("_x", {})
 
 
 @pytest.mark.usefixtures("short_graces")
@@ -225,15 +210,15 @@ async def test_an_agent_that_ignores_all_is_killed_with_what_it_started(start: A
     assert agent.exit.signal == 9
 
 
-async def test_nothing_is_left_after_a_hundred_starts_and_stops(start: Any, processes: Processes) -> None:
+async def test_nothing_is_left_after_many_starts_and_stops(start: Any, processes: Processes) -> None:
     tiny = ("/bin/sh", "-c", """read line; echo '{"id": 0, "result": {}}'; sleep 600 & cat > /dev/null""")
     pids: list[int] = []
-    for _ in range(10):
-        agents = await asyncio.gather(*(start(tiny) for _ in range(10)))
+    for _ in range(2):
+        agents = await asyncio.gather(*(start(tiny) for _ in range(8)))
         pids += [agent.pid for agent in agents]
         await asyncio.gather(*(agent.close() for agent in agents))
         assert not processes.children
-    assert len(set(pids)) == 100
+    assert len(set(pids)) == 16
     assert not any(runs(process.pid) for process in census() if process.session in pids)
 
 
@@ -278,14 +263,3 @@ async def test_to_follow_all_sessions_needs_an_agent_that_lists_them(agent: Agen
     with pytest.raises(CapabilityNotSupportedError) as caught:
         await anext(agent.stream_all_sessions())
     assert caught.value.capability == "sessionCapabilities.list"
-
-
-async def test_what_is_offered_is_asked_for(start: Any) -> None:
-    agent = await start(
-        capabilities={"auth": {"logout": {}}, "sessionCapabilities": {"delete": {}}},
-        methods=[{"id": "m", "name": "M"}],
-    )
-    await agent.authenticate("m")
-    await agent.logout()
-    await agent.delete_session("s")
-    assert await agent.request("_echo", {"a": 1}) == {"a": 1}

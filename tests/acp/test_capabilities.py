@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from requirements import proves
@@ -176,6 +176,7 @@ def test_text_and_stdio_are_always_there() -> None:
 
 
 @proves("wire:Agent-capabilities/normalised")
+@settings(max_examples=50)
 @given(ANYTHING)
 def test_no_handshake_is_too_strange_to_be_read(result: Any) -> None:
     read = normalised(result)

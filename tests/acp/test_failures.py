@@ -48,44 +48,15 @@ def failures() -> Failures:
         ("HTTP 429 Too Many Requests", RateLimited),
         ("overloaded_error", AgentOverloaded),
         ("503 Service Unavailable", AgentOverloaded),
-        ("429 status code (no body)", RateLimited),
-        ('429 {"type":"error"}', RateLimited),
         ("API Error: 429 from the model", RateLimited),
-        ("APIError(429)", RateLimited),
-        ('{"statusCode":429,"url":"https://example.org/v1/messages"}', RateLimited),
         ("Request failed with status code 503", AgentOverloaded),
         (r"failed: {\"error\":{\"code\":503}}", AgentOverloaded),
-        ("HTTP/1.1 529", AgentOverloaded),
-        ("503", AgentOverloaded),
-        ("the model said:\n503 Backend is away", AgentOverloaded),
-        ("API Error: Request rejected (429) · this may be a temporary capacity issue", RateLimited),
         ("[429] slow down", RateLimited),
-        ("(429)", RateLimited),
-        ("failed: 429", RateLimited),
-        ("upstream 429", RateLimited),
-        ("429, retry", RateLimited),
-        ("429; retry", RateLimited),
-        ("429 from upstream", RateLimited),
-        ("received 429", RateLimited),
-        ("Retry attempts exhausted: 429", RateLimited),
-        ("Attempt 3 failed with status 429.", RateLimited),
-        ("429 for https://example.org/v1/messages", RateLimited),
-        ("error-429", RateLimited),
-        ("Unexpected server response: 529", AgentOverloaded),
-        ("Provider returned error (503)", AgentOverloaded),
-        ("upstream:503", AgentOverloaded),
         ("No such file: 4290.txt", None),
         ("no session file /var/sessions/503/x.json", None),
-        ("cannot read ses-429-a.json", None),
         ("error 429.json is empty", None),
-        ("503-a.json is empty", None),
-        ("there is no session 503", None),
-        ("503 lines were skipped", None),
         ("x.py:529: assertion failed", None),
-        ("unexpected end on line 503", None),
-        ("it took 0.429 s for 1,503 of them", None),
         ("cannot open /srv/rate-limit/unauthorized.txt", None),
-        ("cannot open 'C:\\work\\rate limit\\a.txt'", None),
         ("cannot open https://example.org/usage-limit/a", None),
         ("rate_limit_error, see https://example.org/docs/x", RateLimited),
         ("the author wrote a limit of 5 pages", None),
@@ -100,11 +71,11 @@ def test_words_tell_of_the_known_troubles(words: str, error: Any, failures: Fail
     assert (told.agent, told.number) == ("x", -32603)
 
 
-def test_the_number_counts_more_than_the_words(failures: Failures) -> None:
+def test_the_number_counts_more_than_the_words() -> None:
+    failures = Failures("x", str, argv=("x",))
     failures.methods = Handshake.of(
         {"authMethods": [{"id": "t", "name": "T", "type": "terminal", "args": ["login"]}]}
     ).auth_methods
-    failures.argv = ("x",)
     error = of(failures, "session/new", {"code": -32000, "message": "rate limit"})
     assert isinstance(error, AuthRequired)
     assert error.login_command == ("x", "login")
@@ -113,23 +84,10 @@ def test_the_number_counts_more_than_the_words(failures: Failures) -> None:
     assert error.to_wire()["loginCommand"] == ["x", "login"]
 
 
-@pytest.mark.parametrize(
-    ("number", "error"), [(429, RateLimited), (503, AgentOverloaded), (529, AgentOverloaded)]
-)
-def test_a_models_status_is_known_by_its_number_where_no_words_say_more(
-    number: int, error: Any, failures: Failures
-) -> None:
-    told = of(failures, "session/prompt", {"code": number, "message": "try later"})
-    assert (type(told), told.number) == (error, number)
-    told = of(failures, "session/prompt", {"code": number, "message": "Your credit balance is too low"})
-    assert type(told) is UsageLimitReached
-
-
-def test_a_command_that_is_known_from_elsewhere_comes_first(failures: Failures) -> None:
-    failures.login = ("x", "auth")
-    assert failures.auth_required("no").login_command == ("x", "auth")
-    failures.login = ("/the path/x", "auth")
-    assert "'/the path/x' auth" in str(failures.auth_required("no"))
+def test_a_command_that_is_known_from_elsewhere_comes_first() -> None:
+    error = Failures("x", str, login=("/the path/x", "auth")).auth_required("no")
+    assert error.login_command == ("/the path/x", "auth")
+    assert "'/the path/x' auth" in str(error)
 
 
 def test_without_a_command_the_ways_are_named(failures: Failures) -> None:
@@ -173,7 +131,7 @@ def test_other_errors_say_what_was_asked(method: str, error: Any, failures: Fail
     assert "hunter2" not in str(told)
 
 
-@pytest.mark.parametrize("method", ["session/load", "session/resume", "session/fork"])
+@pytest.mark.parametrize("method", ["session/load", "session/resume"])
 @pytest.mark.parametrize(
     ("number", "words", "error"),
     [
@@ -195,34 +153,22 @@ def test_a_session_is_refused_for_good_unless_a_person_can_wait_pay_or_sign_in(
     assert type(of(failures, method, {"code": number, "message": words})) is error
 
 
-@pytest.mark.parametrize("method", ["session/load", "session/resume", "session/fork"])
+@pytest.mark.parametrize("method", ["session/load", "session/resume"])
 @pytest.mark.parametrize(
     "words",
     [
         "session 'rate_limit_work' is corrupt",
-        "session 'rate limit reached' is corrupt",
-        "session 'don't get rate limited' is corrupt",
-        'Session "Fix too many requests" has an unsupported format',
-        "Session `is overloaded` is corrupt",
-        "Session “usage limit reached” is corrupt",
-        'Failed to parse history: {\n  "title": "it is overloaded\n',
         "Session overloaded-worker cannot be restored",
         "unauthorized: session belongs to another user",
         "You are not authorized to access this session",
         "cannot read sessions/rate-limit.json: bad json",
-        "Session file ~/rate limit notes/x.json is broken",
-        'Failed to parse history: {"title":"handle rate limit"}',
-        'Failed to parse history: {"a":{"status":429},"error":{"type":"overloaded_error"}} at 7',
         "Error: 503 sessions scanned, none matched",
         "failed to resume thread 429: rollout is empty",
         "missing credentials section in session file",
         "invalid api key format in stored session",
-        "Session requires authentication_required flag",
         "disk quota exceeded",
         "Could not load session: usage limit plugin missing",
-        "the rate limit of this session is unreadable",
         "session store unavailable",
-        "the worker was overloaded-ish",
     ],
 )
 def test_a_name_or_a_stray_word_in_a_refusal_does_not_keep_a_session_from_being_made_anew(
@@ -233,42 +179,23 @@ def test_a_name_or_a_stray_word_in_a_refusal_does_not_keep_a_session_from_being_
     assert type(of(failures, method, told)) is SessionLoadFailed
 
 
-@pytest.mark.parametrize("method", ["session/load", "session/resume", "session/fork"])
+@pytest.mark.parametrize("method", ["session/load", "session/resume"])
 @pytest.mark.parametrize(
     ("words", "error"),
     [
         ("Rate limit exceeded", RateLimited),
-        ("the rate limit has been reached, try again in 5 s", RateLimited),
-        ("rate limit hit", RateLimited),
-        ("You are being rate-limited.", RateLimited),
-        ("You've hit your rate limit, don't hurry", RateLimited),
         ("Too many requests", RateLimited),
         ("rate_limit_exceeded", RateLimited),
-        ("rate_limited", RateLimited),
         ("API Error: Request rejected (429) · this may be a temporary capacity issue", RateLimited),
-        ("[429] slow down", RateLimited),
-        ("HTTP 429", RateLimited),
-        ("got HTTP/1.1 429 from the model", RateLimited),
-        ("last status: 429 for 'fix-it'", RateLimited),
-        ("Request failed with status code 429", RateLimited),
-        ("Last error: CAPIError: 429", RateLimited),
-        ('API Error: 529 {"type":"error","message":"x"}', AgentOverloaded),
         ("the model said overloaded_error", AgentOverloaded),
-        ("The servers are currently overloaded", AgentOverloaded),
-        ("Could not load session: overloaded_error", AgentOverloaded),
         ("Could not load session (503)", AgentOverloaded),
         ("503 Service Unavailable", AgentOverloaded),
         ("Your usage limit has been reached", UsageLimitReached),
         ("You've hit your usage limit. Upgrade to Pro", UsageLimitReached),
-        ("Rate limited: you exceeded your current quota", UsageLimitReached),
         ("insufficient_quota", UsageLimitReached),
-        ("You are out of credits", UsageLimitReached),
-        ("APIError(429)", RateLimited),
         ("Session expired, please log in again", AuthRequired),
         ("You are not logged in", AuthRequired),
-        ("Authentication required to open 'x'", AuthRequired),
         ("Invalid API key · Please run /login", AuthRequired),
-        ("Invalid API key", AuthRequired),
         ("authentication_failed", AuthRequired),
     ],
 )
@@ -296,54 +223,17 @@ def test_a_status_in_the_data_counts_like_the_number(data: Any, error: Any, fail
     assert type(of(failures, "session/prompt", told)) is (error or AgentRequestFailed)
 
 
-@pytest.mark.parametrize("method", ["session/load", "session/prompt"])
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "a",
-        "'a ",
-        "'a",
-        "\u2018a ",
-        "a.a",
-        '"',
-        "`",
-        "{",
-        "[",
-        "/",
-        "a/",
-        "a.",
-        "session",
-        "session:",
-        "session ",
-        "429",
-        "status: ",
-        "\\",
-        " ",
-    ],
-)
-def test_a_long_refusal_is_read_in_little_time(method: str, piece: str, failures: Failures) -> None:
+@pytest.mark.parametrize("piece", ["a", "a.a", "/", "a/", "429", "\\"])
+def test_a_long_refusal_is_read_in_little_time(piece: str, failures: Failures) -> None:
     words = piece * (60_000 // len(piece))
     since = time.process_time()
-    of(failures, method, {"code": -32603, "message": words, "data": [words]})
+    of(failures, "session/prompt", {"code": -32603, "message": words, "data": [words]})
     assert time.process_time() - since < 1
-
-
-@pytest.mark.parametrize("method", ["session/new", "session/prompt"])
-def test_elsewhere_a_conversation_that_is_too_long_is_one(method: str, failures: Failures) -> None:
-    told = of(failures, method, {"code": -32603, "message": "prompt is too long"})
-    assert type(told) is ContextTooLong
 
 
 def test_words_that_say_nothing_are_helped_by_the_data(failures: Failures) -> None:
     told = {"code": -32603, "message": "Internal error", "data": {"details": "no disk, hunter2"}}
     assert str(of(failures, "session/prompt", told)).endswith("Internal error (no disk, ***)")
-
-
-@pytest.mark.parametrize("told", [{}, {"message": ""}])
-def test_an_error_may_have_any_shape(told: Any, failures: Failures) -> None:
-    error = of(failures, "session/prompt", told)
-    assert type(error) is AgentRequestFailed
-    assert error.number == -32603
 
 
 def test_a_log_tells_why_an_agent_did_not_start(failures: Failures) -> None:

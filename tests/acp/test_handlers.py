@@ -43,8 +43,6 @@ async def test_an_id_that_stands_for_a_yes_and_a_no_is_no_answer(
 @pytest.mark.parametrize(
     ("told", "meant"),
     [
-        ({"outputByteLimit": 3.0}, (3, {})),
-        ({"env": {"K": "v"}}, (None, {"K": "v"})),
         ({"env": [{"name": "K", "value": "v"}], "outputByteLimit": 3}, (3, {"K": "v"})),
         ({"env": None}, (None, {})),
     ],

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from serai.acp import (
-    AcpSession,
     Agent,
     AgentThoughtChunk,
     AvailableCommandsUpdate,
@@ -19,7 +18,6 @@ from serai.acp import (
     Elicitation,
     ElicitationAnswer,
     PlanUpdate,
-    RawUpdate,
     TerminalExit,
     TerminalOutput,
     TerminalRequest,
@@ -27,7 +25,7 @@ from serai.acp import (
     ToolCallUpdate,
     UsageUpdate,
 )
-from serai.errors import AgentClosed, AuthRequired, CancelIgnored, SessionLoadFailed
+from serai.errors import AuthRequired, SessionLoadFailed
 
 INDEPENDENT = (sys.executable, str(Path(__file__).parent / "agents/independent.py"))
 
@@ -120,35 +118,6 @@ async def test_turns_are_followed_asked_about_served_and_stopped(
     turn.cancel()
     stormy = await converse(session)
     assert (stormy.texts, stormy.stop_reason) == (["cancelled"], "cancelled")
-
-
-async def test_what_else_it_may_write_does_no_harm(
-    agent: Agent, tmp_path: Path, person: Any, converse: Any
-) -> None:
-    session = await agent.new_session(tmp_path)
-    noisy = await converse(session, "noise")
-    assert noisy.texts[-1] == "done"
-    assert RawUpdate("hologram", {"sessionUpdate": "hologram"}) in noisy.items
-    assert agent.noise == 6
-    assert [event.method for event in person.events] == ["_own/news"]
-    assert [len(text) for text in (await converse(session, "large 5000000")).texts] == [5_000_000]
-    assert (await converse(session, "log 2000000")).texts == ["logged"]
-
-    turn, other = session.prompt("wait"), await agent.new_session(tmp_path)
-    crashed = await converse(other, "crash")
-    assert crashed.texts[-1] == "last words"
-    assert isinstance(crashed.error, AgentClosed)
-    assert crashed.error.exit_code == 5
-    with pytest.raises(AgentClosed):
-        await turn.finished()
-
-
-async def test_when_it_does_not_stop_it_is_ended(agent: Agent, tmp_path: Path, converse: Any) -> None:
-    session: AcpSession = await agent.new_session(tmp_path)
-    session.prompt("ignore").cancel()
-    assert isinstance((await converse(session)).error, CancelIgnored)
-    await agent.close()
-    assert agent.exit is not None
 
 
 def serve_terminals(person: Any, monkeypatch: pytest.MonkeyPatch) -> None:

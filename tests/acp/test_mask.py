@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from serai.acp.process.mask import masked
+from serai.acp.process.log import masked
 from serai.errors import AgentRequestFailed
 
 

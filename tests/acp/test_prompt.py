@@ -21,10 +21,6 @@ def able(**prompt: bool) -> AgentCapabilities:
     return AgentCapabilities.of({"agentCapabilities": {"promptCapabilities": prompt}})
 
 
-def test_an_agent_that_takes_nothing_more_gets_text_and_links() -> None:
-    assert fit_prompt(ALL, able()) == ([TEXT, LINK, NEWER], ("image", "audio", "resource"))
-
-
 @pytest.mark.parametrize(
     ("prompt", "dropped"),
     [
@@ -35,10 +31,6 @@ def test_an_agent_that_takes_nothing_more_gets_text_and_links() -> None:
 )
 def test_only_what_is_not_offered_is_left_out(prompt: dict[str, bool], dropped: tuple[str, ...]) -> None:
     assert fit_prompt(ALL, able(**prompt))[1] == dropped
-
-
-def test_an_agent_that_takes_all_gets_all_in_its_order() -> None:
-    assert fit_prompt(ALL, able(image=True, audio=True, embeddedContext=True)) == (ALL, ())
 
 
 def test_numbers_of_tokens_that_cannot_be_are_left_out() -> None:

@@ -35,15 +35,6 @@ async def test_ids_of_both_kinds_are_echoed_as_they_came(
     ]
 
 
-@pytest.mark.parametrize("answer", [None, "an option that was not offered"])
-async def test_who_does_not_choose_cancels(
-    answer: str | None, session: AcpSession, person: Any, converse: Any
-) -> None:
-    person.answer = answer
-    conversation = await converse(session, "permission 1")
-    assert json.loads(conversation.texts[0]) == CANCELLED
-
-
 @pytest.mark.parametrize(
     "method", ["foo/bar", "_vendor/x", "fs/read_text_file", "terminal/create", "mcp/connect"]
 )
@@ -92,20 +83,6 @@ async def test_what_is_no_request_is_refused_and_the_conversation_goes_on(
     assert conversation.texts == ["-32600", "-32602", "-32600"]
 
 
-async def test_what_is_not_quite_json_is_heard(session: AcpSession, person: Any, converse: Any) -> None:
-    conversation = await converse(session, "unreadable")
-    assert conversation.texts == ["caf\ufffd", "selected"]
-    [request] = person.requests
-    assert (request.tool_call.title, request.tool_call.raw_input) == ("cat caf\ufffd", {"depth": None})
-
-
-async def test_half_a_request_of_an_agent_that_is_gone_is_nobodys_trouble(
-    session: AcpSession, converse: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    assert isinstance((await converse(session, "half")).error, AgentClosed)
-    assert caplog.text == ""
-
-
 async def test_a_request_that_the_agent_takes_back_is_stopped(
     session: AcpSession, person: Any, converse: Any
 ) -> None:
@@ -126,35 +103,6 @@ async def test_a_cancel_also_gives_up_what_was_asked_under_the_id_of_a_session_t
     conversation = await converse(session)
     assert json.loads(conversation.texts[-1]) == CANCELLED
     assert person.given_up == 1
-
-
-async def test_also_beside_sessions_in_which_nothing_is_asked(
-    agent: Agent, session: AcpSession, person: Any, tmp_path: Path, converse: Any
-) -> None:
-    await agent.new_session(tmp_path)
-    person.patient = True
-    turn = session.prompt("subagent child")
-    async with asyncio.timeout(30):
-        await person.asked.wait()
-    turn.cancel()
-    conversation = await converse(session)
-    assert json.loads(conversation.texts[-1]) == CANCELLED
-    assert person.given_up == 1
-
-
-async def test_unless_it_may_be_about_another_session(
-    agent: Agent, session: AcpSession, person: Any, tmp_path: Path, converse: Any
-) -> None:
-    other = await agent.new_session(tmp_path)
-    person.patient = True
-    turn = session.prompt("subagent child")
-    other.prompt("echo")
-    async with asyncio.timeout(30):
-        await person.asked.wait()
-    turn.cancel()
-    person.released.set()
-    conversation = await converse(session)
-    assert json.loads(conversation.texts[-1]) == SELECTED
 
 
 async def test_nobody_is_asked_any_more_when_the_agent_is_gone(
@@ -181,38 +129,6 @@ async def test_a_client_that_fails_is_no_secret_and_no_end(
     conversation = await converse(session, "permission 1")
     assert conversation.texts == ["null"]  # an error, and so no result
     assert conversation.stop_reason == "end_turn"
-
-
-class Verdict(BaseException):
-    """What test frameworks raise, so that no code under test catches it."""
-
-
-@pytest.mark.parametrize("how", [asyncio.CancelledError, Verdict])
-async def test_who_gives_up_by_themselves_does_not_let_the_agent_wait(
-    how: type[BaseException], start: Any, person: Any, tmp_path: Path, converse: Any
-) -> None:
-    """What they waited for was cancelled, for instance, and not they: a dialog that was closed."""
-    asyncio.get_running_loop().set_exception_handler(
-        lambda _loop, _context: None
-    )  # what nobody catches is told there
-    person.has = ClientCapabilities(read_text_file=True, elicitation_form=True)
-
-    async def give_up(_request: Any) -> Any:
-        raise how
-
-    for name in ("request_permission", "create_elicitation", "read_text_file"):
-        setattr(person, name, give_up)
-    agent = await start()
-    session = await agent.new_session(tmp_path)
-    permission = await converse(session, "permission 1")
-    form = await converse(session, 'asks elicitation/create {"message":"m","mode":"form"}')
-    file = await converse(session, 'asks fs/read_text_file {"path":"/notes"}')
-    is_cancelled = how is asyncio.CancelledError
-    assert json.loads(permission.texts[-1]) == (CANCELLED if is_cancelled else None)
-    answer = json.loads(form.texts[-1])
-    assert answer == {"action": "cancel"} if is_cancelled else answer["code"] == -32603
-    assert json.loads(file.texts[-1])["code"] == -32603
-    assert not agent._serving.is_waited_for
 
 
 async def test_a_request_is_heard_between_what_came_before_it_and_what_came_after(

@@ -75,19 +75,6 @@ def test_what_is_missing_is_named(told: dict[str, Any], field: str) -> None:
     assert caught.value.field == field
 
 
-@pytest.mark.parametrize("told", ["a", 5, None, ["a"], b"a"], ids=repr)
-def test_what_is_no_server_at_all_is_named_too(told: Any) -> None:
-    with pytest.raises(Mismatch) as caught:
-        write_servers([{"name": "a", "command": "a"}, told], BOTH, "x")
-    assert caught.value.field == "mcpServers[1]"
-
-
-def test_what_is_not_told_is_none() -> None:
-    assert read_server({"name": "a", "command": "a", "args": None, "env": None}) == StdioServer(
-        name="a", command="a"
-    )
-
-
 def test_two_servers_of_one_name_are_refused() -> None:
     servers = [{"name": "a", "command": "a"}, {"name": "b", "command": "a"}, {"name": "a", "command": "c"}]
     with pytest.raises(Mismatch) as caught:

@@ -10,7 +10,7 @@ import pytest
 
 from requirements import proves
 from serai.acp import AcpSession, Agent, AgentMessageChunk, Item, UserMessageChunk
-from serai.errors import AgentInactive, AuthRequired, Mismatch, SessionCreateFailed, SessionLoadFailed
+from serai.errors import AuthRequired, Mismatch, SessionCreateFailed, SessionLoadFailed
 
 EARLIER = {"loadSession": True, "sessionCapabilities": {"resume": {}, "fork": {}, "list": {}}}
 
@@ -27,20 +27,6 @@ async def test_what_was_told_before_the_answer_is_delivered(agent: Agent, tmp_pa
     assert texts(items) == ["before the answer"]
     assert session.replayed == []
     assert agent.sessions == {session.id: session}
-
-
-async def test_whoever_hears_is_told_of_it_too(agent: Agent, tmp_path: Path) -> None:
-    heard: list[Item] = []
-    await agent.new_session(tmp_path, on_update=heard.append)
-    assert texts(heard) == ["before the answer"]
-
-
-async def test_the_answer_says_what_the_session_has(agent: Agent, tmp_path: Path) -> None:
-    session = await agent.new_session(tmp_path, meta={"x": 1})
-    assert session.modes is not None
-    assert [mode.id for mode in session.modes.available] == ["ask", "do"]
-    assert [(option.id, option.value) for option in session.config_options] == [("model", "small")]
-    assert session.reply["_meta"]["params"] == {"cwd": str(tmp_path), "mcpServers": [], "_meta": {"x": 1}}
 
 
 @proves("wire:additionalDirectories/forwarded-on-new")
@@ -66,17 +52,6 @@ async def test_folders_are_dropped_with_one_warning_for_an_agent_that_does_not(
         assert "additionalDirectories" not in session.reply["_meta"]["params"]
     assert warned == [
         'Agent "scripted" does not advertise additionalDirectories capability — ignoring 2 entries.'
-    ]
-
-
-async def test_a_single_folder_is_an_entry_and_none_is_nothing(
-    agent: Agent, tmp_path: Path, warned: list[str]
-) -> None:
-    await agent.new_session(tmp_path, additional_directories=[])
-    assert warned == []
-    await agent.new_session(tmp_path, additional_directories=[Path("/a")])
-    assert warned == [
-        'Agent "scripted" does not advertise additionalDirectories capability — ignoring 1 entry.'
     ]
 
 
@@ -110,13 +85,6 @@ async def test_an_answer_without_an_id_is_no_session(session_id: Any, start: Any
     with pytest.raises(SessionCreateFailed):
         await agent.new_session(tmp_path)
     assert agent.sessions == {}
-
-
-async def test_an_agent_that_gives_the_same_id_twice_is_not_believed(start: Any, tmp_path: Path) -> None:
-    agent = await start(session_id="same")
-    await agent.new_session(tmp_path)
-    with pytest.raises(SessionCreateFailed):
-        await agent.new_session(tmp_path)
 
 
 @proves("wire:Session-capabilities/load-works")
@@ -165,27 +133,6 @@ async def test_the_history_of_a_fork_is_history(start: Any, tmp_path: Path) -> N
     assert texts(session.replayed) == ["old news", "at once after the answer"]
 
 
-@pytest.mark.parametrize("how", ["load_session", "resume_session", "fork_session"])
-async def test_an_opening_that_is_cancelled_while_history_is_waited_for_leaves_no_session(
-    how: str, start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waiting = asyncio.Event()
-
-    async def settle(_: AcpSession) -> None:
-        waiting.set()
-        await asyncio.Event().wait()
-
-    agent = await start(capabilities=EARLIER)
-    monkeypatch.setattr(AcpSession, "settle", settle)
-    opening = asyncio.create_task(getattr(agent, how)("old", tmp_path))
-    async with asyncio.timeout(30):
-        await waiting.wait()
-        opening.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await opening
-    assert agent.sessions == {}
-
-
 @proves("wire:Session-capabilities/list-works")
 async def test_sessions_are_listed_page_after_page(start: Any, tmp_path: Path) -> None:
     agent = await start(capabilities=EARLIER)
@@ -199,11 +146,3 @@ async def test_sessions_are_listed_page_after_page(start: Any, tmp_path: Path) -
 async def test_an_agent_that_leads_in_circles_has_an_end(start: Any) -> None:
     agent = await start(capabilities=EARLIER, circle=True)
     assert [each.id async for each in agent.stream_all_sessions()] == ["a", "b"]
-
-
-async def test_an_answer_that_does_not_come_is_not_waited_for_for_ever(start: Any, tmp_path: Path) -> None:
-    agent = await start(inactivity_timeout=0.2)
-    session = await agent.new_session(tmp_path)
-    session.prompt("deaf")
-    with pytest.raises(AgentInactive):
-        await agent.request("_echo", {})

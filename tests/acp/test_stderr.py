@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from serai.acp.process.stderr import LINES, StderrTail
+from serai.acp.process.log import LINES, StderrTail
 
 
 def shown(*data: bytes) -> str:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from serai.acp import Finished, RawUpdate
-from serai.acp.process.stream import FULL, MOST_UNKNOWN, Limbo, Stream
+from serai.acp.prompt import FULL, Stream
 
 
 def item(number: int) -> RawUpdate:
@@ -40,30 +40,3 @@ async def test_when_too_much_waits_someone_is_told_and_told_again_when_it_is_tak
     for _ in range(3):
         await anext(taken)
     assert told == [True, False]
-
-
-async def test_whoever_hears_is_told_at_once_and_may_fail(caplog: pytest.LogCaptureFixture) -> None:
-    heard: list[object] = []
-
-    def hear(each: object) -> None:
-        heard.append(each)
-        raise ValueError
-
-    stream = Stream(hear, lambda _: None)
-    stream.put(item(1), FULL * 2)
-    stream.put(item(2))
-    assert heard == [item(1), item(2)]
-    assert "was not dealt with" in caplog.text
-
-
-def test_limbo_gives_up_what_it_heard_of_first() -> None:
-    lost: list[str] = []
-    limbo = Limbo(lost.append)
-    limbo.put("a", item(1), MOST_UNKNOWN // 2)
-    limbo.put("b", item(2), MOST_UNKNOWN // 2)
-    limbo.put("b", item(3), 10)
-    assert lost == ["a"]
-    assert limbo.take("a") == []
-    assert [update for update, _ in limbo.take("b")] == [item(2), item(3)]
-    limbo.put("c", item(4), MOST_UNKNOWN - 1000)
-    assert len(limbo.take("c")) == 1

@@ -16,23 +16,12 @@ from machine.processes.watching import until
 from serai.agents.catalogue.agents import Catalogue
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import Finder
+from serai.agents.testing import EVERYTHING
 from serai.machine.processes.census import census
 
 PLAYER = Path(__file__).with_name("playing_agent.py")
 INDEPENDENT = Path(__file__).parents[1] / "acp" / "agents" / "independent.py"
-ALL: dict[str, Any] = {
-    "loadSession": True,
-    "sessionCapabilities": {
-        "fork": {},
-        "resume": {},
-        "close": {},
-        "list": {},
-        "delete": {},
-        "additionalDirectories": {},
-    },
-    "mcpCapabilities": {"http": True, "sse": True},
-    "promptCapabilities": {"image": True, "audio": True, "embeddedContext": True},
-}
+ALL: dict[str, Any] = dict(EVERYTHING)
 """The capabilities of an agent that can do everything."""
 
 

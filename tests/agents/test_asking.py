@@ -60,42 +60,12 @@ async def test_a_stream_gives_events_and_the_agent_is_gone_before_the_last(playe
     assert pid
 
 
-async def test_nothing_happens_before_a_stream_is_followed(players: Players) -> None:
-    stream = agents.stream("player", "echo a", **players.options)
-    assert stream.session_id is None
-    stream.cancel()
-    result = await stream.result()
-    assert result.stop_reason == "cancelled"
-    assert stream.session_id is None  # the agent was not even started
-    assert await stream.result() is result
-
-
 async def test_a_stream_that_is_cancelled_before_it_begins_starts_nothing() -> None:
     agent = ScriptedAgent(["a"])
     stream = agents.stream(agent, "go")
     stream.cancel()
     assert [type(event) for event in [event async for event in stream]] == [TurnFinished]
     assert ((await stream.result()).stop_reason, agent.starts) == ("cancelled", 0)
-
-
-async def test_cancelling_ask_cancels_the_turn_and_ends_the_agent(players: Players) -> None:
-    began = asyncio.Event()
-    waiting: list[str] = []
-
-    async def follow() -> None:
-        async for event in agents.stream("player", "wait", **players.options):
-            if isinstance(event, TextAdded):
-                waiting.append(event.text)
-                if event.text == "waiting":
-                    began.set()
-
-    task = asyncio.create_task(follow())
-    await began.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert players.methods[-1] == "session/cancel"
-    assert "stopped" not in waiting
 
 
 async def test_cancelling_ask_at_any_time_leaves_nothing(players: Players) -> None:
@@ -115,24 +85,6 @@ async def test_leaving_a_stream_early_cancels_the_turn(players: Players) -> None
             if isinstance(event, TextAdded) and event.text == "waiting":
                 break
     assert players.methods[-1] == "session/cancel"
-
-
-async def test_a_stream_that_is_cancelled_goes_on_to_the_end_of_the_turn(players: Players) -> None:
-    async with agents.stream("player", "wait", **players.options) as stream:
-        async for event in stream:
-            if isinstance(event, TextAdded) and event.text == "waiting":
-                stream.cancel()
-        result = await stream.result()
-    assert (result.text, result.stop_reason) == ("waitingstopped", "cancelled")
-    assert players.methods.count("session/cancel") == 1
-
-
-async def test_an_agent_that_does_not_stop_is_ended(players: Players) -> None:
-    stream = agents.stream("player", "deaf", cancel_timeout=0.1, **players.options)
-    async with stream:
-        async for event in stream:
-            if isinstance(event, TextAdded) and event.text == "never":
-                break
 
 
 @proves("wire:Agent-capabilities/from-handshake", "wire:Reading-capabilities-at-runtime/probe")

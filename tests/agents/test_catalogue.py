@@ -146,13 +146,6 @@ def test_a_name_is_guessed_where_little_is_wrong_with_it(typed: str) -> None:
         built_in().definition_for(typed)
 
 
-def test_agents_are_added_to_another_list() -> None:
-    before = built_in()
-    after = before.adding(definition("mine", "my-own"))
-    assert after.definition_for("my-own").id == "mine"
-    assert "mine" not in before.ids
-
-
 def test_two_agents_cannot_share_a_name() -> None:
     with pytest.raises(ConfigInvalid, match="two agents are called 'openai'"):
         built_in().adding(definition("mine", "openai"))

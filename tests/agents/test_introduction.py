@@ -108,10 +108,3 @@ def test_kinds_of_effort(effort: dict[str, Any], kind: EffortKind) -> None:
     found = models_of(read_options([option("model", "a"), effort]))
     assert found.effort_kind is kind
     assert (found.effort_option is not None) is (kind is not EffortKind.NONE)
-
-
-def test_without_a_session_a_listing_counts_and_without_both_nothing_is_known() -> None:
-    assert [model.value for model in models_of((), ["a"]).models] == ["a"]
-    assert models_of((), ["a"]).source is ModelsFrom.LISTING
-    assert models_of(()).source is ModelsFrom.UNKNOWN
-    assert models_of(()).models == ()

@@ -231,20 +231,3 @@ async def test_what_others_ask_meanwhile_waits_for_the_repair(options: Any) -> N
         assert (await other).text == "other"
         assert (await third).data == 8
     assert kinds(agent)[:3] == ["question", "repair", "other"]
-
-
-async def test_who_is_cancelled_in_the_middle_lets_the_others_in() -> None:
-    is_asked = asyncio.Event()
-
-    async def wait(turn: ScriptedTurn) -> None:
-        is_asked.set()
-        await turn.is_cancelled.wait()
-
-    agent = ScriptedAgent(["many", wait, "next"])
-    async with agents.session(agent) as session, asyncio.timeout(LIMIT):
-        asking = asyncio.create_task(session.ask_json(QUESTION, int))
-        await is_asked.wait()
-        asking.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await asking
-        assert (await session.ask("go")).text == "next"

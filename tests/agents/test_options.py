@@ -121,9 +121,3 @@ async def test_the_span_that_is_active_is_told_with_sessions_and_prompts() -> No
         context.detach(token)
     told = {"traceparent": PARENT, "mine": 1}
     assert metas(agent) == [told, told, {"traceparent": "my own"}, {"traceparent": "my own"}]
-
-
-async def test_without_a_span_nothing_is_told() -> None:
-    agent = ScriptedAgent(["a"])
-    await agents.ask(agent, "go")
-    assert metas(agent) == [None, None]

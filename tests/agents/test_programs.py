@@ -14,7 +14,6 @@ from serai.agents.catalogue.programs import (
     ask_program,
     find_package,
     find_program,
-    package_of,
     version_in,
 )
 
@@ -142,17 +141,6 @@ def test_the_oldest_node_that_a_package_names(
     found = find_package(Way(package="agent"), machine.surroundings)
     assert found is not None
     assert found[0].node == oldest
-
-
-def test_the_package_of_a_command_that_npm_has_made(machine: Machine, modules: Path) -> None:
-    for name in ("@scope/agent", "plain"):
-        folder = machine.package(modules, name, bin={"x": "bin/x.js"})
-        link = machine.bin / folder.name
-        link.symlink_to(folder / "bin/x.js")
-        package = package_of(link)
-        assert package is not None
-        assert (package.name, package.version) == (name, "3.2.1")
-    assert package_of(machine.program("native")) is None
 
 
 DEAF = "trap '' TERM;"

@@ -10,7 +10,7 @@ import pytest
 from serai import agents
 from serai.agents import Context, CostTracker, Renewed, Retries, Why
 from serai.agents.ask.retries import is_transient
-from serai.agents.several.failover import is_anothers_turn
+from serai.agents.several import is_anothers_turn
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
 from serai.errors import (
     AgentClosed,
@@ -138,14 +138,6 @@ async def test_a_turn_that_used_tools_is_not_repeated_unless_that_is_wanted() ->
         ScriptedAgent([work, "again"]), "go", retries=Retries(waits=(), after_tools=True)
     )
     assert result.text == "again"
-
-
-async def test_other_errors_are_raised_as_they_are() -> None:
-    async def spent(turn: ScriptedTurn) -> None:
-        turn.fail("usage limit reached")
-
-    with pytest.raises(UsageLimitReached):
-        await agents.ask(ScriptedAgent([spent, "never"]), "go", retries=3)
 
 
 async def test_the_waits_grow() -> None:

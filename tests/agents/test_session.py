@@ -42,8 +42,8 @@ async def test_a_session_has_its_agents_capabilities_and_a_host(players: Players
         assert session.capabilities == session.host.capabilities
         assert session.host.capabilities.additional_directories
         assert session.host.definition.id == "able"
-        assert session.host.agent_info.name == "player"
-        assert [method.id for method in session.host.auth_methods] == ["key"]
+        assert session.host.handshake.agent_info.name == "player"
+        assert [method.id for method in session.host.handshake.auth_methods] == ["key"]
         assert (session.id, session.cwd) == ("s1", players.project)
         assert session.modes is not None
         assert session.modes.current == "ask"
@@ -168,15 +168,6 @@ async def test_earlier_sessions_are_loaded_resumed_forked_listed_closed_and_dele
         with pytest.raises(AgentClosed):
             await forked.ask("echo a")
     assert players.methods[-4:] == ["session/close"] * 3 + ["session/delete"]
-
-
-@pytest.mark.parametrize("how", ["load", "resume", "fork"])
-async def test_a_session_can_be_an_earlier_one_from_the_start(players: Players, how: Any) -> None:
-    players.add("able", capabilities=ALL)
-    options: dict[str, Any] = {**players.options, how: "old"}
-    result = await agents.ask("able", "echo a", **options)
-    assert result.text == "a"
-    assert players.methods == ["initialize", f"session/{how}", "session/prompt"]
 
 
 async def test_a_session_that_shares_its_agent_is_closed_alone(players: Players) -> None:

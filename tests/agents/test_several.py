@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agents.players import Players
-from machine.processes.watching import runs, until
+from machine.processes.watching import until
 from serai import agents
 from serai.agents import AgentPool, Context, CostTracker, Renewed, Retries, Stage, Why
 from serai.agents.testing import EVERYTHING, ScriptedAgent
@@ -77,13 +77,6 @@ async def test_an_error_that_another_agent_would_not_help_with_is_raised(several
     assert answer.winner == "other"
     with pytest.raises(ValueError, match="no agent"):
         await agents.failover("echo a", [])
-
-
-async def test_a_candidate_can_have_options_of_its_own(several: Players) -> None:
-    large = agents.client("player", model="large", env={"B": "2"})
-    answer = await agents.failover("told", ["absent", large], env={"A": "1"}, **several.options)
-    assert answer.winner == "player"
-    assert "session/set_config_option" in answer.result.text
 
 
 # -- race --------------------------------------------------------------------------------------------------
@@ -188,16 +181,6 @@ async def test_whoever_waits_is_served_in_order_and_may_give_up(several: Players
         assert pool.idle == 1
 
 
-async def test_a_worker_that_died_is_replaced(several: Players) -> None:
-    async with agents.pool(["player"], **several.options) as pool:
-        first = (await pool.ask("pid")).text
-        with pytest.raises(AgentClosed):
-            await pool.ask("crash")
-        second = (await pool.ask("pid")).text
-        assert first != second
-        assert not runs(int(first))
-
-
 async def test_a_pool_that_cannot_be_filled_leaves_nothing(several: Players) -> None:
     with pytest.raises(AuthRequired):
         await agents.pool(["player", "locked"], capacity=4, **several.options)
@@ -262,20 +245,3 @@ async def test_a_worker_goes_on_in_its_session_where_the_agent_can(retries: Any)
         result = await pool.ask("go on")
         assert (result.text, result.session_id) == ("two", before)
     assert renewed == [Renewed(Why.GONE, Context.RESUMED, before)]
-
-
-async def test_a_session_that_its_user_has_closed_is_replaced_by_a_new_one() -> None:
-    agent = ScriptedAgent(["one", "two"], capabilities=EVERYTHING)
-    async with agents.pool([agent]) as pool:
-        async with pool.worker() as session:
-            await session.ask("go")
-            await session.close()
-            before = session.id
-        result = await pool.ask("go on")
-        assert (result.text, result.session_id != before) == ("two", True)
-
-
-async def test_an_agent_that_dies_in_the_middle_is_passed_over(several: Players) -> None:
-    several.add("last", answers=["here"])
-    answer = await agents.failover("crash", ["player", "last"], **several.options)
-    assert (answer.result.text, answer.winner) == ("here", "last")

@@ -26,7 +26,7 @@ from serai.agents import (
     TurnFinished,
     UsageChanged,
 )
-from serai.agents.ask.stream import AgentStream
+from serai.agents.ask.turn import AgentStream
 from serai.agents.testing import ScriptedAgent, ScriptedTurn
 
 

@@ -7,10 +7,7 @@ from typing import Any, Final
 from ahp.strategies import action as read_action
 from serai.ahp.actions import ActionEnvelope, ActionOrigin, StateAction
 from serai.ahp.client import ClientState
-from serai.ahp.commands import (
-    InitializeResult,
-    Snapshot,
-)
+from serai.ahp.commands import InitializeResult, Snapshot
 from serai.ahp.notifications import DispatchActionParams
 from serai.ahp.types import SessionState
 
@@ -53,11 +50,7 @@ def session_json(title: str = "A") -> dict[str, Any]:
     return {"summary": summary, "lifecycle": "ready", "turns": []}
 
 
-TERMINAL_JSON: dict[str, Any] = {
-    "title": "sh",
-    "content": [],
-    "claim": {"kind": "client", "clientId": "me"},
-}
+TERMINAL_JSON: dict[str, Any] = {"title": "sh", "content": [], "claim": {"kind": "client", "clientId": "me"}}
 
 
 def snapshot(uri: str = S, seq: int = 10, title: str = "A") -> Snapshot:

@@ -8,14 +8,7 @@ from ahp.types.examples import full
 from requirements import proves
 from serai.ahp.channels import LONGEST_URI, ChannelKind, kind_of, problem_with_choice, state_of
 from serai.ahp.commands import Snapshot
-from serai.ahp.reducers import (
-    LiveChangeset,
-    LiveResourceWatch,
-    LiveRoot,
-    LiveSession,
-    LiveTerminal,
-    live,
-)
+from serai.ahp.reducers import LiveChangeset, LiveResourceWatch, LiveRoot, LiveSession, LiveTerminal, live
 from serai.ahp.types import ChangesetState, ResourceWatchState, RootState, SessionState, TerminalState
 from serai.ahp.wire import convert, to_json
 from serai.errors import Mismatch

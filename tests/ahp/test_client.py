@@ -49,21 +49,6 @@ def test_the_snapshots_of_the_first_answer_are_followed() -> None:
     assert client.last_seen_server_seq == 10
 
 
-def test_a_channel_that_is_not_followed_has_no_state() -> None:
-    client = following(S)
-    for uri in (OTHER, LOGS, "nonsense"):
-        assert client.state(uri, NOW) is None
-        assert client.confirmed(uri) is None
-        assert client.receive(envelope(11, titled("B"), uri=uri), NOW) is Outcome.IGNORED
-
-
-def test_what_was_asked_for_at_first_and_is_not_answered_is_not_followed() -> None:
-    client = ClientState("me")
-    client.initialize(["0.2.0"], [S, OTHER])
-    client.initialized(InitializeResult(protocol_version="0.2.0", server_seq=3, snapshots=[snapshot()]))
-    assert client.subscriptions == [S]
-
-
 def test_a_second_initialize_begins_anew() -> None:
     client = following(S, OTHER, LOGS)
     client.dispatch(S, titled("mine"))
@@ -131,16 +116,6 @@ def test_a_channel_that_is_unsubscribed_is_forgotten_at_once() -> None:
     assert client.receive(envelope(11, titled("late")), NOW) is Outcome.IGNORED
 
 
-@pytest.mark.parametrize("result", [SubscribeResult(snapshot=snapshot()), SubscribeResult()])
-def test_an_answer_that_comes_after_the_unsubscribe_changes_nothing(result: SubscribeResult) -> None:
-    client = following()
-    client.subscribe(S)
-    client.receive(envelope(11, titled("B")), NOW)
-    client.unsubscribe(S)
-    client.subscribed(S, result, NOW)
-    assert client.subscriptions == []
-
-
 def test_an_answer_to_what_was_unsubscribed_is_not_taken_for_that_to_the_subscribe_after_it() -> None:
     client = following()
     first = client.subscribe(S)
@@ -152,16 +127,6 @@ def test_an_answer_to_what_was_unsubscribed_is_not_taken_for_that_to_the_subscri
     client.subscribed(S, SubscribeResult(snapshot=snapshot(seq=20, title="new")), NOW, second)
     assert title(client) == "new"
     assert queue(client) == ["a"]
-
-
-def test_of_two_subscribes_the_answer_to_the_last_one_counts() -> None:
-    client = following()
-    first, second = client.subscribe(S), client.subscribe(S)
-    client.receive(envelope(11, queued("a")), NOW)
-    client.subscribed(S, SubscribeResult(snapshot=snapshot(seq=10)), NOW, first)
-    client.receive(envelope(12, queued("b")), NOW)
-    client.subscribed(S, SubscribeResult(snapshot=snapshot(seq=10)), NOW, second)
-    assert queue(client) == ["a", "b"]
 
 
 def test_a_second_subscribe_starts_from_the_new_snapshot_and_loses_nothing() -> None:
@@ -194,15 +159,6 @@ def test_an_answer_that_the_snapshot_has_overtaken_is_not_applied_and_still_an_a
     assert queue(client) == []
     assert title(client) == "B"
     assert client.receive(envelope(16, queued("late")), NOW) is Outcome.IGNORED
-
-
-def test_a_second_subscribe_that_is_never_answered_leaves_no_gap() -> None:
-    client = following(S)
-    client.subscribe(S)
-    client.receive(envelope(11, queued("a")), NOW)
-    assert client.reconnect().last_seen_server_seq == 11
-    client.reconnected(ReconnectReplayResult(actions=[envelope(12, queued("b"))], missing=[]), NOW)
-    assert queue(client) == ["a", "b"]
 
 
 @pytest.mark.parametrize("resumed", [True, False])

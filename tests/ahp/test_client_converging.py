@@ -244,7 +244,7 @@ def come_to_rest(host: SmallHost) -> None:
     host.quiet()
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(values(SessionState), values(TerminalState), st.lists(steps(), min_size=10, max_size=60))
 def test_clients_that_reconcile_end_where_the_host_is_and_where_a_mere_listener_is(
     session: SessionState, terminal: TerminalState, history: list[Step]

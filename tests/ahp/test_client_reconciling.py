@@ -45,21 +45,6 @@ def test_what_is_dispatched_is_shown_at_once_and_is_not_confirmed() -> None:
     assert confirmed_title(client) == "A"
 
 
-def test_an_echo_confirms_what_was_shown() -> None:
-    client = following(S)
-    sent = client.dispatch(S, titled("mine"))
-    assert client.receive(envelope(11, titled("mine"), sent), NOW) is Outcome.CONFIRMED
-    assert client.pending == []
-    assert title(client) == confirmed_title(client) == "mine"
-
-
-def test_the_host_wins_also_when_its_echo_says_something_else() -> None:
-    client = following(S)
-    sent = client.dispatch(S, titled("mine"))
-    assert client.receive(envelope(11, titled("trimmed"), sent), NOW) is Outcome.CONFIRMED
-    assert title(client) == "trimmed"
-
-
 def test_a_rejection_takes_back_that_action_and_no_other() -> None:
     client = following(S)
     first, second, third = (client.dispatch(S, queued(each)) for each in "abc")
@@ -77,47 +62,6 @@ def test_a_rejection_of_what_is_not_pending_is_never_reduced(origin: tuple[str, 
     assert client.receive(envelope(11, titled("theirs"), origin, rejected="no"), NOW) is Outcome.IGNORED
     assert client.pending == [sent]
     assert confirmed_title(client) == "A"
-
-
-def test_a_rejection_without_words_is_a_rejection() -> None:
-    client = following(S)
-    sent = client.dispatch(S, titled("mine"))
-    assert client.receive(envelope(11, titled("mine"), sent, rejected=""), NOW) is Outcome.REJECTED
-    assert title(client) == "A"
-
-
-def test_the_number_of_another_client_is_not_ours() -> None:
-    client = following(S)
-    sent = client.dispatch(S, queued("mine"))
-    assert client.receive(envelope(11, queued("theirs"), ("you", sent.client_seq)), NOW) is Outcome.APPLIED
-    assert client.pending == [sent]
-    assert queue(client) == ["theirs", "mine"]
-
-
-def test_what_others_do_in_the_meantime_goes_under_what_is_pending() -> None:
-    client = following(S)
-    sent = client.dispatch(S, queued("mine"))
-    assert client.receive(envelope(11, queued("host")), NOW) is Outcome.APPLIED
-    assert client.receive(envelope(12, queued("yours"), ("you", 1)), NOW) is Outcome.APPLIED
-    assert queue(client) == ["host", "yours", "mine"]
-    client.receive(envelope(13, queued("mine"), sent), NOW)
-    assert queue(client) == ["host", "yours", "mine"]
-
-
-def test_what_is_shown_is_a_value_that_later_actions_do_not_change() -> None:
-    client = following(S)
-    before = session_of(client)
-    confirmed = client.confirmed(S)
-    client.dispatch(S, titled("mine"))
-    client.receive(envelope(11, queued("host")), NOW)
-    assert before == confirmed == convert(session_json(), SessionState)
-
-
-def test_an_unknown_action_is_counted_and_changes_nothing() -> None:
-    client = following(S)
-    assert client.receive(envelope(11, read_action({"type": "session/later"})), NOW) is Outcome.APPLIED
-    assert session_of(client) == convert(session_json(), SessionState)
-    assert client.last_seen_server_seq == 11
 
 
 def test_pending_actions_of_all_channels_are_in_the_order_of_dispatch() -> None:
@@ -138,14 +82,6 @@ def test_a_terminal_shows_only_what_the_host_has_said() -> None:
     assert (state.cols, state.rows) == (80, 24)
 
 
-def test_a_dispatch_on_a_channel_that_is_not_followed_is_sent_and_not_waited_for() -> None:
-    client = following(S)
-    sent = client.dispatch(OTHER, titled("mine"))
-    assert (sent.channel, sent.client_seq) == (OTHER, 1)
-    assert client.pending == []
-    assert client.state(OTHER, NOW) is None
-
-
 # --- numbers
 
 
@@ -161,14 +97,6 @@ def test_the_highest_number_of_any_channel_is_where_a_reconnect_begins() -> None
         "lastSeenServerSeq": 15,
         "subscriptions": [S],
     }
-
-
-def test_an_envelope_that_came_before_changes_nothing() -> None:
-    client = following(S)
-    client.receive(envelope(12, queued("a")), NOW)
-    for seq in (12, 11, 10, 1):
-        assert client.receive(envelope(seq, queued(f"again {seq}")), NOW) is Outcome.IGNORED
-    assert queue(client) == ["a"]
 
 
 # --- reconnecting
@@ -188,15 +116,6 @@ def test_what_was_missed_is_replayed_and_what_was_not_answered_is_sent_again() -
     assert done.lost == []
     assert queue(client) == ["host", "seen", "lost"]
     assert client.last_seen_server_seq == 12
-
-
-def test_a_replay_may_begin_with_what_is_known_already() -> None:
-    client = following(S)
-    client.receive(envelope(11, queued("a")), NOW)
-    client.reconnect()
-    again = [envelope(11, queued("a")), envelope(12, queued("b"))]
-    client.reconnected(ReconnectReplayResult(actions=again, missing=[]), NOW)
-    assert queue(client) == ["a", "b"]
 
 
 def test_a_snapshot_does_not_tell_which_of_our_actions_it_holds_so_they_are_shown_until_answered() -> None:

@@ -59,10 +59,7 @@ ON_OTHERS: Mapping[str, str] = {
 
 COMMANDS = {**ON_ROOT, **ON_OTHERS}
 
-FROM_CLIENTS: Mapping[str, str] = {
-    "unsubscribe": "",
-    "dispatchAction": "clientSeq action",
-}
+FROM_CLIENTS: Mapping[str, str] = {"unsubscribe": "", "dispatchAction": "clientSeq action"}
 
 FROM_THE_HOST: Mapping[str, str] = {
     "action": "action serverSeq origin? rejectionReason?",

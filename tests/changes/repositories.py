@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import TypeAlias
 
+from serai.changes.diff import Change
 from serai.changes.git import Git, find_git
-from serai.changes.records import Change
 
 PERSON = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main")
 

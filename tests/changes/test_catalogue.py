@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serai.ahp.channels import ChannelKind, kind_of
-from serai.changes.catalogue import (
+from serai.changes.view import (
     SESSION,
     UNCOMMITTED,
     Address,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from serai.changes.diff import count_lines, parse
-from serai.changes.records import Change, Side
+from serai.changes.diff import Change, Side, count_lines, parse
 
 OLD, NEW, NONE = "1" * 40, "2" * 40, "0" * 40
 

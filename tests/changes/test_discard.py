@@ -13,10 +13,10 @@ import pytest
 from changes.repositories import Repo, everything
 from changes.test_folder import begun
 from serai.changes import undo as undo_module
-from serai.changes.catalogue import SESSION
 from serai.changes.folder import FolderChanges
 from serai.changes.recorder import FolderRecorder
 from serai.changes.undo import KEPT_SECONDS, Discard, DiscardStep, Trash
+from serai.changes.view import SESSION
 from serai.errors import DiscardBusy, FolderMoved, GitFailed
 
 

@@ -12,10 +12,9 @@ import pytest
 from changes.repositories import Repo, brief, everything
 from serai.changes import git as git_module
 from serai.changes import recorder
-from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
+from serai.changes.diff import LINK_MODE, Changes
 from serai.changes.folder import FolderChanges, open_folder, place_of
-from serai.changes.records import LINK_MODE, Changes
-from serai.changes.view import content_uri
+from serai.changes.view import SESSION, UNCOMMITTED, ChangesetKind, Which, content_uri
 from serai.errors import FileUnreadable, FolderTooLarge, GitFailed, GitUnavailable, ProtocolError
 
 T1 = Which(ChangesetKind.TURN, "t 1/ü")

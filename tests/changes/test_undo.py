@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from changes.repositories import Repo, everything
 from serai.changes import discard as discard_module
 from serai.changes import undo as undo_module
-from serai.changes.catalogue import SESSION
 from serai.changes.folder import FolderChanges, open_folder
 from serai.changes.undo import Trash
+from serai.changes.view import SESSION
 
 PATHS = ("a", "b", "d", "d/x", "d/y", "d/e/z", "n.log", "build/out", "build", "odd \udcff\n")
 """Some are ignored (`*.log`, `build`), and some are in each other's way."""

@@ -1,18 +1,22 @@
-"""The command as people run it: a process of its own, and what it prints."""
+"""The command as people run it, and what it prints."""
 
 from __future__ import annotations
 
 import asyncio
 import fcntl
+import io
 import os
 import re
 import sys
+import tempfile
 import termios
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
+from serai.cli import main
 from serai.config.keys import find_database_key
 from serai.config.paths import find_paths
 from serai.store.sqlite.store import SqliteStore
@@ -48,7 +52,9 @@ class Program:
 
     async def ended(self) -> int:
         """Wait for its end."""
+        assert self.process.stdout is not None
         async with asyncio.timeout(WITHIN):
+            self.printed += (await self.process.stdout.read()).decode(errors="replace")
             return await self.process.wait()
 
 
@@ -72,24 +78,41 @@ async def make_database(home: Path) -> tuple[Path, bytes]:
 async def run(
     *words: str, home: Path, typed: str | None = None, cwd: Path | None = None, **environ: str
 ) -> Done:
-    """Run a command to its end."""
-    process = await asyncio.create_subprocess_exec(
-        *_SERAI,
-        *words,
-        cwd=cwd,
-        env=environment(home, **environ),
-        stdin=asyncio.subprocess.DEVNULL if typed is None else asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        async with asyncio.timeout(WITHIN):
-            out, err = await process.communicate(None if typed is None else typed.encode())
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    return Done(process.returncode or 0, out.decode(), err.decode())
+    """Run a command to its end: in a thread of this process, which is much quicker than another process.
+
+    Where a signal, a terminal or the process itself is the point, see `running` and `seated`.
+    """
+    assert "serve" not in words, "a host changes the process that it runs in"
+    return await asyncio.wait_for(asyncio.to_thread(_run, words, home, typed, cwd, environ), WITHIN)
+
+
+def _run(
+    words: tuple[str, ...], home: Path, typed: str | None, cwd: Path | None, environ: dict[str, str]
+) -> Done:
+    with ExitStack() as until:
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+        if typed is None:
+            stdin = until.enter_context(Path(os.devnull).open(encoding="utf-8"))
+        else:
+            stdin = until.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))
+            stdin.write(typed)
+            stdin.seek(0)
+        until.enter_context(patch("sys.stdin", stdin))
+        until.enter_context(redirect_stdout(out))
+        until.enter_context(redirect_stderr(err))
+        until.enter_context(patch.dict(os.environ, environment(home, **environ), clear=True))
+        if cwd is not None:
+            until.enter_context(chdir(cwd))
+        try:
+            code = main(words)
+        except SystemExit as left:
+            code = int(left.code or 0)
+        return Done(code, _text(out), _text(err))
+
+
+def _text(stream: io.TextIOWrapper[io.BytesIO]) -> str:
+    stream.flush()
+    return stream.detach().getvalue().decode()
 
 
 @asynccontextmanager

@@ -6,8 +6,11 @@ import argparse
 import asyncio
 import io
 
+from client.hosts import soon
 from serai.cli import read_words
+from serai.cli.chat.command import converse
 from serai.cli.console.terminal import PlainTerminal
+from serai.client import Client
 from serai.client.events import Inbox
 
 
@@ -82,3 +85,8 @@ class Desk:
 def parse(command: str, *words: str) -> argparse.Namespace:
     """The options of a command."""
     return read_words([command, *words])
+
+
+async def talk(client: Client, desk: Desk, *words: str) -> int:
+    """A chat from its beginning to its end."""
+    return await soon(converse(client, desk.terminal, parse("chat", *words)))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from serai.cli import main
-from serai.errors import FileUnreadable, Mismatch, ParseError
+from serai.errors import Mismatch, ParseError
 
 RESULT = {
     "protocolVersion": 1,
@@ -66,15 +64,6 @@ def test_what_is_not_quite_json_is_read_as_it_is_in_a_conversation(
     assert (code, json.loads(out)) == (0, EXPECTED)
 
 
-@pytest.mark.parametrize("words", [["acp", "capabilities"], ["acp", "capabilities", "-"]])
-def test_it_reads_standard_input(
-    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(RESPONSE).encode())))
-    assert main(words) == 0
-    assert json.loads(capsys.readouterr().out) == EXPECTED
-
-
 @pytest.mark.parametrize("document", [{}, {"result": None}, {"result": {"agentCapabilities": None}}])
 def test_an_agent_that_says_nothing_can_do_what_all_can(
     document: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -99,13 +88,6 @@ def test_what_is_no_answer_is_refused(
     assert (code, out) == (1, "")
     assert word in err
     assert f"[{error.code}]" in err
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["acp", "capabilities", str(tmp_path / "none")]) == 1
-    err = capsys.readouterr().err
-    assert "none" in err
-    assert f"[{FileUnreadable.code}]" in err
 
 
 def test_every_recorded_handshake_is_read(shared_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,8 +53,8 @@ def speaker(machine: Machine, behaviour: str = "") -> None:
     )
 
 
-def listed(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, dict[str, Any]]:
-    assert main(["agents", "--json", *words]) == 0
+def listed(capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, Any]]:
+    assert main(["agents", "--json"]) == 0
     return {agent["id"]: agent for agent in json.loads(capsys.readouterr().out)["agents"]}
 
 
@@ -77,18 +77,6 @@ def test_the_table_tells_what_is_installed_and_how_to_install_the_rest(
     assert advice["auggie"] == "sign in: auggie login"
     assert "goose" not in advice
     assert max(map(len, table.splitlines())) <= 80
-
-
-def test_as_json(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
-    path = machine.program("goose", "goose 1.50.1")
-    agents = listed(capsys)
-    goose = agents["goose"]
-    assert (goose["installed"], goose["usable"], goose["version"]) == (True, True, "1.50.1")
-    assert (goose["path"], goose["signedIn"]) == (str(path), None)
-    assert (goose["capabilities"], goose["toldAt"]) == (None, None)
-    assert agents["claude"]["installed"] is False
-    assert agents["claude"]["aliases"] == ["claude-code", "claude-agent"]
-    assert agents["claude"]["install"].startswith("npm install")
 
 
 def test_what_is_installed_and_cannot_be_used_says_why(
@@ -128,15 +116,11 @@ def test_a_registry_adds_agents(machine: Machine, capsys: pytest.CaptureFixture[
     ]
     file = machine.file(machine.root / "registry.json", json.dumps({"agents": entries}))
     machine.program("other-acp", "2.0.0")
-    assert listed(capsys, "--registry", str(file))["other"]["version"] == "2.0.0"
     assert "other" not in listed(capsys)
     settings(machine, f'agent_registry = "{file}"')
+    assert listed(capsys)["other"]["version"] == "2.0.0"
     assert main(["agents"]) == 0
-    printed = capsys.readouterr()
-    assert "other " in printed.out
-    assert "1 agents of the registry" in printed.err
-    assert main(["agents", "--registry", str(machine.root / "gone.json")]) == 1
-    assert "gone.json cannot be read" in capsys.readouterr().err
+    assert "1 agents of the registry" in capsys.readouterr().err
 
 
 def test_a_registry_of_the_configuration_that_cannot_be_had_is_told_and_its_agents_are_missing(
@@ -243,15 +227,6 @@ def test_probe_of_one_that_nobody_is_signed_in_to_tells_how(
     told = json.loads(capsys.readouterr().out)
     assert told["signedIn"] is False
     assert told["problem"]["code"] == "auth_required"
-
-
-def test_probe_of_one_that_makes_no_session_says_why(
-    machine: Machine, capsys: pytest.CaptureFixture[str]
-) -> None:
-    speaker(machine, "no-session")
-    assert main(["agents", "probe", "speaker"]) == 0
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if "no session" in line]
-    assert line.endswith("out of paper")
 
 
 def test_errors_of_probe_are_one_line_with_a_remedy(

@@ -6,7 +6,7 @@ from serai.acp import AgentCapabilities, Launch, McpCapabilities, PromptCapabili
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import FoundAgent
 from serai.agents.catalogue.memory import Remembered
-from serai.cli.agents_table import table_of
+from serai.cli.agents import table_of
 
 ALL = AgentCapabilities(
     load_session=True,

@@ -89,44 +89,6 @@ def test_what_it_does_not_know_is_kept_and_text_is_not_escaped(reduce: Any) -> N
     assert "ü🙂" in out
 
 
-@pytest.mark.parametrize(
-    ("reducer", "initial", "action", "changed"),
-    [
-        (
-            "root",
-            {"agents": []},
-            {"type": "root/activeSessionsChanged", "activeSessions": 3},
-            ("activeSessions", 3),
-        ),
-        ("session", SESSION, {"type": "session/ready"}, ("lifecycle", "ready")),
-        (
-            "terminal",
-            {"title": "sh", "content": [], "claim": {"kind": "client", "clientId": "me"}},
-            {"type": "terminal/data", "data": "hi"},
-            ("content", [{"type": "unclassified", "value": "hi"}]),
-        ),
-        (
-            "changeset",
-            {"status": "computing", "files": []},
-            {"type": "changeset/statusChanged", "status": "ready"},
-            ("status", "ready"),
-        ),
-        (
-            "resourceWatch",
-            {"root": "file:///", "recursive": True},
-            {"type": "resourceWatch/changed", "changes": {"items": []}},
-            ("recursive", True),
-        ),
-    ],
-)
-def test_there_is_a_reducer_for_every_channel_that_has_state(
-    reducer: str, initial: Any, action: Any, changed: tuple[str, Any], reduce: Any
-) -> None:
-    code, out, _ = reduce({"reducer": reducer, "initial": initial, "actions": [action], "now": 1})
-    assert code == 0
-    assert json.loads(out)[changed[0]] == changed[1]
-
-
 # --- errors: one line that says where and why, with the code
 
 
@@ -170,12 +132,6 @@ def test_what_cannot_be_read_is_told_in_one_line_with_its_place_and_code(
     assert place in err
     assert err.endswith(f" [{code}]\n")
     assert err.count("\n") == 1
-
-
-def test_an_unknown_reducer_is_told_with_those_that_there_are(reduce: Any) -> None:
-    _, _, err = reduce({**CASE, "reducer": "chat"})
-    for name in ("root", "session", "terminal", "changeset", "resourceWatch"):
-        assert name in err
 
 
 @pytest.mark.parametrize("name", ["missing.json", "."])

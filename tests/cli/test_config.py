@@ -41,16 +41,6 @@ def test_show_prints_every_value_and_where_it_comes_from(
     assert not (place / "home").exists()
 
 
-def test_show_reports_what_an_untrusted_folder_wanted(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (place / "project" / "serai.toml").write_text('port = 80\nlog_level = "debug"\n')
-    assert serai_config("show") == 0
-    printed = capsys.readouterr()
-    assert "7777" in printed.out
-    assert "port is ignored" in printed.err
-
-
 def test_show_as_json(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (place / "other").mkdir()
     (place / "other" / "serai.toml").write_text("port = 80\nmailbox_size = 5\n")
@@ -102,13 +92,6 @@ def test_a_folder_is_trusted_and_distrusted(place: Path, capsys: pytest.CaptureF
     assert capsys.readouterr().out == f"{project} is no longer trusted\n"
     assert serai_config("distrust", str(project)) == 0
     assert capsys.readouterr().out == f"{project} was not trusted\n"
-
-
-def test_an_error_names_the_file(place: Path) -> None:
-    (place / "home").mkdir()
-    (place / "home" / "serai.toml").write_text("prot = 1")
-    with pytest.raises(ConfigInvalid, match="prot"):
-        serai_config("show")
 
 
 @pytest.mark.parametrize("name", ["nothing", "file", "n" * 300])

@@ -54,10 +54,10 @@ async def test_a_database_that_became_empty_is_refused_and_can_be_restored(
 ) -> None:
     old.database.write_bytes(b"")
     old.database.with_name("history.db.lock").unlink()
-    done = await run("serve", "--port", "0", home=old.home)
-    assert done.code == 1
-    assert f"{old.database} is empty: what was in it is lost" in done.err
-    assert "'serai restore'" in done.err
+    async with running("serve", "--port", "0", home=old.home) as host:
+        assert await host.ended() == 1
+    assert f"{old.database} is empty: what was in it is lost" in host.printed
+    assert "'serai restore'" in host.printed
     assert old.database.stat().st_size == 0
     assert (await run("restore", str(tmp_path / "copy.db"), home=old.home)).code == 0
     assert "every page checked" in (await run("doctor", home=old.home)).out
@@ -154,7 +154,7 @@ async def _fill(home: Path, work: Path) -> None:
     for uri in SESSIONS:
         session = await host.create(CreateSessionParams(channel=uri, working_directory=work.as_uri()), "c")
         await session.ready()
-        await session.changes.bases.opened()
+        await session.changes.bases.current()
     await host.close()
 
 

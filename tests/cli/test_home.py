@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from serai.cli import main, read_words
-from serai.cli.console.target import client_of
 from serai.client.address import find_address
 
 COMMANDS = [
@@ -47,17 +45,6 @@ def test_a_traceback_may_be_asked_for_anywhere(words: list[str]) -> None:
     assert not read_words(words).debug
 
 
-def test_it_moves_everything(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SERAI_HOME", str(tmp_path / "of the environment"))
-    assert main(["--home", str(tmp_path / "named"), "config", "show", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["home"] == {
-        "value": str(tmp_path / "named"),
-        "source": "--home",
-    }
-
-
 def test_a_client_goes_to_the_host_of_that_home_with_its_token(tmp_path: Path) -> None:
     (tmp_path / "history.db.lock").write_text('{"pid": 1, "since": "", "address": "127.0.0.1:7791"}')
     (tmp_path / "token").write_text("of this home\n")
@@ -75,8 +62,3 @@ def test_no_host_on_that_home_is_said_with_its_address(
     (tmp_path / "history.db.lock").write_text('{"pid": 1, "since": "", "address": "127.0.0.1:1"}')
     assert main([*command, "--home", str(tmp_path)]) == 1
     assert "no host answers at ws://127.0.0.1:1/" in capsys.readouterr().err
-
-
-def test_the_options_of_a_client_are_all_taken(tmp_path: Path) -> None:
-    options = read_words(["chat", "--url", "http://h:1", "--token", "t", "--home", str(tmp_path)])
-    assert client_of(options).client_id

@@ -51,15 +51,6 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().out == f"serai {__version__}\n"
 
 
-def test_a_commands_help_tells_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as left:
-        main(["ahp", "--help"])
-    assert left.value.code == 0
-    output = capsys.readouterr().out
-    assert "Look into the Agent Host Protocol." in output
-    assert "reduce" in output
-
-
 @pytest.mark.parametrize(
     "words", [["nothing"], ["--nothing"], ["ahp"], ["ahp", "nothing"], ["ahp", "reduce", "a", "b"]]
 )
@@ -80,12 +71,6 @@ def test_someone_who_interrupts_gets_the_exit_code_of_an_interrupt(monkeypatch: 
 
     monkeypatch.setattr(sys, "stdin", Interrupted())
     assert main(["ahp", "reduce"]) == 130
-
-
-def test_it_is_installed_as_a_command() -> None:
-    done = run("--version")
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"serai {__version__}\n", "")
-    assert run("nothing").returncode == 2
 
 
 def test_it_is_a_module_that_python_runs() -> None:

@@ -18,7 +18,7 @@ import pytest
 from cli.programs import Program, make_database, run, running
 from serai.ahp import commands as c
 from serai.ahp.types import ROOT
-from serai.cli.console.target import called_by, url_of
+from serai.cli.console.target import called_by
 from serai.client import Client, connect
 from serai.store.sqlite.connection import connect as open_database
 from serai.store.sqlite.file import PAGE_SIZE
@@ -33,12 +33,15 @@ async def test_the_lock_names_the_port_that_was_free(tmp_path: Path) -> None:
         assert holder["pid"] == host.process.pid
         listed = await run("--home", str(tmp_path), "sessions", "--json", home=tmp_path / "other")
         assert (listed.code, listed.out, listed.err) == (0, "[]\n", "")
-        for words in (("serve", "--port", "0"), ("restore", "copy.db"), ("sessions", "purge", "x")):
-            second = await run(*words, home=tmp_path)
-            assert second.code == 1
-            assert f"is in use by the process {host.process.pid} at {address}, since" in second.err
-            assert "Stop that host, or name another --home" in second.err
-            assert "Traceback" not in second.err
+        in_use = f"is in use by the process {host.process.pid} at {address}, since"
+        for words in (("restore", "copy.db"), ("sessions", "purge", "x")):
+            done = await run(*words, home=tmp_path)
+            assert (done.code, in_use in done.err) == (1, True)
+        async with running("serve", "--port", "0", home=tmp_path) as second:
+            assert await second.ended() == 1
+            assert in_use in second.printed
+            assert "Stop that host, or name another --home" in second.printed
+            assert "Traceback" not in second.printed
 
 
 async def test_a_host_on_all_addresses_prints_those_that_work(tmp_path: Path) -> None:
@@ -60,9 +63,9 @@ async def test_a_port_that_is_taken_is_one_line_with_a_remedy(tmp_path: Path) ->
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        done = await run("serve", "--port", str(port), home=tmp_path)
-    assert done.code == 1
-    lines = [line for line in done.err.splitlines() if line.startswith("serai: ")]
+        async with running("serve", "--port", str(port), home=tmp_path) as host:
+            assert await host.ended() == 1
+    lines = [line for line in host.printed.splitlines() if line.startswith("serai: ")]
     assert len(lines) == 1
     assert f"port {port} of 127.0.0.1 is taken by another program" in lines[0]
     # What was not reached is not told to clients.
@@ -119,10 +122,12 @@ async def test_all_in_the_home_is_private_and_a_persons_files_are_as_they_want_t
 
 
 def modes_in(folder: Path) -> dict[str, int]:
-    """The permissions of a folder and of all that is in it and stays long enough to be looked at."""
+    """The permissions of a folder and of all that is in it, but for what git is just writing."""
     found: dict[str, int] = {}
     for path in (folder, *folder.rglob("*")):
         with suppress(FileNotFoundError):
+            if path.name.startswith("tmp_obj_"):
+                continue
             found[str(path)] = stat.S_IMODE(path.lstat().st_mode)
     return found
 
@@ -145,8 +150,6 @@ async def client_of(host: Program) -> AsyncGenerator[Client]:
 STRANGE = {
     "long-number": f"port = {'9' * 5000}",
     "deep": "port." + '"!".' * 3_000 + '"!" = 1',
-    "many-parts": '"!".' * 60_000 + '"!" = 1',
-    "long-value": f"port = '{'x' * 200_000}'",
     "long-key": f"{'x' * 200_000} = 1",
     "no-text": "\0\x1b[2J",
     "numbers": "mailbox_size = 9223372036854775807\nclient_grace_seconds = nan",
@@ -174,16 +177,10 @@ async def test_no_file_of_a_stranger_keeps_anyone_from_the_sessions_of_its_folde
         for name in STRANGE:
             await (await client.open_session(f"ahp-session:/{name}")).dispose()
         assert await client.list_sessions() == []
-        said = await all_said_by(host)
-        assert "Traceback" not in said
-        assert max(map(len, said.splitlines())) < 1_500
-
-
-async def all_said_by(host: Program) -> str:
-    """Stop a host, and return all that it has printed."""
-    host.process.terminate()
-    assert host.process.stdout is not None
-    return host.printed + (await host.process.stdout.read()).decode()
+        host.process.terminate()
+        await host.ended()
+        assert "Traceback" not in host.printed
+        assert max(map(len, host.printed.splitlines())) < 1_500
 
 
 async def test_a_host_starts_also_in_a_folder_that_is_gone(
@@ -197,7 +194,9 @@ async def test_a_host_starts_also_in_a_folder_that_is_gone(
         assert session.state.summary.working_directory is None
         turn = await session.prompt("hello")
         await turn.result()
-        assert "Traceback" not in await all_said_by(host)
+        host.process.terminate()
+        await host.ended()
+        assert "Traceback" not in host.printed
 
 
 def make_folder(folder: Path) -> None:
@@ -212,22 +211,8 @@ def remove_folder(folder: Path) -> None:
     folder.rmdir()
 
 
-def lead_in_circles(folder: Path, other: Path) -> None:
-    """Put a link in the place of an empty folder that leads back to itself."""
-    folder.rmdir()
-    folder.symlink_to(other)
-    other.symlink_to(folder)
-
-
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "[::]"])
 def test_a_machine_is_called_by_its_own_names(host: str) -> None:
     here, *others = called_by(host)
     assert here == ("127.0.0.1" if host == "0.0.0.0" else "::1")
     assert not {"0.0.0.0", "::", here} & set(others)
-
-
-def test_a_host_on_one_address_is_called_by_it() -> None:
-    assert called_by("127.0.0.1") == ["127.0.0.1"]
-    assert called_by("[::1]") == ["::1"]
-    assert url_of("::1", 80, "t") == "http://[::1]:80/?tkn=t"
-    assert url_of("localhost", 80, None) == "http://localhost:80/"

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
 from cli.screens import parse
 from client.hosts import House, soon
 from serai.ahp.types import SessionSummary
-from serai.cli.console import target
 from serai.cli.sessions import ago, find_session, session_table, status_words
 from serai.client import Client, SessionGone, ToolWaiting
-from serai.errors import ConfigInvalid
 from serai.host.turn import Turn
 
 
@@ -31,9 +28,8 @@ async def agent(turn: Turn) -> None:
 async def run(house: House, *words: str) -> int:
     """The command, with a client of the house instead of one over the network."""
     options = parse("sessions", *words)
-    command = options.run.args[0]
     async with house.client() as client:
-        return await soon(command(client, options))
+        return await soon(options.command(client, options))
 
 
 def summary(name: str, *, title: str = "A title", status: int = 1, modified: int = 0) -> SessionSummary:
@@ -131,24 +127,6 @@ class TestCommands:
             with pytest.raises(SessionGone):
                 await soon(find_session(client, ""))
 
-    def test_where_to_connect_to_comes_from_the_options(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        asked: list[Any] = []
-
-        def connect(*arguments: Any, **named: Any) -> Any:
-            asked.append((*arguments, *named.values()))
-            raise ConfigInvalid("enough")
-
-        monkeypatch.setattr(target, "connect", connect)
-        for words in (
-            ("--url", "http://h:1", "--token", "t"),
-            ("--url", "http://h:1", "list", "--token", "t"),
-            ("show", "x", "--url", "http://h:1", "--token", "t"),
-        ):
-            options = parse("sessions", *words)
-            with pytest.raises(ConfigInvalid):
-                options.run(options)
-        assert asked == [("http://h:1", "t", None)] * 3
-
 
 class TestWords:
     @pytest.mark.parametrize(
@@ -187,6 +165,3 @@ class TestWords:
         assert "onetwo" in rows[1]
         assert not set(turning) & set("".join(rows))
         assert "שלום עולם" in rows[2]
-
-    def test_a_session_without_a_title(self) -> None:
-        assert "(no title)" in session_table([summary("a", title=" ")], 0, 80)[1]

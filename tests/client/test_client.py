@@ -110,11 +110,6 @@ async def sleeper(turn: Turn) -> None:
     await turn.say(" awake")
 
 
-async def failing(turn: Turn) -> None:
-    await turn.say("oh")
-    raise ValueError("it broke")
-
-
 async def events_of(turn: TurnStream) -> list[TurnEvent]:
     return [event async for event in turn]
 
@@ -148,14 +143,6 @@ class TestTurns:
             assert session.active_turn_id is None
             await soon((await soon(task)).result())
 
-    async def test_a_failed_turn_ends_with_its_error(self) -> None:
-        async with House(failing=failing) as house, house.client() as client:
-            session = await soon(client.create_session())
-            result = await soon((await soon(session.prompt("go"))).result())
-            assert result.state == "error"
-            assert result.error is not None
-            assert result.error.message == "it broke"
-
     async def test_a_second_prompt_is_rejected_while_a_turn_runs(self) -> None:
         async with House(sleeper=sleeper) as house, house.client() as client:
             session = await soon(client.create_session())
@@ -169,15 +156,6 @@ class TestTurns:
             assert shown.user_message.text == "sleep"
             await soon(session.steer("up"))
             assert (await soon(turn.result())).text == "zzz awake"
-
-    async def test_cancel_stops_the_turn(self) -> None:
-        async with House(sleeper=sleeper) as house, house.client() as client:
-            session = await soon(client.create_session())
-            turn = await soon(session.prompt("sleep"))
-            await soon(session.cancel())
-            assert (await soon(turn.result())).state == "cancelled"
-            with pytest.raises(Rejected, match="no_active_turn"):
-                await session.cancel()
 
     async def test_a_queued_message_becomes_a_turn_of_its_own(self) -> None:
         async with House(sleeper=sleeper) as house, house.client() as client:
@@ -210,14 +188,6 @@ class TestTurns:
             assert await soon(anext(theirs)) == TextAdded(f"{turn.id}-part-1", "zzz")
             await soon(other.steer("up"))
             assert (await soon(theirs.result())).text == (await soon(turn.result())).text == "zzz awake"
-
-    async def test_a_turn_that_is_truncated_away_is_removed(self) -> None:
-        async with House(sleeper=sleeper) as house, house.client() as client:
-            session = await soon(client.create_session())
-            turn = await soon(session.prompt("sleep"))
-            await soon(session.truncate())
-            assert (await soon(turn.result())).state == "removed"
-            assert (await soon(events_of(turn)))[-1] == TurnEnded("removed")
 
 
 class TestToolCalls:
@@ -259,18 +229,6 @@ class TestToolCalls:
             assert text == "denied: read instead"
             [finished] = [event.call for event in seen if isinstance(event, ToolFinished)]
             assert finished.reason == "denied"  # type: ignore[union-attr]
-
-    async def test_the_second_answer_is_rejected(self) -> None:
-        async with House(worker=worker) as house, house.client() as one, house.client() as two:
-            session = await soon(one.create_session())
-            other = await soon(two.open_session(session.uri))
-            turn = await soon(session.prompt("work"))
-            call_id = f"{turn.id}-call-1"
-            await soon(other.until(lambda state: state.summary.status & 16 != 0))
-            await soon(session.deny(call_id))
-            with pytest.raises(Rejected, match=r"not_pending|no_active_turn"):
-                await soon(other.approve(call_id))
-            await soon(turn.result())
 
 
 class TestQuestions:
@@ -335,23 +293,6 @@ class TestSessions:
             await soon(session.truncate(ids[0]))
             assert [turn.id for turn in session.state.turns] == ids[:1]
 
-    async def test_a_disposed_session_ends_whatever_waits_for_it(self) -> None:
-        async with House(sleeper=sleeper) as house, house.client() as one, house.client() as two:
-            session = await soon(one.create_session())
-            other = await soon(two.open_session(session.uri))
-            turn = await soon(session.prompt("sleep"))
-            waiting = asyncio.ensure_future(session.until(lambda _state: False))
-            await soon(other.dispose())
-            for gone in (turn.result(), waiting):
-                with pytest.raises(SessionGone):
-                    await soon(gone)
-            with pytest.raises(SessionGone):
-                await soon(session.set_title("x"))
-            with pytest.raises(SessionGone):
-                _ = session.state
-            with pytest.raises(SessionGone):
-                await soon(one.open_session(session.uri))
-
     async def test_one_that_another_client_disposed_of_says_so_from_then_on(self) -> None:
         async with House(echo=echo) as house, house.client() as one, house.client() as two:
             session = await soon(one.create_session())
@@ -394,12 +335,6 @@ class TestSessions:
             again = await soon(client.open_session(session.uri))
             assert again.state.summary.resource == session.uri
             assert again is await soon(client.open_session(session.uri))
-
-    async def test_the_root_channel_lists_the_agents(self) -> None:
-        async with House(echo=echo, worker=worker) as house, house.client() as client:
-            assert client.root is not None
-            assert [agent.provider for agent in client.root.agents] == ["echo", "worker"]
-            await soon(client.ping())
 
 
 class TestEnds:

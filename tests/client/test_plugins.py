@@ -22,7 +22,7 @@ from serai.ahp.types import (
     ToolDefinition,
 )
 from serai.client import Client, ClientPlugin, ClientTool, Rejected, SessionClient
-from serai.client.plugins import Shelf
+from serai.client.lending import Shelf
 from serai.errors import ProtocolError
 from serai.host.turn import Turn
 
@@ -120,14 +120,6 @@ async def test_while_another_client_has_its_own_nothing_is_published() -> None:
         await soon(watching.until(lambda state: list(skills(state)) == ["wax"]))
         await soon(watching.leave())
         assert other.shelf._plugins == {}
-
-
-async def test_names_are_different() -> None:
-    async with House(agent=silent) as house, house.client() as client:
-        session = await soon(client.create_session())
-        with pytest.raises(ValueError, match="same name"):
-            await soon(session.publish(POLISH, WAX))
-        assert session.state.active_client is None
 
 
 # -- what the host asks ------------------------------------------------------------------------------------

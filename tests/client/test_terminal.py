@@ -10,7 +10,7 @@ import pytest
 
 from client.hosts import House, soon
 from serai.ahp import actions as a
-from serai.client import Client, Rejected, SessionGone, TerminalClient
+from serai.client import Client, SessionGone, TerminalClient
 from serai.errors import ProtocolError
 from serai.host.turn import Turn
 
@@ -54,28 +54,6 @@ class TestTerminal:
             assert "42\r\n20 60\r\n" in text
             # A second reader gets what is there, from the beginning.
             assert "42\r\n" in await shown(terminal, str(tmp_path))
-
-    async def test_its_size_is_changed_by_who_holds_it_and_all_see_it(self, tmp_path: Path) -> None:
-        async with House(agent=agent) as house, house.client() as client, house.client() as other:
-            ours = await self.opened(client, tmp_path)
-            theirs = await soon(other.open_terminal(ours.uri))
-            await soon(ours.resize(100, 30))
-            await soon(ours.write("stty size\n"))
-            await shown(theirs, "30 100\r\n")
-            with pytest.raises(Rejected, match="bad_size"):
-                await soon(ours.resize(0, 0))
-            with pytest.raises(Rejected, match="not_holder"):
-                await soon(theirs.resize(80, 24))
-
-    async def test_the_stream_ends_with_the_program(self, tmp_path: Path) -> None:
-        async with House(agent=agent) as house, house.client() as client:
-            terminal = await self.opened(client, tmp_path)
-            await soon(terminal.write("echo la''st; exit 3\n"))
-            assert "last" in await shown(terminal, "never said")
-            assert terminal.state.exit_code == 3
-            with pytest.raises(Rejected):
-                await soon(terminal.write("more"))
-            assert "last" in await shown(terminal, "never said")
 
     async def test_nothing_is_told_twice_over_a_lost_connection(self, tmp_path: Path) -> None:
         async with House(agent=agent) as house, house.client() as client:

@@ -18,7 +18,7 @@ from serai.ahp.types import (
     ToolDefinition,
     ToolResultTextContent,
 )
-from serai.client import Client, ClientTool, Rejected, SessionClient, SessionGone, ToolWaiting
+from serai.client import Client, ClientTool, SessionClient, SessionGone, ToolWaiting
 from serai.host.turn import Turn
 
 S = "ahp-session:/1"
@@ -143,12 +143,6 @@ async def test_the_host_is_told_a_denial_and_where_that_comes_too_late_a_failure
         await soon(client.close())
 
 
-async def test_a_call_that_runs_already_fails_when_its_tool_is_not_here() -> None:
-    async with House(agent=caller) as house, house.client() as client:
-        session = await lending(client, tool("lookup", look_up))
-        assert await said(session, "sing") == "False: this client has no tool 'sing'"
-
-
 async def test_a_tool_that_needs_a_yes_runs_after_it() -> None:
     async with House(agent=caller) as house, house.client() as client:
         session = await lending(client, tool("lookup", plain))
@@ -157,15 +151,6 @@ async def test_a_tool_that_needs_a_yes_runs_after_it() -> None:
             if isinstance(event, ToolWaiting):
                 await soon(session.approve(event.call.tool_call_id))
         assert (await soon(turn.result())).text == "True: "
-
-
-async def test_the_calls_of_others_tools_are_theirs() -> None:
-    async with House(agent=caller) as house, house.client() as client, house.client() as other:
-        session = await lending(client, tool("lookup", look_up))
-        watching = await soon(other.open_session(session.uri))
-        with pytest.raises(Rejected, match="other_client_active"):
-            await soon(watching.lend(tool("lookup", fail)))
-        assert await said(watching, "lookup") == "True: the water is wet"
 
 
 async def test_a_tool_is_cancelled_with_its_turn() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from serai.config.load import Configuration, Provenance, Source, load, variable
 from serai.config.paths import Paths, find_paths
-from serai.config.settings import FROM_PROJECTS, UNTRUSTED, Narrowing, Settings, is_loopback, narrows
+from serai.config.settings import UNTRUSTED, Settings
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
 
@@ -121,10 +121,6 @@ def test_wrong_values_in_environment_and_flags_name_them(paths: Paths) -> None:
         load(paths, {}, flags={"mailbox_size": -1})
 
 
-def test_other_variables_are_not_settings(paths: Paths) -> None:
-    assert load(paths, {"SERAI_HOME": "x", "SERAI_DATABASE_KEY": "y"}).settings == Settings()
-
-
 def test_a_file_that_is_no_toml_is_refused(paths: Paths) -> None:
     paths.user_config.write_text("port = \n")
     with pytest.raises(ConfigInvalid, match="line 1"):
@@ -218,31 +214,11 @@ def test_times_have_an_end(paths: Paths, value: str) -> None:
         load(paths, {})
 
 
-def test_a_file_that_has_its_readers_wait_is_not_waited_for(
-    paths: Paths, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Some of the system's files look like any other. To read one takes root, and empties the kernel's log.
-    monkeypatch.setattr("stat.S_ISREG", bool)
-    os.mkfifo(project / "serai.toml")
-    writer = os.open(project / "serai.toml", os.O_RDWR)
-    try:
-        with pytest.raises(ConfigInvalid, match="nothing to read yet"):
-            load(paths, {}, project=project)
-    finally:
-        os.close(writer)
-
-
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "host.example"])
 def test_a_token_cannot_be_switched_off_where_others_reach_the_port(paths: Paths, host: str) -> None:
     with pytest.raises(ConfigInvalid, match="SERAI_REQUIRE_TOKEN"):
         load(paths, {"SERAI_REQUIRE_TOKEN": "false"}, flags={"host": host})
     assert load(paths, {}, flags={"host": host}).settings.host == host
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "[::1]", "localhost", "LOCALHOST"])
-def test_on_loopback_it_can(paths: Paths, host: str) -> None:
-    assert is_loopback(host)
-    assert not load(paths, {}, flags={"host": host, "require_token": False}).settings.require_token
 
 
 # -- folders that nobody trusts ----------------------------------------------------------------------------
@@ -320,20 +296,10 @@ def test_what_is_the_hosts_own_is_known_as_unused_in_a_projects_file(paths: Path
     assert load(paths, {}).unused == []
 
 
-def test_every_setting_that_projects_may_set_is_one() -> None:
-    assert {info.name for info in msgspec.structs.fields(Settings)} >= FROM_PROJECTS
-
-
 def test_every_setting_has_a_rule_and_all_but_harmless_ones_are_guarded() -> None:
     names = {info.name for info in msgspec.structs.fields(Settings)}
     assert set(UNTRUSTED) == names
     assert set(widened()) == names - {"log_level"}
-
-
-def test_the_same_value_is_no_change() -> None:
-    assert narrows(Narrowing.NOTHING, 7777, 7777)
-    assert narrows(Narrowing.ON, False, False)
-    assert not narrows(Narrowing.ON, True, False)
 
 
 def test_the_persons_own_file_is_not_read_as_a_project(paths: Paths) -> None:
@@ -341,12 +307,6 @@ def test_the_persons_own_file_is_not_read_as_a_project(paths: Paths) -> None:
     configuration: Configuration = load(paths, {}, project=paths.home)
     assert configuration.ignored == ()
     assert configuration.settings.port == 80
-
-
-def test_a_project_that_is_not_there_changes_nothing(paths: Paths, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    assert load(paths, {}, project=tmp_path / "nowhere").settings == Settings()
-    assert load(paths, {}, project=tmp_path / "file").settings == Settings()
 
 
 @pytest.mark.parametrize("name", ["loop", "a\0b", "n" * 300])

@@ -166,29 +166,6 @@ async def test_the_call_of_a_client_that_is_there_and_silent_fails_too() -> None
         assert "`lookup` failed" in text_of(await over(silent, session))
 
 
-async def test_a_call_that_waited_for_a_yes_fails_too_when_its_owner_is_gone(
-    client: Client, house: House
-) -> None:
-    session = await new_session(client, ONE, provider="careful")
-    await claim(client, session)
-    await begin(client, session, "go")
-    async with connecting(house.url, "other") as other:
-        await other.initialize(session)
-        client.drop()
-        await other.hear("toolCallComplete")
-        assert (await over(other, session)).state == "complete"
-
-
-async def test_an_owner_may_complete_a_call_that_waits_for_a_yes(client: Client, house: House) -> None:
-    del house
-    session = await new_session(client, ONE, provider="careful")
-    await claim(client, session)
-    call = await begin(client, session, "go")
-    await client.hear("toolCallReady")
-    await client.dispatch(session, "toolCallComplete", **complete(call))
-    assert text_of(await over(client, session)) == "True "
-
-
 async def test_an_owner_may_deny_a_call_that_it_cannot_run(client: Client, house: House) -> None:
     del house
     session = await new_session(client, ONE, provider="careful")
@@ -249,20 +226,3 @@ async def test_a_client_that_comes_back_in_time_completes_its_call(session: str,
             await again.dispatch(session, "toolCallComplete", **complete(call))
             assert "`lookup` is done" in text_of(await over(again, session))
     assert client.id == "one"
-
-
-async def test_a_session_of_an_active_client_is_not_evicted_under_it(house: House) -> None:
-    settings = HostSettings(summary_delay=0.01, memory_budget=0)
-    del house
-    async with housing(settings=settings) as small:
-        async with connecting(small.url, "editor") as editor:
-            await editor.initialize()
-            await new_session(editor)
-            await claim(editor, ONE)
-            await editor.notify("unsubscribe", channel=ONE)
-            for number in range(3):
-                await editor.request("createSession", f"ahp-session:/{number}")
-            await editor.ping()
-        async with connecting(small.url, "other") as other:
-            await other.initialize(ONE)
-            await other.until(lambda: other.session(ONE).active_client is None)

@@ -7,7 +7,7 @@ from pathlib import Path
 from conformance.client import Client, connecting
 from conformance.conftest import ONE, ROOT, Connect, new_session, say
 from hosts import KEY, House
-from serai.store.sqlite.backup import restore
+from serai.store.sqlite.backup import back_up, restore
 from serai.store.sqlite.connection import connect as open_database
 from serai.store.sqlite.store import SqliteStore
 
@@ -39,7 +39,7 @@ async def test_the_same_copy_restored_twice_leads_nobody_astray(
 
     await new_session(client)
     await say(client, ONE, "before", "t1")
-    await house.host.journal.store.backup(copy)
+    back_up(database, KEY, copy)
     await client.close()
     await start_from_the_copy()
     async with connecting(house.url, client.state) as back:

@@ -101,12 +101,6 @@ async def test_an_unknown_initial_subscription_gives_no_snapshot_and_no_error(ho
         assert [snapshot["resource"] for snapshot in result["snapshots"]] == [ROOT]
 
 
-async def test_a_channel_that_is_named_twice_has_one_snapshot(house: House) -> None:
-    async with connecting(house.url) as client:
-        result = await client.initialize(ROOT, ROOT)
-        assert len(result["snapshots"]) == 1
-
-
 async def test_a_client_id_belongs_to_the_token_that_first_used_it(house: House) -> None:
     async with connecting(house.url, "mine") as client:
         await client.initialize()
@@ -130,26 +124,6 @@ async def test_of_two_who_want_a_client_id_at_once_one_gets_it(house: House) -> 
             answers = [await one.ask("initialize", **wanted), await other.ask("initialize", **wanted)]
             outcomes = await asyncio.gather(*answers, return_exceptions=True)
             assert [o.code for o in outcomes if isinstance(o, Refused)] == [-32009]
-
-
-async def test_two_connections_may_share_a_client_id(connect: Connect) -> None:
-    one, other = await connect("shared", ROOT), await connect("shared", ROOT)
-    await new_session(one)
-    await other.note("root/sessionAdded")
-    await one.close()
-    assert len((await other.request("listSessions"))["items"]) == 1
-
-
-async def test_a_host_that_restarted_knows_its_clients_and_their_tokens(house: House) -> None:
-    async with connecting(house.url, "mine") as client:
-        await client.initialize()
-    await house.restart()
-    async with connecting(house.url, "mine", token=OTHER_TOKEN) as thief:
-        with pytest.raises(Refused) as refused:
-            await thief.initialize()
-        assert refused.value.code == -32009
-    async with connecting(house.url, "mine") as client:
-        assert (await client.reconnect())["type"] in {"replay", "snapshot"}
 
 
 @pytest.mark.parametrize("way", ["initialize", "reconnect"])

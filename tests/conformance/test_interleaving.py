@@ -399,5 +399,5 @@ async def _step(count: int) -> None:
         await asyncio.sleep(0)
 
 
-Interleaving.TestCase.settings = settings(stateful_step_count=40)
+Interleaving.TestCase.settings = settings(max_examples=settings().max_examples // 2, stateful_step_count=40)
 TestInterleaving = Interleaving.TestCase

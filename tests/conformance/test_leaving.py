@@ -125,22 +125,4 @@ async def test_what_else_someone_did_before_leaving_happens_all_the_same() -> No
 # -- while they run a tool ---------------------------------------------------------------------------------
 
 
-GRACE = 4321.0
 """A time that passes only when a test says so."""
-
-
-@pytest.fixture
-async def graces(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.TimerHandle]:
-    """The times that clients have to come back, each as it began."""
-    loop = asyncio.get_running_loop()
-    begun: list[asyncio.TimerHandle] = []
-    really = loop.call_later
-
-    def call_later(delay: float, *arguments: Any, **more: Any) -> asyncio.TimerHandle:
-        timer = really(delay, *arguments, **more)
-        if delay == GRACE:
-            begun.append(timer)
-        return timer
-
-    monkeypatch.setattr(loop, "call_later", call_later)
-    return begun

@@ -70,13 +70,6 @@ async def test_json_that_is_no_message_is_an_invalid_request(
     await new_session(client)
 
 
-async def test_all_of_it_is_answered_before_the_handshake_too(house: House) -> None:
-    async with connecting(house.url) as client:
-        assert (await answered(client, "{"))["error"]["code"] == -32700
-        assert (await answered(client, "{}"))["error"]["code"] == -32600
-        await client.initialize()
-
-
 @pytest.mark.parametrize("method", ["imagined", "", "root/sessionAdded", "dispatchAction", "action"])
 async def test_an_unknown_method_is_not_found(client: Client, method: str) -> None:
     params = {"channel": ROOT}
@@ -137,12 +130,6 @@ async def test_fields_that_0_2_does_not_have_are_no_error(client: Client) -> Non
     await client.request("ping", newer=True)
     await client.request("listSessions", cursor={"page": 2})
     await client.request("createSession", ONE, tags=["a"])
-
-
-async def test_an_absent_field_may_be_null(client: Client) -> None:
-    await client.request("createSession", ONE, provider=None, model=None, fork=None, config=None)
-    await client.subscribe(ONE)
-    assert client.session(ONE).summary.provider == "demo"
 
 
 async def test_unknown_notifications_and_stray_answers_are_ignored(client: Client) -> None:

@@ -13,13 +13,13 @@ from hosts import WITHIN, House
 MB = 1_000_000
 
 
-@pytest.mark.parametrize("size", [300, MB, 14 * MB])
+@pytest.mark.parametrize("size", [300, 14 * MB])
 async def test_all_of_it_happens_also_when_the_client_leaves_at_once(
     house: House, client: Client, session: str, size: int
 ) -> None:
     await say(client, session, "ask text")
     await client.notify("unsubscribe", channel=session)
-    count = min(5000, 42 * MB // size)
+    count = min(1000, 42 * MB // size)
     async with connecting(house.url, "other") as other:
         await other.initialize()
         for number in range(1, count + 1):

@@ -120,30 +120,6 @@ async def test_a_queue_is_held_over_a_restart(house: House, client: Client, sess
         assert held(again, session) is None
 
 
-async def test_a_message_of_a_held_queue_that_is_set_again_goes_on_with_it(
-    client: Client, session: str
-) -> None:
-    await say(client, session, "ask text")
-    await queue(client, session, "a", "message a")
-    await client.dispatch(session, "turnCancelled", turnId="t1")
-    await client.until(lambda: held(client, session) == "cancelled")
-    await queue(client, session, "a", "message a, edited")
-    await client.until(lambda: len(said(client, session)) == 2)
-    assert said(client, session) == ["ask text", "message a, edited"]
-    assert held(client, session) is None
-
-
-async def test_a_new_turn_by_hand_goes_on_with_a_queue_that_was_held(client: Client, session: str) -> None:
-    await say(client, session, "ask text")
-    await queue(client, session, "a", "message a")
-    await client.dispatch(session, "turnCancelled", turnId="t1")
-    await client.until(lambda: held(client, session) == "cancelled")
-    await say(client, session, "by hand", "t2")
-    await client.until(lambda: len(said(client, session)) == 3)
-    assert said(client, session)[1:] == ["by hand", "message a"]
-    assert held(client, session) is None
-
-
 async def test_a_queue_that_was_emptied_is_no_longer_held(client: Client, session: str) -> None:
     await say(client, session, "ask text")
     await queue(client, session, "a", "message a")
@@ -235,8 +211,3 @@ async def test_an_agent_that_cannot_be_steered_refuses_it() -> None:
         )
         refused = await client.hear("pendingMessageSet")
         assert refused["rejectionReason"].startswith("capability_unsupported")
-
-
-async def test_a_message_that_waits_must_be_of_a_known_kind(client: Client, session: str) -> None:
-    await client.dispatch(session, "pendingMessageSet", kind="urgent", id="u", userMessage={"text": "x"})
-    assert (await client.hear("pendingMessageSet"))["rejectionReason"].startswith("bad_value")

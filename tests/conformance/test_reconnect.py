@@ -38,12 +38,6 @@ async def test_what_was_missed_is_replayed_in_order(
         assert timeless(again.session(session)) == timeless(other.session(session))
 
 
-async def test_who_missed_nothing_gets_an_empty_replay(house: House, client: Client, session: str) -> None:
-    await leave(client, session)
-    async with connecting(house.url, client.state) as again:
-        assert await again.reconnect() == {"type": "replay", "actions": [], "missing": []}
-
-
 async def test_only_the_channels_that_are_named_are_replayed(
     house: House, client: Client, connect: Connect
 ) -> None:
@@ -160,20 +154,6 @@ async def test_who_has_seen_nothing_gets_everything(
         await again.hear("titleChanged", title="goes on")
 
 
-async def test_a_replay_over_a_restart_comes_from_the_store(
-    house: House, client: Client, session: str, connect: Connect
-) -> None:
-    other = await connect("other", session)
-    await client.ping()
-    client.drop()
-    await say(other, session, "write 50")
-    expected = other.session(session)
-    await house.restart()
-    async with connecting(house.url, client.state) as again:
-        assert (await again.reconnect())["type"] == "replay"
-        assert timeless(again.session(session)) == timeless(expected)
-
-
 async def test_a_number_in_the_gap_of_a_restart_is_answered_with_snapshots(
     house: House, client: Client, session: str
 ) -> None:
@@ -187,20 +167,6 @@ async def test_a_number_in_the_gap_of_a_restart_is_answered_with_snapshots(
     await house.restart()
     async with connecting(house.url, client.state) as again:
         assert (await again.reconnect(lastSeenServerSeq=rejected["serverSeq"] - 1))["type"] == "snapshot"
-
-
-async def test_the_root_channel_is_the_same_after_a_restart(
-    house: House, client: Client, session: str, connect: Connect
-) -> None:
-    await say(client, session, "ask text")
-    await client.until(lambda: client.root.active_sessions == 1)
-    client.drop()
-    await house.restart()
-    async with connecting(house.url, client.state) as again:
-        await again.reconnect()
-        await again.until(lambda: not again.root.active_sessions)
-        fresh = await connect("fresh", ROOT)
-        assert again.root == fresh.root
 
 
 async def test_channels_that_are_gone_are_missing(house: House, client: Client, connect: Connect) -> None:
@@ -245,17 +211,6 @@ async def test_a_session_that_was_made_again_is_not_replayed_onto_the_one_before
         assert again.session(session).turns == []
 
 
-async def test_who_knows_a_session_that_was_made_again_gets_a_replay(
-    house: House, session: str, connect: Connect, tmp_path: Path
-) -> None:
-    await purge(house, tmp_path, session)
-    other = await connect("other", ROOT)
-    await new_session(other, session)
-    await leave(other, session)
-    async with connecting(house.url, other.state) as again:
-        assert await again.reconnect() == {"type": "replay", "actions": [], "missing": []}
-
-
 async def test_a_terminal_that_was_made_again_is_not_replayed_onto_the_one_before(
     house: House, client: Client, connect: Connect
 ) -> None:
@@ -280,26 +235,3 @@ async def test_an_unknown_client_is_told_so_and_may_initialize_on_the_same_conne
         assert refused.value.code == -32008
         await client.initialize(ROOT)
         await new_session(client)
-
-
-async def test_who_comes_back_can_dispatch_and_subscribe_at_once(
-    house: House, client: Client, session: str
-) -> None:
-    client.drop()
-    async with connecting(house.url, client.state) as again:
-        answer = await again.ask("reconnect", clientId="one", lastSeenServerSeq=0, subscriptions=[session])
-        await again.dispatch(session, "titleChanged", title="at once", seq=99)
-        listed = await again.request("listSessions")
-        assert (await answer)["type"] == "replay"
-        assert listed["items"][0]["title"] == "at once"
-
-
-async def test_notifications_are_not_replayed(house: House, client: Client, connect: Connect) -> None:
-    client.drop()
-    other = await connect("other", ROOT)
-    await new_session(other, TWO)
-    async with connecting(house.url, client.state) as again:
-        await again.reconnect()
-        await again.ping()
-        assert [n for n in again.notes if n["method"] == "root/sessionAdded"] == []
-        assert len((await again.request("listSessions"))["items"]) == 1

@@ -14,9 +14,9 @@ from urllib.parse import unquote
 import pytest
 from websockets.asyncio.client import connect as connect_socket
 
-from conformance.client import Client, Refused, connecting
+from conformance.client import Client, Refused
 from conformance.conftest import Connect, new_session
-from hosts import TOKEN, WITHIN, House, housing
+from hosts import TOKEN, WITHIN, House
 from serai.ahp.types import ROOT, ChangesetFile, ChangesetState
 from serai.machine.files import Access, Root, Roots, find
 from serai.machine.files.threads import alone_at
@@ -133,30 +133,6 @@ async def test_additional_folders_of_a_session_are_for_reading(client: Client, t
     assert (await client.request("resourceRead", uri=uri))["data"] == "more"
     write = {"uri": uri, "data": "x", "encoding": "utf-8"}
     assert (await refused(client, "resourceWrite", **write)).code == -32009
-
-
-async def test_additional_folders_are_served_whether_or_not_their_session_is_in_memory(
-    house: House, client: Client, connect: Connect, tmp_path: Path
-) -> None:
-    (tmp_path / "more").mkdir()
-    (tmp_path / "more" / "a.txt").write_text("more")
-    (tmp_path / "work").mkdir()
-    uri = f"{(tmp_path / 'more').as_uri()}/a.txt"
-    config = {"additionalDirectories": [str(tmp_path / "more")]}
-    session = await new_session(client, workingDirectory=(tmp_path / "work").as_uri(), config=config)
-    await client.notify("unsubscribe", channel=session)
-    async with asyncio.timeout(WITHIN):
-        while not house.host.sessions.put_out(session):
-            await client.ping()
-    assert (await client.request("resourceRead", uri=uri))["data"] == "more"
-    await client.close()
-    await house.restart()
-    again = await connect("again", ROOT)
-    assert not house.host.sessions.in_memory()
-    assert (await again.request("resourceRead", uri=uri))["data"] == "more"
-    assert len((await again.request("listSessions"))["items"]) == 1  # and what it shows, the client checks
-    await again.request("disposeSession", session)
-    assert (await refused(again, "resourceRead", uri=uri)).code == -32009
 
 
 async def test_folders_are_no_longer_served_when_their_last_session_is_gone(
@@ -280,35 +256,6 @@ async def test_a_question_ends_with_who_asked(client: Client, connect: Connect, 
     await client.hear("inputCompleted", response="cancel")
 
 
-async def test_a_question_that_goes_with_a_turn_is_asked_again(
-    client: Client, connect: Connect, folder: Path
-) -> None:
-    await client.dispatch("ahp-session:/one", "turnStarted", turnId="t", userMessage={"text": "work 600"})
-    await client.hear("turnStarted")
-    asking = asyncio.create_task(
-        (await connect("guest", ROOT)).request("resourceRequest", uri=folder.parent.as_uri())
-    )
-    first = (await client.hear(ASK))["action"]["request"]
-    await client.dispatch("ahp-session:/one", "turnCancelled", turnId="t")
-    await client.hear("turnCancelled")
-    again = (await client.hear(ASK))["action"]["request"]
-    assert again == first
-    answers = {"access": {"state": "submitted", "value": {"kind": "selected", "value": "quarter"}}}
-    await client.dispatch(
-        "ahp-session:/one", "inputCompleted", requestId=again["id"], response="accept", answers=answers
-    )
-    assert await asking == {}
-
-
-async def test_who_asks_hears_that_the_session_has_ended(client: Client, folder: Path) -> None:
-    asking = asyncio.create_task(refused(client, "resourceRequest", uri=folder.parent.as_uri()))
-    await client.hear(ASK)
-    await client.request("disposeSession", "ahp-session:/one")
-    error = await asking
-    assert error.code == -32009
-    assert "the session in which it was asked has ended" in error.message
-
-
 @pytest.mark.parametrize("uri", ["virtual://x", "http://example.com/", "", "relative"])
 async def test_what_is_no_file_cannot_be_asked_for(client: Client, folder: Path, uri: str) -> None:
     del folder
@@ -322,17 +269,6 @@ async def test_what_no_grant_would_help_with_is_not_asked_for(client: Client, fo
         error = await refused(client, "resourceRequest", uri=named)
         assert (error.code, error.data) == (-32009, None), "there is nothing to ask for"
     assert not client.session("ahp-session:/one").input_requests
-
-
-async def test_what_is_not_there_yet_can_be_asked_for(client: Client, connect: Connect, folder: Path) -> None:
-    new = {"uri": f"{folder.parent.as_uri()}/not/there/yet", "write": True}
-    asking = asyncio.create_task((await connect("guest", ROOT)).request("resourceRequest", **new))
-    request = (await client.hear(ASK))["action"]["request"]
-    answers = {"access": {"state": "submitted", "value": {"kind": "selected", "value": "quarter"}}}
-    await client.dispatch(
-        "ahp-session:/one", "inputCompleted", requestId=request["id"], response="accept", answers=answers
-    )
-    assert await asking == {}
 
 
 @pytest.mark.parametrize("uri", ["FILE:///etc/passwd", "/etc/passwd", "etc/passwd"])
@@ -359,20 +295,6 @@ async def test_the_host_keeps_its_own_files_to_itself(house: House, client: Clie
         error = await refused(client, "resourceRequest", uri=uri)
         assert error.code == -32009
         assert "it belongs to the host itself" in error.message
-
-
-async def test_no_folder_is_made_where_the_host_keeps_its_own_files(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    (tmp_path / "link").symlink_to("home")
-    async with housing(home=home) as house, connecting(house.url, "one") as client:
-        await client.initialize()
-        await new_session(client, workingDirectory=tmp_path.as_uri())
-        for name in ("serai.toml", "trust.json", "a/b/c"):
-            for folder in ("home", "link"):
-                error = await refused(client, "resourceMkdir", uri=f"{tmp_path.as_uri()}/{folder}/{name}")
-                assert error.code == -32009
-                assert "it belongs to the host itself" in error.message
-        assert not {"serai.toml", "trust.json", "a"}.intersection(inside.name for inside in home.iterdir())
 
 
 async def test_with_nobody_there_to_ask_the_answer_is_no(client: Client, tmp_path: Path) -> None:

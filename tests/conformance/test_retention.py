@@ -57,26 +57,6 @@ async def test_who_missed_actions_that_are_gone_gets_snapshots(
             await over(again, session, "t2")
 
 
-async def test_who_missed_only_what_is_still_there_gets_a_replay(
-    house: House, client: Client, session: str, connect: Connect, calendar: Calendar
-) -> None:
-    await say(client, session, "write 50")
-    calendar.go_by(9)
-    last_seen = await leave(client, session)
-    other = await connect("other", session)
-    await say(other, session, "write 20", "t2")
-    expected = other.session(session)
-    calendar.go_by(1)
-    await prune(house.host.journal, house.host.sessions, 3)
-    assert (await house.store.rows(session, 0))[0].seq == last_seen
-    await house.restart()
-    async with connecting(house.url, client.state) as again:
-        result = await again.reconnect()
-        assert result["type"] == "replay"
-        assert result["actions"]
-        assert timeless(again.session(session)) == timeless(expected)
-
-
 async def test_a_host_whose_actions_are_all_gone_goes_on_where_it_was(
     house: House, client: Client, session: str, calendar: Calendar
 ) -> None:

@@ -77,13 +77,6 @@ async def test_what_a_client_chooses_is_told_to_all_and_holds_for_new_sessions(
     assert await provider_of_a_new_session(other, TWO) == "demo"
 
 
-async def test_settings_are_resolved_for_the_agent_that_was_chosen(client: Client) -> None:
-    await choose(client, defaultAgent="second")
-    assert (await client.request("resolveSessionConfig"))["values"] == {"tone": "second"}
-    completed = await client.request("sessionConfigCompletions", property="tone")
-    assert [item["value"] for item in completed["items"]] == ["second"]
-
-
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -98,13 +91,6 @@ async def test_what_cannot_be_chosen_is_rejected_with_the_reason(
 ) -> None:
     assert await rejection(client, **fields) == reason
     assert values(client) == {"defaultAgent": "demo"}
-
-
-async def test_an_agent_that_came_later_can_be_chosen(client: Client, house: House) -> None:
-    house.host.add([agent("third")])
-    await client.hear("root/agentsChanged")
-    await choose(client, defaultAgent="third")
-    assert await provider_of_a_new_session(client) == "third"
 
 
 async def test_a_choice_holds_after_a_restart_and_for_those_who_come_back(
@@ -141,20 +127,6 @@ async def test_the_settings_file_decides_until_a_client_has_chosen_otherwise(
     assert values(await connect("another", ROOT)) == {"defaultAgent": "demo"}
 
 
-async def test_a_choice_survives_the_death_of_the_host(client: Client, tmp_path: Path) -> None:
-    await choose(client, defaultAgent="second")
-    grave = tmp_path / "grave"
-    grave.mkdir()
-    for name in ("history.db", "history.db-wal"):  # as a host that is killed now would leave them
-        (grave / name).write_bytes((tmp_path / name).read_bytes())
-    async with (
-        housing(lambda: SqliteStore(grave / "history.db", KEY), [agent("second")]) as risen,
-        connecting(risen.url) as again,
-    ):
-        await again.initialize(ROOT)
-        assert values(again) == {"defaultAgent": "second"}
-
-
 @pytest.mark.parametrize("of_folder", ["third", "demo"])
 async def test_a_folder_that_has_its_own_default_comes_before_all_others(
     tmp_path: Path, of_folder: str
@@ -177,23 +149,3 @@ async def test_a_folder_that_has_its_own_default_comes_before_all_others(
         assert client.session(TWO).summary.provider == of_folder
         resolved = await client.request("resolveSessionConfig", workingDirectory=tmp_path.as_uri())
         assert resolved["values"].get("tone") == ("third" if of_folder == "third" else None)
-
-
-async def test_a_settings_file_that_was_changed_since_the_start_is_no_choice_of_a_folder(
-    tmp_path: Path,
-) -> None:
-    """The file of a person is read again for each session: what it says by now is for the next start."""
-
-    def settings_of(directory: str | None) -> HostSettings:
-        del directory
-        return HostSettings(summary_delay=0.01, default_provider="third")
-
-    agents = [agent("second"), agent("third")]
-    async with (
-        housing(harnesses=agents, settings_of=settings_of) as house,
-        connecting(house.url, "c") as client,
-    ):
-        await client.initialize(ROOT)
-        await choose(client, defaultAgent="second")
-        await new_session(client, workingDirectory=tmp_path.as_uri())
-        assert client.session(ONE).summary.provider == "second"

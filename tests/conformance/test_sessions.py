@@ -84,33 +84,6 @@ async def test_a_session_whose_agent_does_not_start_says_why() -> None:
         assert (await client.hear("turnStarted"))["rejectionReason"].startswith("not_ready")
 
 
-async def test_the_root_channel_hears_of_a_new_session_before_its_creator_is_answered(
-    client: Client, connect: Connect
-) -> None:
-    other = await connect("other", ROOT)
-    await client.request("createSession", ONE)
-    assert client.notes[0]["method"] == "root/sessionAdded"
-    added = await other.note("root/sessionAdded")
-    assert added["summary"]["resource"] == ONE
-    assert added["summary"]["provider"] == "demo"
-
-
-async def test_a_session_exists_once(client: Client, session: str) -> None:
-    with pytest.raises(Refused) as refused:
-        await client.request("createSession", session)
-    assert refused.value.code == -32003
-
-
-async def test_of_two_who_create_a_session_at_once_one_does(connect: Connect) -> None:
-    clients = [await connect(f"client-{n}") for n in range(4)]
-    for attempt in range(5):
-        uri = f"ahp-session:/wanted-{attempt}"
-        answers = [await client.ask("createSession", uri) for client in clients]
-        results = await asyncio.gather(*answers, return_exceptions=True)
-        refused = [r for r in results if isinstance(r, Refused)]
-        assert [r.code for r in refused] == [-32003] * 3
-
-
 async def test_a_uri_is_not_given_again_however_fast_one_asks(client: Client) -> None:
     answers = [
         await client.ask(method, ONE) for method in ("createSession", "disposeSession", "createSession")
@@ -213,29 +186,12 @@ async def test_an_additional_folder_that_cannot_be_is_refused_as_well(
     assert "Traceback" not in caplog.text
 
 
-async def test_additional_folders_are_paths_or_uris_and_need_not_be_there_yet(
-    client: Client, tmp_path: Path
-) -> None:
-    folders = [str(tmp_path), (tmp_path / "an é % space").as_uri(), str(tmp_path / "later %zz")]
-    uri = await new_session(client, config={"additionalDirectories": folders})
-    config = client.session(uri).config
-    assert config is not None
-    assert config.values["additionalDirectories"] == folders
-    with pytest.raises(Refused) as refused:
-        await client.request("createSession", f"{ONE}1", config={"additionalDirectories": [1]})
-    assert "must be of type string" in refused.value.message
-
-
 async def test_a_folder_that_is_not_there_yet_is_taken(client: Client, tmp_path: Path) -> None:
     folder = tmp_path / "later"
     await new_session(client, workingDirectory=folder.as_uri())
     state = client.session(ONE)
     assert (state.lifecycle, state.summary.working_directory) == ("ready", folder.as_uri())
     assert state.summary.project is None
-
-
-async def test_the_default_provider_is_taken_when_none_is_named(client: Client, session: str) -> None:
-    assert client.session(session).summary.provider == "demo"
 
 
 async def test_what_was_chosen_at_the_beginning_stands_in_the_state(client: Client, tmp_path: Path) -> None:
@@ -367,29 +323,3 @@ async def test_disposing_stops_the_turn_and_lets_the_agent_go() -> None:
         await client.request("disposeSession", ONE)
         assert slow.released.is_set()
         await client.until(lambda: client.root.active_sessions == 0)
-
-
-async def test_what_was_dispatched_just_before_the_end_starts_nothing_after_it(
-    house: House, client: Client
-) -> None:
-    await new_session(client)
-    session = house.host.sessions.get(ONE)
-    assert session is not None
-    await client.dispatch(
-        ONE, "pendingMessageSet", kind="queued", id="q", userMessage={"text": "work 100 every 1"}
-    )
-    await client.request("disposeSession", ONE)
-    await client.ping()
-    await client.ping()
-    assert not session.is_busy
-    assert client.root.active_sessions in {None, 0}
-
-
-async def test_two_who_dispose_of_a_session_at_once_are_both_answered(house: House, session: str) -> None:
-    await house.restart()
-    async with connecting(house.url, "a") as one, connecting(house.url, "b") as other:
-        await one.initialize()
-        await other.initialize()
-        answers = [await c.ask("disposeSession", session) for c in (one, other)]
-        results = await asyncio.gather(*answers, return_exceptions=True)
-        assert sorted(r.code if isinstance(r, Refused) else 0 for r in results) == [-32001, 0]

@@ -204,29 +204,6 @@ async def test_what_cannot_be_started_is_refused(client: Client, params: dict[st
 # -- what is shown, and when -------------------------------------------------------------------------------
 
 
-async def test_each_letter_is_shown_as_it_is_typed(client: Client) -> None:
-    await start(client)
-    await client.until(lambda: terminal(client).supports_command_detection)
-    line = ""
-    for key in "git --name ready":
-        line += key
-        await type_in(client, key)
-        await client.until(lambda line=line: shown(client).endswith(line))
-    assert shown(client).count("git") == 1
-
-
-async def test_a_question_is_shown_to_its_last_letter(client: Client) -> None:
-    await start(client)
-    await client.until(lambda: terminal(client).supports_command_detection)
-    await type_in(client, "read -p 'Which o''f s' x; echo \"has $x\"\r")
-    await client.until(lambda: shown(client).endswith("Which of s"))
-    await client.dispatch(TERMINAL, "terminal/resized", cols=61, rows=17)
-    await client.until(lambda: terminal(client).cols == 61)
-    await type_in(client, "even\r")
-    await client.until(lambda: "has even" in shown(client))
-    assert shown(client).count("Which of seven") == 1
-
-
 async def test_a_secret_after_a_silence_is_masked_and_nothing_is_lost_at_the_end(client: Client) -> None:
     await start(client)
     await client.until(lambda: terminal(client).supports_command_detection)
@@ -259,23 +236,6 @@ async def test_a_terminal_of_the_same_name_is_refused(client: Client) -> None:
     with pytest.raises(Refused) as refused:
         await start(client)
     assert refused.value.code == -32010
-
-
-async def test_a_name_is_taken_until_nothing_is_left_of_its_terminal(
-    client: Client, connect: Connect
-) -> None:
-    await start(client)
-    await client.until(lambda: terminal(client).supports_command_detection)
-    await type_in(client, "trap '' HUP TERM; echo deaf'' now; while :; do sleep 1; done\r")
-    await client.until(lambda: "deaf now" in shown(client))
-    disposing = asyncio.create_task(client.request("disposeTerminal", TERMINAL))
-    await client.ping()
-    other = await connect("other", ROOT)
-    with pytest.raises(Refused) as refused:
-        await start(other)
-    assert refused.value.code == -32010
-    await disposing
-    await start(other)
 
 
 async def test_nothing_is_left_of_a_terminal_that_is_disposed_of(client: Client, tmp_path: Path) -> None:
@@ -317,33 +277,6 @@ async def test_after_a_kill_terminals_say_what_they_were_and_what_is_gone(tmp_pa
             assert (killed.exit_code, killed.cols, killed.rows) == (129, 61, 17)
             assert killed.cwd == folder.as_uri()
             assert "the host was stopped" in shown(client)
-
-
-async def test_a_terminal_of_a_session_that_is_not_in_memory_starts_in_its_folder(
-    house: House, client: Client, connect: Connect, tmp_path: Path
-) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    session = await new_session(client, workingDirectory=folder.as_uri())
-    await client.close()
-    await house.restart()
-    again = await connect("again", ROOT)
-    assert not house.host.is_loaded(session)
-    await start(again, claim={"kind": "session", "session": session})
-    assert terminal(again).cwd == folder.as_uri()
-    await again.subscribe(session)
-    await type_in(again, "pwd -P\r")
-    await again.until(lambda: f"{folder.resolve()}\r\n" in shown(again))
-
-
-async def test_who_comes_back_gets_what_is_on_the_terminal(house: House, client: Client) -> None:
-    await start(client)
-    await client.until(lambda: terminal(client).supports_command_detection)
-    await client.close()
-    async with connecting(house.url, client.state) as again:
-        await again.reconnect()
-        await type_in(again, "echo back-again\r")
-        await again.until(lambda: shown(again).count("back-again") >= 2)
 
 
 def _runs(pid: int) -> bool:

@@ -15,7 +15,6 @@ from conformance.conftest import Connect, new_session, over, say
 from hosts import House, housing
 from requirements import proves
 from serai.ahp.types import (
-    ToolResultEmbeddedResourceContent,
     ToolResultSubagentContent,
     ToolResultTerminalContent,
 )
@@ -239,29 +238,6 @@ async def test_large_output_is_referred_to_and_read_when_it_is_wanted(
         assert read["encoding"] == "utf-8"
         coded = await again.request("resourceRead", uri=reference.uri, encoding="base64")
         assert base64.b64decode(coded["data"]).decode() == read["data"]
-
-
-async def test_content_that_is_not_text_comes_as_base64_whatever_is_asked_for() -> None:
-    data = base64.b64encode(bytes(range(256)) * 400).decode()
-
-    async def paint(turn: Turn) -> None:
-        call = await turn.tool("paint", "Paint", message="Paint", confirmed="not-needed")
-        await call.done(
-            "Painted", content=[ToolResultEmbeddedResourceContent(data=data, content_type="image/x")]
-        )
-
-    async with (
-        housing(harnesses=[CallbackHarness("painter", paint)]) as house,
-        connecting(house.url) as client,
-    ):
-        await client.initialize()
-        session = await new_session(client, provider="painter")
-        await say(client, session, "go")
-        await over(client, session)
-        uri = calls(client, session)[0].content[0].uri
-        read = await client.request("resourceRead", uri=uri)
-        assert (read["encoding"], read["data"], read["contentType"]) == ("base64", data, "image/x")
-        assert await client.request("resourceRead", uri=uri, encoding="utf-8") == read
 
 
 @proves("ahp:ToolResultSubagentContent/subagent-can-be-followed")

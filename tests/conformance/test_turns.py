@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 
 from conformance.client import Client, calls_of, connecting, text_of, timeless
-from conformance.conftest import ONE, ROOT, Connect, new_session, over, say
+from conformance.conftest import Connect, over, say
 from hosts import House
 from requirements import proves
 
@@ -36,14 +35,6 @@ async def test_a_part_is_there_before_text_is_added_to_it(client: Client, sessio
             assert action["partId"] in parts
             grown += 1
     assert grown >= 2
-
-
-async def test_reasoning_usage_and_notices_stand_in_the_turn(client: Client, session: str) -> None:
-    await say(client, session, "think; notice Mind the step; usage 1000")
-    turn = await over(client, session)
-    assert "reasoning" in {type(part).__struct_config__.tag for part in turn.response_parts}
-    assert turn.usage is not None
-    assert turn.usage.input_tokens == 1000
 
 
 @proves("ahp:SystemNotificationResponsePart/seen-by-person")
@@ -343,16 +334,3 @@ async def test_a_turn_that_was_running_ends_with_a_restart(
         assert again.session(session).summary.status & 2
         await say(again, session, "hello", "t2")
         assert (await over(again, session, "t2")).state == "complete"
-
-
-async def test_many_sessions_run_at_once(client: Client) -> None:
-    sessions = [f"ahp-session:/{number}" for number in range(12)]
-    for session in sessions:
-        await new_session(client, session)
-    for session in sessions:
-        await client.dispatch(session, "turnStarted", turnId="t1", userMessage={"text": "write 200"})
-    turns = await asyncio.gather(*(over(client, session) for session in sessions))
-    assert len({text_of(turn) for turn in turns}) == 1
-    assert ONE not in sessions
-    await client.until(lambda: client.root.active_sessions == 0)
-    assert ROOT in client.state.subscriptions

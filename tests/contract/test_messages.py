@@ -7,19 +7,8 @@ from typing import Any
 import pytest
 
 from contract.shapes import MESSAGE, NOON, Shape, check_field, check_whole, fields, wholes
-from serai.contract import (
-    AgentTarget,
-    Attachment,
-    ContentType,
-    ImageAttachment,
-    MessageKind,
-    MessageTarget,
-    RelayMessage,
-    SenderReference,
-    TextAttachment,
-    decode,
-    encode,
-)
+from serai import contract as c
+from serai.contract import decode, encode
 from serai.errors import Mismatch
 
 TARGETS: list[dict[str, Any]] = [
@@ -41,7 +30,7 @@ ATTACHMENTS: list[dict[str, Any]] = [
 SHAPES = [
     Shape(
         "",
-        RelayMessage,
+        c.RelayMessage,
         MESSAGE,
         {
             "channel": {"id": "r-1", "name": "reviews"},
@@ -72,13 +61,13 @@ def test_each_field_of_a_message_is_needed_or_may_be_left_out(shape: Shape, fiel
 
 
 def test_a_message_made_in_python_has_the_wire_of_the_documentation() -> None:
-    message = RelayMessage(
+    message = c.RelayMessage(
         id="m-1",
-        kind=MessageKind.DM,
+        kind=c.MessageKind.DM,
         text="hello",
-        sender=SenderReference(id="a-2", name="lead"),
-        target=AgentTarget(agent_name="reviewer"),
-        attachments=(TextAttachment(text="notes"),),
+        sender=c.SenderReference(id="a-2", name="lead"),
+        target=c.AgentTarget(agent_name="reviewer"),
+        attachments=(c.TextAttachment(text="notes"),),
         created_at=datetime(2026, 3, 1, 12, tzinfo=UTC),
     )
     assert encode(message) == (
@@ -90,30 +79,30 @@ def test_a_message_made_in_python_has_the_wire_of_the_documentation() -> None:
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target["kind"])
 def test_a_target_is_told_by_its_kind(target: dict[str, Any]) -> None:
-    assert json.loads(encode(decode(json.dumps(target), MessageTarget))) == target
+    assert json.loads(encode(decode(json.dumps(target), c.MessageTarget))) == target
 
 
 @pytest.mark.parametrize("kind", ["channel", "dm", "group_dm", "thread_reply"])
 def test_a_message_is_of_one_of_four_kinds(kind: str) -> None:
-    assert decode(json.dumps({**MESSAGE, "kind": kind}), RelayMessage).kind is MessageKind(kind)
+    assert decode(json.dumps({**MESSAGE, "kind": kind}), c.RelayMessage).kind is c.MessageKind(kind)
 
 
 @pytest.mark.parametrize("attachment", ATTACHMENTS, ids=lambda attachment: attachment["type"])
 def test_an_attachment_is_told_by_its_type_and_all_but_images_are_text(attachment: dict[str, Any]) -> None:
-    found = decode(json.dumps(attachment), Attachment)
+    found = decode(json.dumps(attachment), c.Attachment)
     assert json.loads(encode(found)) == attachment
-    expected = ContentType.IMAGE if attachment["type"] == "image" else ContentType.TEXT
+    expected = c.ContentType.IMAGE if attachment["type"] == "image" else c.ContentType.TEXT
     assert found.content_type is expected
 
 
 def test_an_image_has_either_a_url_or_data() -> None:
     with pytest.raises(ValueError, match="either"):
-        ImageAttachment(mime_type="image/png")
+        c.ImageAttachment(mime_type="image/png")
     with pytest.raises(Mismatch):
-        decode('{"type":"image","mimeType":"image/png","url":"u","data":"d"}', Attachment)
+        decode('{"type":"image","mimeType":"image/png","url":"u","data":"d"}', c.Attachment)
 
 
 def test_a_message_names_each_content_type_of_its_attachments_once() -> None:
-    message = decode(json.dumps({**MESSAGE, "attachments": ATTACHMENTS}), RelayMessage)
-    assert message.content_types == (ContentType.TEXT, ContentType.IMAGE)
-    assert decode(json.dumps(MESSAGE), RelayMessage).content_types == ()
+    message = decode(json.dumps({**MESSAGE, "attachments": ATTACHMENTS}), c.RelayMessage)
+    assert message.content_types == (c.ContentType.TEXT, c.ContentType.IMAGE)
+    assert decode(json.dumps(MESSAGE), c.RelayMessage).content_types == ()

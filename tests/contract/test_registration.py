@@ -7,28 +7,14 @@ from typing import Any, cast
 import pytest
 
 from requirements import proves
-from serai.contract import (
-    AgentIdentity,
-    AgentSession,
-    AgentSessionCapabilities,
-    AgentSessionEventType,
-    BasicSession,
-    DeliveryCapabilities,
-    DeliveryMode,
-    EventCapabilities,
-    LifecycleCapabilities,
-    LifecycleOperation,
-    MessagingCapabilities,
-    check_registration,
-    decode,
-    registration_refusal,
-)
+from serai import contract as c
+from serai.contract import check_registration, decode, registration_refusal
 from serai.errors import CapabilityUnsupported
 
 MINIMUM = decode(
     '{"messaging":{"receive":true},"delivery":{"modes":["immediate"]},'
     '"events":{"emits":["status.changed"]},"lifecycle":{"release":false}}',
-    AgentSessionCapabilities,
+    c.AgentSessionCapabilities,
 )
 
 
@@ -39,26 +25,26 @@ async def something(*_: Any) -> None:
 def declare(
     *,
     receive: bool = True,
-    modes: tuple[DeliveryMode, ...] = (DeliveryMode.IMMEDIATE,),
+    modes: tuple[c.DeliveryMode, ...] = (c.DeliveryMode.IMMEDIATE,),
     emits: tuple[str, ...] = ("status.changed",),
     operations: Iterable[str] = (),
-) -> AgentSessionCapabilities:
-    return AgentSessionCapabilities(
-        messaging=MessagingCapabilities(receive=receive),
-        delivery=DeliveryCapabilities(modes=modes),
-        events=EventCapabilities(emits=tuple(map(AgentSessionEventType, emits))),
-        lifecycle=LifecycleCapabilities(**{"release": False, **dict.fromkeys(operations, True)}),
+) -> c.AgentSessionCapabilities:
+    return c.AgentSessionCapabilities(
+        messaging=c.MessagingCapabilities(receive=receive),
+        delivery=c.DeliveryCapabilities(modes=modes),
+        events=c.EventCapabilities(emits=tuple(map(c.AgentSessionEventType, emits))),
+        lifecycle=c.LifecycleCapabilities(**{"release": False, **dict.fromkeys(operations, True)}),
     )
 
 
-def session(capabilities: AgentSessionCapabilities, *methods: str) -> AgentSession:
+def session(capabilities: c.AgentSessionCapabilities, *methods: str) -> c.AgentSession:
     """A plain object with just these methods, as a foreign adapter may hand it in."""
-    identity = AgentIdentity(id="a-1", name="reviewer", handle="@reviewer")
+    identity = c.AgentIdentity(id="a-1", name="reviewer", handle="@reviewer")
     parts = dict.fromkeys(methods, something)
-    return cast("AgentSession", SimpleNamespace(identity=identity, capabilities=capabilities, **parts))
+    return cast("c.AgentSession", SimpleNamespace(identity=identity, capabilities=capabilities, **parts))
 
 
-def refused(candidate: AgentSession) -> dict[str, Any]:
+def refused(candidate: c.AgentSession) -> dict[str, Any]:
     with pytest.raises(CapabilityUnsupported) as caught:
         check_registration(candidate)
     error = registration_refusal(candidate)
@@ -67,7 +53,7 @@ def refused(candidate: AgentSession) -> dict[str, Any]:
     return error.to_wire()
 
 
-def accepted(candidate: AgentSession) -> bool:
+def accepted(candidate: c.AgentSession) -> bool:
     check_registration(candidate)
     return registration_refusal(candidate) is None
 
@@ -94,24 +80,24 @@ def test_a_session_that_declares_release_and_has_a_method_is_accepted() -> None:
 
 
 @proves("caps:Capability-Shape/declared-means-implemented")
-@pytest.mark.parametrize("operation", LifecycleOperation)
-def test_each_declared_operation_needs_its_method(operation: LifecycleOperation) -> None:
+@pytest.mark.parametrize("operation", c.LifecycleOperation)
+def test_each_declared_operation_needs_its_method(operation: c.LifecycleOperation) -> None:
     declared = declare(operations=[operation])
-    others = [other for other in LifecycleOperation if other is not operation]
+    others = [other for other in c.LifecycleOperation if other is not operation]
     assert accepted(session(declared, "receive_message", operation))
     error = refused(session(declared, "receive_message", *others))
     assert error["capability"] == f"lifecycle.{operation}"
     assert error["available"] == others
 
 
-class Inherits(BasicSession):
+class Inherits(c.BasicSession):
     receive_message = something  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
 
 
 @proves("caps:Capability-Shape/declared-means-implemented")
-@pytest.mark.parametrize("operation", LifecycleOperation)
-def test_an_inherited_refusal_is_not_an_implementation(operation: LifecycleOperation) -> None:
-    identity = AgentIdentity(id="a-1", name="reviewer", handle="@reviewer")
+@pytest.mark.parametrize("operation", c.LifecycleOperation)
+def test_an_inherited_refusal_is_not_an_implementation(operation: c.LifecycleOperation) -> None:
+    identity = c.AgentIdentity(id="a-1", name="reviewer", handle="@reviewer")
     error = refused(Inherits(identity, declare(operations=[operation])))
     assert (error["capability"], error["available"]) == (f"lifecycle.{operation}", [])
     assert accepted(Inherits(identity, declare()))
@@ -119,7 +105,7 @@ def test_an_inherited_refusal_is_not_an_implementation(operation: LifecycleOpera
 
 def test_an_empty_method_inherited_from_the_protocol_is_not_an_implementation() -> None:
     parts = vars(session(declare(operations=["release"]), "receive_message"))
-    candidate = type("InheritsFromTheProtocol", (AgentSession,), {**parts, "receive_message": something})()
+    candidate = type("InheritsFromTheProtocol", (c.AgentSession,), {**parts, "receive_message": something})()
     assert refused(candidate)["capability"] == "lifecycle.release"
 
 

@@ -93,35 +93,6 @@ async def test_on_a_full_disk_dispatches_are_refused_and_all_goes_on_when_there_
         await client.request("createSession", "ahp-session:/new")
 
 
-async def test_what_was_under_way_when_the_disk_filled_up_is_answered_once_it_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    disk = new_disk()
-    async with house_on(disk, tmp_path / "history.db") as house, connecting(house.url) as client:
-        await client.initialize(ROOT)
-        session = await ready_session(client)
-        dispose, begun = house.host.dispose, asyncio.Event()
-
-        async def take_long(uri: str) -> None:
-            begun.set()
-            await unavailable(house)
-            await dispose(uri)
-
-        monkeypatch.setattr(house.host, "dispose", take_long)
-        disposed = asyncio.create_task(client.request("disposeSession", session))
-        async with asyncio.timeout(WITHIN):
-            await begun.wait()
-        with disk.failing("write", "-wal", apsw.SQLITE_FULL):
-            house.host.journal.record("serai-test:x", b"{}")
-            async with asyncio.timeout(WITHIN):
-                while house.host.sessions.knows(session):  # noqa: ASYNC110 - it tells nobody yet
-                    await asyncio.sleep(0.001)
-            assert await client.request("ping") is None
-            assert not disposed.done()
-        async with asyncio.timeout(WITHIN):
-            assert await disposed is None
-
-
 async def test_what_is_asked_in_the_moment_when_the_disk_fills_up_is_answered_at_once(tmp_path: Path) -> None:
     disk = new_disk()
     async with house_on(disk, tmp_path / "history.db") as house, connecting(house.url) as client:
@@ -167,46 +138,6 @@ async def test_who_is_the_first_to_meet_a_full_disk_is_told_so_and_may_try_again
             await (comer.reconnect() if is_back else comer.initialize(session))
             await comer.dispatch(session, "titleChanged", title="goes on")
             await comer.hear("titleChanged", title="goes on")
-
-
-async def test_a_repeat_is_told_from_what_is_new_on_a_full_disk_too(tmp_path: Path) -> None:
-    disk = new_disk()
-    async with house_on(disk, tmp_path / "history.db") as house, connecting(house.url) as client:
-        await client.initialize(ROOT)
-        session = await ready_session(client)
-        once = await client.dispatch(session, "titleChanged", title="once")
-        await client.hear("titleChanged")
-        with disk.failing("write", "-wal", apsw.SQLITE_FULL):
-            waits = await client.dispatch(session, "titleChanged", title="waits")
-            await unavailable(house)
-            for seq in (waits, once, waits + 1):
-                await client.dispatch(session, "titleChanged", seq=seq, title="again")
-            refused = await client.hear("titleChanged")
-            assert refused["rejectionReason"].startswith("storage_unavailable")
-            assert refused["origin"]["clientSeq"] == waits + 1
-        assert "rejectionReason" not in await client.hear("titleChanged", title="waits")
-        for seq in (waits, once):
-            repeat = await client.hear("titleChanged", title="again")
-            assert (repeat["rejectionReason"], repeat["origin"]["clientSeq"]) == ("duplicate", seq)
-        await client.dispatch(session, "titleChanged", seq=waits + 1, title="happens")
-        assert "rejectionReason" not in await client.hear("titleChanged", title="happens")
-
-
-async def test_who_follows_no_longer_need_not_wait_for_room(tmp_path: Path) -> None:
-    disk = new_disk()
-    async with house_on(disk, tmp_path / "history.db") as house, connecting(house.url) as client:
-        await client.initialize(ROOT)
-        session = await ready_session(client)
-        with disk.failing("write", "-wal", apsw.SQLITE_FULL):
-            await client.dispatch(session, "titleChanged", title="waits")
-            await unavailable(house)
-            await client.notify("unsubscribe", channel=session)
-            await client.request("ping")
-            assert not house.host.journal.subscriptions.is_followed(session)
-        await available(house)
-        await client.request("ping")
-        assert not client.heard("titleChanged")
-        assert (await client.subscribe(session))["state"]["summary"]["title"] == "waits"
 
 
 async def test_a_flood_on_a_full_disk_goes_back_in_order(tmp_path: Path) -> None:
@@ -287,25 +218,6 @@ async def test_a_turn_waits_for_room_and_loses_nothing(tmp_path: Path) -> None:
         async with connecting(house.url, "fresh") as fresh:
             await fresh.initialize(session)
             assert timeless(client.session(session)) == timeless(fresh.session(session))
-
-
-async def test_a_client_that_comes_back_to_a_full_disk_is_told_so_and_may_try_again() -> None:
-    store = MemoryStore()
-    async with housing(lambda: store) as house, connecting(house.url) as client:
-        await client.initialize(ROOT)
-        session = await ready_session(client)
-        store.failure = StorageUnavailable("the disk is full")
-        await client.dispatch(session, "titleChanged", title="waits")
-        await unavailable(house)
-        client.drop()
-        async with connecting(house.url, client.state) as again:
-            with pytest.raises(Refused) as refused:
-                await again.reconnect()
-            assert refused.value.data["code"] == "storage_unavailable"
-            store.failure = None
-            await available(house)
-            await again.reconnect()
-            await again.until(lambda: again.session(session).summary.title == "waits")
 
 
 async def test_after_a_commit_that_failed_the_host_ends_and_recovers_from_its_journal(

@@ -81,7 +81,7 @@ async def test_what_was_durable_is_there_after_a_loss_of_power(tmp_path: Path) -
     async with house_on(disk, path) as house, connecting(house.url) as client:
         await client.initialize(ROOT)
         await ready_session(client)
-        for number in range(10):
+        for number in range(4):
             talking = asyncio.create_task(talk(client, number))
             talking.add_done_callback(lambda _: client._news.set())
             for _ in range(4):

@@ -5,14 +5,46 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeAlias, cast
 
 import pytest
 
-from serai.ahp.types import DirectoryCustomization, PluginCustomization
-from serai.customizations import Customizations, discover
+from serai.ahp.types import (
+    CustomizationDegradedState,
+    CustomizationErrorState,
+    DirectoryCustomization,
+    PluginCustomization,
+)
+from serai.customizations.containers import Customizations
+from serai.customizations.discovery import discover
 
-Write = Callable[..., Path]
-Look = Callable[..., Customizations]
+Write: TypeAlias = Callable[..., Path]
+Look: TypeAlias = Callable[..., Customizations]
+Container: TypeAlias = DirectoryCustomization | PluginCustomization
+
+
+def containers(found: Customizations) -> dict[str, Container]:
+    """The containers by their names."""
+    return {item.name: item for item in cast("list[Container]", found.containers)}
+
+
+def children_of(container: Container) -> list[Any]:
+    return list(container.children or [])
+
+
+def child_names(container: Container) -> list[str]:
+    return [child.name for child in children_of(container)]
+
+
+def names_of(found: Customizations) -> list[str]:
+    """The names of all that was found."""
+    return [item.name for item in found.definitions]
+
+
+def message(container: Container) -> str:
+    """What is wrong with a container."""
+    assert isinstance(container.load, CustomizationDegradedState | CustomizationErrorState)
+    return container.load.message
 
 
 @pytest.fixture

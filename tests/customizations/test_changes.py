@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import cast
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from serai.ahp.actions import (
     SessionCustomizationRemovedAction,
@@ -15,9 +14,18 @@ from serai.ahp.actions import (
     SessionCustomizationUpdatedAction,
 )
 from serai.ahp.reducers import customizations as reducer
-from serai.ahp.types import Customization, CustomizationLoadedState, DirectoryCustomization, RuleCustomization
-from serai.ahp.wire import UnknownType
-from serai.customizations import CustomizationAction, difference, with_toggles
+from serai.ahp.types import (
+    Customization,
+    CustomizationErrorState,
+    CustomizationLoadedState,
+    DirectoryCustomization,
+    HookCustomization,
+    PluginCustomization,
+    RuleCustomization,
+)
+from serai.customizations.changes import CustomizationAction, difference, together
+from serai.customizations.containers import Customizations, Definition
+from serai.customizations.trees import FetchedTree
 
 
 def container(name: str, *children: str, enabled: bool = True) -> DirectoryCustomization:
@@ -37,20 +45,49 @@ def container(name: str, *children: str, enabled: bool = True) -> DirectoryCusto
 
 
 A, B, C = container("a", "x", "y"), container("b", "z"), container("c")
-UNKNOWN = UnknownType(extra={"type": "bundle", "id": "u"})
 
 
-def test_containers_are_switched_as_the_session_says() -> None:
-    switched = with_toggles([A, B, UNKNOWN], {"a": False, "b": True, "gone": False, "u": False})
-    assert switched == [replace(A, enabled=False), B, UNKNOWN]
-    assert A.enabled
+def plugin(name: str, *, enabled: bool = True) -> PluginCustomization:
+    return PluginCustomization(id=name, uri=f"file:///{name}", name=name, enabled=enabled)
 
 
-def test_what_is_locked_can_be_switched_off_and_not_on() -> None:
-    off = replace(A, enabled=False)
-    assert with_toggles([off], {"a": True}, {"a"}) == [off]
-    assert with_toggles([A], {"a": False}, {"a"}) == [off]
-    assert with_toggles([off], {"a": True}) == [A]
+def found(*plugins: PluginCustomization, locked: frozenset[str] = frozenset()) -> Customizations:
+    tree = FetchedTree({}, "x:")
+    hooks = (HookCustomization(id=f"{item.id}-hook", uri=item.uri, name="hook") for item in plugins)
+    definitions = (
+        Definition(hook, item.id, "hooks.json", True, {}, tree)
+        for item, hook in zip(plugins, hooks, strict=True)
+    )
+    return Customizations(list(plugins), tuple(definitions), locked)
+
+
+def test_what_is_found_and_what_is_published_is_switched_as_the_session_says() -> None:
+    both = together(
+        found(plugin("a"), plugin("b")), [found(plugin("c"))], {"a": False, "c": False, "x": True}
+    )
+    assert both.containers == [plugin("a", enabled=False), plugin("b"), plugin("c", enabled=False)]
+    marked = [(item.container, item.enabled, item.runnable) for item in both.definitions]
+    assert marked == [("a", False, False), ("b", True, True), ("c", False, False)]
+
+
+def test_what_is_locked_stays_off() -> None:
+    locked = found(plugin("a", enabled=False), locked=frozenset({"a"}))
+    assert together(locked, [], {"a": True}).containers == [plugin("a", enabled=False)]
+    assert together(found(plugin("a", enabled=False)), [], {"a": True}).containers == [plugin("a")]
+
+
+def test_of_two_with_the_same_id_the_first_counts() -> None:
+    both = together(found(plugin("a")), [found(plugin("a"))] * 2, {"a": True})
+    first, *refused = both.containers
+    assert first == plugin("a")
+    assert [item.container for item in both.definitions] == ["a"]
+    ids = {item.id for item in refused if isinstance(item, PluginCustomization)}
+    assert len(ids) == 2
+    assert "a" not in ids
+    for item in refused:
+        assert isinstance(item, PluginCustomization)
+        assert isinstance(item.load, CustomizationErrorState)
+        assert not item.enabled
 
 
 @pytest.mark.parametrize("before", [None, [], [A, B]])
@@ -109,6 +146,7 @@ def applied(before: list[Customization], actions: list[CustomizationAction]) -> 
     return now
 
 
+@settings(max_examples=50)
 @given(lists, lists)
 def test_the_actions_lead_from_the_one_to_the_other(
     before: list[DirectoryCustomization], after: list[DirectoryCustomization]

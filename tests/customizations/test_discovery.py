@@ -1,57 +1,43 @@
-"""A working directory and a home, with what people keep in them."""
+"""A working directory and a home, with what people keep in them, and what strangers put there."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
+from customizations.conftest import (
+    Container,
+    Look,
+    Write,
+    child_names,
+    children_of,
+    containers,
+    message,
+    names_of,
+)
 from requirements import proves
 from serai.ahp.types import (
     CustomizationDegradedState,
     CustomizationErrorState,
     CustomizationLoadedState,
     DirectoryCustomization,
+    HookCustomization,
     PluginCustomization,
 )
 from serai.ahp.wire import decode, encode
-from serai.customizations import (
-    Customizations,
-    HookDefinition,
-    McpServerDefinition,
-    TextDefinition,
-    discover,
-    trees,
-    with_toggles,
-)
+from serai.customizations import trees
+from serai.customizations.containers import MAX_SHOWN, Customizations
+from serai.customizations.discovery import discover
 from serai.customizations.trees import MAX_FILE, DiskTree
 from serai.errors import FileUnreadable
 
-Write = Callable[..., Path]
-Look = Callable[..., Customizations]
-Container = DirectoryCustomization | PluginCustomization
-
 HOOKS = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "touch ran"}]}]}}'
 SERVERS = '{"mcpServers": {"a": {"command": "touch", "args": ["ran"]}}}'
-
-
-def containers(found: Customizations) -> dict[str, Container]:
-    return {item.name: item for item in cast("list[Container]", found.containers)}
-
-
-def message(container: Container) -> str:
-    assert isinstance(container.load, CustomizationDegradedState | CustomizationErrorState)
-    return container.load.message
-
-
-def child_names(container: Container) -> list[str]:
-    children: list[Any] = list(container.children or [])
-    return [child.name for child in children]
 
 
 def test_nothing_is_found_where_nothing_is(look: Look) -> None:
@@ -73,7 +59,7 @@ def test_ids_are_the_same_each_time_and_all_different(
     first, second = look(), look()
     assert first.containers == second.containers
     ids = [container.id for container in cast("list[Container]", first.containers)]
-    ids += [item.id for item in first.definitions]
+    ids += [item.child.id for item in first.definitions]
     assert len(ids) == len(set(ids)) == 6 + 8
 
 
@@ -122,18 +108,6 @@ def test_a_container_of_which_nothing_can_be_read_is_an_error(
     assert message(project).startswith(".mcp.json, line 2: ")
     assert isinstance(personal.load, CustomizationErrorState)
     assert message(personal).startswith("~/.codex/config.toml: ")
-
-
-@pytest.mark.parametrize("empty", ["[]", '""'])
-def test_a_file_of_which_the_shape_is_wrong_is_told_though_it_is_empty(
-    work: Path, look: Look, write: Write, empty: str
-) -> None:
-    write(work, ".cursor/mcp.json", f'{{"mcpServers": {empty}}}')
-    write(work, ".cursor/hooks.json", f'{{"hooks": {empty}}}')
-    found = containers(look())
-    servers, hooks = found["Cursor MCP servers (.cursor)"], found["Cursor hooks (.cursor)"]
-    assert message(servers) == ".cursor/mcp.json: 'mcpServers' is no object"
-    assert message(hooks) == ".cursor/hooks.json: 'hooks' is no object"
 
 
 def test_many_problems_are_counted(work: Path, look: Look, write: Write) -> None:
@@ -212,18 +186,11 @@ def test_of_a_folder_that_is_not_trusted_all_is_listed_and_nothing_runs(
     assert names["Claude Code agents (.claude/agents)"].enabled
     assert "hooks and MCP servers are listed and do not run" in message(names["p"])
     assert names["Cursor MCP servers (~/.cursor)"].enabled
-    runnable = {(item.uri, item.runnable) for item in found.definitions}
-    assert runnable == {(item.uri, item.uri.startswith(home.as_uri())) for item in found.definitions}
+    for item in found.definitions:
+        assert item.runnable is item.child.uri.startswith(home.as_uri())
     assert all(item.runnable for item in trusted.definitions)
     assert trusted.locked == frozenset()
     assert not (work / "ran").exists()
-
-
-def test_what_is_locked_cannot_be_switched_on(work: Path, look: Look, write: Write) -> None:
-    write(work, ".mcp.json", SERVERS)
-    found = look(trusted=False)
-    [container] = containers(found).values()
-    assert with_toggles(found.containers, {container.id: True}, found.locked) == found.containers
 
 
 def test_a_home_that_is_the_working_directory_is_listed_once_and_trusted(home: Path, write: Write) -> None:
@@ -231,8 +198,7 @@ def test_a_home_that_is_the_working_directory_is_listed_once_and_trusted(home: P
     write(home, ".mcp.json", SERVERS)
     found = discover(home, home, trusted=False)
     assert len(found.containers) == 2
-    [hook] = [item for item in found.definitions if isinstance(item, HookDefinition)]
-    [server] = [item for item in found.definitions if isinstance(item, McpServerDefinition)]
+    hook, server = sorted(found.definitions, key=lambda item: not isinstance(item.child, HookCustomization))
     assert (hook.runnable, server.runnable) == (True, False)
     assert found.locked == {server.container}
 
@@ -337,9 +303,133 @@ def test_a_plugin_that_becomes_a_link_after_it_was_found_is_not_followed(
         plugin.read("a.md")
 
 
-def test_rules_come_with_their_text_when_it_is_wanted(work: Path, look: Look, write: Write) -> None:
-    file = write(work, "AGENTS.md", "First.")
-    [rule] = look().definitions
-    assert isinstance(rule, TextDefinition)
-    file.write_text("Second.")
-    assert rule.body() == "Second."
+# -- what strangers write --------------------------------------------------------------------------------
+
+
+def test_names_are_one_line_that_turns_nothing_around(work: Path, look: Look, write: Write) -> None:
+    odd = "a\\nb\\e[31mred\\u202Egnp"
+    write(work, ".claude/agents/a.md", f'---\nname: "{odd}"\ndescription: "one\\n{odd}"\n---\nx')
+    write(work, ".mcp.json", '{"mcpServers": {"a\\nb\\u001b[31mred\\u202egnp": {"command": "x"}}}')
+    write(work, ".agents/plugins/p/plugin.json", '{"name": "a\\nb\\u001b[31mred\\u202egnp"}')
+    name = "a b\ufffd[31mred\ufffdgnp"
+    found = containers(look())
+    assert child_names(found["Claude Code agents (.claude/agents)"]) == [name]
+    assert child_names(found["Claude Code MCP servers (.)"]) == [name]
+    assert name in found
+    [agent] = children_of(found["Claude Code agents (.claude/agents)"])
+    assert agent.description == "one\na\nb\ufffd[31mred\ufffdgnp"
+
+
+def test_a_name_has_a_bound(work: Path, look: Look, write: Write) -> None:
+    long = "n" * 10_000
+    write(work, ".codex/agents/a.toml", f'name = "{long}"\nprompt = "x"\n')
+    write(work, ".mcp.json", json.dumps({"mcpServers": {long: {"command": "x"}, f"{long}2": {}}}))
+    write(work, ".agents/plugins/p/plugin.json", json.dumps({"name": long}))
+    found = look()
+    names = [name for container in containers(found).values() for name in child_names(container)]
+    assert names == ["n" * 255 + "…"] * 2
+    assert {len(name) for name in containers(found)} <= set(range(257))
+    assert len(encode(found.containers)) < 5_000, "what is broken is told with less than its name too"
+
+
+def test_what_a_folder_shows_has_a_bound(work: Path, home: Path, look: Look, write: Write) -> None:
+    servers = {f"{'s' * 200}{number}": {"command": "x"} for number in range(1_000)}
+    for file, key in ((".mcp.json", "mcpServers"), (".vscode/mcp.json", "servers")):
+        write(work, file, json.dumps({key: servers}))
+    for number in range(300):
+        write(work, f".agents/plugins/{number}/skills/a/SKILL.md", f"---\ndescription: {'d' * 3_000}\n---\n")
+    write(home, ".agents/skills/cook/SKILL.md", "---\ndescription: Cooks\n---\n")
+    found = look(trusted=False)
+    assert len(encode(found.containers)) < MAX_SHOWN + 20_000
+    assert len(child_names(containers(found)["Claude Code MCP servers (.)"])) == 1_000
+    shown = containers(found)["Copilot MCP servers (.vscode)"]
+    left_out = 1_000 - len(child_names(shown))
+    assert 0 < left_out < 1_000
+    assert f"{left_out:,} more are left out" in encode(shown.load).decode()
+    assert "cook" in child_names(containers(found)[".agents skills (~/.agents/skills)"])
+
+
+def test_the_servers_that_claude_code_has_for_a_project_are_those_of_its_folder(
+    work: Path, home: Path, look: Look, write: Write
+) -> None:
+    of_project = {"local": {"command": "y"}, "both": {"command": "of the project"}}
+    settings = {
+        "mcpServers": {"user": {"command": "x"}, "both": {"command": "of the person"}},
+        "projects": {
+            str(work.parent / "link"): {"allowedTools": [], "mcpServers": of_project},
+            str(work.parent): {"mcpServers": {"another": {"command": "z"}}},
+            str(home): "what is this",
+        },
+    }
+    (work.parent / "link").symlink_to(work)
+    write(home, ".claude.json", json.dumps(settings, indent=2))
+    found = look(trusted=False)
+    [container] = containers(found).values()
+    assert container.name == "Claude Code MCP servers (~/)"
+    assert container.load == CustomizationLoadedState()
+    commands = {item.name: (item.fields["command"], item.runnable) for item in found.definitions}
+    assert commands == {"user": ("x", True), "local": ("y", True), "both": ("of the project", True)}
+    children = {child.name: child for child in children_of(container)}
+    lines = (home / ".claude.json").read_text().splitlines()
+    assert lines[children["local"].range.start.line].strip() == '"local": {'
+
+
+def test_what_claude_code_keeps_in_its_file_may_be_long(home: Path, look: Look, write: Write) -> None:
+    settings = {"history": ["x" * 100] * 30_000, "mcpServers": {"user": {"command": "x"}}}
+    write(home, ".claude.json", json.dumps(settings))
+    assert (home / ".claude.json").stat().st_size > MAX_FILE
+    assert names_of(look()) == ["user"]
+
+
+GOOD = "---\nname: good\ndescription: fine\n---\nx"
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        (".claude/agents/bad.md", '---\nname: "\\UFFFFFFFF"\n---\nx'),
+        (".claude/agents/bad.md", '---\nname: "\\U00110000"\n---\nx'),
+        (".codex/config.toml", f"[mcp_servers.x]\ncommand = 'a'\nargs = [{'9' * 5000}]"),
+        (".codex/config.toml", f"[mcp_servers.x]\ncommand = 'a'\nargs = [0x{'f' * 5000}]"),
+        (".codex/agents/bad.toml", f"prompt = 'x'\nn = {'9' * 5000}"),
+        (".gemini/commands/bad.toml", "prompt." + '"!".' * 60_000 + "x = 1"),
+    ],
+    ids=lambda text: text[:40],
+)
+def test_a_file_takes_no_other_along_and_is_told(
+    work: Path, look: Look, write: Write, caplog: pytest.LogCaptureFixture, path: str, content: str
+) -> None:
+    write(work, ".claude/agents/good.md", GOOD)
+    write(work, path, content)
+    found = look(trusted=False)
+    assert names_of(found) == ["good"]
+    assert any(path in encode(item.load).decode() for item in containers(found).values())
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize("name", ["/a\0b", "/\ud800"])
+def test_names_that_are_no_paths_are_passed_over(home: Path, look: Look, write: Write, name: str) -> None:
+    server = {"mcpServers": {"one": {"command": "x"}}}
+    write(home, ".claude.json", json.dumps({**server, "projects": {name: server}}))
+    write(home, "p/skills/s/SKILL.md", "x")
+    good = {"installPath": str(home / "p")}
+    plugins = {"a": {"installPath": name}, "b": {**good, "projectPath": name}, "c": good}
+    write(home, ".claude/plugins/installed_plugins.json", json.dumps({"plugins": plugins}))
+    assert names_of(look()) == ["one", "s"]
+
+
+def test_files_that_take_too_long_leave_out_those_after_them(
+    work: Path, home: Path, look: Look, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("serai.customizations.discovery.MAX_SECONDS", 0.05)
+    for number in range(100):
+        write(work, f".claude/agents/{number:02}.md", f"---\nx: [{'a,' * 4_000}]\n---\nx")
+    write(work, ".agents/plugins/p/skills/s/SKILL.md", "x")
+    write(home, ".claude/agents/mine.md", GOOD)
+    found = look(trusted=False)
+    names = names_of(found)
+    assert len(names) < 20
+    assert "good" in names, "a home has its own time"
+    told = encode(found.containers).decode()
+    assert ".claude/agents/99.md is not read" in told or "more" in told
+    assert ".agents/plugins/p/skills/s/SKILL.md is not read: the files before it took too long" in told

@@ -13,9 +13,6 @@ from serai.ahp.types import (
     SkillCustomization,
 )
 from serai.customizations.containers import Contents, Origin, kept_apart
-from serai.customizations.definitions import (
-    TextDefinition,
-)
 from serai.customizations.documents import read_document
 from serai.customizations.trees import FetchedTree
 from serai.errors import FileUnreadable
@@ -34,7 +31,7 @@ def read(
     whole_name: bool = False,
 ) -> Contents:
     data = text.encode() if isinstance(text, str) else text
-    origin = Origin(FetchedTree({path: data}, "virtual://x"), "container", "Test", trusted=True)
+    origin = Origin(FetchedTree({path: data}, "virtual://x"), "container", trusted=True)
     into = Contents()
     with kept_apart(origin, path, into):
         read_document(origin, path, folder, contents, into, always=always, whole_name=whole_name)
@@ -50,7 +47,6 @@ def test_an_agent_has_a_name_a_description_and_a_system_prompt() -> None:
     )
     [child], [definition] = into.children, into.definitions
     assert isinstance(child, AgentCustomization)
-    assert isinstance(definition, TextDefinition)
     assert (child.name, child.description, child.uri) == (
         "Reviewer",
         "Reviews.",
@@ -69,35 +65,23 @@ def test_without_a_name_the_files_name_counts(ending: str) -> None:
     assert (child.name, child.description) == ("my.thing", "Text.")
 
 
-def test_a_skill_is_known_by_its_folder_and_may_be_for_people_alone() -> None:
-    into = read(
-        "f/deploy/SKILL.md",
-        "---\ndescription: d\ndisable-model-invocation: true\nargument-hint: [env]\n---\n",
-        SKILL,
-    )
-    [child], [definition] = into.children, into.definitions
+def test_a_skill_is_known_by_its_folder_and_may_be_for_people_or_for_the_model_alone() -> None:
+    text = "---\ndescription: d\ndisable-model-invocation: true\n---\n"
+    [definition] = read("f/deploy/SKILL.md", text, SKILL).definitions
+    child = definition.child
     assert isinstance(child, SkillCustomization)
-    assert isinstance(definition, TextDefinition)
     assert (child.name, child.disable_model_invocation) == ("deploy", True)
     assert definition.user_invocable
     [quiet] = read("f/q/SKILL.md", "---\nuser-invocable: false\n---\nx", SKILL).definitions
-    assert isinstance(quiet, TextDefinition)
-    assert (quiet.user_invocable, quiet.disable_model_invocation) == (False, False)
+    assert not quiet.user_invocable
 
 
 def test_a_prompt_in_a_folder_is_named_by_its_path() -> None:
     into = read("f/git/commit.toml", 'description = "Commits."\nprompt = "Commit {{args}}"', PROMPT)
     [child], [definition] = into.children, into.definitions
     assert isinstance(child, PromptCustomization)
-    assert isinstance(definition, TextDefinition)
     assert (child.name, child.description) == ("git:commit", "Commits.")
     assert definition.body() == "Commit {{args}}"
-
-
-def test_a_prompt_says_what_its_arguments_are() -> None:
-    [definition] = read("f/fix.md", "---\nargument-hint: <issue>\n---\nFix $1\n", PROMPT).definitions
-    assert isinstance(definition, TextDefinition)
-    assert (definition.name, definition.argument_hint, definition.body()) == ("fix", "<issue>", "Fix $1\n")
 
 
 @pytest.mark.parametrize(
@@ -122,12 +106,9 @@ def test_a_prompt_says_what_its_arguments_are() -> None:
 def test_a_rule_says_when_it_applies(
     text: str, always: bool, applies: bool | None, globs: list[str] | None
 ) -> None:
-    into = read("f/style.mdc", text, RULE, always=always)
-    [child], [definition] = into.children, into.definitions
+    [child] = read("f/style.mdc", text, RULE, always=always).children
     assert isinstance(child, RuleCustomization)
-    assert isinstance(definition, TextDefinition)
     assert (child.always_apply, child.globs) == (applies, globs)
-    assert (definition.always_apply, definition.globs) == (bool(applies), tuple(globs or ()))
 
 
 @proves("ahp:RuleCustomization/rule-file-format")
@@ -137,7 +118,6 @@ def test_the_body_of_a_rules_file_is_the_rule(ending: str) -> None:
     into = read(f"f/style{ending}", text, RULE)
     [child], [definition] = into.children, into.definitions
     assert isinstance(child, RuleCustomization)
-    assert isinstance(definition, TextDefinition)
     assert (child.name, child.description) == ("style", "How we write.")
     assert definition.body() == "# Style\n\nWrite briefly.\n"
 
@@ -159,7 +139,6 @@ def test_a_rule_that_stands_alone_is_known_by_its_whole_name() -> None:
 )
 def test_a_broken_file_is_told_and_left_out(path: str, text: str | bytes, problem: str) -> None:
     into = read(path, text, AGENT)
-    assert into.children == []
     assert into.definitions == []
     assert problem in into.problems[0]
 
@@ -169,14 +148,7 @@ def test_a_rule_that_always_applies_counts_even_when_its_frontmatter_is_broken()
     assert into.problems == []
     assert "AGENTS.md, line 1" in into.warnings[0]
     [definition] = into.definitions
-    assert isinstance(definition, TextDefinition)
     assert definition.body() == "---\nRules follow.\n"
-
-
-def test_a_file_that_is_not_there_is_nothing() -> None:
-    into = Contents()
-    read_document(Origin(FetchedTree({}, "virtual://x"), "c", "Test", trusted=True), "a.md", "", AGENT, into)
-    assert into == Contents()
 
 
 def test_long_descriptions_are_cut_and_odd_ones_cleaned() -> None:
@@ -188,14 +160,13 @@ def test_long_descriptions_are_cut_and_odd_ones_cleaned() -> None:
         (odd.description or "").encode()
 
 
-def test_a_body_that_is_gone_is_an_error() -> None:
-    files = {"f/a.md": b"text"}
-    tree = FetchedTree(files, "virtual://x")
+def test_a_body_is_read_when_it_is_wanted_and_may_be_gone() -> None:
+    tree = FetchedTree({"f/a.md": b"text"}, "virtual://x")
     into = Contents()
-    read_document(Origin(tree, "c", "Test", trusted=False), "f/a.md", "f", AGENT, into)
+    read_document(Origin(tree, "c", trusted=False), "f/a.md", "f", AGENT, into)
     [definition] = into.definitions
-    assert isinstance(definition, TextDefinition)
     assert not definition.runnable
+    assert definition.body() == "text"
     tree._files.clear()
     with pytest.raises(FileUnreadable, match="no longer there"):
         definition.body()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from customizations.conftest import Look, Write, children_of
 from requirements import proves
 from serai.ahp.types import (
     CustomizationLoadedState,
@@ -18,7 +17,6 @@ from serai.ahp.types import (
     RuleCustomization,
 )
 from serai.ahp.wire import encode
-from serai.customizations import Customizations, McpServerDefinition, TextDefinition, watched
 from serai.customizations.places import (
     MANIFESTS,
     PLACES,
@@ -29,9 +27,7 @@ from serai.customizations.places import (
     PluginPlace,
     Where,
 )
-
-Write = Callable[..., Path]
-Look = Callable[..., Customizations]
+from serai.customizations.watched import watched
 
 HOOKS = {
     "Claude Code": {"hooks": {"Stop": [{"matcher": "x", "hooks": [{"type": "command", "command": "true"}]}]}},
@@ -80,8 +76,8 @@ def test_servers_are_read_as_each_tool_writes_them(
 ) -> None:
     write(home if path.startswith("~/") else work, path.removeprefix("~/"), WRITTEN[path])
     [server] = look().definitions
-    assert isinstance(server, McpServerDefinition)
-    assert (server.name, server.kind, server.command) == ("one", "stdio", "npx")
+    assert server.name == "one"
+    assert server.fields["command"] in ("npx", ["npx"], ["npx", "-y"])
 
 
 def test_each_file_of_servers_has_its_example() -> None:
@@ -100,13 +96,13 @@ def test_instruction_files_are_rules(name: str, work: Path, look: Look, write: W
     text = "---\ndescription: How we write.\napplyTo: '**/*.py'\n---\nWrite briefly.\n"
     file = write(work, f".github/instructions/{name}", text)
     [rule] = look().definitions
-    assert isinstance(rule, TextDefinition)
-    assert (rule.uri, rule.globs, rule.body()) == (file.as_uri(), ("**/*.py",), "Write briefly.\n")
-    [container] = look().containers
-    assert isinstance(container, DirectoryCustomization)
-    [child] = container.children or []
-    assert isinstance(child, RuleCustomization)
-    assert (child.description, child.globs) == ("How we write.", ["**/*.py"])
+    assert rule.body() == "Write briefly.\n"
+    assert isinstance(rule.child, RuleCustomization)
+    assert (rule.child.uri, rule.child.description, rule.child.globs) == (
+        file.as_uri(),
+        "How we write.",
+        ["**/*.py"],
+    )
 
 
 def rows() -> list[tuple[FilePlace, Where]]:
@@ -133,9 +129,7 @@ def test_each_place_is_found(
     assert container.load == CustomizationLoadedState()
     assert container.enabled
     assert place.source in container.name
-    assert container.children is not None
-    child: Any = container.children[0]
-    assert len(container.children) == 1
+    [child] = children_of(container)
     assert encode(child).startswith(f'{{"type":"{place.contents.value}"'.encode())
     assert child.uri == file.as_uri()
     if place.format in {Format.MARKDOWN, Format.TOML}:
@@ -145,8 +139,8 @@ def test_each_place_is_found(
     ):
         assert child.name == "sample"
     [definition] = found.definitions
-    assert (definition.id, definition.container, definition.runnable) == (child.id, container.id, True)
-    assert any(folder.concerns(file) for folder in watched(work, home))
+    assert (definition.child, definition.container, definition.runnable) == (child, container.id, True)
+    assert watched(work, home).concerns(str(file))
 
 
 @pytest.mark.parametrize(
@@ -162,9 +156,8 @@ def test_places_of_any_depth_are_searched_in_depth(
     file = write(root, path, sample(place))
     [container] = look().containers
     assert isinstance(container, DirectoryCustomization)
-    children: list[Any] = list(container.children or [])
-    assert [child.uri for child in children] == [file.as_uri()]
-    assert any(folder.concerns(file) for folder in watched(work, home))
+    assert [child.uri for child in children_of(container)] == [file.as_uri()]
+    assert watched(work, home).concerns(str(file))
 
 
 def plugin_rows() -> list[tuple[PluginPlace, Where]]:
@@ -192,16 +185,13 @@ def test_each_place_of_plugins_is_found(
             told = write(root, place.path, json.dumps({"version": 2, "plugins": {"tools@shop": [entry]}}))
             write(root, ".claude/settings.json", '{"enabledPlugins": {"tools@shop": true}}')
     write(plugin, "skills/greet/SKILL.md", "---\ndescription: Greets.\n---\nHello.\n")
-    found = look()
-    [container] = found.containers
+    [container] = look().containers
     assert isinstance(container, PluginCustomization)
     assert (container.name, container.uri) == ("tools", plugin.as_uri())
     assert container.enabled is (place.layout is not PluginLayout.ITSELF)
-    children: list[Any] = list(container.children or [])
-    assert [child.name for child in children] == ["greet"]
-    assert found.definitions[0].plugin == "tools"
+    assert [child.name for child in children_of(container)] == ["greet"]
     changed = told or plugin / "skills" / "greet" / "SKILL.md"
-    assert any(folder.concerns(changed) for folder in watched(work, home))
+    assert watched(work, home).concerns(str(changed))
 
 
 @pytest.mark.parametrize("manifest", MANIFESTS)

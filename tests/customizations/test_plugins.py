@@ -16,12 +16,8 @@ from serai.ahp.types import (
     PluginCustomization,
     SkillCustomization,
 )
-from serai.customizations import ClientPlugins, Customizations, read_client_plugin
-from serai.customizations.containers import Origin
-from serai.customizations.definitions import (
-    TextDefinition,
-)
-from serai.customizations.plugins import PluginContents, read_plugin
+from serai.customizations.containers import Customizations, Origin
+from serai.customizations.plugins import ClientPlugins, PluginContents, read_client_plugin, read_plugin
 from serai.customizations.trees import FetchedTree
 
 MANIFEST = ".plugin/plugin.json"
@@ -31,11 +27,15 @@ def read(files: dict[str, str], manifest: dict[str, Any] | str | None = None) ->
     data = {path: text.encode() for path, text in files.items()}
     if manifest is not None:
         data[MANIFEST] = (manifest if isinstance(manifest, str) else json.dumps(manifest)).encode()
-    return read_plugin(Origin(FetchedTree(data, "virtual://x"), "c", "Test", trusted=True, plugin="folder"))
+    return read_plugin(Origin(FetchedTree(data, "virtual://x"), "c", trusted=True))
 
 
 def names(contents: PluginContents, kind: str) -> list[str]:
-    return [item.name for item in contents.definitions if item.type == kind]
+    return [name for tag, name in map(child_of, contents.children) if tag == kind]
+
+
+def child_of(child: Any) -> tuple[str, str]:
+    return type(child).__struct_config__.tag, child.name
 
 
 @proves("ahp:PluginCustomization/open-plugins-read")
@@ -53,12 +53,6 @@ def test_default_places_are_read_without_a_manifest() -> None:
         }
     )
     assert contents.problems == []
-    assert names(contents, "agent") == ["a"]
-    assert names(contents, "skill") == ["s", "c"]
-    assert names(contents, "rule") == ["r"]
-    assert names(contents, "hook") == ["hooks.json"]
-    assert names(contents, "mcpServer") == ["m", "n"]
-    assert {item.plugin for item in contents.definitions} == {"folder"}
     assert [child_of(item) for item in contents.children] == [
         ("agent", "a"),
         ("skill", "s"),
@@ -68,10 +62,6 @@ def test_default_places_are_read_without_a_manifest() -> None:
         ("mcpServer", "m"),
         ("mcpServer", "n"),
     ]
-
-
-def child_of(child: Any) -> tuple[str, str]:
-    return type(child).__struct_config__.tag, child.name
 
 
 @proves(
@@ -97,9 +87,6 @@ def test_each_folder_with_a_skill_file_is_a_skill_and_each_file_of_commands_is_o
     assert set(skills) == {"sweep", "mop", "tidy", "git:commit"}
     assert (skills["sweep"].description, skills["tidy"].description) == ("Sweeps.", "Tidies.")
     assert {name for name, one in skills.items() if one.disable_model_invocation} == {"tidy"}
-    usable = {one.name: one for one in contents.definitions if isinstance(one, TextDefinition)}
-    assert {name for name, one in usable.items() if one.disable_model_invocation} == {"tidy"}
-    assert all(one.user_invocable for one in usable.values())
 
 
 @proves("ahp:PluginCustomization/open-plugins-read")
@@ -127,7 +114,6 @@ def test_a_manifest_names_more_places_and_each_file_counts_once() -> None:
     assert names(contents, "skill") == ["s", "one"]
     assert names(contents, "hook") == ["h.json"]
     assert names(contents, "mcpServer") == ["m"]
-    assert {item.plugin for item in contents.definitions} == {"tools"}
 
 
 @proves("ahp:McpServerCustomization/inline-declaration")
@@ -199,8 +185,7 @@ def test_a_published_plugin_is_read_like_any_other() -> None:
     assert type(plugin) is PluginCustomization
     assert plugin.load == CustomizationLoadedState()
     [skill] = found.definitions
-    assert isinstance(skill, TextDefinition)
-    assert skill.uri == "virtual://editor/p/skills/greet/SKILL.md"
+    assert skill.child.uri == "virtual://editor/p/skills/greet/SKILL.md"
     assert skill.body() == "Hello.\n"
     assert not skill.runnable
 
@@ -228,11 +213,9 @@ def test_a_plugin_is_kept_by_its_nonce_with_the_switch_of_now() -> None:
     assert plugins.get("other", published("1")) is None
     plugins.keep("editor", published("2"), found)
     assert plugins.get("editor", published("1")) is None
-    plugins.forget("editor")
-    assert plugins.get("editor", published("2")) is None
 
 
-def test_the_plugins_that_were_used_last_are_kept() -> None:
+def test_the_plugins_that_were_read_last_are_kept() -> None:
     plugins, found = ClientPlugins(), read_client_plugin(published(), FILES, "editor")
     for number in range(65):
         plugins.keep(f"client-{number}", published(), found)

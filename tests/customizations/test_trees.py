@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from customizations.conftest import Write
 from serai.customizations import trees
 from serai.customizations.trees import MAX_FILE, DiskTree, FetchedTree, TreeEntry, matching
 from serai.errors import FileUnreadable
-
-Write = Callable[..., Path]
 
 
 def test_files_and_folders_are_read(work: Path, write: Write) -> None:
@@ -70,12 +68,6 @@ def test_links_within_the_folder_are_followed(work: Path, tmp_path: Path, write:
     (work / "other").symlink_to("folder/../real.md")
     (work / "link.md").symlink_to(target.format(work=work, alias=alias))
     assert DiskTree(alias).read("link.md") == b"text"
-
-
-def test_a_folder_that_is_itself_reached_by_a_link_is_read(work: Path, tmp_path: Path, write: Write) -> None:
-    write(work, "a.md", "text")
-    (tmp_path / "alias").symlink_to(work)
-    assert DiskTree(tmp_path / "alias").read("a.md") == b"text"
 
 
 def test_links_in_a_circle_and_links_to_nowhere_are_told(work: Path) -> None:

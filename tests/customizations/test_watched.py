@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-from serai.customizations import watched
-
-Write = Callable[..., Path]
+from customizations.conftest import Write
+from serai.customizations.watched import Watched, watched
 
 
 def concerns(work: Path | None, home: Path, changed: Path) -> bool:
-    return any(folder.concerns(changed) for folder in watched(work, home))
+    return watched(work, home).concerns(str(changed))
 
 
-def test_only_folders_that_exist_are_watched_and_each_once(work: Path, home: Path, write: Write) -> None:
+def test_only_folders_that_exist_are_watched(work: Path, home: Path, write: Write) -> None:
     write(work, ".claude/agents/a.md")
     write(home, ".codex/prompts/a.md")
-    folders = watched(work, home)
-    assert all(folder.path.is_dir() for folder in folders)
-    assert len({folder.path for folder in folders}) == len(folders)
-    assert watched(None, home / "nowhere") == []
+    named = watched(work, home)
+    assert all(Path(folder).is_dir() for folder in (*named.flat, *named.deep))
+    assert named.roots == sorted([str(home), str(work)])
+    assert watched(None, home / "nowhere") == Watched()
 
 
 def test_a_place_that_comes_into_being_is_seen(work: Path, home: Path) -> None:
@@ -37,6 +35,7 @@ def test_what_changes_beside_it_is_no_concern(work: Path, home: Path, write: Wri
     write(home, ".claude/agents/a.md")
     write(home, ".claude/projects/x/log.jsonl")
     write(home, ".codex/config.toml")
+    named = watched(work, home)
     for changed in (
         work / "src",
         work / "src" / "a.py",
@@ -45,10 +44,24 @@ def test_what_changes_beside_it_is_no_concern(work: Path, home: Path, write: Wri
         home / ".codex" / "history.jsonl",
         work / ".agents-not",
     ):
-        assert not concerns(work, home, changed), changed
-    assert not any(
-        folder.recursive and folder.path in {work, home, home / ".claude"} for folder in watched(work, home)
+        assert not named.concerns(str(changed)), changed
+    assert not named.deep & {f"{folder}/" for folder in (work, home, home / ".claude")}
+
+
+def test_what_lies_beside_the_way_to_a_place_is_left_out() -> None:
+    named = Watched(
+        frozenset({"/home/me/.claude/skills/"}),
+        {
+            "/home/me": frozenset({".claude", "AGENTS.md"}),
+            "/home/me/.claude": frozenset({"skills", "settings.json"}),
+            "/home/me/work/project": frozenset({".agents"}),
+        },
     )
+    assert named.roots == ["/home/me"]
+    seen = [".claude", ".claude/skills", ".claude/skills/a/b", "work", "work/project", "work/project/.agents"]
+    assert not any(named.prunes(f"/home/me/{folder}") for folder in seen)
+    beside = ["Downloads", ".claude/projects", "work/other", "work/project/src", ".claude/skills-of-others"]
+    assert all(named.prunes(f"/home/me/{folder}") for folder in beside)
 
 
 def test_links_are_watched_where_they_lead_unless_that_is_outside(

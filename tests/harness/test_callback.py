@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import functools
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
@@ -12,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from harness.conversation import Conversation, frame, prose
-from serai.ahp.types import SessionConfigPropertySchema, SessionConfigSchema, SessionLifecycle, TurnState
+from serai.ahp.types import TurnState
 from serai.contract import (
     AgentSessionCapabilities,
     DeliveryMode,
@@ -20,7 +19,6 @@ from serai.contract import (
     RelayMessage,
     check_registration,
 )
-from serai.errors import CapabilityUnsupported, ConfigInvalid
 from serai.harness.callback import CAPABILITIES, STEERABLE, CallbackHarness
 from serai.host.host import Host
 from serai.host.turn import Turn
@@ -48,18 +46,6 @@ class TestAnswering:
             assert prose(await conversation.say("good morning")) == "GOOD MORNING"
             assert prose(await conversation.say("and again")) == "AND AGAIN"
 
-    async def test_a_partial_and_an_object_are_functions_too(self) -> None:
-        async def tell(text: str, turn: Turn) -> None:
-            await turn.say(text)
-
-        class Teller:
-            async def __call__(self, turn: Turn) -> None:
-                await turn.say("object")
-
-        for answer, said in ((functools.partial(tell, "partial"), "partial"), (Teller(), "object")):
-            async with talking_to(CallbackHarness("tell", answer)) as conversation:
-                assert prose(await conversation.say("?")) == said
-
     def test_a_function_that_is_not_async_is_refused_at_once(self) -> None:
         with pytest.raises(TypeError, match="must be an async function"):
             CallbackHarness("wrong", cast("Any", print))
@@ -74,15 +60,6 @@ class TestAnswering:
             error = await conversation.heard("session/error")
         assert error["error"] == {"errorType": "agent_error", "message": "the key is under the mat"}
         assert (turn.state, prose(turn)) == (TurnState.ERROR, "so far")
-
-    async def test_an_error_of_serai_keeps_its_code(self) -> None:
-        async def refuse(_turn: Turn) -> None:
-            raise ConfigInvalid("there is no key", remedy="Set one")
-
-        async with talking_to(CallbackHarness("refuse", refuse)) as conversation:
-            turn = await conversation.say("go")
-        assert turn.error
-        assert (turn.error.error_type, turn.error.message) == ("config_invalid", "there is no key. Set one")
 
     async def test_cancelling_the_turn_cancels_the_function(self) -> None:
         ended = asyncio.Event()
@@ -136,21 +113,6 @@ class TestAnswering:
         assert len(called) == 1
         assert delivered[0] == delivered[1]
 
-    async def test_it_reads_the_settings_of_its_session(self) -> None:
-        schema = SessionConfigSchema(
-            type="object",
-            properties={"mood": SessionConfigPropertySchema(type="string", title="Mood", default="calm")},
-        )
-
-        async def tell(turn: Turn) -> None:
-            await turn.say(turn.settings["mood"])
-
-        harness = CallbackHarness("tell", tell, schema=schema)
-        async with talking_to(harness) as conversation:
-            assert prose(await conversation.say("?")) == "calm"
-        async with talking_to(harness, config={"mood": "merry"}) as conversation:
-            assert prose(await conversation.say("?")) == "merry"
-
 
 class TestCapabilities:
     @pytest.mark.parametrize("declared", [CAPABILITIES, STEERABLE])
@@ -166,25 +128,3 @@ class TestCapabilities:
     def test_only_a_function_that_says_so_takes_messages_while_it_works(self) -> None:
         assert DeliveryMode.NEXT_TOOL_CALL not in CAPABILITIES.delivery.modes
         assert DeliveryMode.NEXT_TOOL_CALL in STEERABLE.delivery.modes
-
-    async def test_what_is_not_declared_is_refused(self) -> None:
-        async with talking_to(CallbackHarness("shout", shout)) as conversation:
-            agent = await conversation.session.agent()
-            await agent.release()
-            operations: list[Callable[[], Any]] = [agent.pause, agent.resume, agent.fork, agent.snapshot]
-            for operation in operations:
-                with pytest.raises(CapabilityUnsupported):
-                    await operation()
-
-    async def test_declaring_what_a_function_cannot_do_fails_the_session(self) -> None:
-        lifecycle = type(CAPABILITIES.lifecycle)(release=True, fork=True)
-        declared = AgentSessionCapabilities(
-            messaging=CAPABILITIES.messaging,
-            delivery=CAPABILITIES.delivery,
-            events=CAPABILITIES.events,
-            lifecycle=lifecycle,
-        )
-        async with talking_to(CallbackHarness("shout", shout, capabilities=declared)) as conversation:
-            assert conversation.state.lifecycle == SessionLifecycle.CREATION_FAILED
-            assert conversation.state.creation_error
-            assert conversation.state.creation_error.error_type == "capability_unsupported"

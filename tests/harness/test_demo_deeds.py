@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -63,15 +62,6 @@ def _content(worker: Conversation) -> list[object]:
     ]
 
 
-async def test_a_command_that_fails_is_told_as_such(worker: Conversation) -> None:
-    worker.start("run exit 3")
-    await worker.approve()
-    call = completed(await worker.end())
-    assert not call.success
-    assert call.error is not None
-    assert "3" in call.error.message
-
-
 async def test_a_file_is_written_and_read(worker: Conversation, tmp_path: Path) -> None:
     worker.start("save note.txt three rooms left")
     pending = await worker.pending()
@@ -103,45 +93,6 @@ async def test_a_path_that_was_edited_is_where_it_writes(worker: Conversation, t
     assert edit.before is not None
     assert await worker.blob(edit.before.content.uri) == b"old\n"
     assert "`other.txt` is written" in prose(turn)
-
-
-@pytest.mark.parametrize("path", ["", "../note.txt", "the/inn/note.txt"])
-async def test_a_path_that_was_edited_into_none_is_told(
-    worker: Conversation, tmp_path: Path, path: str
-) -> None:
-    worker.start("save note.txt three rooms left")
-    await worker.approve(edited=json.dumps({"path": path, "text": "x"}))
-    turn = await worker.end()
-    assert completed(turn).error is not None
-    assert "I could not write it" in prose(turn)
-    assert files(tmp_path) == {}
-
-
-async def test_what_changed_while_it_asked_is_what_was_there_before(
-    worker: Conversation, tmp_path: Path
-) -> None:
-    worker.start("save note.txt three rooms left")
-    await worker.pending()
-    (tmp_path / "note.txt").write_text("someone else's\n")
-    await worker.approve()
-    edit = (completed(await worker.end()).content or [])[0]
-    assert isinstance(edit, ToolResultFileEditContent)
-    assert edit.before is not None
-    assert await worker.blob(edit.before.content.uri) == b"someone else's\n"
-
-
-async def test_a_file_that_is_no_text_is_kept_as_it_was(worker: Conversation, tmp_path: Path) -> None:
-    picture = bytes(range(256))
-    (tmp_path / "a.png").write_bytes(picture)
-    worker.start("save a.png three rooms left")
-    pending = await worker.pending()
-    assert pending.edits is not None
-    [edit] = pending.edits.items
-    assert edit.before is not None
-    assert edit.diff is None, "what is no text has no lines"
-    assert await worker.blob(edit.before.content.uri) == picture
-    await worker.approve()
-    await worker.end()
 
 
 async def test_the_rest_of_the_line_belongs_to_a_command(worker: Conversation, tmp_path: Path) -> None:

@@ -46,25 +46,6 @@ class TestTheQuestions:
         assert request.url
         assert request.message
 
-    async def test_they_use_every_field_that_a_question_can_have(self, demo: Conversation) -> None:
-        demo.start("ask")
-        request = await demo.request()
-        used = {
-            f"{type(question).__name__.removeprefix('SessionInput').removesuffix('Question')}.{field}"
-            for question in request.questions or ()
-            for field in question.__struct_fields__
-            if field not in {"extra", "id", "message"} and getattr(question, field) is not None
-        }
-        fields = {
-            "Text": ("title", "required", "format", "min", "max", "default_value"),
-            "Number": ("title", "min", "max", "default_value"),
-            "Integer": ("title", "min", "max", "default_value"),
-            "Boolean": ("title", "default_value"),
-            "SingleSelect": ("title", "options", "allow_freeform_input"),
-            "MultiSelect": ("title", "options", "allow_freeform_input", "min", "max"),
-        }
-        assert used == {f"{kind}.{field}" for kind, names in fields.items() for field in names}
-
     @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "url"])
     async def test_ask_kind_asks_that_kind_alone(self, demo: Conversation, kind: str) -> None:
         demo.start(f"ask {kind.upper()}")
@@ -78,15 +59,6 @@ class TestTheQuestions:
         assert (request.url, request.questions) == ("https://example.com/", None)
         await demo.answer(None)
         assert "Thank you for looking" in prose(await demo.end())
-
-    async def test_each_request_of_a_turn_has_its_own_id(self, demo: Conversation) -> None:
-        demo.start("ask boolean; ask boolean")
-        first = await demo.request()
-        await demo.answer({})
-        await demo.heard("session/inputRequested", 2)
-        assert (await demo.request()).id != first.id
-        await demo.answer({})
-        assert (await demo.end()).state == TurnState.COMPLETE
 
 
 class TestTheAnswers:
@@ -138,30 +110,6 @@ class TestTheAnswers:
             "- Bread: “barley”",
             "- Extras: no answer",
         ]
-
-    @pytest.mark.parametrize(
-        ("kind", "answers"),
-        [
-            ("text", {}),
-            ("text", {"name": SessionInputSkipped()}),
-            ("text", {"name": SessionInputSubmitted(value=SessionInputTextAnswerValue(value="A"))}),
-            ("number", {"warmth": submitted_number(99)}),
-            ("integer", {"nights": submitted_number(1.5)}),
-            ("single", {"bread": SessionInputSubmitted(value=SessionInputSelectedAnswerValue(value="cake"))}),
-            (
-                "multi",
-                {"extras": SessionInputSubmitted(value=SessionInputSelectedManyAnswerValue(value=[]))},
-            ),
-        ],
-    )
-    async def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays(
-        self, demo: Conversation, kind: str, answers: dict[str, SessionInputAnswer]
-    ) -> None:
-        demo.start(f"ask {kind}")
-        await demo.answer(answers)
-        [reason] = await demo.until(lambda: demo.rejections)
-        assert reason.startswith("bad_answer: ")
-        assert demo.state.input_requests
 
     @pytest.mark.parametrize(
         ("response", "said"),

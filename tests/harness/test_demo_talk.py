@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from harness.conversation import Conversation, calls, kinds, prose, thoughts
-from serai.ahp import actions as a
 from serai.ahp.types import (
     MessageEmbeddedResourceAttachment,
     MessageResourceAttachment,
@@ -21,9 +20,7 @@ from serai.ahp.types import (
     ToolCallCompletedState,
     TurnState,
 )
-from serai.contract import DeliveryMode
-from serai.harness.demo import COMMANDS, DemoCommand, DemoHarness, find, split
-from serai.harness.demo.stage import PACES, words
+from serai.harness.demo import COMMANDS
 from serai.host.host import Host
 
 USAGES = [command.usage for command in COMMANDS]
@@ -34,22 +31,12 @@ class TestHelp:
         text = prose(await demo.say("help"))
         assert [line[3:].partition("`")[0] for line in text.splitlines() if line.startswith("- `")] == USAGES
 
-    async def test_it_names_every_setting_and_its_values(self, demo: Conversation) -> None:
-        text = prose(await demo.say("Help"))
-        for name, setting in DemoHarness().schema.properties.items():
-            assert (f"`{name}` ({', '.join(setting.enum)})" if setting.enum else f"`{name}`") in text
-
     def test_the_page_about_agents_lists_every_command_as_help_does(
         self, pytestconfig: pytest.Config
     ) -> None:
         page = Path(pytestconfig.rootpath, "docs", "agents.md").read_text(encoding="utf-8")
         rows = dict(re.findall(r"^\| `(.+?)` \| (.+?) \|$", page, re.MULTILINE))
         assert {usage: rows.get(usage) for usage in USAGES} == {c.usage: c.does for c in COMMANDS}
-
-    @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-    def test_each_command_is_found_by_its_own_name(self, command: DemoCommand) -> None:
-        assert find(f"{command.name.upper()}  some  thing") == (command, "some  thing")
-        assert find(command.name) == (command, "")
 
 
 class TestMessages:
@@ -59,19 +46,12 @@ class TestMessages:
         assert text.count("You said") == 1
         assert "`help`" in text
 
-    async def test_an_empty_message_gets_an_answer_too(self, demo: Conversation) -> None:
-        assert "`help`" in prose(await demo.say("  "))
-
     async def test_commands_are_joined_by_semicolons_and_lines(self, demo: Conversation) -> None:
         turn = await demo.say("usage 10; notice one\nnotice two ;; hello")
         notices = [p.content for p in turn.response_parts if isinstance(p, SystemNotificationResponsePart)]
         assert notices == ["one", "two"]
         assert turn.usage
         assert "You said “hello”" in prose(turn)
-
-    def test_splitting_leaves_out_what_is_empty(self) -> None:
-        assert split(" a ; ;\n\nb c\n") == ["a", "b c"]
-        assert split("a; run b; c\nSave d; e ;f") == ["a", "run b; c", "Save d; e ;f"]
 
     @pytest.mark.parametrize(
         ("said", "answer"),
@@ -133,25 +113,6 @@ class TestStreaming:
         for sign in ("# Chapter 1\n\n", "## Chapter 2\n\n", "\n- ", "```python\n", "| guest |", "\n> ", "**"):
             assert sign in text
 
-    async def test_what_follows_never_ends_up_in_a_code_block(self, demo: Conversation) -> None:
-        for count in range(60, 130, 3):
-            assert prose(await demo.say(f"write {count}; usage 1")).count("```") % 2 == 0
-
-    async def test_the_pace_may_change_while_it_speaks(self, host: Host) -> None:
-        demo = await Conversation.begin(host, "demo", config={"pace": "human"})
-        demo.start("write 5000")
-        await demo.heard("session/delta")
-        demo.dispatch(a.SessionConfigChangedAction(config={"pace": "instant"}))
-        assert (await demo.end()).state == TurnState.COMPLETE
-
-    def test_a_newcomer_gets_the_brisk_pace_and_can_change_it(self) -> None:
-        pace = DemoHarness().schema.properties["pace"]
-        assert (pace.default, pace.enum, pace.session_mutable) == ("brisk", list(PACES), True)
-
-    @pytest.mark.parametrize("text", ["", " ", "a", " a  b\n", "a\n\n    b c"])
-    def test_words_joined_are_the_text(self, text: str) -> None:
-        assert "".join(words(text)) == text
-
 
 class TestWork:
     async def test_it_works_as_long_as_it_is_told_to(self, demo: Conversation) -> None:
@@ -169,15 +130,6 @@ class TestWork:
         text = prose(await demo.end())
         assert "You steer me: “mind the gap”. Heard." in text
         assert "So I stop here." in text
-
-    async def test_a_message_that_steers_is_heard_before_the_next_command(self, demo: Conversation) -> None:
-        demo.start("tool; notice after")
-        await demo.pending()
-        demo.steer("be quick")
-        await demo.approve()
-        turn = await demo.end()
-        assert "You steer me: “be quick”" in prose(turn)
-        assert demo.state.steering_message is None
 
     async def test_activity_stands_until_the_turn_ends(self, demo: Conversation) -> None:
         demo.start("activity counting sheep; work 60 every 1")
@@ -199,10 +151,6 @@ class TestReports:
     async def test_notice_adds_a_notice(self, demo: Conversation) -> None:
         turn = await demo.say("notice The gate closes")
         assert turn.response_parts == [SystemNotificationResponsePart(content="The gate closes")]
-
-    async def test_it_declares_that_it_takes_messages_while_it_works(self, demo: Conversation) -> None:
-        agent = await demo.session.agent()
-        assert DeliveryMode.NEXT_TOOL_CALL in agent.capabilities.delivery.modes
 
 
 class TestFailing:
@@ -251,12 +199,3 @@ class TestFailing:
         assert demo.state.summary.activity is None
         assert demo.state.summary.status & SessionStatus.IDLE
         assert (await demo.say("notice and on it goes")).state == TurnState.COMPLETE
-
-    async def test_a_turn_cancelled_before_the_agent_began_leaves_nothing_behind(
-        self, demo: Conversation
-    ) -> None:
-        demo.start("ask")
-        demo.cancel()
-        assert (await demo.end()).state == TurnState.CANCELLED
-        await demo.quiet()
-        assert demo.state.input_requests is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from typing import Any
 
@@ -17,11 +16,8 @@ from serai.ahp.types import (
     ToolCallError,
     ToolCallPendingConfirmationState,
     ToolCallResult,
-    ToolCallRunningState,
     ToolDefinition,
-    ToolResultEmbeddedResourceContent,
     ToolResultFileEditContent,
-    ToolResultResourceContent,
     ToolResultTextContent,
     Turn,
     TurnState,
@@ -70,13 +66,6 @@ class TestApproval:
         assert (call.confirmed, call.success) == ("user-action", True)
         assert output(call).startswith("$ cat  README.md\n")
 
-    async def test_a_plain_no_does_not(self, demo: Conversation) -> None:
-        demo.start("tool")
-        await demo.deny()
-        turn = await demo.end()
-        assert cancelled(turn).reason == "denied"
-        assert "You said no" in prose(turn)
-
     async def test_a_no_may_come_with_a_suggestion(self, demo: Conversation) -> None:
         demo.start("tool")
         await demo.deny(option="deny-suggest", suggestion="use find")
@@ -94,38 +83,11 @@ class TestApproval:
         assert call.tool_input == edited
         assert output(call).startswith("$ pwd\n")
 
-    @pytest.mark.parametrize(
-        "edited",
-        ["", "{}", "[1]", '{"command": 5}', "not json", r'{"command": "\ud800"}', "[" * 100_000],
-        ids=["empty", "object", "list", "number", "text", "half a character", "deep"],
-    )
-    async def test_no_edited_input_makes_it_fall_over(self, demo: Conversation, edited: str) -> None:
-        demo.start("tool")
-        await demo.approve(edited=edited)
-        assert (await demo.end()).state == TurnState.COMPLETE
-
-    async def test_allow_once_asks_again_the_next_time(self, demo: Conversation) -> None:
-        demo.start("tool; tool")
-        await demo.approve(option="allow-once")
-        await demo.heard("session/toolCallReady", 2)
-        await demo.approve()
-        first, second = calls(await demo.end())
-        assert first.selected_option.id == "allow-once"
-        assert second.confirmed == "user-action"
-
     async def test_allow_for_this_session_is_remembered_as_a_setting(self, demo: Conversation) -> None:
         demo.start("tool")
         await demo.approve(option="allow-session")
         await demo.end()
         assert completed(await demo.say("tool date")).confirmed == "setting"
-
-    async def test_the_grant_is_for_that_tool_alone(self, demo: Conversation) -> None:
-        demo.start("tool")
-        await demo.approve(option="allow-session")
-        await demo.end()
-        demo.start("tool edit")
-        await demo.deny()
-        assert cancelled(await demo.end()).reason == "denied"
 
     async def test_the_grant_stands_in_the_session_and_survives_a_restart(
         self, host: Host, demo: Conversation
@@ -160,15 +122,6 @@ class TestEdit:
         assert edit.diff
         assert (edit.diff.added, edit.diff.removed) == (2, 1)
 
-    async def test_the_result_is_the_edit_as_the_person_changed_it(self, demo: Conversation) -> None:
-        demo.start("tool edit")
-        await demo.approve(edited=json.dumps({"path": "notes.md", "text": "Closed.\n"}))
-        call = completed(await demo.end())
-        assert call.content
-        [edit] = call.content
-        assert isinstance(edit, ToolResultFileEditContent)
-        assert await _contents(demo, edit) == ["Rooms: twelve.\nWater: yes.\n", "Closed.\n"]
-
 
 async def _contents(demo: Conversation, edit: FileEdit | ToolResultFileEditContent) -> list[str]:
     assert edit.before
@@ -186,14 +139,6 @@ class TestResult:
         assert completed(turn).success
         assert "I use the result" in prose(turn)
 
-    async def test_the_result_is_not_used_when_it_is_not(self, demo: Conversation) -> None:
-        demo.start("tool result")
-        await demo.approve()
-        await demo.judge_result(approved=False)
-        turn = await demo.end()
-        assert cancelled(turn).reason == "result-denied"
-        assert "kept the result from me" in prose(turn)
-
 
 class TestAgain:
     async def test_it_asks_a_second_time_while_it_runs(self, demo: Conversation) -> None:
@@ -207,14 +152,6 @@ class TestAgain:
         assert again["_meta"] == {"serai.demo.permission": "write-outside"}
         await demo.approve()
         assert completed(await demo.end()).success
-
-    async def test_a_no_in_the_middle_stops_it(self, demo: Conversation) -> None:
-        demo.start("tool again")
-        first = await demo.pending()
-        await demo.approve()
-        await demo.until(lambda: _asked_again(demo, first))
-        await demo.deny()
-        assert cancelled(await demo.end()).reason == "denied"
 
 
 def _asked_again(demo: Conversation, first: ToolCallPendingConfirmationState) -> Any:
@@ -236,22 +173,6 @@ class TestOutput:
         assert call.structured_content == {"passed": 5, "failed": 0}
         assert output(call) == shown[-1] + "5 passed\n"
 
-    async def test_small_output_stands_in_the_call(self, demo: Conversation) -> None:
-        assert len(output(completed(await demo.say("tool big 1")))) == 1024
-
-    async def test_large_output_is_kept_beside_the_session(self, demo: Conversation) -> None:
-        call = completed(await demo.say("tool big 300"))
-        assert call.content
-        [reference] = call.content
-        assert isinstance(reference, ToolResultResourceContent)
-        assert len(await demo.blob(reference.uri)) == reference.size_hint == 300 * 1024
-
-    async def test_an_image_is_a_picture(self, demo: Conversation) -> None:
-        call = completed(await demo.say("tool image"))
-        [picture] = [i for i in call.content or () if isinstance(i, ToolResultEmbeddedResourceContent)]
-        assert picture.content_type == "image/png"
-        assert base64.b64decode(picture.data).startswith(b"\x89PNG\r\n\x1a\n")
-
     async def test_a_tool_that_fails_does_not_end_the_turn(self, demo: Conversation) -> None:
         turn = await demo.say("tool fail")
         call = completed(turn)
@@ -272,27 +193,5 @@ class TestClientTools:
         assert (call.tool_input, call.confirmed) == ('{"where": "up"}', "not-needed")
         assert "`look` says: “many stars”." in prose(await demo.end())
 
-    async def test_a_failure_is_told(self, demo: Conversation) -> None:
-        demo.lend(CLIENT)
-        demo.start("client tool look")
-        error = ToolCallError(message="too dark")
-        await demo.complete(ToolCallResult(success=False, past_tense_message="Tried", error=error))
-        assert "`look` failed: too dark." in prose(await demo.end())
-
-    async def test_an_unknown_tool_is_not_called(self, demo: Conversation) -> None:
-        demo.lend(CLIENT)
-        turn = await demo.say("client tool listen")
-        assert "These are offered: `look`." in prose(turn)
-        assert calls(turn) == []
-
     async def test_without_an_active_client_it_says_so(self, demo: Conversation) -> None:
         assert "These are offered: none." in prose(await demo.say("client tool look"))
-
-    async def test_cancelling_while_the_client_works_ends_the_call(self, demo: Conversation) -> None:
-        demo.lend(CLIENT)
-        demo.start("client tool look")
-        await demo.call(ToolCallRunningState)
-        demo.cancel()
-        call = completed(await demo.end())
-        assert call.error is not None
-        assert (call.success, call.error.code) == (False, "outcome_unknown")

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams, SessionForkSource
 from serai.ahp.types import SessionConfigPropertySchema, SessionConfigSchema, UserMessage
 from serai.errors import InvalidParams
@@ -16,15 +15,9 @@ from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
 from serai.host.session.session import Session
 from serai.host.turn import Turn
-from serai.journal.subscriptions import Subscriber
 from serai.store.memory import MemoryStore
 
 WITHIN = 30.0
-
-
-class Nobody(Subscriber):
-    def publish(self, frames: bytes) -> None:
-        del frames
 
 
 def agent(name: str, **types: str) -> CallbackHarness:
@@ -60,11 +53,8 @@ async def create(host: Host, name: str, provider: str, **params: Any) -> Session
 async def test_a_fork_inherits_what_its_agent_has_and_nothing_else(host: Host) -> None:
     config = {"style": "plain", "size": "large", "loud": True}
     source = await create(host, "source", "one", config=config)
-    start = a.SessionTurnStartedAction(turn_id="t", user_message=UserMessage(text="go"))
-    source.dispatch(start, a.ActionOrigin(client_id="c", client_seq=0), Nobody())
-    while not source.live.head.turns:
-        await host.journal.committed()
-    fork = SessionForkSource(session=source.uri, turn_id="t")
+    turn = await source.converse(UserMessage(text="go"), "c")
+    fork = SessionForkSource(session=source.uri, turn_id=turn.id)
     same = await create(host, "same", "one", fork=fork, config={"style": "fine"})
     assert same.live.head.config is not None
     assert same.live.head.config.values == {**config, "style": "fine"}

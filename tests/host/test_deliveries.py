@@ -101,7 +101,7 @@ async def test_a_prompt_passes_the_redactor_once_and_keeps_what_is_the_persons()
     passed: list[object] = []
 
     class Counting(Redactor):
-        def redact_value(self, value: T, *, observed: bool) -> T:  # also what `redact_action` stands on
+        def redact_value(self, value: T, *, observed: bool) -> T:  # also what `redact_value` stands on
             passed.extend([value] if "prompt" in repr(value) else [])
             return super().redact_value(value, observed=observed)
 

@@ -8,26 +8,19 @@ from typing import Any
 
 import pytest
 
-from serai.ahp import actions as a
+from harness.conversation import Conversation, frame
+from hosts import WITHIN
 from serai.ahp import wire
-from serai.ahp.commands import CreateSessionParams
-from serai.ahp.types import MarkdownResponsePart, TurnState, UsageInfo, UserMessage
+from serai.ahp.types import MarkdownResponsePart, TurnState, UsageInfo
 from serai.harness.callback import Answer, CallbackHarness
 from serai.host.host import Host
-from serai.host.session.session import Session
 from serai.host.turn import Turn
-from serai.journal.subscriptions import Subscriber
 from serai.store.memory import MemoryStore
-
-WITHIN = 30.0
-
-
-class Nobody(Subscriber):
-    def publish(self, frames: bytes) -> None:
-        del frames
 
 
 class Inn:
+    """Hosts on one store, one after the other."""
+
     def __init__(self) -> None:
         self.store = MemoryStore()
         self.answer: Answer | None = None
@@ -38,28 +31,20 @@ class Inn:
             assert self.answer is not None
             await self.answer(turn)
 
-        return Host(self.store, [CallbackHarness("odd", answer)], lambda message: message)
+        return Host(self.store, [CallbackHarness("odd", answer)], frame)
 
     async def turn(self, answer: Answer) -> Any:
-        """What becomes of a turn, and of what a host knows of it that starts again."""
+        """What becomes of a turn; a host that starts again knows the same of it."""
         self.answer = answer
-        session = await self.host.create(CreateSessionParams(channel="ahp-session:/s", provider="odd"), "c")
-        await session.ready()
-        start = a.SessionTurnStartedAction(turn_id="t", user_message=UserMessage(text="go"))
-        session.dispatch(start, a.ActionOrigin(client_id="c", client_seq=0), Nobody())
-        while not session.live.head.turns:
-            await self.host.journal.committed()
-        await self._is_all_there(session)
-        return session.live.head.turns[0]
-
-    async def _is_all_there(self, session: Session) -> None:
-        known = wire.encode(session.live.snapshot().turns)
+        talk = await Conversation.begin(self.host, "odd")
+        turn, known = await talk.say("go"), wire.encode(talk.state.turns)
         await self.host.close()
         self.host = self._host()
         await self.host.open()
-        again = await self.host.sessions.bring(session.uri)
+        again = await self.host.sessions.bring(talk.session.uri)
         assert again is not None
         assert wire.encode(again.live.snapshot().turns) == known
+        return turn
 
 
 @pytest.fixture

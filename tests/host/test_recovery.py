@@ -3,89 +3,106 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import msgspec
 import pytest
 
+from harness.conversation import Conversation, frame
+from host.test_turns import queued, steering
+from hosts import WITHIN
 from serai.ahp import actions as a
-from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import ModelSelection, UserMessage
 from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.host.host import Host
 from serai.host.session.deliveries import deliveries_channel
-from serai.host.session.recovery import unsettled
 from serai.host.session.turns import HELD
 from serai.host.settings import HostSettings
 from serai.host.turn import Turn
-from serai.journal.subscriptions import Subscriber
-from serai.store.contract import StoredRow
 from serai.store.memory import MemoryStore
 
-SESSION = "ahp-session:/1"
-WITHIN = 30.0
 
+class Agent(CallbackHarness):
+    """It works for ever on what begins with `work`, and takes no message that is `stuck`."""
 
-class Nobody(Subscriber):
-    def publish(self, frames: bytes) -> None:
-        del frames
+    def __init__(self) -> None:
+        super().__init__("agent", self._answer_turn, capabilities=STEERABLE)
+        self.answered: list[str] = []
+        self.turns: list[Turn] = []
+        self.is_stuck = asyncio.Event()
 
+    async def _answer_turn(self, turn: Turn) -> None:
+        self.turns.append(turn)
+        self.answered.append(turn.message.text)
+        await turn.activity("begun")
+        if turn.message.text.startswith("work"):
+            await asyncio.Event().wait()
 
-def record(kind: str, delivery: str) -> StoredRow:
-    return StoredRow(1, "c", msgspec.json.encode({"type": kind, "deliveryId": delivery}), None)
+    async def create(self, settings: Any, context: Any) -> Any:
+        session = await super().create(settings, context)
+        receive = session.receive_message
 
-
-def test_a_delivery_without_a_receipt_is_unsettled() -> None:
-    rows = [
-        record("delivery.created", "a"),
-        record("delivery.created", "b"),
-        record("delivery.handing", "a"),
-        record("delivery.delivered", "b"),
-    ]
-    assert unsettled(rows).deliveries == ["a"]
-
-
-async def test_a_message_being_handed_over_gets_its_receipt_and_a_deferred_choice_holds() -> None:
-    store = MemoryStore()
-    reached = asyncio.Event()
-
-    class Stuck(CallbackHarness):
-        async def create(self, settings: Any, context: Any) -> Any:
-            session = await super().create(settings, context)
-
-            async def never(message: Any, context: Any) -> Any:
-                del message, context
-                reached.set()
+        async def receive_message(message: Any, context: Any) -> Any:
+            if message.text == "stuck":
+                self.is_stuck.set()
                 await asyncio.Event().wait()
+            return await receive(message, context)
 
-            session.receive_message = never
-            return session
+        session.receive_message = receive_message
+        return session
 
-    async def answer(turn: Turn) -> None:
-        await turn.say("never")
 
-    host = Host(store, [Stuck("stuck", answer)], lambda message: message)
-    await host.open()
-    session = await host.create(CreateSessionParams(channel=SESSION, provider="stuck"), "c")
+class Inn:
+    """Hosts on one store, one after the other."""
+
+    def __init__(self) -> None:
+        self.store = MemoryStore()
+        self.agent = Agent()
+        self._hosts: list[Host] = []
+
+    async def open(self, settings_of: Callable[[str | None], HostSettings] | None = None) -> Host:
+        """Start a host; the one before was killed."""
+        if self._hosts:
+            await self._hosts[-1].journal.committed()
+            self.store.crash()
+        host = Host(self.store, [self.agent], frame, settings_of=settings_of)
+        self._hosts.append(host)
+        await host.open()
+        return host
+
+    async def back(self, talk: Conversation) -> Conversation:
+        host = await self.open()
+        session = await host.sessions.bring(talk.session.uri)
+        assert session is not None
+        return Conversation(host, session)
+
+    async def records(self, talk: Conversation) -> list[dict[str, Any]]:
+        await talk.host.journal.committed()
+        rows = await self.store.rows(deliveries_channel(talk.session.uri), 0)
+        return [msgspec.json.decode(row.action) for row in rows]
+
+    async def close(self) -> None:
+        for host in reversed(self._hosts):
+            await host.close()
+
+
+@pytest.fixture
+async def inn() -> AsyncIterator[Inn]:
+    inn = Inn()
     async with asyncio.timeout(WITHIN):
-        while session.live.head.lifecycle != "ready":
-            await host.journal.committed()
-        start = a.SessionTurnStartedAction(turn_id="t", user_message=UserMessage(text="hello"))
-        session.dispatch(start, a.ActionOrigin(client_id="c", client_seq=1), Nobody())
-        await reached.wait()
-        other = a.SessionModelChangedAction(model=ModelSelection(id="large"))
-        session.dispatch(other, a.ActionOrigin(client_id="c", client_seq=2), Nobody())
-        await host.journal.committed()
-        assert session.live.head.summary.model is None
-    store.crash()
+        yield inn
+        await inn.close()
 
-    again = Host(store, [Stuck("stuck", answer)], lambda message: message)
-    await again.open()
-    recovered = await again.sessions.bring(SESSION)
-    async with asyncio.timeout(WITHIN):
-        await again.journal.committed()
-    records = [msgspec.json.decode(row.action) for row in await store.rows(deliveries_channel(SESSION), 0)]
-    by_kind = {told["type"]: told for told in records}
+
+async def test_a_message_being_handed_over_gets_its_receipt_and_a_deferred_choice_holds(inn: Inn) -> None:
+    talk = await Conversation.begin(await inn.open(), "agent")
+    talk.start("stuck")
+    await inn.agent.is_stuck.wait()
+    talk.dispatch(a.SessionModelChangedAction(model=ModelSelection(id="large")))
+    assert talk.state.summary.model is None
+    talk = await inn.back(talk)
+    by_kind = {told["type"]: told for told in await inn.records(talk)}
     assert list(by_kind) == [
         "delivery.created",
         "delivery.handing",
@@ -94,172 +111,71 @@ async def test_a_message_being_handed_over_gets_its_receipt_and_a_deferred_choic
         "action.applied",
     ]
     assert by_kind["delivery.failed"]["receipt"]["reason"] == "outcome_unknown"
-    assert recovered is not None
-    assert recovered.live.head.summary.model == ModelSelection(id="large")
-    await again.close()
-    for task in list(session.core.tasks):
-        task.cancel()
-    await asyncio.gather(*session.core.tasks, return_exceptions=True)
-    host.journal.ended.cancel()
-    await asyncio.gather(host.journal.ended, return_exceptions=True)
+    assert talk.state.summary.model == ModelSelection(id="large")
 
 
-async def test_a_message_that_waited_keeps_its_delivery_over_a_restart() -> None:
-    store = MemoryStore()
-    answered: list[str] = []
-
-    async def answer(turn: Turn) -> None:
-        answered.append(turn.message.text)
-        if turn.message.text == "hello":
-            await asyncio.Event().wait()
-
-    async def opened() -> Host:
-        host = Host(store, [CallbackHarness("waits", answer)], lambda message: message)
-        await host.open()
-        return host
-
-    def say(text: str) -> a.SessionPendingMessageSetAction:
-        return a.SessionPendingMessageSetAction(kind="queued", id=text, user_message=UserMessage(text=text))
-
-    host = await opened()
-    session = await host.create(CreateSessionParams(channel=SESSION, provider="waits"), "c")
-    async with asyncio.timeout(WITHIN):
-        while session.live.head.lifecycle != "ready":
-            await host.journal.committed()
-        for number, text in enumerate(["hello", "later"]):
-            session.dispatch(say(text), a.ActionOrigin(client_id="c", client_seq=number), Nobody())
-        while not answered:
-            await host.journal.committed()
-    store.crash()
-
-    again = await opened()
-    recovered = await again.sessions.bring(SESSION)
-    assert recovered is not None
-    async with asyncio.timeout(WITHIN):
-        recovered.dispatch(say("last"), a.ActionOrigin(client_id="c", client_seq=9), Nobody())
-        while answered != ["hello", "later", "last"]:
-            await again.journal.committed()
-    await again.close()
-    rows = [msgspec.json.decode(row.action) for row in await store.rows(deliveries_channel(SESSION), 0)]
+async def test_a_message_that_waited_keeps_its_delivery_over_a_restart(inn: Inn) -> None:
+    talk = await Conversation.begin(await inn.open(), "agent")
+    talk.dispatch(queued("work"))
+    talk.dispatch(queued("later"))
+    await talk.until(lambda: inn.agent.answered)
+    talk = await inn.back(talk)
+    talk.dispatch(queued("last"))
+    await talk.until(lambda: inn.agent.answered == ["work", "later", "last"])
     told: dict[str, list[str]] = {}
-    for row in rows:
+    for row in await inn.records(talk):
         told.setdefault(row["deliveryId"], []).append(row["type"].removeprefix("delivery."))
-    assert list(told.values())[:2] == [
-        ["created", "accepted", "handing", "delivered"],
-        ["created", "accepted", "handing", "delivered"],
-    ]
+    assert list(told.values())[:2] == [["created", "accepted", "handing", "delivered"]] * 2
 
 
 @pytest.mark.parametrize("first", ["work", "hello"])
 async def test_a_message_that_steered_and_was_not_taken_is_the_next_one_once_someone_goes_on(
-    first: str,
+    inn: Inn, first: str
 ) -> None:
-    store = MemoryStore()
-    answered: list[str] = []
-
-    async def answer(turn: Turn) -> None:
-        answered.append(turn.message.text)
-        if turn.message.text == "work":
-            await asyncio.Event().wait()
-
-    async def opened() -> Host:
-        host = Host(store, [CallbackHarness("works", answer, capabilities=STEERABLE)], lambda frame: frame)
-        await host.open()
-        return host
-
-    def say(kind: str, text: str) -> a.SessionPendingMessageSetAction:
-        return a.SessionPendingMessageSetAction(kind=kind, id=text, user_message=UserMessage(text=text))
-
-    origin = a.ActionOrigin(client_id="c", client_seq=0)
-    host = await opened()
-    session = await host.create(CreateSessionParams(channel=SESSION, provider="works"), "c")
-    async with asyncio.timeout(WITHIN):
-        await session.ready()
-        session.dispatch(say("queued", first), origin, Nobody())
-        while not answered:
-            await host.journal.committed()
-        if first == "work":
-            session.dispatch(say("queued", "later"), origin, Nobody())
-        session.dispatch(say("steering", "steer"), origin, Nobody())
-        await host.journal.committed()
-    store.crash()
-
-    again = await opened()
-    recovered = await again.sessions.bring(SESSION)
-    assert recovered is not None
-    head = recovered.live.head
+    talk = await Conversation.begin(await inn.open(), "agent")
+    talk.dispatch(queued(first))
+    await talk.until(lambda: inn.agent.answered)
     later = ["later"] if first == "work" else []
-    assert head.steering_message is None
-    assert [waits.user_message.text for waits in head.queued_messages or ()] == ["steer", *later]
-    assert (head.meta or {})[HELD] == "restart"
-    async with asyncio.timeout(WITHIN):
-        recovered.dispatch(say("queued", "last"), origin, Nobody())
-        while answered != [first, "steer", *later, "last"] or recovered.live.turn is not None:
-            await again.journal.committed()
-    assert not recovered.mailbox
-    await again.close()
-    rows = [msgspec.json.decode(row.action) for row in await store.rows(deliveries_channel(SESSION), 0)]
-    [steered, queued] = [row["deliveryId"] for row in rows if row.get("message", {}).get("text") == "steer"]
+    for name in later:
+        talk.dispatch(queued(name))
+    talk.dispatch(steering("steer", "steer"))
+    talk = await inn.back(talk)
+    assert talk.state.steering_message is None
+    waiting = [waits.user_message.text for waits in talk.state.queued_messages or ()]
+    assert waiting == ["steer", *later]
+    assert (talk.state.meta or {})[HELD] == "restart"
+    talk.dispatch(queued("last"))
+    await talk.until(lambda: inn.agent.answered == [first, "steer", *later, "last"])
+    await talk.end()
+    assert not talk.session.mailbox
+    rows = await inn.records(talk)
+    [steered, requeued] = [row["deliveryId"] for row in rows if row.get("message", {}).get("text") == "steer"]
     ends = {row["deliveryId"]: row.get("receipt", {}) for row in rows}
-    assert (ends[steered]["reason"], ends[queued]["status"]) == ("requeued", "delivered")
+    assert (ends[steered]["reason"], ends[requeued]["status"]) == ("requeued", "delivered")
 
 
-async def test_an_agent_whose_turn_was_taken_away_cannot_speak_in_one_of_the_same_name() -> None:
-    going = asyncio.Event()
-    turns: list[Turn] = []
-
-    async def answer(turn: Turn) -> None:
-        turns.append(turn)
-        going.set()
-        await asyncio.Event().wait()
-
-    host = Host(MemoryStore(), [CallbackHarness("slow", answer)], lambda message: message)
-    await host.open()
-    session = await host.create(CreateSessionParams(channel=SESSION, provider="slow"), "c")
-    origin = a.ActionOrigin(client_id="c", client_seq=0)
-    start = a.SessionTurnStartedAction(turn_id="t", user_message=UserMessage(text="hello"))
-    async with asyncio.timeout(WITHIN):
-        while session.live.head.lifecycle != "ready":
-            await host.journal.committed()
-        session.dispatch(start, origin, Nobody())
-        await going.wait()
-        session.dispatch(a.SessionTruncatedAction(), origin, Nobody())
-        session.dispatch(start, origin, Nobody())
-        assert session.live.turn is not None
-        await turns[0].say("from before")
-        assert session.live.turn.snapshot().response_parts == []
-    await host.close()
+async def test_an_agent_whose_turn_was_taken_away_cannot_speak_in_one_of_the_same_name(inn: Inn) -> None:
+    talk = await Conversation.begin(await inn.open(), "agent")
+    start = a.SessionTurnStartedAction(turn_id="t", user_message=UserMessage(text="work"))
+    talk.dispatch(start)
+    await talk.until(lambda: inn.agent.turns)
+    talk.dispatch(a.SessionTruncatedAction())
+    talk.dispatch(start)
+    await inn.agent.turns[0].say("from before")
+    assert talk.state.active_turn is not None
+    assert talk.state.active_turn.response_parts == []
 
 
 async def test_a_session_that_cannot_be_brought_back_stops_no_start_and_comes_back_later(
-    caplog: pytest.LogCaptureFixture,
+    inn: Inn, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store = MemoryStore()
-    reached = asyncio.Event()
-
-    async def answer(turn: Turn) -> None:
-        del turn
-        reached.set()
-        await asyncio.Event().wait()
-
-    def make(settings_of: Any = None) -> Host:
-        return Host(store, [CallbackHarness("one", answer)], lambda frame: frame, settings_of=settings_of)
-
-    host = make()
-    await host.open()
-    uris = [f"ahp-session:/{number}" for number in range(3)]
-    async with asyncio.timeout(WITHIN):
-        for uri in uris:
-            params = CreateSessionParams(channel=uri, provider="one", working_directory=f"file:///{uri[-1]}")
-            session = await host.create(params, "c")
-            await session.ready()
-            reached.clear()
-            start = a.SessionTurnStartedAction(turn_id="t", user_message=UserMessage(text="hello"))
-            session.dispatch(start, a.ActionOrigin(client_id="c", client_seq=1), Nobody())
-            await reached.wait()
-            await host.journal.committed()
-    store.crash()
-
+    host = await inn.open()
+    uris: list[str] = []
+    for number in range(3):
+        talk = await Conversation.begin(host, "agent", working_directory=f"file:///{number}")
+        talk.start(f"work {number}")
+        await talk.heard("session/activityChanged")
+        uris.append(talk.session.uri)
     is_bad = True
 
     def settings_of(directory: str | None) -> HostSettings:
@@ -267,8 +183,7 @@ async def test_a_session_that_cannot_be_brought_back_stops_no_start_and_comes_ba
             raise RuntimeError("nobody has thought of this")
         return HostSettings()
 
-    again = make(settings_of)
-    await again.open()
+    again = await inn.open(settings_of)
     assert {session.uri for session in again.sessions.in_memory()} == {uris[0], uris[2]}
     assert {summary.resource for summary in again.sessions.summaries()} == set(uris)
     assert f"{uris[1]} could not be brought back" in caplog.text
@@ -277,4 +192,3 @@ async def test_a_session_that_cannot_be_brought_back_stops_no_start_and_comes_ba
     assert recovered is not None
     assert recovered.live.turn is None
     assert recovered.live.head.turns[-1].state == "error"
-    await again.close()

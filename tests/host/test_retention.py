@@ -13,7 +13,7 @@ from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import ROOT, SessionState, UserMessage
 from serai.config.load import load
-from serai.config.paths import Paths, find_paths
+from serai.config.paths import find_paths
 from serai.errors import ConfigInvalid, StorageUnavailable
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
@@ -274,32 +274,9 @@ async def test_a_host_does_it_only_where_it_is_said_for_how_long(
     assert bool(store.pruned) == (days is not None)
 
 
-class TestSetting:
-    @pytest.fixture
-    def paths(self, tmp_path: Path) -> Paths:
-        paths = find_paths(tmp_path / "home", {})
-        paths.make_home()
-        return paths
-
-    def test_without_it_actions_stay_for_ever(self, paths: Paths) -> None:
-        assert load(paths, {}).settings.retention_days is None
-
-    def test_it_comes_from_the_file_or_the_environment(self, paths: Paths) -> None:
-        paths.user_config.write_text("retention_days = 90\n")
-        assert load(paths, {}).settings.retention_days == 90
-        assert load(paths, {"SERAI_RETENTION_DAYS": "30"}).settings.retention_days == 30
-
-    @pytest.mark.parametrize("days", ["0", "-1", "1.5", "many"])
-    def test_less_than_a_day_is_refused(self, paths: Paths, days: str) -> None:
-        with pytest.raises(ConfigInvalid, match="retention_days"):
-            load(paths, {"SERAI_RETENTION_DAYS": days})
-
-    @pytest.mark.parametrize("days", [1, 90, 9_000])
-    def test_a_folder_that_nobody_trusts_may_do_nothing_to_it(
-        self, paths: Paths, tmp_path: Path, days: int
-    ) -> None:
-        paths.user_config.write_text("retention_days = 30\n")
-        (tmp_path / "serai.toml").write_text(f"retention_days = {days}\n")
-        configuration = load(paths, {}, project=tmp_path)
-        assert configuration.settings.retention_days == 30
-        assert [ignored.key for ignored in configuration.ignored] == ["retention_days"]
+@pytest.mark.parametrize("days", ["0", "-1", "1.5", "many"])
+def test_less_than_a_day_is_refused(tmp_path: Path, days: str) -> None:
+    paths = find_paths(tmp_path / "home", {})
+    paths.make_home()
+    with pytest.raises(ConfigInvalid, match="retention_days"):
+        load(paths, {"SERAI_RETENTION_DAYS": days})

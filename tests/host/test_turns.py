@@ -152,13 +152,6 @@ async def test_an_ordinary_refusal_is_one_line_of_the_log_and_a_mistake_says_whe
         assert any("in create\n    raise error" in line for line in await lines())
 
 
-async def test_messages_that_are_queued_at_once_are_worked_off_in_order(talk: Conversation) -> None:
-    for name in ("one", "two", "three"):
-        talk.dispatch(queued(name))
-    await talk.until(lambda: len(talk.state.turns) == 3)
-    assert said(talk) == ["one", "two", "three"]
-
-
 @pytest.mark.parametrize("kept", [0, 1])
 async def test_a_question_that_goes_with_turns_of_an_idle_session_is_over(
     talk: Conversation, kept: int
@@ -170,17 +163,6 @@ async def test_a_question_that_goes_with_turns_of_an_idle_session_is_over(
     assert not talk.state.input_requests
     answers = await asyncio.wait_for(asked, WITHIN)
     assert answers.response == "cancel"
-
-
-async def test_a_truncation_that_cuts_nothing_takes_no_question(talk: Conversation) -> None:
-    await talk.say("one")
-    asked = asyncio.create_task(talk.session.seat.ask(SessionInputRequest(id="q", message="Well?")))
-    await talk.heard("session/inputRequested")
-    talk.dispatch(a.SessionTruncatedAction(turn_id="no such turn"))
-    await talk.host.journal.committed()
-    await talk.answer(None)
-    assert (await asyncio.wait_for(asked, WITHIN)).accepted
-    assert talk.state.summary.title == "one"
 
 
 async def test_a_truncation_that_cuts_nothing_is_refused_and_the_turn_goes_on(talk: Conversation) -> None:

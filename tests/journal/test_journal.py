@@ -80,17 +80,6 @@ async def test_what_arrives_during_a_commit_goes_into_one_transaction(
     assert sizes == [1, 2]
 
 
-async def test_numbers_are_consecutive_and_ascend(journal: Journal, kept: KeptSession) -> None:
-    listener = Listener()
-    journal.subscriptions.add(SESSION, listener)
-    for text in "abc":
-        do(journal, kept, title(text))
-        await journal.committed()
-    numbers = [msgspec.json.decode(line)["params"]["serverSeq"] for line in listener.lines]
-    assert numbers == list(range(numbers[0], numbers[0] + 3))
-    assert journal.last_seq == numbers[-1]
-
-
 async def test_deltas_of_one_part_that_wait_together_travel_as_one(
     journal: Journal, store: FaultyStore, kept: KeptSession
 ) -> None:
@@ -104,29 +93,6 @@ async def test_deltas_of_one_part_that_wait_together_travel_as_one(
     assert msgspec.json.decode(line)["params"]["action"]["content"] == "abc"
     rows = await store.rows(SESSION, 0)
     assert msgspec.json.decode(rows[-1].action)["content"] == "abc"
-
-
-async def test_deltas_that_come_during_a_commit_are_in_no_hurry(
-    journal: Journal, store: FaultyStore, kept: KeptSession
-) -> None:
-    begin_turn(journal, kept)
-    await journal.committed()
-    before, tries = len(store.batches), store.tries
-    store.gate.clear()
-    async with asyncio.timeout(WITHIN):
-        for number, content in enumerate("abc", 1):
-            do(journal, kept, delta(content))
-            while store.tries < tries + number:
-                await asyncio.wait({journal.ended}, timeout=0.001)
-            do(journal, kept, delta(f"{content} and more"))
-            store.gate.set()
-            while len(store.batches) < before + number:
-                await asyncio.wait({journal.ended}, timeout=0.001)
-            store.gate.clear()
-        store.gate.set()
-        while len(store.batches) < before + 4:
-            await asyncio.wait({journal.ended}, timeout=0.001)
-    assert not any(batch.durable for batch in store.batches[before:])
 
 
 async def test_deltas_with_something_between_them_stay_apart(journal: Journal, kept: KeptSession) -> None:
@@ -249,23 +215,6 @@ async def test_who_produces_much_waits_while_the_disk_is_full(
     waiting = asyncio.create_task(journal.room())
     await asyncio.wait({waiting}, timeout=0.001)
     assert not waiting.done()
-    async with asyncio.timeout(WITHIN):
-        await waiting
-
-
-async def test_who_produces_much_waits_while_a_commit_hangs(
-    journal: Journal, store: FaultyStore, kept: KeptSession
-) -> None:
-    store.gate.clear()
-    do(journal, kept, title("hangs"))
-    await asyncio.sleep(0)
-    for _ in range(8):
-        assert await asyncio.wait_for(journal.room(), WITHIN) is None
-        journal.append(SESSION, title(""), encoded=b'{"title":"' + b"x" * 1024 * 1024 + b'"}')
-    waiting = asyncio.create_task(journal.room())
-    await asyncio.wait({waiting}, timeout=0.001)
-    assert not waiting.done()
-    store.gate.set()
     async with asyncio.timeout(WITHIN):
         await waiting
 
@@ -493,17 +442,6 @@ async def test_a_follower_of_several_channels_hears_them_in_one_order(
     assert titles == ["a", "b", "c"]
     assert len(both.writes) == 1
     assert len(one.lines) == 1
-
-
-async def test_recent_envelopes_are_replayed_above_a_number(journal: Journal, kept: KeptSession) -> None:
-    do(journal, kept, title("a"), title("b"), title("c"))
-    await journal.committed()
-    last = journal.last_seq
-    assert journal.recent.after(last, {SESSION}) == []
-    replayed = journal.recent.after(last - 2, {SESSION})
-    assert replayed is not None
-    assert [msgspec.json.decode(made)["action"]["title"] for made in replayed] == ["b", "c"]
-    assert journal.recent.after(last - 2, {"other"}) == []
 
 
 async def test_who_sends_much_is_held_up_while_the_disk_hangs_and_goes_on_afterwards(

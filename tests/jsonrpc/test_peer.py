@@ -6,16 +6,7 @@ from typing import Any
 import pytest
 
 from serai.errors import ConnectionLost, InvalidRequest, Mismatch, ParseError, ProtocolError
-from serai.jsonrpc import (
-    Answered,
-    LineCodec,
-    Message,
-    Notification,
-    Peer,
-    Request,
-    Success,
-    Unreadable,
-)
+from serai.jsonrpc import Answered, LineCodec, Message, Notification, Peer, Request, Success, Unreadable
 
 
 class Numbers(LineCodec):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agents.conftest import players
 from agents.players import Players
-from serai.agents.catalogue.agents import Catalogue
-from serai.agents.catalogue.definitions import AgentDefinition, Way
+from models.conversing import ROME_JSON
+from serai.agents.testing import ScriptedAgent, ScriptedTurn
 from serai.models import AgentModel
 
 __all__ = ["model", "odd", "players"]
@@ -28,9 +26,28 @@ def model(players: Players) -> Callable[..., AgentModel]:
     return make
 
 
+async def _odd(turn: ScriptedTurn) -> None:
+    """A turn of an agent with a few habits that others do not have."""
+    if turn.text == "two messages":
+        for text, message in (("One ", "a"), ("message.", "a"), ("Another.", "b")):
+            turn.say(text, message)
+    elif turn.text == "tool between":
+        turn.say("One.", "a")
+        turn.tool("Look", "read", status="completed")
+        turn.say("Another.", "b")
+    elif turn.text == "late":
+        # Arguments come after the beginning, and what came of it after the end.
+        call = turn.tool("Search", "search")
+        turn.update("tool_call_update", toolCallId=call, rawInput={"for": "it"}, title="Search for it")
+        turn.tool_update(call)
+        turn.tool_update(call, text="found")
+        turn.tool("Odd", "other", rawInput="words", status="in_progress")
+        turn.say("Done.")
+    else:  # JSON only when it is told that there was none
+        turn.say(ROME_JSON if "validation" in turn.text else "It is Rome.")
+
+
 @pytest.fixture
-def odd(model: Callable[..., AgentModel]) -> AgentModel:
-    """A model of an agent with habits of its own: `odd_agent.py` has them."""
-    way = Way(program=sys.executable, args=("-I", "-S", str(Path(__file__).with_name("odd_agent.py"))))
-    definition = AgentDefinition(id="odd", label="Odd", ways=(way,))
-    return model("odd", catalogue=Catalogue([definition]))
+def odd() -> AgentModel:
+    """A model of an agent with habits of its own."""
+    return AgentModel(ScriptedAgent(_odd, name="odd"))

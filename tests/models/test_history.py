@@ -83,17 +83,6 @@ def test_a_session_knows_all_up_to_its_own_last_answer() -> None:
     assert said_in([asked("a"), answered("b", "s1", "openai"), asked("c")], session_id="s1").has_answers
 
 
-def test_answers_of_others_in_between_are_told_to_a_session() -> None:
-    history: list[ModelMessage] = [asked("a"), answered("b", "s1"), asked("c"), answered("d"), asked("e")]
-    said = said_in(history, session_id="s1")
-    assert said.has_answers
-    [text] = said.parts
-    assert text == (
-        "This is how the conversation went until now.\n\n"
-        "User:\nc\n\nAssistant:\nd\n\nGo on with it. This is said now:\n\ne"
-    )
-
-
 def test_tool_turns_are_left_out() -> None:
     for call, came in (
         (ModelResponse([ToolCallPart("f", {}, "1")]), ModelRequest([ToolReturnPart("f", "x", "1")])),
@@ -108,20 +97,6 @@ def test_what_is_wrong_with_an_answer_is_said() -> None:
     wrong = RetryFeedbackPart("Try again.", retry=RetryInfo(cause="model_retry"))
     [text] = said_in([ModelRequest([wrong])]).parts
     assert "Try again." in str(text)
-
-
-def test_what_holds_throughout_is_said_once() -> None:
-    said = Said(standing="Be kind.", parts=["Hello"])
-    assert with_standing(said, None) == ["Be kind.\n\nHello"]
-    assert with_standing(said, "Be kind.") == ["Hello"]
-    assert with_standing(said, "Be brief.") == [
-        "These instructions hold from now on, instead of the earlier ones:\n\nBe kind.\n\nHello"
-    ]
-    assert with_standing(Said(parts=["Hello"]), "Be kind.") == [
-        "The earlier instructions do not hold any more.\n\nHello"
-    ]
-    assert with_standing(Said(parts=["Hello"]), None) == ["Hello"]
-    assert with_standing(Said(standing="Be kind."), None) == ["Be kind."]
 
 
 def test_a_command_stays_at_the_beginning() -> None:

@@ -7,12 +7,11 @@ import sys
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent, ModelRetry, NativeOutput, PromptedOutput, ToolOutput
+from pydantic_ai import Agent, NativeOutput, PromptedOutput, ToolOutput
 from pydantic_ai.exceptions import (
     UserError,
 )
 from pydantic_ai.messages import (
-    ModelMessagesTypeAdapter,
     NativeToolCallPart,
     NativeToolReturnPart,
     TextPart,
@@ -79,12 +78,6 @@ async def test_a_tool_that_was_refused_has_failed(model: Making) -> None:
     assert came.outcome == "failed"
 
 
-async def test_a_history_with_an_agents_answer_can_be_stored(model: Making) -> None:
-    messages = (await Agent(model()).run("work")).all_messages()
-    stored = ModelMessagesTypeAdapter.dump_json(messages)
-    assert ModelMessagesTypeAdapter.validate_json(stored) == messages
-
-
 async def test_requests_that_are_not_allowed_are_not_made(model: Making, players: Players) -> None:
     with override_allow_model_requests(False), pytest.raises(RuntimeError, match="not allowed"):
         await Agent(model()).run("echo a")
@@ -121,21 +114,6 @@ async def test_an_answer_that_is_wrong_is_told_to_an_agent_that_is_started_anew(
         result = await Agent(odd, output_type=City).run("Which city?")
     assert result.output == ROME
     assert (result.usage.requests, result.usage.unmeasured_requests) == (2, 2)
-
-
-async def test_validators_of_outputs_can_ask_again(players: Players) -> None:
-    players.add("json", answers=[ROME_JSON, '{"name": "Ulm", "people": 4}'])
-    async with agents.session("json", **players.options) as session:
-        agent = Agent(AgentModel.of(session), output_type=City)
-
-        @agent.output_validator
-        def small(city: City) -> City:
-            if city.name == "Rome":
-                raise ModelRetry("another one, please")
-            return city
-
-        assert (await agent.run("Which city?")).output.name == "Ulm"
-    assert "another one, please" in texts(players)[1]
 
 
 @pytest.mark.parametrize(

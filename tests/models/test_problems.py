@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from pydantic_ai import Agent
 from pydantic_ai.exceptions import (
-    FallbackExceptionGroup,
     ModelAPIError,
     ModelAuthenticationError,
     ModelConnectionError,
@@ -107,19 +106,6 @@ async def test_a_fallback_model_goes_on_to_the_next(
             assert await stream.get_output() == "a"
     else:
         assert (await agent.run("echo a")).output == "a"
-
-
-async def test_the_cause_is_serais_own_error(players: Players, model: Making) -> None:
-    players.add_missing("missing")
-    with pytest.raises(ModelNotFoundError) as raised:
-        await Agent(model("missing")).run("echo a")
-    cause = raised.value.__cause__
-    assert isinstance(cause, AgentNotInstalled)
-    assert "pip install it" in str(raised.value)
-    assert not raised.value.in_stream
-    with pytest.raises(FallbackExceptionGroup) as all_failed:
-        await Agent(FallbackModel(model("missing"), model("unheard-of"))).run("echo a")
-    assert [type(each.__cause__) for each in all_failed.value.exceptions] == [AgentNotInstalled, AgentUnknown]
 
 
 async def test_a_spent_budget_is_not_spent_elsewhere(players: Players, model: Making) -> None:

@@ -19,11 +19,11 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import ModelRequestParameters
 
 from agents.players import Players
-from models.conversing import ROME, ROME_JSON, City, Making, said
+from models.conversing import Making, said
 from serai.acp import Cost
 from serai.agents.ask.events import AskResult
 from serai.models import AgentModel
-from serai.models.response import details_of, finish_reason, usage_of
+from serai.models.response import _REASONS, details_of, usage_of
 
 
 async def test_the_answer_comes_while_the_agent_works(model: Making, players: Players) -> None:
@@ -48,14 +48,6 @@ async def test_a_stream_has_thinking_tools_and_text(model: Making) -> None:
     assert added == ["fine."]
 
 
-async def test_a_stream_ends_with_the_same_as_an_answer(model: Making) -> None:
-    async with Agent(model()).run_stream("work") as stream:
-        assert await stream.get_output() == "It is fine."
-    response = stream.response
-    assert (response.provider_response_id, response.finish_reason) == ("s1", "stop")
-    assert response.usage.input_tokens == 1000
-
-
 async def test_a_stream_that_is_cancelled_stops_the_agent(model: Making, players: Players) -> None:
     async with model().request_stream(
         [ModelRequest.user_text_prompt("wait")], None, ModelRequestParameters()
@@ -66,12 +58,6 @@ async def test_a_stream_that_is_cancelled_stops_the_agent(model: Making, players
     response = stream.get()
     assert (response.text, response.state) == ("waitingstopped", "interrupted")
     assert response.provider_response_id == "s1"
-
-
-async def test_data_is_streamed_too(players: Players, model: Making) -> None:
-    players.add("json", answers=[f"```json\n{ROME_JSON}\n```"])
-    async with Agent(model("json"), output_type=City).run_stream("Which city?") as stream:
-        assert await stream.get_output() == ROME
 
 
 async def test_a_message_that_follows_another_is_a_new_paragraph(odd: AgentModel) -> None:
@@ -122,7 +108,7 @@ def result(**told: Any) -> AskResult:
     ],
 )
 def test_why_it_stopped(told: str, reason: str | None) -> None:
-    assert finish_reason(told) == reason
+    assert _REASONS.get(told) == reason
     assert details_of(result(stop_reason=told))["finish_reason"] == told
 
 

@@ -18,7 +18,7 @@ from pydantic_ai.settings import ModelSettings
 
 from agents.players import ALL, Players
 from machine.processes.watching import runs, until
-from models.conversing import Making, answer_of, prompts, texts
+from models.conversing import Making, prompts, texts
 from serai import agents
 from serai.errors import AgentClosed
 from serai.models import AgentModel, AgentModelWarning
@@ -171,11 +171,6 @@ async def test_a_file_that_another_provider_keeps_is_refused(players: Players, m
     assert not players._record.exists()
 
 
-async def test_a_prompt_of_which_nothing_is_left_is_refused(model: Making) -> None:
-    with pytest.raises(ModelRequestRejectedError, match="only image"):
-        await Agent(model()).run([PICTURE])
-
-
 async def test_instructions_do_not_go_without_what_they_are_for(players: Players) -> None:
     async with agents.session("player", **players.options) as session:
         agent = Agent(AgentModel.of(session), instructions="Be brief.")
@@ -209,8 +204,3 @@ async def test_an_agent_that_ends_in_a_turn_fails_it(model: Making) -> None:
     assert isinstance(raised.value.__cause__, AgentClosed)
     assert raised.value.in_stream
     assert raised.value.provider_error_code == "connection_closed"
-
-
-async def test_a_refusal_is_one_for_pydantic_ai(model: Making) -> None:
-    result = await Agent(model()).run("refuse")
-    assert answer_of(result.all_messages()).finish_reason == "content_filter"

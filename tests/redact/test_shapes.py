@@ -138,10 +138,6 @@ def test_a_random_value_is_masked_where_its_name_says_what_it_is(text: str, kind
     assert redact(expected) == expected
 
 
-def test_a_password_that_people_make_is_masked() -> None:
-    assert redact("password: Tr0ub4dor" + "!3") == "password: [masked:password]"
-
-
 def test_basic_credentials_are_masked() -> None:
     value = base64.b64encode(f"user:{rnd(20)}".encode()).decode().rstrip("=")
     assert redact(f"Authorization: Basic {value}") == "Authorization: Basic [masked:basic-credentials]"
@@ -160,10 +156,6 @@ def test_credentials_in_urls_are_masked(text: str, expected: str) -> None:
     for size in (1, 3, 1000):
         assert streamed(text.format(rnd(24)), size) == expected
     assert redact(expected) == expected
-
-
-def test_a_short_password_in_a_url_is_masked_too() -> None:
-    assert redact("mysql://root:hunter2@localhost") == "mysql://root:[masked:url-password]@localhost"
 
 
 # -- private keys ------------------------------------------------------------------------------------------
@@ -201,12 +193,6 @@ def test_a_private_key_that_breaks_off_ends_where_no_line_of_it_follows(size: in
     text = f"-----BEGIN PRIVATE KEY-----\n{PEM_BODY[:300]}\n{prose}"
     assert streamed(text, size) == f"[masked:private-key]\n{prose}"
     assert streamed(text[:300], size) == "[masked:private-key]"  # the last line has a few characters only
-
-
-@pytest.mark.parametrize("size", [1, 33, 100_000])
-def test_the_header_alone_is_no_key(size: int) -> None:
-    code = 'if text.startswith("-----BEGIN PRIVATE KEY-----"):\n    return load(text)\n' + "x = y + 1\n" * 40
-    assert streamed(code, size) == code
 
 
 def test_a_header_and_a_footer_without_a_key_stay() -> None:

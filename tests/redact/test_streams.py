@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from redact.test_shapes import PEM, PROVIDER_KEYS, rnd
 from serai.redact import Redactor
-from serai.redact.managed import ManagedValues
 from serai.redact.shapes import LIMIT
 
 # Few letters, so that values overlap each other and the text by chance. No brackets: masks are made of them.
@@ -25,57 +24,14 @@ known = st.dictionaries(st.sampled_from(["ONE", "TWO", "THREE"]), values, min_si
 gaps = st.text(LETTERS + "xyz\n", max_size=20)
 cuts = st.lists(st.integers(0, 4000), max_size=60)
 
+SIGNS = 'sk- ghp_ g AK eyJ ----- -- token password secret api_key = " \\ ] > :// @ user: \\n . x a1 %3D'
 FRAGMENTS = [
     *PROVIDER_KEYS,
     *(key[: len(key) // 2] for key in PROVIDER_KEYS),
-    PEM,
-    PEM[:200],
-    *[
-        "sk-",
-        "ghp_",
-        "g",
-        "AK",
-        "eyJ",
-        "-----",
-        "-----BEGIN ",
-        "PRIVATE KEY-----",
-        "-----END X-----",
-        "--",
-        "--token ",
-    ],
-    *[
-        "token",
-        "password",
-        "secret",
-        "api_key",
-        "=",
-        ": ",
-        '"',
-        "\\",
-        "]",
-        ">",
-        "://",
-        "@",
-        "user:",
-        "Bearer ",
-        "basic ",
-    ],
-    *[
-        " ",
-        "\n",
-        "\\n",
-        ".",
-        "x",
-        "a1",
-        "words of prose ",
-        "[secret:ONE]",
-        "[masked:api-key]",
-        "\x1b[1m",
-        "%3D",
-    ],
-    rnd(20),
-    rnd(40),
-    "é🙂",
+    *(PEM, PEM[:200], "-----BEGIN ", "PRIVATE KEY-----", "-----END X-----", "--token "),
+    *(": ", "Bearer ", "basic ", " ", "\n", "words of prose ", "\x1b[1m", rnd(20), rnd(40), "é🙂"),
+    *SIGNS.split(),
+    *("[secret:ONE]", "[masked:api-key]"),
 ]
 shapely = st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join)
 
@@ -221,9 +177,6 @@ def test_a_new_value_applies_to_streams_that_are_under_way() -> None:
     assert stream.feed("hunter22 and ") == "hunter22 and "
     redactor.register("NEW", "hunter22")
     assert stream.feed("hunter22 again") == "[secret:NEW] again"
-    redactor.forget("NEW")
-    assert stream.feed(" hunter22 ") == " hunter22 "
-    redactor.forget("NEW")
 
 
 def test_a_label_never_shows_a_value() -> None:
@@ -232,16 +185,6 @@ def test_a_label_never_shows_a_value() -> None:
     assert once == "it is [secret]"
     assert redactor.redact(once) == once
     assert Redactor({"a b]c": "hunter22"}).redact("hunter22") == "[secret:a_b_c]"
-
-
-def test_a_known_value_inside_a_name_and_value_is_masked_as_known() -> None:
-    value = rnd(30)
-    assert Redactor({"K": value}).redact(f"password={value}") == "password=[secret:K]"
-
-
-def test_nothing_is_looked_for_when_nothing_is_known() -> None:
-    assert ManagedValues({}).count == 0
-    assert ManagedValues({}).redact("some text") == "some text"
 
 
 def test_prose_is_hardly_held_back() -> None:

@@ -180,21 +180,6 @@ class TestFullDisk:
         assert told(wire) == [(2, "repeat", "duplicate"), (3, "happens", "")]
         await again.close()
 
-    async def test_a_client_that_comes_back_is_told_what_is_a_repeat(
-        self, host: Host, store: Slow, client: Wire
-    ) -> None:
-        store.failure = StorageUnavailable("the disk is full")
-        dispatch(client, 3, "waits")
-        await until(lambda: host.journal.unavailable)
-        dispatch(client, 4, "refused")
-        client.drop()
-        await room(host, store)
-        wire = await back(host)
-        dispatch(wire, 3, "repeat")
-        dispatch(wire, 4, "happens")
-        await host.journal.committed()
-        assert told(wire) == [(3, "repeat", "duplicate"), (4, "happens", "")]
-
     async def test_who_repeats_without_end_what_waits_is_cut_off(
         self, host: Host, store: Slow, client: Wire, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -207,13 +192,6 @@ class TestFullDisk:
         assert client.link.is_open
         dispatch(client, 3, "again")
         assert client.link.code == 1013
-
-
-async def test_a_number_below_zero_is_a_repeat(host: Host, client: Wire) -> None:
-    for seq in (-1, 1, 3):
-        dispatch(client, seq, "x")
-    await host.journal.committed()
-    assert [reason for _, _, reason in told(client)] == ["duplicate", "duplicate", ""]
 
 
 async def test_what_waits_for_its_session_happens_once_though_its_connection_dies(
@@ -289,13 +267,3 @@ async def test_what_comes_behind_a_handshake_that_dies_happens_once(
     await until(lambda: told(wire))
     await host.journal.committed()
     assert (title(host), told(wire)[-1]) == ("three", (3, "repeat", "duplicate"))
-
-
-async def test_the_count_of_who_leaves_within_the_handshake_is_forgotten(host: Host) -> None:
-    for number in range(5):
-        gone = Wire(host)
-        gone.request("initialize", clientId=f"gone{number}", protocolVersions=["0.2.0"])
-        gone.drop()
-        await until(lambda peer=gone.peer: peer._in_line is None)
-    await host.journal.committed()
-    assert not host.clients._counts

@@ -28,34 +28,6 @@ def test_a_frame_is_the_one_that_websockets_would_write(payload: bytes) -> None:
     assert text_frame(payload) == Frame(Opcode.TEXT, payload).serialize(mask=False)
 
 
-def test_what_waits_comes_out_in_order_and_joined() -> None:
-    outbox = Outbox()
-    outbox.put(b"one ")
-    outbox.put_asked(b"two ")
-    outbox.put(b"three")
-    assert (outbox.unasked, outbox.asked) == (9, 4)
-    assert outbox.take(100) == b"one two three"
-    assert (outbox.unasked, outbox.asked, len(outbox.waiting)) == (0, 0, 0)
-
-
-def test_what_need_not_wait_comes_first() -> None:
-    outbox = Outbox()
-    outbox.put(b"text")
-    outbox.put_first(b"pong")
-    assert outbox.take(4) == b"pong"
-    assert outbox.take(4) == b"text"
-
-
-def test_what_was_put_first_comes_out_alone() -> None:
-    outbox = Outbox()
-    outbox.put(b"text")
-    assert outbox.take_first() == b""
-    outbox.put_first(b"pong")
-    outbox.put_first(b"ping")
-    assert outbox.take_first() == b"pingpong"
-    assert (outbox.take_first(), outbox.unasked, outbox.take(4)) == (b"", 4, b"text")
-
-
 def test_one_buffer_is_never_copied_nor_cut() -> None:
     outbox = Outbox()
     large = b"x" * 1000
@@ -66,11 +38,6 @@ def test_one_buffer_is_never_copied_nor_cut() -> None:
     outbox.clear()
     outbox.put(small)
     assert outbox.take(1) is small
-
-
-def test_nothing_comes_out_of_an_empty_outbox() -> None:
-    with pytest.raises(IndexError):
-        Outbox().take(1)
 
 
 @given(st.lists(st.tuples(st.binary(max_size=20), st.booleans())), st.integers(1, 50))

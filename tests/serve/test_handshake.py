@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.memory import Wire
-from serai.errors import DatabaseCorrupt, StorageUnavailable
+from serai.errors import StorageUnavailable
 from serai.harness.demo import DemoHarness
 from serai.host.host import Host
 from serai.serve.frames import text_frame
@@ -121,18 +121,6 @@ async def test_a_client_whose_new_beginning_was_refused_goes_on_from_where_it_wa
         await host.close()
 
 
-async def test_it_may_be_tried_again_on_the_same_connection(
-    host: Host, store: MemoryStore, client: Wire
-) -> None:
-    wire = await refused(host, store)
-    await room(host, store)
-    assert "result" in await answer(wire, initialize(wire, "one", SESSION))
-    assert await outcome(wire, 1, "anew") is None
-    assert await store.mark("one") == 1
-    assert await outcome(client, 51, "the other one counts apart") is None
-    assert await store.mark("one") == 1
-
-
 @pytest.mark.parametrize("gone", ["before it is refused", "after"])
 async def test_another_connection_of_the_client_is_counted_on(
     host: Host, store: MemoryStore, client: Wire, gone: str
@@ -151,20 +139,6 @@ async def test_another_connection_of_the_client_is_counted_on(
     assert await store.mark("one") == 51
     client.drop()
     assert await outcome(await reconnected(host), 51, "twice") == "duplicate"
-
-
-async def test_what_another_connection_does_at_that_moment_is_counted_too(
-    host: Host, store: MemoryStore, client: Wire
-) -> None:
-    store.failure = StorageUnavailable("the disk is full")
-    wire = Wire(host)
-    request = initialize(wire, "one")
-    await until(lambda: host.clients.count() == 2)
-    action = {"type": "session/titleChanged", "title": "once"}
-    client.notify("dispatchAction", channel=SESSION, clientSeq=51, action=action)
-    assert "error" in await answer(wire, request)
-    await room(host, store)
-    assert await store.mark("one") == 51
 
 
 async def test_an_id_that_was_refused_is_not_bound(host: Host, store: MemoryStore) -> None:
@@ -189,13 +163,6 @@ async def test_what_is_sent_behind_a_handshake_that_is_refused_does_not_happen(
     assert await store.mark("one") == 50
     found = await answer(client, client.request("subscribe", SESSION))
     assert found["result"]["snapshot"]["state"]["summary"]["title"] == "fifty"
-
-
-async def test_what_is_sent_behind_a_handshake_happens(host: Host, client: Wire) -> None:
-    client.drop()
-    wire = Wire(host)
-    initialize(wire, "one", SESSION)
-    assert await outcome(wire, 1, "at once") is None
 
 
 @pytest.mark.parametrize("read", ["client", "mark"])
@@ -236,22 +203,3 @@ async def test_what_another_connection_does_before_it_is_gone_is_counted_by_who_
     assert "result" in await answer(wire, request)
     assert await outcome(wire, 51, "twice") == "duplicate"
     assert await store.mark("one") == 51
-
-
-async def test_a_mark_that_cannot_be_read_is_an_answer_and_it_may_be_tried_again(
-    host: Host, store: MemoryStore, client: Wire, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client.drop()
-
-    async def damaged(client_id: str) -> int:
-        raise DatabaseCorrupt(f"the mark of {client_id} is damaged")
-
-    wire = Wire(host)
-    with monkeypatch.context() as patch:
-        patch.setattr(store, "mark", damaged)
-        request = wire.request("reconnect", clientId="one", lastSeenServerSeq=0, subscriptions=[SESSION])
-        assert (await answer(wire, request))["error"]["data"]["code"] == "database_corrupt"
-    assert not host.clients.is_connected("one")
-    request = wire.request("reconnect", clientId="one", lastSeenServerSeq=0, subscriptions=[SESSION])
-    assert "result" in await answer(wire, request)
-    assert await outcome(wire, 50, "fifty again") == "duplicate"

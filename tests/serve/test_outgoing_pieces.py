@@ -147,27 +147,6 @@ class TestHalfAnAnswer:
             await soon(answer)
             await soon(stopped)
 
-    async def test_what_waits_before_its_first_piece_is_written_all_the_same(self) -> None:
-        line = offline()
-        await tick()
-
-        async def pieces() -> AsyncIterator[bytes]:
-            line.socket.send(text_frame(b"an action"))
-            line.socket.close(1013, "")
-            yield b"never"
-
-        await soon(line.socket.respond_in_pieces(pieces()))
-        assert line.sent() == text_frame(b"an action") + closing(1013)
-
-    async def test_its_end_is_not_written_after_the_reason(self) -> None:
-        half = await HalfAnAnswer.begin()
-        half.line.transport.drain(1 << 30)
-        await tick()
-        half.line.socket.close(1013, "")
-        half.come_to_its_end()
-        await half.is_over()
-        assert half.line.sent() == half.FIRST + piece_frame(b"b", first=False) + closing(1013)
-
     async def test_a_ping_is_answered_before_its_next_piece(self) -> None:
         half = await HalfAnAnswer.begin()
         half.line.socket.send(text_frame(b"later"))
@@ -177,12 +156,3 @@ class TestHalfAnAnswer:
         await half.is_over()
         rest = piece_frame(b"b", first=False) + LAST_PIECE + text_frame(b"later")
         assert half.line.sent() == half.FIRST + b"\x8a\x01?" + rest
-
-    async def test_one_that_lets_pings_pile_up_behind_it_is_closed(self) -> None:
-        half = await HalfAnAnswer.begin(Limits(waiting_bytes=10_000))
-        for _ in range(200):
-            half.line.receive(Frame(Opcode.PING, b"x" * 125))
-        assert not half.line.socket.is_open
-        await half.is_over()
-        half.line.transport.drain(1 << 30)
-        assert half.line.sent() == half.FIRST + closing(4408, "read too slowly")

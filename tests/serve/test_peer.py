@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
@@ -155,16 +153,6 @@ class TestMemory:
         titles = {item["resource"]: item["title"] for item in listed["result"]["items"]}
         assert titles == {session: f"{session} 9" for session in SESSIONS}
 
-    async def test_a_session_that_left_the_memory_comes_back_with_all_that_happened(self, host: Host) -> None:
-        wire = await connected(host)
-        for number in range(20):
-            for session in SESSIONS[:2]:
-                dispatch(wire, session, f"{number}")
-        for session in SESSIONS[:2]:
-            found = await answer(wire, wire.request("subscribe", session))
-            assert found["result"]["snapshot"]["state"]["summary"]["title"] == "19"
-            wire.notify("unsubscribe", channel=session)
-
     async def test_of_two_who_dispose_of_a_session_while_it_is_read_one_does(
         self, host: Host, store: Unreadable
     ) -> None:
@@ -214,30 +202,6 @@ class TestDamage:
         other.drop()
 
 
-@pytest.mark.parametrize(
-    "frame",
-    [
-        b'{"a":"' + b"x" * 1000,
-        b"[" + b"0," * 200_000 + b"0]",
-        b'{"jsonrpc":"2.0","id":"r","method":"subscribe","params":{"channel":5}}',
-        b'{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":"ahp-session:/a","clientSeq":1,"action":5}}',
-    ],
-    ids=["not JSON", "too many values", "request", "dispatch"],
-)
-async def test_a_frame_that_cannot_be_read_is_let_go_at_once(host: Host, frame: bytes) -> None:
-    wire = await connected(host, *SESSIONS)
-    gc.collect()
-    gc.disable()
-    try:
-        before = sys.getrefcount(frame)
-        wire.peer.received(frame)
-        await answer(wire, wire.request("ping"))
-        await host.journal.committed()
-        assert sys.getrefcount(frame) == before
-    finally:
-        gc.enable()
-
-
 class TestFullDisk:
     """What comes in the very tick in which the disk turns out to be full."""
 
@@ -268,17 +232,6 @@ class TestFullDisk:
         assert not host.journal.subscriptions.is_followed(SESSIONS[0])
         assert not host.sessions._wanted
 
-    async def test_a_version_that_is_not_supported_is_told_and_the_connection_closed(
-        self, host: Host, store: Unreadable
-    ) -> None:
-        other = await connected(host, SESSIONS[0])
-        store.failure = StorageUnavailable("the disk is full")
-        wire = Wire(host)
-        dispatch(other, SESSIONS[0], "waits")
-        request = wire.request("initialize", clientId="two", protocolVersions=["9.0.0"])
-        assert (await answer(wire, request))["error"]["code"] == -32005
-        assert wire.link.code == 1002
-
     @pytest.mark.parametrize(("method", "params"), [("initialize", NEW), ("reconnect", BACK)])
     async def test_who_is_gone_before_it_is_refused_leaves_nothing_behind(
         self, host: Host, store: Unreadable, method: str, params: dict[str, Any]
@@ -305,19 +258,6 @@ class TestFullDisk:
         assert (await answer(wire, made))["error"]["data"]["code"] == "storage_unavailable"
         assert (await answer(wire, ping))["result"] is None
         assert not host.sessions.knows("ahp-session:/new")
-
-    async def test_a_session_that_has_left_the_memory_keeps_nobody_waiting(
-        self, host: Host, store: Unreadable
-    ) -> None:
-        for number, session in enumerate(SESSIONS[:2]):
-            (await connected(host, session, name=str(number))).drop()
-        await until(lambda: not host.is_loaded(SESSIONS[0]))
-        wire = await connected(host, ROOT)
-        store.failure = StorageUnavailable("the disk is full")
-        host.journal.record("serai-test:x", b"{}")
-        asked = wire.request("subscribe", SESSIONS[0])
-        assert (await answer(wire, asked))["error"]["data"]["code"] == "storage_unavailable"
-        assert (await answer(wire, wire.request("ping")))["result"] is None
 
 
 class TestReconnecting:
@@ -363,14 +303,6 @@ class TestReconnecting:
             assert not host.clients.is_connected("one")
             assert not any(host.journal.subscriptions.is_followed(channel) for channel in EVERYTHING)
             assert not host.sessions._wanted
-
-    async def test_a_connection_that_is_gone_follows_no_telemetry(self, host: Host) -> None:
-        wire = await connected(host)
-        wire.request("subscribe", LOGS)
-        wire.drop()
-        await until(lambda: wire.peer._in_line is None)
-        await host.journal.committed()
-        assert not host.journal.subscriptions.is_followed(LOGS)
 
     async def test_what_the_host_asks_meanwhile_comes_after_the_answer(
         self, host: Host, store: Unreadable

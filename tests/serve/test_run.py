@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from serai.serve import run
-from serai.serve.run import collect_in_pauses, is_due, settle
+from serai.serve.run import collect_in_pauses, settle
 
 LIMIT = 30.0
 
@@ -30,14 +30,6 @@ class Ring:
         self.itself = self
 
 
-def test_what_is_there_at_the_start_is_not_looked_at_again() -> None:
-    settle()
-    frozen = gc.get_freeze_count()
-    assert frozen > 1000
-    gc.collect()
-    assert gc.get_freeze_count() == frozen
-
-
 def test_what_has_become_old_is_not_looked_through_in_the_middle_of_work() -> None:
     settle()
     searches: list[int] = []
@@ -48,22 +40,12 @@ def test_what_has_become_old_is_not_looked_through_in_the_middle_of_work() -> No
 
     gc.callbacks.append(noted)
     try:
-        kept = [[number] for number in range(1_000_000)]
+        kept = [[number] for number in range(300_000)]
     finally:
         gc.callbacks.remove(noted)
-    assert len(kept) == 1_000_000
+    assert len(kept) == 300_000
     assert 1 in searches
     assert 2 not in searches
-
-
-@pytest.mark.parametrize(
-    ("looks", "is_pause", "due"),
-    [(0, True, False), (1, True, True), (1, False, False), (49, False, False), (50, False, True)],
-)
-def test_all_is_looked_through_in_a_pause_or_when_there_is_much_to_find(
-    looks: int, is_pause: bool, due: bool
-) -> None:
-    assert is_due(looks, is_pause=is_pause) is due
 
 
 async def test_garbage_that_has_become_old_goes_in_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import struct
 
@@ -95,31 +94,6 @@ class TestClosing:
             assert await client.read_close() == 1000
             assert await client.is_cut()
 
-    async def test_a_client_that_still_reads_gets_more_time_but_not_for_ever(self) -> None:
-        line = offline(room=0)
-        await tick()
-        line.socket.send(b"a" * 70_000)
-        await tick()
-        line.socket.close(1000, "")
-        for _ in range(6):
-            before = line.socket._out.taken
-            line.transport.drain(1000)
-            line.socket._lose_patience(before)
-            assert not line.transport.ended
-        before = line.socket._out.taken
-        line.transport.drain(1000)
-        line.socket._lose_patience(before)
-        assert line.transport.ended
-
-    async def test_a_client_that_stops_reading_gets_none(self) -> None:
-        line = offline(room=0)
-        await tick()
-        line.socket.send(b"a" * 70_000)
-        await tick()
-        line.socket.close(1000, "")
-        line.socket._lose_patience(line.socket._out.taken)
-        assert line.transport.ended
-
     async def test_a_client_that_vanishes_is_noticed(self, room: Room) -> None:
         client, peer = await room.raw()
         client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -137,31 +111,6 @@ class TestClosing:
         assert await client.is_cut()
         assert peer.goodbyes == 1
 
-    async def test_a_client_that_hangs_up_and_does_not_read_is_cut_off(self) -> None:
-        async with listening(limits=Limits(close_timeout=0.05)) as room:
-            client, peer = await room.raw(receive_buffer=4096)
-            narrow(peer)
-            peer.connection.respond(text_frame(b"x" * MIB))
-            peer.connection.flush()
-            lost = asyncio.Event()
-            assert peer.transport.get_write_buffer_size()
-            real = peer.transport.get_protocol().connection_lost
-            peer.transport.get_protocol().connection_lost = lambda exc: (real(exc), lost.set())[0]
-            client.sock.shutdown(socket.SHUT_WR)
-            await soon(lost.wait())
-
-    async def test_a_peer_that_fails_at_the_end_is_logged(self, caplog: pytest.LogCaptureFixture) -> None:
-        class Failing(Recorder):
-            def disconnected(self) -> None:
-                super().disconnected()
-                raise ZeroDivisionError
-
-        async with listening(Failing) as room:
-            client, peer = await room.both()
-            await client.close()
-            await soon(peer.gone.wait())
-        assert "ZeroDivisionError" in caplog.text
-
 
 class TestKeepAlive:
     LIMITS = Limits(ping_interval=0.05, ping_timeout=0.05)
@@ -173,13 +122,6 @@ class TestKeepAlive:
             assert await client.read_frame() == (Opcode.PING, b"")
             assert await client.read_close() == 1011
             assert await client.is_cut()
-            await soon(peer.gone.wait())
-
-    async def test_a_silent_client_that_does_not_read_is_dropped(self) -> None:
-        async with listening(limits=self.LIMITS) as room:
-            _, peer = await room.raw(receive_buffer=4096)
-            narrow(peer)
-            peer.connection.respond(text_frame(b"x" * MIB))
             await soon(peer.gone.wait())
 
     async def test_a_client_that_answers_stays(self) -> None:

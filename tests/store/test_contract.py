@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from typing import Any
 
@@ -44,16 +43,6 @@ class TestNumbers:
     async def test_the_first_start_begins_at_one(self, kind: Kind, opened: Opened) -> None:
         assert await opened(kind.make()) == Opening(last_committed=0, first_new=1, clean=True)
 
-    async def test_they_are_consecutive_within_and_across_batches(self, store: Store) -> None:
-        assert await append(store, Row(A, b"1"), Row(A, b"2")) == 1
-        assert await append(store, Row(A, b"3")) == 3
-        assert [row.seq for row in await store.rows(A, 0)] == [1, 2, 3]
-
-    async def test_an_item_that_is_not_kept_takes_one_too(self, store: Store) -> None:
-        assert await append(store, None, Row(A, b"2"), None) == 1
-        assert await append(store, Row(A, b"4")) == 4
-        assert [row.seq for row in await replay(store, A)] == [2, 4]
-
     async def test_a_batch_without_rows_takes_them_too(self, store: Store) -> None:
         assert await append(store, None, None) == 1
         assert await append(store) == 3
@@ -67,12 +56,6 @@ class TestNumbers:
         assert await store.append(Batch(items=[item] * 3 * BLOCK, durable=False)) == BLOCK
         assert await append(store, item) == 4 * BLOCK
 
-    async def test_they_go_on_after_a_restart(self, kind: Kind, store: Store, opened: Opened) -> None:
-        await append(store, Row(A, b"1"), None, None)
-        again = await kind.restart(store)
-        assert await opened(again) == Opening(last_committed=1, first_new=4, clean=True)
-        assert await append(again, Row(A, b"4")) == 4
-
     async def test_none_is_used_twice_after_a_crash(self, kind: Kind, store: Store, opened: Opened) -> None:
         await append(store, Row(A, b"1"))
         seen = await append(store, *[None] * 50) + 49
@@ -82,23 +65,6 @@ class TestNumbers:
         assert opening.last_committed == 1
         assert opening.first_new > seen
         assert await append(again, Row(A, b"x")) == opening.first_new
-
-    async def test_none_is_used_twice_after_two_crashes(
-        self, kind: Kind, store: Store, opened: Opened
-    ) -> None:
-        again = await kind.crash(store)
-        await opened(again)
-        seen = await append(again, None)
-        last = await kind.crash(again)
-        assert (await opened(last)).first_new > seen
-
-    async def test_none_is_used_twice_after_a_crash_beyond_a_block(
-        self, kind: Kind, store: Store, opened: Opened
-    ) -> None:
-        await append(store, *[None] * (2 * BLOCK))
-        seen = await append(store, None)
-        again = await kind.crash(store)
-        assert (await opened(again)).first_new > seen
 
     async def test_every_start_records_its_gap(self, kind: Kind, store: Store, opened: Opened) -> None:
         await append(store, Row(A, b"1"), None)
@@ -124,23 +90,6 @@ class TestRows:
         assert await store.rows(A, 0) == [StoredRow(1, A, b'{"type":"x"}', b'{"clientId":"c"}')]
         assert await store.rows(B, 0) == [StoredRow(2, B, "größer".encode(), None)]
 
-    async def test_rows_are_those_above_a_number(self, store: Store) -> None:
-        await append(store, *[Row(A, b"%d" % number) for number in range(1, 6)])
-        assert [row.seq for row in await store.rows(A, 3)] == [4, 5]
-        assert await store.rows(A, 5) == []
-        assert await store.rows("unknown", 0) == []
-
-    async def test_replay_is_ordered_across_channels(self, store: Store) -> None:
-        await append(store, Row(B, b"1"), Row(A, b"2"), Row("other", b"3"), Row(B, b"4"))
-        found = await replay(store, A, B, "unknown")
-        assert [(row.seq, row.channel) for row in found] == [(1, B), (2, A), (4, B)]
-
-    async def test_replay_has_bounds(self, store: Store) -> None:
-        await append(store, *[Row(A, b"{}") for _ in range(6)])
-        assert [row.seq for row in await replay(store, A, after=2, until=4)] == [3, 4]
-        assert await replay(store, A, after=4, until=4) == []
-        assert await replay(store, after=0, until=9) == []
-
     async def test_replay_of_too_many_rows_is_refused(self, store: Store) -> None:
         await append(store, *[Row(A, b"{}") for _ in range(3)])
         bounds = {"after": 0, "until": 9, "max_bytes": 100}
@@ -153,47 +102,8 @@ class TestRows:
         assert await store.replay([A], max_bytes=9, **bounds) is None
         assert len(await store.replay([A], max_bytes=10, **bounds) or []) == 2
 
-    async def test_rows_survive_a_restart(self, kind: Kind, store: Store, opened: Opened) -> None:
-        await append(store, Row(A, b"1"))
-        await append(store, Row(B, b"2"), durable=False)
-        again = await kind.restart(store)
-        await opened(again)
-        assert [row.action for row in await replay(again, A, B)] == [b"1", b"2"]
-
-    async def test_all_rows_survive_a_crash_of_the_process(
-        self, kind: Kind, store: Store, opened: Opened
-    ) -> None:
-        await append(store, Row(A, b"1"))
-        await append(store, Row(B, b"2"), durable=False)
-        again = await kind.crash(store)
-        await opened(again)
-        assert [row.action for row in await replay(again, A, B)] == [b"1", b"2"]
-
-    async def test_reads_may_overlap_writes(self, store: Store) -> None:
-        async def write() -> None:
-            for number in range(20):
-                await append(store, Row(A, b"%d" % number), durable=False)
-
-        writing = asyncio.create_task(write())
-        seen: list[int] = []
-        while not writing.done():
-            rows = [row.seq for row in await store.rows(A, 0)]
-            assert rows[: len(seen)] == seen
-            seen = rows
-            await asyncio.sleep(0)
-        await writing
-        assert [row.seq for row in await store.rows(A, 0)] == list(range(1, 21))
-
-    async def test_what_was_appended_is_read_at_once(self, store: Store) -> None:
-        for _ in range(20):
-            seq = await append(store, Row(A, b"{}"), durable=False)
-            assert [row.seq for row in await store.rows(A, seq - 1)] == [seq]
-
 
 class TestHeads:
-    async def test_there_is_none_at_first(self, store: Store) -> None:
-        assert await store.head(A) is None
-
     async def test_its_index_becomes_a_number(self, store: Store) -> None:
         await append(store, Row(A, b"1"))
         await append(store, Row(A, b"2"), None, Row(B, b"4"), heads=[HeadRow(A, b"{}", 0, 1)])
@@ -205,11 +115,6 @@ class TestHeads:
         await append(store, heads=[HeadRow(B, b"{}", 0, -1)])
         assert await store.head(A) == HeadRow(A, b"{}", 0, seq=1)
         assert await store.head(B) == HeadRow(B, b"{}", 0, seq=2)
-
-    async def test_the_newest_one_counts(self, store: Store) -> None:
-        await append(store, Row(A, b"1"), heads=[HeadRow(A, b"old", 0, 0)])
-        await append(store, Row(A, b"2"), heads=[HeadRow(A, b"new" * 9_999, 2, 0)])
-        assert await store.head(A) == HeadRow(A, b"new" * 9_999, 2, seq=2)
 
     @pytest.mark.parametrize("index", [-2, 1])
     async def test_an_index_outside_of_the_batch_is_refused(self, store: Store, index: int) -> None:
@@ -339,10 +244,6 @@ def blob(data: bytes, session: str | None = None) -> BlobRow:
     return BlobRow(hashlib.sha256(data).hexdigest(), "text/plain", data, session)
 
 
-def naming(row: BlobRow) -> bytes:
-    return b'{"uri":"serai-blob:/%s"}' % row.digest.encode()
-
-
 class TestBlobs:
     async def test_it_is_found_by_its_digest(self, store: Store) -> None:
         row = blob(b"large" * 50_000, A)
@@ -350,112 +251,6 @@ class TestBlobs:
         await append(store, blobs=[row, row._replace(session=B)])
         assert await store.blob(row.digest) == row._replace(session=None)
         assert await store.blob("unknown") is None
-
-
-class TestPurge:
-    @pytest.fixture(autouse=True)
-    async def two_sessions(self, store: Store) -> None:
-        for uri in (A, B):
-            await append(
-                store,
-                Row(uri, b"1"),
-                Row(f"serai-deferred:{uri}", b"2"),
-                sessions=[SessionRow(uri, b"{}", 1)],
-                turns=[turn(uri, 0)],
-                heads=[HeadRow(uri, b"{}", 1, 0)],
-            )
-        await append(store, disposed=[A])
-
-    async def test_nothing_is_left_of_the_session(self, store: Store) -> None:
-        await store.purge(A)
-        assert await replay(store, A, f"serai-deferred:{A}") == []
-        assert (await store.turns(A), await store.head(A)) == ([], None)
-
-    async def test_other_sessions_stay(self, store: Store) -> None:
-        await store.purge(A)
-        assert [row.seq for row in await replay(store, B, f"serai-deferred:{B}")] == [3, 4]
-        assert await store.turns(B) == [turn(B, 0)]
-        assert await store.head(B) == HeadRow(B, b"{}", 1, 3)
-        assert [row.uri for row in await store.sessions()] == [B]
-        assert await store.check(full=True) == []
-
-    async def test_the_name_may_be_used_anew(self, store: Store) -> None:
-        await store.purge(A)
-        await store.purge(A)
-        seq = await append(
-            store, Row(A, b"new"), sessions=[SessionRow(A, b"new", 9)], turns=[turn(A, 0)], epochs={A: 1}
-        )
-        assert await store.rows(A, 0) == [StoredRow(seq, A, b"new", None)]
-        assert [row.uri for row in await store.sessions()] == [A, B]
-
-    async def test_numbers_go_on(self, kind: Kind, store: Store, opened: Opened) -> None:
-        await store.purge(B)
-        assert await append(store, Row(A, b"5")) == 5
-        await store.purge(A)
-        again = await kind.crash(store)
-        opening = await opened(again)
-        assert opening.last_committed == 0
-        assert opening.first_new > 5
-
-    async def test_what_other_channels_say_of_its_terminals_goes_too(self, store: Store) -> None:
-        def claim(session: str) -> bytes:
-            return b'{"kind":"session","session":"%s","toolCallId":"call"}' % session.encode()
-
-        def record(uri: bytes, more: bytes) -> Row:
-            return Row("serai-terminals", b'{"type":"terminal.created","uri":"%s",%s}' % (uri, more))
-
-        def listed(uri: bytes, claim: bytes) -> bytes:
-            return b'{"resource":"%s","title":"echo %s","claim":%s}' % (uri, uri, claim)
-
-        mine, theirs = listed(b"t:/mine", claim(A)), listed(b"t:/theirs", claim(f"{A}b"))
-        others = record(b"t:/theirs", b'"title":"echo theirs","claim":%s' % claim(f"{A}b"))
-        told = b'{"type":"root/terminalsChanged","terminals":[%s]}'
-        config = b'{"type":"root/configChanged","config":{"defaultAgent":"t:/mine"}}'
-        await append(
-            store,
-            record(b"t:/mine", b'"title":"echo mine","claim":%s' % claim(A)),
-            others,
-            # It was handed over, and is called the same.
-            record(b"t:/mine", b'"title":"echo mine","claim":{"kind":"client","clientId":"c"}'),
-            Row("ahp-root://", told % b",".join((mine, theirs))),
-            Row("ahp-root://", told % mine),
-            Row("ahp-root://", told % listed(b"t:/mine", b'{"kind":"client","clientId":"c"}')),
-            Row("ahp-root://", config),
-        )
-        await store.purge(A)
-        records = await store.rows("serai-terminals", 0)
-        of_root = await store.rows("ahp-root://", 0)
-        assert b"mine" not in b"".join(row.action for row in records)
-        assert [row.action for row in records if b"echo" in row.action] == [others.action]
-        assert [row.action for row in of_root] == [told % theirs, told % b"", told % b"", config]
-        assert await store.check(full=True) == []
-
-    async def test_content_goes_with_the_last_session_that_uses_it(self, store: Store) -> None:
-        own, shared, anyones = blob(b"own", A), blob(b"shared", A), blob(b"anyone's")
-        await append(
-            store, blobs=[own, shared, shared._replace(session=B), anyones, anyones._replace(session=A)]
-        )
-        await store.purge(A)
-        assert await store.blob(own.digest) is None
-        assert await store.blob(shared.digest) is not None
-        assert await store.blob(anyones.digest) is not None
-        await store.purge(B)
-        assert await store.blob(shared.digest) is None
-
-    @pytest.mark.parametrize("place", ["row", "turn", "head"])
-    async def test_content_that_another_session_names_stays(self, store: Store, place: str) -> None:
-        row = blob(b"copied with a fork", A)
-        await append(store, blobs=[row])
-        if place == "row":
-            await append(store, Row(B, naming(row)))
-        elif place == "turn":
-            await append(store, turns=[TurnRow(B, 1, "fork", naming(row))])
-        else:
-            await append(store, heads=[HeadRow(B, naming(row), 1, -1)])
-        await store.purge(A)
-        assert await store.blob(row.digest) is not None
-        await store.purge(B)
-        assert await store.blob(row.digest) is None
 
 
 class TestCheck:

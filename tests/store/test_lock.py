@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -30,15 +29,6 @@ def test_a_holder_is_told_with_where_it_is_once_it_has_said_so(tmp_path: Path) -
     finally:
         lock.release()
     assert other.holder() is None
-
-
-def test_nobody_speaks_for_another_process(tmp_path: Path) -> None:
-    database = tmp_path / "history.db"
-    say_where(database, "here:1")  # there is no lock at all
-    file = tmp_path / "history.db.lock"
-    file.write_text('{"pid": 1, "since": "then", "address": "there:1"}')
-    say_where(database, "here:1")
-    assert json.loads(file.read_text())["address"] == "there:1"
 
 
 def test_a_holder_that_cannot_be_read_is_somebody(tmp_path: Path) -> None:

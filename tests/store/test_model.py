@@ -7,12 +7,10 @@ import random
 import tempfile
 from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from serai.store.contract import Batch, HeadRow, Row, Store, StoredRow
-from store.conftest import Opened
 from store.kinds import Calendar, Kind, Memory, Sqlite
 
 CHANNELS = [f"channel-{number}" for number in range(7)]
@@ -117,21 +115,3 @@ def test_memory_finds_what_the_model_finds(steps: list[Batch | str], chance: ran
 def test_sqlite_finds_what_the_model_finds(steps: list[Batch | str], chance: random.Random) -> None:
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(play(Sqlite(Path(folder)), steps, chance))
-
-
-@pytest.mark.parametrize("interval", [64, 4_000])
-async def test_many_rows_are_found_through_locators(kind: Kind, opened: Opened, interval: int) -> None:
-    chance = random.Random(7)
-    model = Model()
-    store = kind.make(locator_interval=interval)
-    await opened(store)
-    while len(model.rows) < 4_500:
-        size = chance.choice([1, 13, 64, 200])
-        items = [Row(chance.choice(CHANNELS), chance.randbytes(20)) for _ in range(size)]
-        batch = Batch(items=[item if chance.random() < 0.9 else None for item in items], durable=False)
-        model.append(await store.append(batch), batch)
-    await model.compare(store, chance)
-    again = await kind.crash(store)
-    await opened(again)
-    await model.compare(again, chance)
-    assert await again.check(full=True) == []

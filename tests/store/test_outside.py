@@ -98,14 +98,6 @@ class TestLookingItOver:
             look_over(path, KEY, full=True)
         assert not path.stat().st_size
 
-    async def test_one_with_two_names_is_neither_looked_over_nor_copied(self, path: Path) -> None:
-        await fill(path)
-        path.with_name("other.db").hardlink_to(path)
-        with pytest.raises(StorageUnreadable, match="hard link"):
-            look_over(path, KEY, full=True)
-        with pytest.raises(StorageUnreadable, match="hard link"):
-            back_up(path, KEY, path.with_name("copy.db"))
-
 
 class TestCopying:
     @pytest.mark.parametrize("target", ["nowhere.db", "folder"])
@@ -116,11 +108,6 @@ class TestCopying:
         link.symlink_to(target)
         with pytest.raises(StorageUnavailable, match=f"{link} exists"):
             back_up(path, KEY, link)
-        store = SqliteStore(path, KEY)
-        await store.open()
-        with pytest.raises(StorageUnavailable, match=f"{link} exists"):
-            await store.backup(link)
-        await store.close()
         assert link.readlink() == Path(target)
         assert not path.with_name("nowhere.db").exists()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from array import array
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,10 @@ from serai.errors import StorageUnavailable
 from serai.store.contract import Batch, BlobRow, HeadRow, Row, SessionRow, Store, StoredRow, TurnRow
 from serai.store.sqlite.connection import connect
 from serai.store.sqlite.file import create
-from serai.store.sqlite.locator import Tail
 from serai.store.sqlite.migrations import MIGRATIONS
-from serai.store.sqlite.prune import Pace, Piece, Plan
+from serai.store.sqlite.prune import Piece, Plan
 from serai.store.sqlite.store import SqliteStore
 from serai.store.sqlite.writer import Writer
-from serai.store.upkeep import day_of, first_day_kept
 from store.conftest import Opened
 from store.faults import Disk
 from store.kinds import BLOCK, KEY, Calendar, Kind, Sqlite, size_of
@@ -85,13 +82,6 @@ class TestNumbers:
         assert (await opened(again)).last_committed == 2
         assert (await again.gaps())[-1] == (2, 3)
 
-    async def test_they_go_on_while_it_is_open(self, store: Store, calendar: Calendar) -> None:
-        await append(store, *[ROOT] * 4)
-        calendar.go_by(9)
-        await store.prune(1, whole=[ROOT])
-        assert await append(store, ROOT, A) == 5
-        assert (await numbers(store, ROOT), await numbers(store, A)) == ([5], [6])
-
 
 class TestWhatGoes:
     async def test_of_a_session_what_its_head_reflects(self, store: Store, calendar: Calendar) -> None:
@@ -119,13 +109,6 @@ class TestWhatGoes:
         assert (await numbers(store, RECORDS), await numbers(store, "serai-terminals")) == ([1, 4], [3])
         assert (await numbers(store, ROOT), await numbers(store, A)) == ([], [])
 
-    async def test_of_a_session_that_is_disposed_of_the_same(self, store: Store, calendar: Calendar) -> None:
-        await append_with_head(store, A, 2)
-        await append(store, A, disposed=[A])
-        calendar.go_by(9)
-        assert await store.prune(3) == [A]
-        assert await numbers(store, A) == [3]
-
     async def test_heads_turns_and_all_else_stay(self, store: Store, calendar: Calendar) -> None:
         turn, session = TurnRow(A, 0, "t", b"{}"), SessionRow(A, b"{}", 5)
         blob = BlobRow("digest", "text/plain", b"data", A)
@@ -137,17 +120,6 @@ class TestWhatGoes:
         assert await store.head(A) == HeadRow(A, b"{}", 0, 3)
         assert (await store.turns(A), await store.sessions()) == ([turn], [session])
         assert await store.blob("digest") is not None
-        assert await store.check(full=True) == []
-
-    async def test_what_was_purged_may_come_back_under_its_name(
-        self, store: Store, calendar: Calendar
-    ) -> None:
-        await append_with_head(store, A, 3)
-        calendar.go_by(9)
-        await store.prune(3)
-        await store.purge(A)
-        seq = await append_with_head(store, A)
-        assert await numbers(store, A) == [seq]
         assert await store.check(full=True) == []
 
 
@@ -173,24 +145,6 @@ class TestAge:
         await store.prune(1, whole=[ROOT])
         assert await numbers(store, ROOT) == []
 
-    async def test_when_nothing_was_written_since_all_is_old(self, store: Store, calendar: Calendar) -> None:
-        await append(store, ROOT, ROOT)
-        calendar.go_by(400)
-        await store.prune(30, whole=[ROOT])
-        assert await numbers(store, ROOT) == []
-
-    async def test_days_are_remembered_over_a_restart(
-        self, kind: Kind, store: Store, calendar: Calendar, opened: Opened
-    ) -> None:
-        await append(store, ROOT)
-        calendar.go_by(5)
-        again = await kind.crash(store)
-        await opened(again)
-        await append(again, ROOT)
-        calendar.go_by(1)
-        await again.prune(3, whole=[ROOT])
-        assert len(await numbers(again, ROOT)) == 1
-
     async def test_a_clock_that_goes_back_takes_nothing_away(self, store: Store, calendar: Calendar) -> None:
         await append(store, ROOT)
         calendar.go_by(-10_000)
@@ -206,16 +160,6 @@ class TestAge:
         with pytest.raises(ValueError, match="at least one day"):
             await store.prune(days)
 
-    async def test_longer_than_there_was_time_is_for_ever(self, store: Store, calendar: Calendar) -> None:
-        await append(store, ROOT)
-        calendar.go_by(9)
-        await store.prune(10**30, whole=[ROOT])
-        assert await numbers(store, ROOT) == [1]
-
-    def test_a_day_begins_at_midnight(self) -> None:
-        assert [day_of(86_400 * 5 - 0.5), day_of(86_400 * 5)] == [4, 5]
-        assert [first_day_kept(86_400 * 5, 2), first_day_kept(86_400, 9)] == [3, 0]
-
 
 class TestReplay:
     async def test_what_was_pruned_is_no_silent_gap(self, store: Store, calendar: Calendar) -> None:
@@ -230,17 +174,6 @@ class TestReplay:
         assert [row.seq for row in await replay(store, B, A, after=6) or []] == [last, last + 1]
         # Of the others nothing is gone.
         assert [row.seq for row in await replay(store, B, ROOT, after=0) or []] == [1, 2, last + 1, last + 2]
-
-    async def test_it_is_known_after_a_restart(
-        self, kind: Kind, store: Store, calendar: Calendar, opened: Opened
-    ) -> None:
-        await append_with_head(store, A, 4)
-        calendar.go_by(9)
-        await store.prune(3)
-        again = await kind.crash(store)
-        await opened(again)
-        assert await replay(again, A, after=3) is None
-        assert await replay(again, A, after=4) == []
 
 
 async def filled(store: Store, calendar: Calendar, count: int = 3_000) -> int:
@@ -275,8 +208,8 @@ class TestSqlite:
         found: asyncio.Queue[Piece] = asyncio.Queue()
         loop, prune = asyncio.get_running_loop(), Writer.prune
 
-        def told(writer: Writer, plan: Plan, after: int, rows: int) -> Piece:
-            piece = prune(writer, plan, after, rows)
+        def told(writer: Writer, plan: Plan, after: int) -> Piece:
+            piece = prune(writer, plan, after)
             loop.call_soon_threadsafe(found.put_nowait, piece)
             return piece
 
@@ -357,23 +290,6 @@ class TestSqlite:
         assert size_of(path) <= size * 1.05
         await store.open()
 
-    @pytest.mark.parametrize("interval", [50, 4_000])
-    async def test_what_says_where_rows_are_goes_with_them(
-        self, path: Path, calendar: Calendar, interval: int
-    ) -> None:
-        store = SqliteStore(path, KEY, locator_interval=interval, now=calendar)
-        await store.open()
-        for _ in range(8):
-            await append(store, *[ROOT] * 20)
-        calendar.go_by(9)
-        await store.prune(3, whole=[ROOT])
-        assert store._engine is not None
-        assert len(store._engine.writer._tail) == 0
-        await store.close()
-        database = connect(path, KEY)
-        assert database.execute("SELECT count(*) FROM locators").get == 0
-        database.close()
-
     async def test_a_full_disk_leaves_all_rows(self, path: Path, calendar: Calendar, opened: Opened) -> None:
         disk = Disk("pruning")
         store = SqliteStore(path, KEY, vfs=disk.name, now=calendar)
@@ -388,37 +304,13 @@ class TestSqlite:
         assert await numbers(store, A) == []
         assert await store.check(full=True) == []
 
-    async def test_a_store_that_is_closed_meanwhile_says_so(
-        self, store: SqliteStore, calendar: Calendar, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        await filled(store, calendar)
-        pieces = self.pieces(monkeypatch)
-        pruning = asyncio.create_task(store.prune(3, whole=[ROOT]))
-        async with asyncio.timeout(30):
-            await pieces.get()
-            await store.close()
-            with pytest.raises(StorageUnavailable):
-                await pruning
-
-    async def test_a_copy_can_be_made_meanwhile(
-        self, store: SqliteStore, tmp_path: Path, calendar: Calendar, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        await filled(store, calendar)
-        pieces = self.pieces(monkeypatch)
-        pruning = asyncio.create_task(store.prune(3, whole=[ROOT]))
-        async with asyncio.timeout(30):
-            await pieces.get()
-            await store.backup(tmp_path / "copy.db")
-            assert not pruning.done()
-            await pruning
-
     async def test_a_database_from_before_begins_to_count_when_it_is_opened(
         self, tmp_path: Path, calendar: Calendar, opened: Opened
     ) -> None:
         make_old(tmp_path / "old.db")
         store = SqliteStore(tmp_path / "old.db", KEY, now=calendar)
         await opened(store)
-        assert [copy.name for copy in store.copies] == ["old.db.before-0002", "old.db.before-0003"]
+        assert (tmp_path / "old.db.before-0002").exists()
         await append(store, ROOT)
         await store.prune(1, whole=[ROOT])
         assert len(await numbers(store, ROOT)) == 3
@@ -437,30 +329,3 @@ def make_old(path: Path) -> None:
     database.execute("INSERT INTO journal (seq, channel, action) VALUES (1, 1, x'7b7d'), (2, 1, x'7b7d')")
     database.execute("UPDATE state SET ceiling = 3")
     database.close()
-
-
-class TestPace:
-    def test_a_piece_that_took_long_makes_the_next_ones_smaller(self) -> None:
-        pace = Pace()
-        rows = pace.rows
-        assert pace.took(0.01) == pytest.approx(0.03)
-        assert pace.rows == rows // 2
-        for _ in range(99):
-            pace.took(9.0)
-        assert 1 <= pace.rows < rows
-
-    def test_short_ones_make_them_larger_up_to_a_bound(self) -> None:
-        pace = Pace()
-        for _ in range(999):
-            assert pace.took(0.0001) > 0.001
-        assert 1_000 <= pace.rows <= 10_000
-
-
-def test_a_tail_forgets_the_numbers_up_to_one() -> None:
-    tail = Tail()
-    tail.add([(1, [1, 3, 5]), (2, [2, 4])])
-    tail.prune(1, 3)
-    tail.prune(2, 4)
-    tail.prune(7, 9)
-    assert (len(tail), tail.copy([1, 2])) == (1, [array("q", [5]), array("q")])
-    assert [channel for channel, _, _ in tail.locators([])] == [1]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import subprocess
-import sys
 from itertools import count
 from pathlib import Path
 
@@ -80,16 +78,6 @@ class TestNothingWasWritten:
             await store.append(batch(*[b"x"] * 9))
             with disk.failing("write", "-wal", apsw.SQLITE_FULL):
                 await store.append(Batch(items=[None] * 40))
-
-    async def test_a_database_that_may_not_grow_is_full(self, sqlite: SqliteStore) -> None:
-        assert sqlite._engine is not None
-        await sqlite.append(batch(b"1"))
-        pages = sqlite._engine._database.pragma("page_count")
-        sqlite._engine._database.pragma("max_page_count", pages)
-        with pytest.raises(StorageUnavailable):
-            await sqlite.append(batch(b"2" * 50_000))
-        sqlite._engine._database.pragma("max_page_count", 1 << 30)
-        assert await sqlite.append(batch(b"2" * 50_000)) == 2
 
     async def test_a_checkpoint_on_a_full_disk_does_no_harm(
         self, disk: Disk, path: Path, opened: Opened
@@ -272,41 +260,3 @@ async def test_what_was_durable_survives_power_loss(
     assert opening.first_new > seen
     assert not opening.clean
     assert await recovered.check(full=True) == []
-
-
-FULL = """
-import asyncio, resource, sys
-from pathlib import Path
-from serai.errors import StorageUnavailable
-from serai.store.contract import Batch, Row
-from serai.store.sqlite.store import SqliteStore
-
-async def main():
-    path = Path(sys.argv[1])
-    store = SqliteStore(path, b"k" * 32)
-    await store.open()
-    size = path.with_name(path.name + "-wal").stat().st_size
-    # Files may grow by no more than this: a disk that is nearly full.
-    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 30_000, unlimited[1]))
-    batch = Batch(items=[Row("a", b"x" * 5_000)])
-    written = 0
-    try:
-        while True:
-            assert await store.append(batch) == written + 1
-            written += 1
-    except StorageUnavailable:
-        pass
-    assert 0 < written < 10, written
-    resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
-    assert await store.append(batch) == written + 1
-    assert len(await store.rows("a", 0)) == written + 1
-    assert await store.check(full=True) == []
-    await store.close()
-
-asyncio.run(main())
-"""
-
-
-def test_a_real_limit_on_the_file_is_a_full_disk(path: Path) -> None:
-    subprocess.run([sys.executable, "-c", FULL, str(path)], check=True, timeout=60)

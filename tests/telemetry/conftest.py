@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from serai.telemetry import export
-from serai.telemetry.channels import Level, Signal, TelemetryChannel
-from serai.telemetry.otlp import Cleaner
+from serai.telemetry.otlp import Cleaner, Level, Signal, TelemetryChannel
 
 WITHIN = 30.0
 SECRET = "hunter2-hunter2"

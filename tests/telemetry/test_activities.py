@@ -50,7 +50,7 @@ def test_a_turn_is_an_invocation_of_an_agent(world: World) -> None:
     turn = world.turn()
     turn.used(input_tokens=10, output_tokens=3)
     turn.used(input_tokens=100, output_tokens=20, cache_read_tokens=50, model="m-1-2030")
-    turn.complete()
+    turn.end("completed")
     (span,) = world.spans
     assert (span["name"], span["kind"], span["status"]) == ("invoke_agent demo", INTERNAL, {})
     assert plain(span["attributes"]) == {
@@ -70,8 +70,8 @@ def test_a_turn_is_an_invocation_of_an_agent(world: World) -> None:
 
 def test_a_tool_call_is_part_of_its_turn(world: World) -> None:
     turn = world.turn()
-    turn.tool("bash", "c1").complete()
-    turn.complete()
+    turn.tool("bash", "c1").end("completed")
+    turn.end("completed")
     called, invoked = world.spans
     assert called["name"] == "execute_tool bash"
     assert (called["traceId"], called["parentSpanId"]) == (invoked["traceId"], invoked["spanId"])
@@ -87,17 +87,16 @@ def test_a_tool_call_is_part_of_its_turn(world: World) -> None:
 
 def test_a_delivery_tells_its_mode_its_reason_and_its_receipt(world: World) -> None:
     delivery = world.delivery()
-    delivery.accepted()
+    delivery.span.event("accepted")
     turn = world.turn(parent=delivery)
-    delivery.settle("delivered")
-    turn.complete()
+    delivery.end("delivered")
+    turn.end("completed")
     delivered, invoked = world.spans
     assert (delivered["name"], delivered["kind"]) == ("deliver", CONSUMER)
     assert plain(delivered["attributes"]) == {
         "serai.delivery.id": "d1",
         "serai.delivery.mode": "immediate",
         "serai.delivery.reason": "dm",
-        "serai.delivery.status": "delivered",
         "serai.outcome": "delivered",
         "gen_ai.agent.name": "demo",
         "gen_ai.conversation.id": SESSION,
@@ -107,9 +106,9 @@ def test_a_delivery_tells_its_mode_its_reason_and_its_receipt(world: World) -> N
 
 
 def test_a_failure_has_a_type_and_a_cancelled_turn_is_no_error(world: World) -> None:
-    world.turn().fail("interrupted", f"the agent said {CANARY}")
-    world.turn().cancel()
-    world.delivery().settle("failed", error_type="mailbox_full")
+    world.turn().end("failed", "interrupted", f"the agent said {CANARY}")
+    world.turn().end("cancelled")
+    world.delivery().end("failed", "mailbox_full")
     failed, cancelled, undelivered = world.spans
     assert (failed["status"], plain(failed["attributes"])["error.type"]) == ({"code": 2}, "interrupted")
     assert plain(failed["attributes"])["serai.outcome"] == "failed"
@@ -120,8 +119,8 @@ def test_a_failure_has_a_type_and_a_cancelled_turn_is_no_error(world: World) -> 
 
 def say_everything(world: World) -> None:
     turn = world.turn(prompt=f"{CANARY} with {SECRET}")
-    turn.tool("bash", "c1").fail("tool_error", f"{CANARY} {SECRET}")
-    turn.fail("agent_error", f"{CANARY} {SECRET}")
+    turn.tool("bash", "c1").end("failed", "tool_error", f"{CANARY} {SECRET}")
+    turn.end("failed", "agent_error", f"{CANARY} {SECRET}")
 
 
 def test_content_is_nowhere_unless_it_was_asked_for(world: World) -> None:
@@ -158,15 +157,15 @@ def test_what_ended_is_counted_whether_anyone_traces_or_not(world: World, record
     turn = world.turn()
     call = turn.tool("bash", "c1")
     world.clock.tick(0.5)
-    call.complete()
-    call.complete()
-    turn.tool("bash", "c2").cancel()
+    call.end("completed")
+    call.end("completed")
+    turn.tool("bash", "c2").end("cancelled")
     turn.used(input_tokens=1000, output_tokens=30)
     world.clock.tick(1.5)
-    turn.fail("agent_error")
-    turn.complete()
-    world.delivery().settle("delivered")
-    world.delivery().settle("failed", error_type="expired")
+    turn.end("failed", "agent_error")
+    turn.end("completed")
+    world.delivery().end("delivered")
+    world.delivery().end("failed", "expired")
     assert [(each["serai.outcome"], point["asInt"]) for each, point in world.points("serai.tool_calls")] == [
         ("completed", "1"),
         ("cancelled", "1"),

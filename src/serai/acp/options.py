@@ -8,16 +8,7 @@ from typing import Any
 
 from serai.acp.shapes import is_object, object_of, objects_of, text_of
 
-__all__ = [
-    "MODEL_OPTION",
-    "Choice",
-    "ConfigOption",
-    "Mode",
-    "Modes",
-    "read_models",
-    "read_modes",
-    "read_options",
-]
+__all__ = ["Choice", "ConfigOption", "Mode", "Modes"]
 
 MODEL_OPTION = "serai.model"
 """The id of the option that stands for `models`, which some agents offer in place of options."""
@@ -38,10 +29,6 @@ class Modes:
 
     current: str
     available: tuple[Mode, ...]
-
-    def at(self, mode_id: str) -> Modes:
-        """The same modes, in another one."""
-        return replace(self, current=mode_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,20 @@
-"""A prompt: what an agent can take of it, and its way from the sending to its end."""
+"""A prompt: what an agent can take of it, what happens until its end, and the tokens that it took."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from serai.acp.capabilities import AgentCapabilities
-from serai.acp.shapes import object_of, text_of
-from serai.acp.tokens import SessionTokens, usage_in
-from serai.acp.updates import Block
+from serai.acp.shapes import is_amount, object_of, text_of
+from serai.acp.updates import Block, Update
 from serai.errors import AgentError
 
-__all__ = ["Finished", "PromptFailure", "PromptTurn", "Silence", "fit_prompt", "text_block"]
+__all__ = ["Finished", "Item", "PromptFailure", "PromptTurn", "fit_prompt", "text_block"]
 
 
 def text_block(text: str) -> Block:
@@ -41,6 +42,9 @@ def fit_prompt(
     return kept, tuple(dropped)
 
 
+# -- its end -----------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class Finished:
     """The agent has finished with a prompt."""
@@ -61,14 +65,10 @@ class Finished:
             tokens: Those of the session so far, for an agent that tells them and not those of the turn.
         """
         raw = dict(object_of(result))
-        usage = usage_in(raw)
+        usage = _usage_in(raw)
         if tokens is not None:
             usage = tokens.of_turn(usage)
-        return cls(
-            stop_reason=text_of(raw.get("stopReason")) or "end_turn",
-            usage=usage or None,
-            raw=raw,
-        )
+        return cls(text_of(raw.get("stopReason")) or "end_turn", usage or None, raw)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +83,14 @@ class PromptTurn:
 
     Args:
         dropped: The types of those parts that the agent cannot take, and that were left out.
-        cancel: Stops it.
+        cancel: Tells the agent to stop, once. The turn goes on until the agent says that it has stopped.
     """
 
     def __init__(self, dropped: tuple[str, ...], cancel: Callable[[], None]) -> None:
         self.dropped = dropped
         self.cancelled = False
         """Whether the agent was told to stop."""
-        self._cancel = cancel
+        self.cancel = cancel
         self._outcome: asyncio.Future[Finished | PromptFailure] = asyncio.get_running_loop().create_future()
 
     @property
@@ -110,10 +110,6 @@ class PromptTurn:
         if isinstance(outcome, PromptFailure):
             raise outcome.error
         return outcome
-
-    def cancel(self) -> None:
-        """Tell the agent to stop, once. The turn goes on until the agent says that it has stopped."""
-        self._cancel()
 
     def end(self, outcome: Finished | PromptFailure) -> bool:
         """It has ended. Returns `False` when it had before."""
@@ -138,7 +134,7 @@ class Silence:
         self._broken = broken
         self._loop = asyncio.get_running_loop()
         self._last = self._loop.time()
-        self._timer: asyncio.TimerHandle | None = self._loop.call_later(limit, self._look)
+        self._timer = self._loop.call_later(limit, self._look)
 
     def heard(self) -> None:
         """There was something."""
@@ -146,9 +142,7 @@ class Silence:
 
     def stop(self) -> None:
         """Nobody is waited for any more."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._timer.cancel()
 
     def _look(self) -> None:
         if self._excused():
@@ -157,5 +151,123 @@ class Silence:
         if silence < self._limit:
             self._timer = self._loop.call_later(self._limit - silence, self._look)
         else:
-            self._timer = None
             self._broken(silence)
+
+
+# -- on its way to whoever follows --------------------------------------------------------------------------
+
+_log = logging.getLogger(__name__)
+
+Item: TypeAlias = Update | Finished | PromptFailure
+"""What happens in a session: an update, or the end of a turn."""
+FULL = 8 * 1024 * 1024
+"""How much may wait for its taker, in bytes of lines, before the agent has to wait."""
+OVERHEAD = 256
+"""What an item weighs beside its line."""
+
+
+class Stream:
+    """The items of a session in their order. They are handed to a callback, or wait to be taken.
+
+    Args:
+        hear: Is given every item as it comes. Without it, items wait.
+        filled: Is told when too much waits, and when that is over.
+    """
+
+    def __init__(self, hear: Callable[[Item], None] | None, filled: Callable[[bool], None]) -> None:
+        self._hear = hear
+        self._filled = filled
+        self._items: deque[tuple[Item, int]] = deque()
+        self._weight = 0
+        self._full = False
+        self._ended = False
+        self._news = asyncio.Event()
+
+    def put(self, item: Item, size: int = 0) -> None:
+        """Something has happened."""
+        if self._hear is not None:
+            try:
+                self._hear(item)
+            except Exception:  # noqa: BLE001 - the others must hear the next ones all the same
+                _log.exception("an update was not dealt with")
+            return
+        weight = size + OVERHEAD
+        self._items.append((item, weight))
+        self._weight += weight
+        if self._weight > FULL and not self._full:
+            self._full = True
+            self._filled(True)
+        self._news.set()
+
+    def end(self) -> None:
+        """Nothing more will happen. What waits can still be taken."""
+        self._ended = True
+        self._news.set()
+
+    async def take(self) -> AsyncIterator[Item]:
+        """What happens, until the session ends. One taker at a time; stopping it loses nothing."""
+        while True:
+            while self._items:
+                item, weight = self._items.popleft()
+                self._weight -= weight
+                if self._full and self._weight < FULL // 2:
+                    self._full = False
+                    self._filled(False)
+                yield item
+            if self._ended:
+                return
+            self._news.clear()
+            await self._news.wait()
+
+
+# -- its tokens --------------------------------------------------------------------------------------------
+
+_NAMES = {
+    "inputTokens": ("inputtokens", "prompttokens"),
+    "outputTokens": ("outputtokens", "completiontokens"),
+    "totalTokens": ("totaltokens",),
+    "cachedReadTokens": ("cachedreadtokens", "cachedinputtokens", "cachereadinputtokens", "cachereadtokens"),
+    "cachedWriteTokens": ("cachedwritetokens", "cachecreationinputtokens", "cachewritetokens"),
+    "thoughtTokens": ("thoughttokens", "thoughtstokens", "reasoningtokens", "reasoningoutputtokens"),
+}
+"""What agents call ACP's counts in `_meta`, without case and `_`."""
+
+
+def _usage_in(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The tokens in the answer to a prompt: its `usage`, else the `usage` or `quota` of its `_meta`."""
+    meta = object_of(answer.get("_meta"))
+    quota = object_of(meta.get("quota"))
+    named = (_named(place) for place in (meta.get("usage"), quota.get("token_count"), quota))
+    told = dict(object_of(answer.get("usage"))) or next((each for each in named if each), dict[str, Any]())
+    return {
+        name: value for name, value in told.items() if not isinstance(value, int | float) or is_amount(value)
+    }
+
+
+def _named(counts: Any) -> dict[str, Any]:
+    """Counts of tokens under ACP's names."""
+    told = {name.replace("_", "").lower(): value for name, value in object_of(counts).items()}
+    found = {
+        name: next((told[each] for each in names if each in told), None) for name, names in _NAMES.items()
+    }
+    return {name: value for name, value in found.items() if isinstance(value, int | float)}
+
+
+class SessionTokens:
+    """What an agent has told of the tokens of a session since it was opened."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, int | float] = {}
+
+    def of_turn(self, told: Mapping[str, Any]) -> dict[str, Any]:
+        """What is new since the agent told them last. When one of the counts went down, all began anew."""
+        counts = {
+            name: value
+            for name, value in told.items()
+            if name.endswith("Tokens") and isinstance(value, int | float)
+        }
+        if any(value < self._told.get(name, 0) for name, value in counts.items()):
+            self._told.clear()
+        new = {name: value - self._told.get(name, 0) for name, value in counts.items()}
+        self._told |= counts
+        return {**told, **new}

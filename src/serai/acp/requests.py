@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, KeysView, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,8 +32,6 @@ from serai.jsonrpc.messages import (
     Request,
     RequestId,
 )
-
-__all__ = ["GIVEN_UP", "HANDLERS", "AgentRequests", "Handler", "is_unclear"]
 
 _log = logging.getLogger(__name__)
 
@@ -68,30 +66,10 @@ async def _permission(client: ClientSide, request: PermissionRequest) -> Any:
     chosen = await client.request_permission(request)
     if chosen is None:
         return GIVEN_UP[_PERMISSION]
-    option = next((option for option in request.options if option.id == chosen), None)
-    if option is None:
-        _log.warning("the option %r was not offered: the request is cancelled", chosen)
+    if all(option.id != chosen for option in request.options) or is_unclear(request.options, chosen):
+        _log.warning("the option %r was not offered, or is a yes and a no: it is cancelled", chosen)
         return GIVEN_UP[_PERMISSION]
-    if is_unclear(request.options, chosen):
-        _log.warning("the option %r stands for a yes and a no: the request is cancelled", chosen)
-        return GIVEN_UP[_PERMISSION]
-    return {"outcome": {"outcome": "selected", "optionId": option.wire_id}}
-
-
-def _calling(name: str, wrap: str | None = None) -> Callable[[ClientSide, Any], Awaitable[Any]]:
-    """Ask the client's method of that name. Its result is wrapped under a name, or as it is; else empty."""
-
-    async def ask(client: ClientSide, request: Any) -> Any:
-        result = await getattr(client, name)(request)
-        if wrap is not None:
-            return {wrap: result}
-        return {} if result is None else result
-
-    return ask
-
-
-def _if(name: str) -> Callable[[ClientCapabilities, Any], bool]:
-    return lambda capabilities, _params: getattr(capabilities, name)
+    return {"outcome": {"outcome": "selected", "optionId": chosen}}
 
 
 def _if_mode(capabilities: ClientCapabilities, params: Any) -> bool:
@@ -99,86 +77,74 @@ def _if_mode(capabilities: ClientCapabilities, params: Any) -> bool:
     return {"form": capabilities.elicitation_form, "url": capabilities.elicitation_url}.get(mode, False)
 
 
-def _as(kind: Any) -> Callable[[Any], Any]:
-    return lambda params: msgspec.convert(params, kind)
+def _handler(kind: Any, name: str, needs: str, wrap: str | None = None) -> Handler:
+    """Has the client's method of that name answer, if the client has said that it can.
+
+    The result is wrapped under a name, or goes as it is.
+    """
+
+    async def ask(client: ClientSide, request: Any) -> Any:
+        result = await getattr(client, name)(request)
+        if wrap is not None:
+            return {wrap: result}
+        return {} if result is None else result
+
+    return Handler(lambda told: msgspec.convert(told, kind), ask, lambda has, _params: getattr(has, needs))
 
 
-def _terminal(name: str) -> Handler:
-    return Handler(_as(TerminalRequest), _calling(name), _if("terminal"))
-
-
+_elicitation = _handler(Elicitation, "create_elicitation", "elicitation_form")
 HANDLERS: dict[str, Handler] = {
     _PERMISSION: Handler(PermissionRequest.of, _permission, lambda _capabilities, _params: True),
-    _ELICITATION: Handler(_as(Elicitation), _calling("create_elicitation"), _if_mode),
-    "fs/read_text_file": Handler(
-        ReadTextFile.of, _calling("read_text_file", "content"), _if("read_text_file")
-    ),
-    "fs/write_text_file": Handler(_as(WriteTextFile), _calling("write_text_file"), _if("write_text_file")),
-    "terminal/create": Handler(CreateTerminal.of, _calling("create_terminal", "terminalId"), _if("terminal")),
-    "terminal/output": _terminal("terminal_output"),
-    "terminal/wait_for_exit": _terminal("wait_for_terminal_exit"),
-    "terminal/kill": _terminal("kill_terminal"),
-    "terminal/release": _terminal("release_terminal"),
+    _ELICITATION: Handler(_elicitation.read, _elicitation.ask, _if_mode),
+    "fs/read_text_file": _handler(ReadTextFile, "read_text_file", "read_text_file", "content"),
+    "fs/write_text_file": _handler(WriteTextFile, "write_text_file", "write_text_file"),
+    "terminal/create": _handler(CreateTerminal, "create_terminal", "terminal", "terminalId"),
+    "terminal/output": _handler(TerminalRequest, "terminal_output", "terminal"),
+    "terminal/wait_for_exit": _handler(TerminalRequest, "wait_for_terminal_exit", "terminal"),
+    "terminal/kill": _handler(TerminalRequest, "kill_terminal", "terminal"),
+    "terminal/release": _handler(TerminalRequest, "release_terminal", "terminal"),
 }
 
 
-# -- the requests under way --------------------------------------------------------------------------------
-
-
+@dataclass(slots=True, eq=False)
 class _Pending:
     """A request of the agent that has no answer yet."""
 
-    __slots__ = ("id", "method", "session_id", "task")
-
-    def __init__(self, request: Request, session_id: str | None) -> None:
-        self.id = request.id
-        self.method = request.method
-        self.session_id = session_id
-        self.task: asyncio.Task[None] | None = None
+    id: RequestId
+    method: str
+    session_id: str | None
+    task: asyncio.Task[None] | None = None
 
 
 class AgentRequests:
-    """All requests of one agent that are under way.
-
-    Args:
-        peer: Where they came from, and the answers go.
-        client: Who answers.
-        capabilities: What the client has said that it has.
-        answered: Is told the session whose request has its answer; `None` for no session.
-        sessions: The ids of the sessions that are open.
-    """
+    """All requests of one agent that are under way."""
 
     def __init__(
         self,
         peer: AgentPeer,
         client: ClientSide,
-        capabilities: ClientCapabilities,
         answered: Callable[[str | None], None],
-        sessions: Callable[[], KeysView[str]],
+        sessions: Callable[[], Container[str | None]],
     ) -> None:
+        self.capabilities = client.capabilities
+        """What the client has said that it has."""
+        self.cancelling: set[str] = set()
+        """Sessions in which nobody is asked any more, until their prompt is over."""
         self._peer = peer
         self._client = client
-        self._capabilities = capabilities
         self._answered = answered
         self._sessions = sessions
         self._pending: set[_Pending] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
-        self.prompting: set[str] = set()
-        """Sessions that have a prompt under way."""
-        self.cancelling: set[str] = set()
-        """Those of them in which nobody is asked any more."""
 
     def is_busy(self, session_id: str) -> bool:
         """Whether the agent waits for an answer in this session: a person, perhaps, who takes their time.
 
         What it asks under an id that nobody opened, a subagent's for instance, may belong to any session.
         """
-        sessions = self._sessions()
-        return any(
-            pending.session_id == session_id or pending.session_id not in sessions
-            for pending in self._pending
-        )
+        opened = self._sessions()
+        return any(each.session_id == session_id or each.session_id not in opened for each in self._pending)
 
     @property
     def is_waited_for(self) -> bool:
@@ -190,7 +156,7 @@ class AgentRequests:
         if self._stopped:
             return
         handler = HANDLERS.get(request.method)
-        if handler is None or not handler.needs(self._capabilities, request.params):
+        if handler is None or not handler.needs(self.capabilities, request.params):
             message = f"this client does not have {request.method}"
             self._peer.refuse(request.id, METHOD_NOT_FOUND, message)
             return
@@ -199,8 +165,8 @@ class AgentRequests:
         except msgspec.ValidationError as problem:
             self._peer.refuse(request.id, INVALID_PARAMS, f"{request.method}: {problem}")
             return
-        pending = _Pending(request, asked.session_id)
-        if request.method in GIVEN_UP and self._is_given_up(pending):
+        pending = _Pending(request.id, request.method, asked.session_id)
+        if self._is_given_up(pending):
             self._peer.answer(request.id, GIVEN_UP[request.method])
             return
         self._pending.add(pending)
@@ -212,16 +178,15 @@ class AgentRequests:
         """Ask nobody any more in this session: whoever was asked need not answer, and the agent is told."""
         self.cancelling.add(session_id)
         for pending in [each for each in self._pending if self._is_given_up(each)]:
-            if pending.method in GIVEN_UP and self._take(pending):
+            if self._take(pending):
                 self._peer.answer(pending.id, GIVEN_UP[pending.method])
                 self._stop(pending)
 
     def withdraw(self, request_id: RequestId) -> None:
         """The agent does not want the answer any more."""
         for pending in [each for each in self._pending if each.id == request_id]:
-            if self._take(pending):
-                self._peer.refuse(pending.id, REQUEST_CANCELLED, "the request was cancelled")
-                self._stop(pending)
+            self._refuse(pending, REQUEST_CANCELLED, "the request was cancelled")
+            self._stop(pending)
 
     def stop(self) -> None:
         """The agent is gone: nobody wants answers any more, and nobody is asked."""
@@ -245,7 +210,6 @@ class AgentRequests:
         except asyncio.CancelledError:
             # Who stops it has answered. Else it was not this task that was cancelled, but what it waited for.
             if pending.method in GIVEN_UP and self._take(pending):
-                _log.warning("%s was given up by whoever was asked", pending.method)
                 self._peer.answer(pending.id, GIVEN_UP[pending.method])
             raise
         except Exception:  # noqa: BLE001 - whatever went wrong, the agent waits for an answer
@@ -257,15 +221,16 @@ class AgentRequests:
             self._refuse(pending, INTERNAL_ERROR, "internal error")  # unless it has its answer
 
     def _is_given_up(self, pending: _Pending) -> bool:
-        """Whether it was asked in a session that is cancelled.
+        """Whether a person was asked in a session that is cancelled.
 
-        Asked under an id that nobody opened, it belongs to a session with a prompt under way: all of them
-        have to be cancelled.
+        What is asked under an id that nobody opened belongs to whichever is.
         """
+        if pending.method not in GIVEN_UP:
+            return False
         asked_in = pending.session_id
         if asked_in is None or asked_in in self._sessions():
             return asked_in in self.cancelling
-        return bool(self.prompting) and self.prompting <= self.cancelling
+        return bool(self.cancelling)
 
     def _refuse(self, pending: _Pending, code: int, message: str, data: Any = None) -> None:
         if self._take(pending):

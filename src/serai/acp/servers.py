@@ -31,17 +31,19 @@ class HttpServer(Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = {}
 
 
-class SseServer(Struct, frozen=True, kw_only=True):
+class SseServer(HttpServer, frozen=True, kw_only=True):
     """A server that is reached over HTTP with server-sent events, the older way."""
-
-    name: str
-    url: str
-    headers: Mapping[str, str] = {}
 
 
 McpServer: TypeAlias = StdioServer | HttpServer | SseServer
 
-_HTTP = frozenset({"http", "streamable-http", "streamable_http", "streamableHttp"})
+_REMOTE: dict[Any, type[HttpServer]] = {
+    "http": HttpServer,
+    "streamable-http": HttpServer,
+    "streamable_http": HttpServer,
+    "streamableHttp": HttpServer,
+    "sse": SseServer,
+}
 
 
 def read_server(told: McpServer | Mapping[str, Any], field: str = "mcpServers") -> McpServer:
@@ -52,7 +54,7 @@ def read_server(told: McpServer | Mapping[str, Any], field: str = "mcpServers") 
     Raises:
         Mismatch: Something is missing or has the wrong shape; `field` says what.
     """
-    if isinstance(told, StdioServer | HttpServer | SseServer):
+    if isinstance(told, StdioServer | HttpServer):
         return told
     if not is_object(told):
         raise Mismatch("must be a server, or an object that describes one", field=field)
@@ -65,10 +67,9 @@ def read_server(told: McpServer | Mapping[str, Any], field: str = "mcpServers") 
         return StdioServer(
             name=name, command=_text(told, "command", field), args=tuple(args), env=_pairs(told, "env", field)
         )
-    server = HttpServer if kind in _HTTP else SseServer if kind == "sse" else None
-    if server is None:
+    if not isinstance(kind, str) or kind not in _REMOTE:
         raise Mismatch("must be 'stdio', 'http' or 'sse'", field=f"{field}.type")
-    return server(name=name, url=_text(told, "url", field), headers=_pairs(told, "headers", field))
+    return _REMOTE[kind](name=name, url=_text(told, "url", field), headers=_pairs(told, "headers", field))
 
 
 def write_servers(
@@ -81,32 +82,20 @@ def write_servers(
         Mismatch: One of them is not described completely, or has the name of another.
     """
     read = [read_server(server, f"mcpServers[{number}]") for number, server in enumerate(servers)]
-    names: set[str] = set()
+    written: dict[str, dict[str, Any]] = {}
     for number, server in enumerate(read):
-        if server.name in names:
+        if server.name in written:
             raise Mismatch("is the name of another server, too", field=f"mcpServers[{number}].name")
-        names.add(server.name)
-        if isinstance(server, HttpServer) and not capabilities.mcp.http:
-            raise CapabilityNotSupportedError("mcpCapabilities.http", agent=agent)
-        if isinstance(server, SseServer) and not capabilities.mcp.sse:
-            raise CapabilityNotSupportedError("mcpCapabilities.sse", agent=agent)
-    return [_write(server) for server in read]
-
-
-def _write(server: McpServer) -> dict[str, Any]:
-    if isinstance(server, StdioServer):  # it alone has no `type`
-        return {
-            "name": server.name,
-            "command": server.command,
-            "args": list(server.args),
-            "env": _named_values(server.env),
-        }
-    return {
-        "type": "http" if isinstance(server, HttpServer) else "sse",
-        "name": server.name,
-        "url": server.url,
-        "headers": _named_values(server.headers),
-    }
+        if isinstance(server, StdioServer):  # it alone has no `type`
+            kind: dict[str, Any] = {}
+            more = {"command": server.command, "args": list(server.args), "env": _named_values(server.env)}
+        else:
+            kind = {"type": "sse" if isinstance(server, SseServer) else "http"}
+            if not getattr(capabilities.mcp, kind["type"]):
+                raise CapabilityNotSupportedError(f"mcpCapabilities.{kind['type']}", agent=agent)
+            more = {"url": server.url, "headers": _named_values(server.headers)}
+        written[server.name] = {**kind, "name": server.name, **more}
+    return list(written.values())
 
 
 def _named_values(pairs: Mapping[str, str]) -> list[dict[str, str]]:
@@ -122,13 +111,10 @@ def _text(told: Mapping[str, Any], name: str, field: str) -> str:
 
 def _pairs(told: Mapping[str, Any], name: str, field: str) -> dict[str, str]:
     value: Any = {} if told.get(name) is None else told[name]
-    if is_object(value):
-        pairs: list[tuple[Any, Any]] = list(value.items())
-    else:  # what is neither has no name that is text
-        entries: list[Any] = value if is_list(value) else [value]
-        pairs = [(object_of(each).get("name"), object_of(each).get("value")) for each in entries]
-    if not all(isinstance(key, str) and key and isinstance(each, str) for key, each in pairs):
-        raise Mismatch(
-            "must be an object of texts, or a list of objects with name and value", field=f"{field}.{name}"
-        )
-    return dict(pairs)
+    if not is_object(value):  # what is no list either has no name that is text
+        entries = [object_of(each) for each in (value if is_list(value) else [value])]
+        value = {each.get("name"): each.get("value") for each in entries}
+    if not all(isinstance(key, str) and key and isinstance(each, str) for key, each in value.items()):
+        what = "must be an object of texts, or a list of objects with name and value"
+        raise Mismatch(what, field=f"{field}.{name}")
+    return dict(value)

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from serai import errors
 from serai.acp.capabilities import AgentCapabilities
 from serai.acp.options import MODEL_OPTION, ConfigOption, Modes, read_models, read_modes, read_options
 from serai.acp.process.connection import Connection
-from serai.acp.process.mask import mask_json
-from serai.acp.process.stream import Item, Stream
-from serai.acp.prompt import Finished, PromptFailure, PromptTurn, Silence, fit_prompt, text_block
+from serai.acp.prompt import (
+    Finished,
+    Item,
+    PromptFailure,
+    PromptTurn,
+    SessionTokens,
+    Silence,
+    Stream,
+    fit_prompt,
+    text_block,
+)
 from serai.acp.requests import AgentRequests
-from serai.acp.shapes import object_of
-from serai.acp.tokens import SessionTokens
+from serai.acp.shapes import mask_json, object_of
 from serai.acp.updates import (
     AvailableCommandsUpdate,
     ConfigOptionUpdate,
@@ -27,37 +35,25 @@ from serai.acp.updates import (
     UsageUpdate,
     read_update,
 )
-from serai.errors import (
-    AgentError,
-    AgentInactive,
-    CancelIgnored,
-    CapabilityNotSupportedError,
-    PromptInvalid,
-    PromptUnderWay,
-    ProtocolError,
-)
 
-__all__ = ["AcpSession", "Surroundings"]
+__all__ = ["AcpSession"]
 
 _STATE: frozenset[type[TypedUpdate]] = frozenset(
     {AvailableCommandsUpdate, ConfigOptionUpdate, CurrentModeUpdate, SessionInfoUpdate, UsageUpdate}
 )
-"""What the session remembers."""
-_ABOUT_ITSELF = _STATE - {UsageUpdate}
-"""What an agent says about itself: secrets are taken out of it before anyone hears it."""
+"""What an agent says about itself: the session remembers it, and no secret in it is heard by anyone."""
 _QUIET = 0.15
 """What an earlier session tells is history until it was silent for so many seconds: some answer first."""
 _LONGEST_HISTORY = 2.0
 """How long that is waited for, in seconds."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Surroundings:
     """What a session has from its agent."""
 
     connection: Connection
     serving: AgentRequests
-    capabilities: AgentCapabilities
     warn: Callable[[str], None]
     mask: Callable[[str], str]
     """Takes secrets out of what the agent says about itself."""
@@ -67,6 +63,7 @@ class Surroundings:
     """How long the agent may take to stop, in seconds."""
     cumulative_tokens: bool
     """See `Launch`."""
+    capabilities: AgentCapabilities = field(default_factory=AgentCapabilities)
 
 
 class AcpSession:
@@ -110,11 +107,11 @@ class AcpSession:
         self._forget = forget
         self._replaying = replaying
         self._replayed_last = 0.0
-        self._told_options: tuple[ConfigOption, ...] = ()  # as the agent told them last
-        self._models: ConfigOption | None = (
-            None  # from an agent that has a choice of models, and no option for it
-        )
-        self._stream = Stream(on_update, self._filled)
+        self._told_options: tuple[ConfigOption, ...] = ()
+        """As the agent told them last."""
+        self._models: ConfigOption | None = None
+        """From an agent that has a choice of models, and no option for it."""
+        self._stream = Stream(on_update, lambda full: self._connection.fill(session_id, full=full))
         self._tokens = SessionTokens() if surroundings.cumulative_tokens else None
         self._turn: PromptTurn | None = None
         self._silence: Silence | None = None
@@ -147,7 +144,8 @@ class AcpSession:
         """Something has happened. The agent's connection calls it."""
         is_state = type(update) in _STATE
         if is_state:
-            update = self._masked(update)
+            clean = mask_json(update.raw, self._around.mask)
+            update = update if clean == update.raw else read_update(clean)
             self._keep(update)
         if self._replaying:
             self.replayed.append(update)
@@ -161,10 +159,10 @@ class AcpSession:
     def opened(self, reply: Any, *, settles: bool = False) -> None:
         """The agent has opened it. What comes now is new; with `settles`, only what comes after `settle`."""
         self._replaying = settles
-        self.reply = mask_json(object_of(reply), self._around.mask)
-        self.modes = read_modes(self.reply.get("modes")) or self.modes
-        self._models = read_models(self.reply.get("models")) or self._models
-        self._tell_options(read_options(self.reply.get("configOptions")) or self.config_options)
+        told = self.reply = mask_json(object_of(reply), self._around.mask)
+        self.modes = read_modes(told.get("modes")) or self.modes
+        self._models = read_models(told.get("models")) or self._models
+        self._tell_options(read_options(told.get("configOptions")) or self.config_options)
 
     async def settle(self) -> None:
         """Wait until the agent has told all of the history, as far as one can know. Cancelling stops it."""
@@ -180,7 +178,7 @@ class AcpSession:
         if self._silence is not None:
             self._silence.heard()
 
-    def end(self, error: Callable[[], AgentError] | None = None) -> None:
+    def end(self, error: Callable[[], errors.AgentError] | None = None) -> None:
         """Nothing more will happen. A turn that runs fails with the error, or is cancelled without one."""
         self._gone = True
         turn = self._turn
@@ -196,7 +194,7 @@ class AcpSession:
             case ConfigOptionUpdate():
                 self._tell_options(read_options(update.config_options))
             case CurrentModeUpdate():
-                self.modes = self.modes.at(update.current_mode_id) if self.modes else None
+                self.modes = replace(self.modes, current=update.current_mode_id) if self.modes else None
             case SessionInfoUpdate():
                 self.title = update.title if "title" in update.raw else self.title
             case UsageUpdate():
@@ -204,20 +202,11 @@ class AcpSession:
             case _:
                 pass
 
-    def _masked(self, update: Update) -> Update:
-        if type(update) not in _ABOUT_ITSELF:
-            return update
-        clean = mask_json(update.raw, self._around.mask)
-        return update if clean == update.raw else read_update(clean)
-
     def _tell_options(self, options: tuple[ConfigOption, ...]) -> None:
         others = tuple(option for option in options if option.id != MODEL_OPTION)
         if self._models is not None and all(option.category != "model" for option in others):
             others = (self._models, *others)
         self.config_options = self._told_options = others
-
-    def _filled(self, full: bool) -> None:
-        self._connection.fill(self.id, full=full)
 
     # -- prompts -------------------------------------------------------------------------------------------
 
@@ -239,16 +228,18 @@ class AcpSession:
         """
         self._check()
         if self._turn is not None:
-            raise PromptUnderWay(f"the session {self.id} has a prompt under way already", agent=self._name)
+            raise errors.PromptUnderWay(
+                f"the session {self.id} has a prompt under way already", agent=self._name
+            )
         parts = [text_block(blocks)] if isinstance(blocks, str) else blocks
         kept, dropped = fit_prompt(parts, self.capabilities)
+        what = ", ".join(dropped)
         if not kept:
-            what = f"only {', '.join(dropped)}" if dropped else "nothing"
-            raise PromptInvalid(
-                f"the prompt has {what}, which the agent {self._name!r} cannot take", agent=self._name
+            message = (
+                f"the prompt has {f'only {what}' if what else 'nothing'}, which {self._name!r} cannot take"
             )
+            raise errors.PromptInvalid(message, agent=self._name)
         if dropped:  # before anything is sent: whoever is told may object
-            what = ", ".join(dropped)
             self._around.warn(
                 f'Agent "{self._name}" does not take these parts of a prompt — dropped: {what}.'
             )
@@ -258,17 +249,18 @@ class AcpSession:
             "session/prompt", params, lambda result, error: self._answered(turn, result, error)
         )
         self._turn = turn
-        self._around.serving.prompting.add(self.id)
         self._rested.clear()
         if self._around.patience:
-            self._silence = Silence(self._around.patience, self._is_excused, self._fell_silent)
+            serving, connection = self._around.serving, self._connection
+            self._silence = Silence(
+                self._around.patience,
+                lambda: serving.is_busy(self.id) or connection.is_held,
+                self._fell_silent,
+            )
         return turn
 
     async def at_rest(self) -> None:
-        """Wait until no prompt is under way: also one that has failed, and that the agent has yet to answer.
-
-        An agent that does not stop in time is ended, so this has an end. Cancelling it stops the waiting.
-        """
+        """Wait until no prompt is under way, also none that has failed. Cancelling it stops the waiting."""
         await self._rested.wait()
 
     def cancel(self) -> None:
@@ -287,7 +279,7 @@ class AcpSession:
         loop = asyncio.get_running_loop()
         self._deadline = loop.call_later(self._around.cancel_patience, self._ignored, turn)
 
-    def _answered(self, turn: PromptTurn, result: Any, error: ProtocolError | None) -> None:
+    def _answered(self, turn: PromptTurn, result: Any, error: errors.ProtocolError | None) -> None:
         if self._turn is not turn:
             return
         self._rest()
@@ -303,28 +295,19 @@ class AcpSession:
         if turn.end(outcome):
             self._stream.put(outcome)
 
-    def _is_excused(self) -> bool:
-        return self._around.serving.is_busy(self.id) or self._connection.is_held
-
     def _fell_silent(self, elapsed: float) -> None:
         turn = self._turn
         if turn is None:
             return
-        error = AgentInactive(
-            f"nothing was heard of the agent {self._name!r} for {elapsed:.0f} s",
-            agent=self._name,
-            elapsed=elapsed,
-        )
-        self._conclude(turn, PromptFailure(error))
+        message = f"nothing was heard of the agent {self._name!r} for {elapsed:.0f} s"
+        self._conclude(turn, PromptFailure(errors.AgentInactive(message, agent=self._name, elapsed=elapsed)))
         self.cancel()
 
     def _ignored(self, turn: PromptTurn) -> None:
-        limit = self._around.cancel_patience
-        message = f"the agent {self._name!r} did not stop in {limit:g} s and was ended"
-        self._conclude(turn, PromptFailure(CancelIgnored(message, agent=self._name)))
-        self._connection.break_off(
-            lambda: self._connection.closed(f"did not stop in {limit:g} s and was ended")
-        )
+        what = f"did not stop in {self._around.cancel_patience:g} s and was ended"
+        error = errors.CancelIgnored(f"the agent {self._name!r} {what}", agent=self._name)
+        self._conclude(turn, PromptFailure(error))
+        self._connection.break_off(lambda: self._connection.closed(what))
 
     def _rest(self) -> None:
         """No prompt is under way any more."""
@@ -334,7 +317,6 @@ class AcpSession:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
-        self._around.serving.prompting.discard(self.id)
         self._around.serving.cancelling.discard(self.id)
 
     def _stop_listening(self) -> None:
@@ -352,9 +334,9 @@ class AcpSession:
             AgentError: The agent refused, or is gone.
         """
         if self.modes is not None and all(mode.id != mode_id for mode in self.modes.available):
-            raise CapabilityNotSupportedError(f"mode:{mode_id}", agent=self._name)
+            raise errors.CapabilityNotSupportedError(f"mode:{mode_id}", agent=self._name)
         await self._call("session/set_mode", {"modeId": mode_id})
-        self.modes = self.modes.at(mode_id) if self.modes is not None else None
+        self.modes = replace(self.modes, current=mode_id) if self.modes is not None else None
 
     async def set_config_option(self, config_id: str, value: str | bool) -> None:
         """Choose a value of an option, such as the model. Cancelling it stops the waiting.
@@ -390,7 +372,7 @@ class AcpSession:
             AgentError: The agent refused, or is gone.
         """
         if not self.capabilities.close_session:
-            raise CapabilityNotSupportedError("sessionCapabilities.close", agent=self._name)
+            raise errors.CapabilityNotSupportedError("sessionCapabilities.close", agent=self._name)
         self.cancel()
         await self._call("session/close", {})
         self.forget()

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict
 
-from serai.acp.process.stream import Item, Limbo
+from serai.acp.prompt import OVERHEAD, Item
 from serai.acp.servers import McpServer, write_servers
 from serai.acp.session import AcpSession, Surroundings
 from serai.acp.shapes import line_of, object_of, objects_of, text_of
 from serai.acp.updates import Update
 from serai.errors import AgentError, SessionCreateFailed, SessionLoadFailed
 
-__all__ = ["Servers", "SessionInfo", "SessionOpening", "SessionPage", "Sessions", "read_page"]
+__all__ = ["SessionInfo", "SessionOpening", "SessionPage"]
 
-_PAST = 1024
-"""How many closed sessions are remembered, so that late news of them are not kept."""
+MOST_UNKNOWN = 16 * 1024 * 1024
+"""How much is kept of sessions that nobody knows yet, in bytes of lines."""
 
 Servers: TypeAlias = Sequence[McpServer | Mapping[str, Any]]
 
@@ -37,41 +36,26 @@ class SessionOpening(TypedDict, total=False):
 
 
 class Sessions:
-    """The sessions of one agent.
-
-    Args:
-        surroundings: What they have from it. Those of a session say how it is forgotten here.
-    """
+    """The sessions of one agent, with what they have from it."""
 
     def __init__(self, surroundings: Surroundings) -> None:
         self.around = surroundings
         self.open: dict[str, AcpSession] = {}
-        self._past: deque[str] = deque(maxlen=_PAST)
-        self._limbo = Limbo(self._lost)
+        self._early: dict[str, list[tuple[Update, int]]] = {}
+        """Updates that wait for their session: several agents tell of one before they answer the request."""
+        self._early_weight = 0
         self._warned_directories = False
-        self._warned_lost = False
-
-    # -- opening -------------------------------------------------------------------------------------------
 
     async def make(
-        self,
-        method: str,
-        cwd: Path,
-        how: SessionOpening,
-        *,
-        source: str | None = None,
-        replaying: bool = False,
+        self, method: str, cwd: Path, how: SessionOpening, source: str | None = None
     ) -> AcpSession:
-        """Open a session whose id the agent chooses. What it has told of it before is delivered then.
+        """Open a session whose id the agent chooses, by `session/new` or `session/fork`.
 
-        Args:
-            method: `session/new` or `session/fork`.
-            cwd: Where the session works.
-            how: The rest.
-            source: The session that is forked.
-            replaying: Whether what comes before the answer, and at once after it, is history.
+        What the agent has told of it before is delivered then. Of a fork, what comes before the answer and at
+        once after it is history.
         """
         made: list[AcpSession] = []
+        replaying = source is not None
 
         def then(result: Any, error: Any) -> None:
             if error is not None:
@@ -83,33 +67,22 @@ class Sessions:
                     f"the agent {self._name!r} answered {method} with {problem}", agent=self._name
                 )
             session = self._register(session_id, cwd, how, replaying=replaying)
-            for update, size in self._limbo.take(session_id):
-                session.receive(update, size)
             session.opened(result, settles=replaying)
             made.append(session)
 
         await self._call(method, self._params(cwd, how, source), then)
-        if replaying:
-            await _settled(made[0])
-        return made[0]
+        return await _settled(made[0]) if replaying else made[0]
 
     async def reopen(self, method: str, session_id: str, cwd: Path, how: SessionOpening) -> AcpSession:
-        """Open a session by its id. What is told of it before the answer, and at once after it, is history.
+        """Open a session by its id, by `session/load` or `session/resume`.
 
-        Agents answer `session/load` too early, and some tell the history after `session/resume` as well.
-
-        Args:
-            method: `session/load` or `session/resume`.
-            session_id: Which.
-            cwd: Where the session works.
-            how: The rest.
+        What is told of it before the answer, and at once after it, is history: agents answer a load too
+        early, and some tell the history after a resume as well.
         """
         params = self._params(cwd, how, session_id)
         if session_id in self.open:
             raise SessionLoadFailed(f"the session {session_id} is open already", agent=self._name)
         session = self._register(session_id, cwd, how, replaying=True)
-        for update, size in self._limbo.take(session_id):
-            session.receive(update, size)
 
         def then(result: Any, error: Any) -> None:
             if error is None:
@@ -120,8 +93,7 @@ class Sessions:
         except BaseException:
             session.forget()
             raise
-        await _settled(session)
-        return session
+        return await _settled(session)
 
     def _params(self, cwd: Path, how: SessionOpening, session_id: str | None) -> dict[str, Any]:
         """What the requests have in common. When it cannot be made, nothing is sent."""
@@ -152,24 +124,31 @@ class Sessions:
             self.around, session_id, cwd, on_update=on_update, replaying=replaying, forget=self._forget
         )
         self.open[session_id] = session
+        for update, size in self._take_early(session_id):
+            session.receive(update, size)
         return session
 
     def _forget(self, session: AcpSession) -> None:
         if self.open.get(session.id) is session:
             del self.open[session.id]
-            self._past.append(session.id)
             self.around.connection.fill(session.id, full=False)
-
-    # -- hearing -------------------------------------------------------------------------------------------
 
     def updated(self, session_id: str, update: Update, size: int) -> None:
         """Something has happened in a session, which may not be known yet."""
         session = self.open.get(session_id)
         if session is not None:
             session.receive(update, size)
-        elif session_id not in self._past:
-            self.heard(session_id)
-            self._limbo.put(session_id, update, size)
+            return
+        self.heard(session_id)
+        self._early.setdefault(session_id, []).append((update, size))
+        self._early_weight += size + OVERHEAD
+        while self._early_weight > MOST_UNKNOWN:  # the session that was heard of first loses all of it
+            self._take_early(next(iter(self._early)))
+
+    def _take_early(self, session_id: str) -> list[tuple[Update, int]]:
+        taken = self._early.pop(session_id, [])
+        self._early_weight -= sum(size + OVERHEAD for _, size in taken)
+        return taken
 
     def heard(self, session_id: str | None) -> None:
         """The agent asks something, or was answered, in a session; in any of them, for one that is not open.
@@ -188,28 +167,19 @@ class Sessions:
         for session in sessions.values():
             session.end(reason)
 
-    def _lost(self, session_id: str) -> None:
-        if not self._warned_lost:
-            self._warned_lost = True
-            self.around.warn(
-                f'Agent "{self._name}" told much of a session {session_id} that nobody opened — ignoring it.'
-            )
-
     @property
     def _name(self) -> str:
         return self.around.connection.name
 
 
-async def _settled(session: AcpSession) -> None:
+async def _settled(session: AcpSession) -> AcpSession:
     """Wait until the history has been told. When this is cancelled, the session is forgotten."""
     try:
         await session.settle()
     except BaseException:
         session.forget()
         raise
-
-
-# -- the sessions that an agent has kept --------------------------------------------------------------------
+    return session
 
 
 @dataclass(frozen=True, slots=True)

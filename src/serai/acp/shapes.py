@@ -3,21 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
-
-__all__ = [
-    "MOST",
-    "is_amount",
-    "is_list",
-    "is_object",
-    "line_of",
-    "list_of",
-    "object_of",
-    "objects_of",
-    "text_of",
-    "texts_of",
-]
 
 MOST = 2**53
 """The largest number of tokens, or of a currency, that can be meant. Larger ones cannot be reckoned with."""
@@ -32,6 +19,11 @@ def is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:
 def is_list(value: Any) -> TypeGuard[list[Any]]:
     """Whether it is a list."""
     return isinstance(value, list)
+
+
+def is_amount(value: Any) -> TypeGuard[int | float]:
+    """Whether it is a number of something: not below nothing, and not beyond all measure."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST
 
 
 def object_of(value: Any) -> Mapping[str, Any]:
@@ -54,16 +46,22 @@ def text_of(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def texts_of(value: Any) -> tuple[str, ...]:
+    """Those entries of a list that are texts."""
+    return tuple(each for each in list_of(value) if isinstance(each, str))
+
+
 def line_of(value: Any) -> str | None:
     """The value when it is text, as one line and without what a terminal would obey."""
     return _CONTROLS.sub(" ", value).strip() if isinstance(value, str) else None
 
 
-def is_amount(value: Any) -> bool:
-    """Whether it is a number of something: not below nothing, and not beyond all measure."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST
-
-
-def texts_of(value: Any) -> tuple[str, ...]:
-    """Those entries of a list that are texts."""
-    return tuple(each for each in list_of(value) if isinstance(each, str))
+def mask_json(value: Any, mask: Callable[[str], str]) -> Any:
+    """JSON with all its texts masked; its keys stay."""
+    if isinstance(value, str):
+        return mask(value)
+    if is_object(value):
+        return {name: mask_json(each, mask) for name, each in value.items()}
+    if is_list(value):
+        return [mask_json(each, mask) for each in value]
+    return value

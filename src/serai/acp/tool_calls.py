@@ -1,11 +1,5 @@
 """One pure fold of what an agent tells of its tool calls, and of the questions about them, into tool calls.
 
-    calls = ToolCalls()
-    change = calls.update(update)                    # a `ToolCall` or a `ToolCallUpdate`
-    change = calls.ask(request.tool_call)            # someone is asked: `change.use` is what they are shown
-    use = calls.answer(change.use.key, approved=True)
-    unknown = calls.end()                            # the turn is over: these ran, their end was not told
-
 What is told of a call adds up: what was not told stays as it was. Three things do not add up. What a question
 shows is what it asks about: where an agent asks twice under one id, the second question does not show what
 the first one asked. What a question was asked with is no result of the call. And an id may be used again
@@ -22,19 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 from serai.acp.shapes import object_of, objects_of, text_of
 from serai.acp.updates import ToolCall, ToolCallUpdate
 
-__all__ = [
-    "ENDED",
-    "OVER",
-    "CallChange",
-    "CallStage",
-    "Content",
-    "Defiance",
-    "Diff",
-    "ToolCalls",
-    "ToolUse",
-    "text_in",
-]
-
+Told: TypeAlias = ToolCall | ToolCallUpdate
 Content: TypeAlias = tuple[Mapping[str, Any], ...]
 """The content of a tool call, as ACP has it."""
 ENDED = frozenset({"completed", "failed"})
@@ -62,13 +44,6 @@ class CallStage(Enum):
 
 
 OVER = frozenset({CallStage.CLOSED, CallStage.TAKEN_BACK, CallStage.DENIED})
-
-
-class Defiance(Enum):
-    """What an agent does with a call that it was told no to."""
-
-    RUNS = auto()
-    DONE = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +74,7 @@ class ToolUse:
     locations: tuple[Mapping[str, Any], ...] = ()
     input: Any = None
     output: Any = None
-    update: ToolCall | ToolCallUpdate | None = field(default=None, repr=False, compare=False)
+    update: Told | None = field(default=None, repr=False, compare=False)
     """What was told last."""
     key: str = field(default="", compare=False)
     """Its id, unique among the calls of a turn: `id#1` when the id was used before."""
@@ -139,16 +114,16 @@ class ToolUse:
         """
         if self.before is not None:
             return ()
+        texts = {
+            name: {"type": "content", "content": {"type": "text", "text": text}}
+            for name, text in self.printed.items()
+        }
         shown = [
-            _text_entry(text) if (text := self._printed_in(each)) is not None else each
+            texts.get(text_of(each.get("terminalId")) or "", each) if each.get("type") == "terminal" else each
             for each in self.content
         ]
-        shown += [_text_entry(text) for name, text in self.printed.items() if name not in self.terminals]
+        shown += [entry for name, entry in texts.items() if name not in self.terminals]
         return tuple(shown)
-
-    def _printed_in(self, entry: Mapping[str, Any]) -> str | None:
-        terminal = text_of(entry.get("terminalId")) if entry.get("type") == "terminal" else None
-        return self.printed.get(terminal) if terminal is not None else None
 
     @property
     def text(self) -> str:
@@ -165,7 +140,7 @@ class ToolUse:
         """Whether it runs, as far as the agent says."""
         return self.stage is CallStage.RUNNING or (self.stage is CallStage.ASKED and self.has_begun)
 
-    def after(self, told: ToolCall | ToolCallUpdate) -> ToolUse:
+    def after(self, told: Told) -> ToolUse:
         """The same call when more is told of it. What was not told stays; content is replaced."""
         changes = _fields(told)
         if told.content is not None:
@@ -177,10 +152,8 @@ class ToolUse:
         if printed := _printed(told, self.id):
             name, text = printed
             so_far = self.printed.get(name, "")
-            changes["printed"] = {
-                **self.printed,
-                name: text if so_far and text.startswith(so_far) else so_far + text,
-            }
+            whole = text if so_far and text.startswith(so_far) else so_far + text
+            changes["printed"] = {**self.printed, name: whole}
         return replace(self, update=told, **changes)
 
     def asked(self, told: ToolCallUpdate) -> ToolUse:
@@ -189,7 +162,8 @@ class ToolUse:
         own = self.content if self.before is None else self.before
         if told.content is not None:
             changes |= {"content": tuple(told.content), "before": own}
-        if self.is_allowed and _is_about_another(self, told):
+        is_another = _tells_another_input(self, told) or bool(told.title and told.title != self.title)
+        if self.is_allowed and is_another:
             # What was asked before is not what is asked now: nothing of it may stand beside the question.
             changes = {"input": None, "locations": (), "content": (), "before": own, **changes}
         begun = self.is_allowed and self.stage is CallStage.RUNNING
@@ -203,8 +177,8 @@ class CallChange(NamedTuple):
     """The call as it is now."""
     before: ToolUse | None
     """The call as it was; `None` when this is the first that is heard of it."""
-    defiance: Defiance | None = None
-    """What the agent does with it though it was told no. `use` is what it was told no to, or what it runs."""
+    is_defiant: bool = False
+    """Whether the agent runs it, or has done it, though it was told no."""
 
     @property
     def is_new(self) -> bool:
@@ -236,13 +210,13 @@ class ToolCalls:
     def __getitem__(self, key: str) -> ToolUse:
         return self._uses[key]
 
-    def update(self, told: ToolCall | ToolCallUpdate) -> CallChange:
+    def update(self, told: Told) -> CallChange:
         """The agent tells of a call. It may be the first that is heard of it, or the end."""
         use, is_first = self._find(told.tool_call_id), False
         if use is None and (use := self._question_for(told)) is not None:
             self._keys[told.tool_call_id] = use.key  # it was asked about under another id
             is_first = True
-        defiance = _defiance(use, told, is_first=is_first) if use is not None else None
+        is_defiant = use is not None and _is_defiant(use, told, is_first=is_first)
         if use is None or _is_another(use, told, is_first=is_first):
             before, use = None, self._begin(told, use)
         else:
@@ -253,9 +227,9 @@ class ToolCalls:
             use = replace(use, has_begun=True)
         elif use.stage is CallStage.STREAMING and use.status != "pending":
             use = replace(use, stage=CallStage.RUNNING)
-        if use.status in ENDED and (use.stage not in OVER or defiance is Defiance.DONE):
+        if use.status in ENDED and (use.stage not in OVER or is_defiant):
             use = replace(use, stage=CallStage.CLOSED)
-        return CallChange(self._keep(use), before, defiance)
+        return CallChange(self._keep(use), before, is_defiant)
 
     def ask(self, told: ToolCallUpdate) -> CallChange:
         """The agent asks whether a call may run: `use` is what the question is to show."""
@@ -298,7 +272,7 @@ class ToolCalls:
         key = self._keys.get(call_id)
         return self._uses[key] if key is not None else None
 
-    def _question_for(self, told: ToolCall | ToolCallUpdate) -> ToolUse | None:
+    def _question_for(self, told: Told) -> ToolUse | None:
         """The call that was asked about under an id of its own, and that the agent tells of now."""
         asked = [use for use in self if use.key not in self._told]
         found = next((use for use in asked if _is_same(use, told)), None)
@@ -316,7 +290,7 @@ class ToolCalls:
             (use for use in self if use.stage in waiting and not use.is_allowed and _is_same(use, told)), None
         )
 
-    def _begin(self, told: ToolCall | ToolCallUpdate, last: ToolUse | None) -> ToolUse:
+    def _begin(self, told: Told, last: ToolUse | None) -> ToolUse:
         """A call is heard of. `last` is the one that had its id, which is over."""
         call_id = told.tool_call_id
         key, number = call_id, 0
@@ -337,7 +311,7 @@ class ToolCalls:
         return use
 
 
-def _is_another(use: ToolUse, told: ToolCall | ToolCallUpdate, *, is_first: bool) -> bool:
+def _is_another(use: ToolUse, told: Told, *, is_first: bool) -> bool:
     """Whether something is told of a new call that has the id of one that is over."""
     if use.stage is CallStage.TAKEN_BACK:
         return told.status in ("in_progress", "completed")
@@ -348,36 +322,30 @@ def _is_another(use: ToolUse, told: ToolCall | ToolCallUpdate, *, is_first: bool
     return use.stage in OVER and isinstance(told, ToolCall)
 
 
-def _defiance(use: ToolUse, told: ToolCall | ToolCallUpdate, *, is_first: bool) -> Defiance | None:
-    """What an agent says that it does after a no. A bare "completed" may be the no."""
+def _is_defiant(use: ToolUse, told: Told, *, is_first: bool) -> bool:
+    """Whether an agent says that it goes on after a no. A bare "completed" may be the no."""
     if use.stage is not CallStage.DENIED or (isinstance(told, ToolCall) and not is_first):
-        return None
-    if told.status == "in_progress" and not is_first:
-        return Defiance.RUNS
-    brought = told.content or text_in(told.raw_output)
-    return Defiance.DONE if told.status == "completed" and brought else None
+        return False
+    if told.status == "in_progress":
+        return not is_first
+    return told.status == "completed" and bool(told.content or text_in(told.raw_output))
 
 
-def _is_same(use: ToolUse, told: ToolCall | ToolCallUpdate) -> bool:
+def _is_same(use: ToolUse, told: Told) -> bool:
     """Whether two tell of the same call under different ids: by its input, else by its title."""
     if told.raw_input is not None and use.input is not None:
         return told.raw_input == use.input
     return bool(told.title) and told.title == use.title
 
 
-def _tells_another_input(use: ToolUse, told: ToolCall | ToolCallUpdate) -> bool:
+def _tells_another_input(use: ToolUse, told: Told) -> bool:
     return told.raw_input is not None and use.input is not None and told.raw_input != use.input
-
-
-def _is_about_another(use: ToolUse, told: ToolCallUpdate) -> bool:
-    """Whether a question is about something else than the call was allowed to do before."""
-    return _tells_another_input(use, told) or bool(told.title and told.title != use.title)
 
 
 # -- what is told ------------------------------------------------------------------------------------------
 
 
-def _fields(told: ToolCall | ToolCallUpdate) -> dict[str, Any]:
+def _fields(told: Told) -> dict[str, Any]:
     """The fields that were told, but for the content."""
     fields: dict[str, Any] = {
         "title": told.title or None,
@@ -396,17 +364,13 @@ def _answered(asked: Content, before: Content) -> Content:
     return tuple(each for each in asked if each.get("type") == "diff") or before
 
 
-def _printed(told: ToolCall | ToolCallUpdate, call_id: str) -> tuple[str, str] | None:
-    """More of what a command printed, and in which terminal."""
+def _printed(told: Told, call_id: str) -> tuple[str, str] | None:
+    """In which terminal a command printed more, and what."""
     for key in _OUTPUT_KEYS if told.meta else ():
         output = object_of(object_of(told.meta).get(key))
         if text := text_of(output.get("data")):
             return text_of(output.get("terminal_id")) or call_id, text
     return None
-
-
-def _text_entry(text: str) -> Mapping[str, Any]:
-    return {"type": "content", "content": {"type": "text", "text": text}}
 
 
 def text_in(value: Any) -> str:

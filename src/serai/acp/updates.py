@@ -1,22 +1,21 @@
 """What an agent tells of a session, while it works and at other times.
 
-The known kinds have a type each. Their fields are read leniently: only what tells one thing from another is
-required, and open enumerations (`kind`, `status`) are text. Content blocks stay plain JSON. A field that is
-not what it should be is left out, alone. Whatever the type does not know is still in `raw`. A kind that is
-not known, or that lacks what is required, is a `RawUpdate`: nothing is dropped.
+The known kinds have a type each, read leniently: a field that is not what it should be is left out, alone.
+What the type does not know is still in `raw`. A kind that is not known, or that lacks what is required, is a
+`RawUpdate`: nothing is dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, get_args
 
 import msgspec
 from msgspec import Meta, Struct, field
 
-from serai.acp.shapes import MOST, is_amount, is_list, is_object, line_of
+from serai.acp.shapes import MOST, line_of, text_of
 from serai.jsonrpc.lines import mended
 
 __all__ = [
@@ -27,17 +26,14 @@ __all__ = [
     "ConfigOptionUpdate",
     "Cost",
     "CurrentModeUpdate",
-    "KnownUpdate",
     "PlanUpdate",
     "RawUpdate",
     "SessionInfoUpdate",
     "ToolCall",
     "ToolCallUpdate",
-    "TypedUpdate",
     "Update",
     "UsageUpdate",
     "UserMessageChunk",
-    "read_update",
 ]
 
 Block: TypeAlias = dict[str, Any]
@@ -66,17 +62,10 @@ class TypedUpdate(Struct, frozen=True, dict=True, kw_only=True, rename="camel", 
         line: bytes | None = self.__dict__.get(LINE)
         if line is None:
             return msgspec.to_builtins(self)
-        try:
-            return msgspec.json.decode(line)["params"]["update"]
-        except ValueError:  # something that this type does not know, and that was passed over
-            return _read_mended(line) or msgspec.to_builtins(self)
-
-
-def _read_mended(line: bytes) -> dict[str, Any] | None:
-    try:
-        return msgspec.json.decode(mended(line))["params"]["update"]
-    except ValueError:
-        return None
+        for text in (line, mended(line)):  # what this type does not know, and passed over, may be broken
+            with contextlib.suppress(ValueError):
+                return msgspec.json.decode(text)["params"]["update"]
+        return msgspec.to_builtins(self)
 
 
 class _Chunk(TypedUpdate, frozen=True, dict=True, kw_only=True, rename="camel"):
@@ -213,91 +202,29 @@ def read_update(data: dict[str, Any]) -> Update:
     try:
         update: KnownUpdate = msgspec.convert(data, KnownUpdate)
     except msgspec.ValidationError:
+        kind = text_of(data.get("sessionUpdate")) or ""
+        fitting = {name: value for name, value in data.items() if _fits(kind, name, value)}
         try:
-            update = msgspec.convert(_mended(data), KnownUpdate)
+            update = msgspec.convert(fitting, KnownUpdate)
         except msgspec.ValidationError:
-            kind = data.get("sessionUpdate")
-            return RawUpdate(kind if isinstance(kind, str) else "", data)
+            return RawUpdate(kind, data)
     vars(update)["raw"] = data
     return update
 
 
-# -- what is nearly right ----------------------------------------------------------------------------------
-
-
-def _mended(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The update without those fields, or entries of lists, that have another shape than they should."""
-    is_call = data.get("sessionUpdate") in ("tool_call", "tool_call_update")
-    mended: dict[str, Any] = {}
-    for name, value in data.items():
-        mend = _MENDING.get(name) if is_call or name != "content" else _block
-        kept = mend(value) if mend is not None else value
-        if kept is not msgspec.UNSET:
-            mended[name] = kept
-    return mended
-
-
-def _block(value: Any) -> Any:
-    """A content block. Some agents write its text alone, or a list with it."""
-    if is_list(value) and len(value) == 1:
-        value = value[0]
-    return {"type": "text", "text": value} if isinstance(value, str) else value
-
-
-def _id(value: Any) -> Any:
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
-def _text(value: Any) -> Any:
-    return value if isinstance(value, str) else msgspec.UNSET
-
-
-def _text_or_id(value: Any) -> Any:
-    return _text(_id(value))
-
-
-def _amount(value: Any) -> Any:
-    return value if is_amount(value) else msgspec.UNSET
-
-
-def _object(value: Any) -> Any:
-    return value if is_object(value) else msgspec.UNSET
-
-
-def _objects(value: Any) -> Any:
-    """The objects in a list; of one that stands by itself, a list. What is no list at all stays as it is."""
-    if is_object(value):
-        return [value]
-    return [each for each in value if is_object(each)] if is_list(value) else value
-
-
-def _objects_if_any(value: Any) -> Any:
-    kept = _objects(value)
-    return kept if is_list(kept) else msgspec.UNSET
-
-
-def _cost(value: Any) -> Any:
-    if not is_object(value) or not is_amount(value.get("amount")):
-        return msgspec.UNSET
-    return {name: each for name, each in value.items() if name != "currency" or isinstance(each, str)}
-
-
-_MENDING: dict[str, Callable[[Any], Any]] = {
-    "_meta": _object,
-    "messageId": _text_or_id,
-    "toolCallId": _id,
-    "currentModeId": _id,
-    "title": _text,
-    "kind": _text,
-    "status": _text,
-    "updatedAt": _text,
-    "content": _objects_if_any,
-    "locations": _objects_if_any,
-    "entries": _objects,
-    "availableCommands": _objects,
-    "configOptions": _objects,
-    "used": _amount,
-    "size": _amount,
-    "cost": _cost,
+_OPTIONAL = {
+    (str(kind.__struct_config__.tag), field.encode_name): field.type
+    for kind in get_args(KnownUpdate)
+    for field in msgspec.structs.fields(kind)
+    if not field.required
 }
-"""How a field is mended, by its name on the wire: `content` is that of a tool call."""
+"""The types of fields that need not be there, by the names of their updates and their own."""
+
+
+def _fits(kind: str, name: str, value: Any) -> bool:
+    """Whether a field has the type that it should, or has to be there anyway."""
+    try:
+        msgspec.convert(value, _OPTIONAL.get((kind, name), Any))
+    except msgspec.ValidationError:
+        return False
+    return True

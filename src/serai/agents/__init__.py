@@ -6,176 +6,44 @@
 
 catalogue/   which agents there are, where they are found, and what is known about them
 ask/         one question to one agent, or one conversation with it: begin with ask/ask.py
-several/     several agents for one question
-testing/     agents for tests
+several.py   several agents for one question
+testing.py   agents for tests
 """
 
 from __future__ import annotations
 
-from serai.acp import (
-    AgentCapabilities,
-    BasicClient,
-    ClientCapabilities,
-    ClientSide,
-    Cost,
-    HttpServer,
-    Launch,
-    McpCapabilities,
-    PermissionOption,
-    PromptCapabilities,
-    SessionInfo,
-    SessionPage,
-    SseServer,
-    StdioServer,
-)
-from serai.acp.tool_calls import Diff, ToolUse
-from serai.agents.ask.ask import (
-    AgentClient,
-    Detected,
-    ask,
-    ask_json,
-    capabilities,
-    client,
-    detect,
-    models,
-    session,
-    stream,
-)
-from serai.agents.ask.costs import CostTracker, Price
-from serai.agents.ask.events import (
-    AskResult,
-    CommandsChanged,
-    Event,
-    JsonResult,
-    ModeChanged,
-    OptionsChanged,
-    PlanChanged,
-    RawEvent,
-    SessionInfoChanged,
-    TextAdded,
-    ThinkingAdded,
-    ToolCalled,
-    ToolChanged,
-    TurnFinished,
-    UsageChanged,
-)
-from serai.agents.ask.host import WireHost, host
-from serai.agents.ask.options import Options, SessionOptions
-from serai.agents.ask.permissions import (
-    TOOL_KINDS,
-    OnToolUse,
-    PermissionAsked,
-    PermissionPolicy,
-    Policy,
-    ToolFilter,
-)
-from serai.agents.ask.prompt import Command, Part, Prompt, audio, embedded, image, link
-from serai.agents.ask.retries import Context, Renewed, Retries, Why, is_transient
-from serai.agents.ask.session import WireSession
-from serai.agents.ask.start import Adapter, AgentRef
-from serai.agents.ask.stream import AgentStream
-from serai.agents.catalogue.agents import Catalogue, built_in
-from serai.agents.catalogue.definitions import AgentDefinition, Way
-from serai.agents.catalogue.introduction import EffortKind, Models, ModelsFrom
-from serai.agents.several.failover import (
-    Attempt,
-    Candidate,
-    CascadeResult,
-    FailoverResult,
-    RaceResult,
-    Stage,
-    cascade,
-    failover,
-    race,
-)
-from serai.agents.several.pool import AgentPool, pool
-
-__all__ = [
-    "TOOL_KINDS",
-    "Adapter",
-    "AgentCapabilities",
-    "AgentClient",
-    "AgentDefinition",
-    "AgentPool",
-    "AgentRef",
-    "AgentStream",
-    "AskResult",
-    "Attempt",
-    "BasicClient",
-    "Candidate",
-    "CascadeResult",
-    "Catalogue",
-    "ClientCapabilities",
-    "ClientSide",
-    "Command",
-    "CommandsChanged",
-    "Context",
-    "Cost",
-    "CostTracker",
-    "Detected",
-    "Diff",
-    "EffortKind",
-    "Event",
-    "FailoverResult",
-    "HttpServer",
-    "JsonResult",
-    "Launch",
-    "McpCapabilities",
-    "ModeChanged",
-    "Models",
-    "ModelsFrom",
-    "OnToolUse",
-    "Options",
-    "OptionsChanged",
-    "Part",
-    "PermissionAsked",
-    "PermissionOption",
-    "PermissionPolicy",
-    "PlanChanged",
-    "Policy",
-    "Price",
-    "Prompt",
-    "PromptCapabilities",
-    "RaceResult",
-    "RawEvent",
-    "Renewed",
-    "Retries",
-    "SessionInfo",
-    "SessionInfoChanged",
-    "SessionOptions",
-    "SessionPage",
-    "SseServer",
-    "Stage",
-    "StdioServer",
-    "TextAdded",
-    "ThinkingAdded",
-    "ToolCalled",
-    "ToolChanged",
-    "ToolFilter",
-    "ToolUse",
-    "TurnFinished",
-    "UsageChanged",
-    "Way",
-    "Why",
-    "WireHost",
-    "WireSession",
-    "ask",
-    "ask_json",
-    "audio",
-    "built_in",
-    "capabilities",
-    "cascade",
-    "client",
-    "detect",
-    "embedded",
-    "failover",
-    "host",
-    "image",
-    "is_transient",
-    "link",
-    "models",
-    "pool",
-    "race",
-    "session",
-    "stream",
-]
+from serai.acp import AgentCapabilities as AgentCapabilities
+from serai.acp import BasicClient as BasicClient
+from serai.acp import ClientCapabilities as ClientCapabilities
+from serai.acp import ClientSide as ClientSide
+from serai.acp import Cost as Cost
+from serai.acp import HttpServer as HttpServer
+from serai.acp import Launch as Launch
+from serai.acp import McpCapabilities as McpCapabilities
+from serai.acp import PermissionOption as PermissionOption
+from serai.acp import PromptCapabilities as PromptCapabilities
+from serai.acp import SessionInfo as SessionInfo
+from serai.acp import SessionPage as SessionPage
+from serai.acp import SseServer as SseServer
+from serai.acp import StdioServer as StdioServer
+from serai.acp.tool_calls import Diff as Diff
+from serai.acp.tool_calls import ToolUse as ToolUse
+from serai.agents.ask.ask import *
+from serai.agents.ask.costs import *
+from serai.agents.ask.events import *
+from serai.agents.ask.host import *
+from serai.agents.ask.options import *
+from serai.agents.ask.permissions import *
+from serai.agents.ask.prompt import *
+from serai.agents.ask.retries import *
+from serai.agents.ask.session import *
+from serai.agents.ask.start import *
+from serai.agents.ask.turn import *
+from serai.agents.catalogue.agents import Catalogue as Catalogue
+from serai.agents.catalogue.agents import built_in as built_in
+from serai.agents.catalogue.definitions import AgentDefinition as AgentDefinition
+from serai.agents.catalogue.definitions import Way as Way
+from serai.agents.catalogue.introduction import EffortKind as EffortKind
+from serai.agents.catalogue.introduction import Models as Models
+from serai.agents.catalogue.introduction import ModelsFrom as ModelsFrom
+from serai.agents.several import *

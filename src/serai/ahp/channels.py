@@ -43,10 +43,10 @@ _STATES = {ChannelKind(channel.scheme): channel.state for channel in CHANNEL_TYP
 def kind_of(uri: URI) -> ChannelKind | None:
     """What kind of channel a URI names; `None` for a scheme that is not AHP's."""
     scheme, separator, _ = uri.partition(":")
-    return ChannelKind(scheme) if separator and scheme in _KINDS else None
+    return _KINDS.get(scheme) if separator else None
 
 
-_KINDS = frozenset(kind.value for kind in ChannelKind)
+_KINDS: dict[str, ChannelKind] = {kind.value: kind for kind in ChannelKind}
 
 
 def state_of(snapshot: Snapshot) -> ChannelState | None:

@@ -1,7 +1,5 @@
 """A client's view of a host: what is confirmed, what is hoped for, and what to do after a gap.
 
-Pure: it is told what came over the wire and says what to send; sockets and clocks are someone else's.
-
 Per channel there is the *confirmed* state, which is what the host has said, and the *pending* actions, which
 this client has dispatched and the host has not yet answered. What a person sees is the confirmed state with
 the pending actions on top. An answer takes its action off the pile: an echo is applied to the confirmed
@@ -269,7 +267,7 @@ class ClientState:
 
     def receive(self, envelope: ActionEnvelope, now: Number) -> Outcome:
         """Take in an envelope, live or replayed. One that was seen before changes nothing."""
-        self._saw(envelope.server_seq)
+        self.last_seen_server_seq = max(self.last_seen_server_seq, envelope.server_seq)
         uri = envelope.channel
         awaited = self._awaited.get(uri)
         if awaited is not None:
@@ -313,6 +311,3 @@ class ClientState:
             optimistic=kind_of(snapshot.resource) is not ChannelKind.TERMINAL,
             pending=before.pending if before else [],
         )
-
-    def _saw(self, server_seq: int) -> None:
-        self.last_seen_server_seq = max(self.last_seen_server_seq, server_seq)

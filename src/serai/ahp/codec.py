@@ -13,17 +13,6 @@ from serai.ahp import wire
 from serai.ahp.actions import ActionEnvelope
 from serai.jsonrpc import StrictCodec
 
-__all__ = [
-    "CODEC",
-    "EXTENSIONS",
-    "NOTIFICATIONS",
-    "REQUESTS",
-    "RESOURCE_REQUESTS",
-    "RequestMethod",
-    "decode",
-    "encode",
-]
-
 
 class RequestMethod(NamedTuple):
     """A command: the types of its parameters and of its result."""

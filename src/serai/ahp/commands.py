@@ -27,65 +27,6 @@ from serai.ahp.types import (
 )
 from serai.ahp.wire import UnknownKind, UnknownType, Value
 
-__all__ = [
-    "AuthenticateParams",
-    "BaseParams",
-    "ChangesetOperationFollowUp",
-    "ChangesetOperationTarget",
-    "ChangesetRangeTarget",
-    "ChangesetResourceTarget",
-    "CompletionItem",
-    "CompletionItemKind",
-    "CompletionsParams",
-    "CompletionsResult",
-    "ContentEncoding",
-    "CreateResourceWatchParams",
-    "CreateResourceWatchResult",
-    "CreateSessionParams",
-    "CreateTerminalParams",
-    "DirectoryEntry",
-    "DisposeSessionParams",
-    "DisposeTerminalParams",
-    "EmptyResult",
-    "FetchTurnsParams",
-    "FetchTurnsResult",
-    "InitializeParams",
-    "InitializeResult",
-    "InvokeChangesetOperationParams",
-    "InvokeChangesetOperationResult",
-    "ListSessionsParams",
-    "ListSessionsResult",
-    "PingParams",
-    "ReconnectParams",
-    "ReconnectReplayResult",
-    "ReconnectResult",
-    "ReconnectSnapshotResult",
-    "ResolveSessionConfigParams",
-    "ResolveSessionConfigResult",
-    "ResourceCopyParams",
-    "ResourceDeleteParams",
-    "ResourceListParams",
-    "ResourceListResult",
-    "ResourceMkdirParams",
-    "ResourceMoveParams",
-    "ResourceReadParams",
-    "ResourceReadResult",
-    "ResourceRequestParams",
-    "ResourceResolveParams",
-    "ResourceResolveResult",
-    "ResourceType",
-    "ResourceWriteMode",
-    "ResourceWriteParams",
-    "RootParams",
-    "SessionConfigCompletionsParams",
-    "SessionConfigCompletionsResult",
-    "SessionConfigValueItem",
-    "SessionForkSource",
-    "Snapshot",
-    "SubscribeParams",
-    "SubscribeResult",
-]
-
 
 class BaseParams(Value):
     """What every command and notification has: the channel that it is about."""
@@ -101,9 +42,6 @@ class RootParams(Value):
 
 class EmptyResult(Value):
     """An answer that says no more than that it was done."""
-
-
-# -- connection --------------------------------------------------------------------------------------------
 
 
 class Snapshot(Value):
@@ -181,9 +119,6 @@ class AuthenticateParams(RootParams):
 
     resource: str
     token: str
-
-
-# -- sessions ----------------------------------------------------------------------------------------------
 
 
 class ListSessionsParams(RootParams):
@@ -300,9 +235,6 @@ class CompletionsResult(Value):
     items: list[CompletionItem]
 
 
-# -- terminals, changesets ---------------------------------------------------------------------------------
-
-
 class CreateTerminalParams(BaseParams):
     """Asks for a new terminal, under a URI that its creator chose."""
 
@@ -354,9 +286,6 @@ class InvokeChangesetOperationResult(Value):
 
     message: StringOrMarkdown | None = None
     follow_up: ChangesetOperationFollowUp | None = None
-
-
-# -- resources: both sides may ask -------------------------------------------------------------------------
 
 
 class ContentEncoding(StrEnum):

@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, TypeAlias, cast
 
 from serai.ahp.commands import ResourceRequestParams
 from serai.ahp.types import ProtectedResourceMetadata
-from serai.ahp.wire import Value, convert
-from serai.errors import Mismatch
-
-__all__ = [
-    "AhpErrorCode",
-    "AuthRequiredErrorData",
-    "ErrorData",
-    "PermissionDeniedErrorData",
-    "UnsupportedProtocolVersionErrorData",
-    "error_data",
-]
+from serai.ahp.wire import Value
 
 
 class AhpErrorCode(IntEnum):
@@ -52,28 +41,3 @@ class UnsupportedProtocolVersionErrorData(Value):
     """Which versions the host speaks."""
 
     supported_versions: list[str]
-
-
-ErrorData: TypeAlias = AuthRequiredErrorData | PermissionDeniedErrorData | UnsupportedProtocolVersionErrorData
-
-_DATA: dict[int, type[Value]] = {
-    AhpErrorCode.AUTH_REQUIRED: AuthRequiredErrorData,
-    AhpErrorCode.PERMISSION_DENIED: PermissionDeniedErrorData,
-    AhpErrorCode.UNSUPPORTED_PROTOCOL_VERSION: UnsupportedProtocolVersionErrorData,
-}
-
-
-def error_data(number: int, data: Any) -> ErrorData | None:
-    """What an error of that number tells beside its message; `None` when it tells nothing that we know.
-
-    Some hosts send the resources of `AUTH_REQUIRED` as a bare list.
-    """
-    as_type = _DATA.get(number)
-    if as_type is None or data is None:
-        return None
-    named: Any = {"resources": data}
-    bare = as_type is AuthRequiredErrorData and isinstance(data, list)
-    try:
-        return cast("ErrorData", convert(named if bare else data, as_type))
-    except Mismatch:
-        return None

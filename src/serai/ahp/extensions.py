@@ -14,19 +14,6 @@ from serai.ahp.commands import RootParams
 from serai.ahp.types import URI, Count
 from serai.ahp.wire import Value
 
-__all__ = [
-    "LOGIN",
-    "QUEUE_HELD",
-    "SIGN_IN",
-    "SIGN_IN_METHODS",
-    "SignInKind",
-    "SignInMethod",
-    "SignInMethodsParams",
-    "SignInMethodsResult",
-    "SignInParams",
-    "SignInResult",
-]
-
 SIGN_IN_METHODS = "serai/signInMethods"
 SIGN_IN = "serai/signIn"
 

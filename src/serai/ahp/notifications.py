@@ -22,18 +22,6 @@ from serai.ahp.types import (
 )
 from serai.ahp.wire import Value
 
-__all__ = [
-    "AuthRequiredParams",
-    "AuthRequiredReason",
-    "DispatchActionParams",
-    "OtlpExportParams",
-    "SessionAddedParams",
-    "SessionRemovedParams",
-    "SessionSummaryChangedParams",
-    "SessionSummaryChanges",
-    "UnsubscribeParams",
-]
-
 
 class UnsubscribeParams(BaseParams):
     """The client wants no more of a channel."""

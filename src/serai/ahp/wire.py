@@ -1,11 +1,9 @@
 """How AHP values go to JSON and back without losing what this version does not know.
 
 A peer may speak a newer 0.2.x: it sends fields and union variants that are not in our types, and gets them
-back unchanged. msgspec reads and writes known fields only, so decoding has two ways:
-
-- The fast way: every type forbids unknown fields, and msgspec decodes straight into it.
-- The slow way, taken only when the fast one refuses: decode to plain JSON, *lift* what is unknown (fields of
-  an object go into its `extra`, a variant of a union becomes an `Unknown`), then let msgspec check the rest.
+back unchanged. msgspec decodes straight into types that forbid unknown fields. Where it refuses, the data is
+decoded to plain JSON and what is unknown is *lifted*: fields of an object go into its `extra`, a variant of a
+union becomes an `Unknown`.
 
 Encoding is the mirror: msgspec writes `extra` under a mark, and only when that mark is found in the bytes is
 the JSON *lowered*: what stands under the mark goes back to where it was. The mark is drawn at random when the
@@ -25,24 +23,8 @@ import msgspec.inspect
 from msgspec import UNSET, Struct, StructMeta, UnsetType, field
 
 from serai.contract.record import RecordType, mismatch
-from serai.depth import MAX_DEPTH, checked
+from serai.depth import checked
 from serai.errors import ParseError
-
-__all__ = [
-    "MAX_DEPTH",
-    "State",
-    "Unknown",
-    "UnknownKind",
-    "UnknownState",
-    "UnknownStatus",
-    "UnknownType",
-    "Value",
-    "checked",
-    "convert",
-    "decode",
-    "encode",
-    "to_json",
-]
 
 T = TypeVar("T")
 

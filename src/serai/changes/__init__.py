@@ -4,13 +4,11 @@
       recorder.py    the private git directory: records trees, compares and checks out
       repository.py  the person's repository: what is committed, ignored, staged
       git.py         runs git so that it runs nothing else
-      diff.py        reads a difference between trees                       pure
     discard.py     brings files back
-      trash.py       what discards took away, and how it comes back
+      undo.py        what discards took away, and how it comes back
     operations.py  stage, discard, undo, open
-    records.py     what a change is                                        pure
-    catalogue.py   the changesets of a session, and their URIs             pure
-    view.py        a change as AHP shows it                                pure
+    diff.py        what a change is, and how git's differences are read    pure
+    view.py        changesets and changes as AHP shows them                pure
 
 The person's index, objects, refs and settings are not touched, other than by `stage`, when a person asks.
 """

@@ -16,13 +16,11 @@ import stat
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from serai.changes.diff import Change, Side
 from serai.changes.recorder import FolderRecorder
-from serai.changes.records import Change, Side
 from serai.changes.undo import Discard, DiscardStep, Trash, checkpoint, is_there
 from serai.machine.paths import Identity, open_below
 from serai.machine.processes.uninterrupted import to_its_end
-
-__all__ = ["discard"]
 
 
 @dataclass(slots=True)

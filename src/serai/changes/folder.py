@@ -23,17 +23,14 @@ from typing import TypeAlias
 
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import URI
-from serai.changes.catalogue import SESSION, UNCOMMITTED, ChangesetKind, Which
+from serai.changes.diff import UNSEEN, Change, ChangeKind, Changes, Outcome
 from serai.changes.discard import discard
 from serai.changes.git import find_git, together
 from serai.changes.recorder import FolderRecorder, Recorded
-from serai.changes.records import UNSEEN, Change, ChangeKind, Changes, Outcome
 from serai.changes.repository import Repository, find_repository, read_settings
 from serai.changes.undo import Discard, Trash
-from serai.changes.view import content_address
+from serai.changes.view import SESSION, UNCOMMITTED, ChangesetKind, Which, content_address
 from serai.errors import FileUnreadable, GitFailed, ProtocolError, SeraiError
-
-__all__ = ["FolderChanges", "Place", "open_folder", "place_of"]
 
 LATE = "Recorded only since the folder is the one that it is now, or could be recorded"
 _UNKNOWN = (

@@ -19,8 +19,6 @@ from serai.machine import umask
 from serai.machine.processes.brief import brief, kill
 from serai.machine.processes.git import HARDENED, git_environment, git_program
 
-__all__ = ["NO_REPOSITORY", "OLDEST", "Answer", "Git", "TooMuchOutput", "find_git", "together"]
-
 OLDEST = (2, 32)
 """The first version that can be told to leave the person's own configuration unread."""
 

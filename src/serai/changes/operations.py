@@ -13,13 +13,10 @@ from serai.ahp.commands import (
 )
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ChangesetOperation, ChangesetOperationScope, ContentRef
-from serai.changes.catalogue import ChangesetKind, Which
+from serai.changes.diff import Change, Changes, printable, told
 from serai.changes.folder import FolderChanges
-from serai.changes.records import Change, Changes, printable, told
-from serai.changes.view import path_below, show
+from serai.changes.view import ChangesetKind, Which, path_below, show
 from serai.errors import InvalidParams, ProtocolError
-
-__all__ = ["DISCARD", "OPEN", "STAGE", "UNDO", "invoke", "operations_for"]
 
 STAGE = "stage"
 DISCARD = "discard"

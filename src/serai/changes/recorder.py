@@ -18,13 +18,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from serai.changes.diff import DIFF_TREE, parse
+from serai.changes.diff import DIFF_TREE, Change, Side, parse
 from serai.changes.git import Answer, Git, TooMuchOutput
-from serai.changes.records import Change, Side
 from serai.changes.repository import EMPTY_TREES, IndexFacts, Repository
 from serai.errors import FolderTooLarge, GitFailed, GitTimedOut
-
-__all__ = ["MAX_BYTES", "MAX_FILES", "MAX_FILE_BYTES", "FolderRecorder", "Recorded"]
 
 MAX_FILES = 100_000
 """Most files that a folder may have for its changes to be recorded."""

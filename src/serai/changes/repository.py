@@ -12,11 +12,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from serai.changes.diff import printable
 from serai.changes.git import NO_REPOSITORY, Answer, Git
-from serai.changes.records import printable
 from serai.errors import GitFailed
-
-__all__ = ["EMPTY_TREES", "IndexFacts", "Repository", "find_repository", "read_settings"]
 
 EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",

@@ -38,8 +38,6 @@ from serai.machine.paths import (
     sync_directory,
 )
 
-__all__ = ["KEPT_SECONDS", "Discard", "DiscardStep", "Trash", "checkpoint", "is_there"]
-
 KEPT_SECONDS = 7 * 24 * 3600
 """How long a discard can be undone."""
 

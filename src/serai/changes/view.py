@@ -1,19 +1,24 @@
-"""A change as AHP shows it, and the URIs of content before and after it. Pure.
+"""Changesets as AHP shows them: a session's catalogue, a change as a file, and their URIs. Pure.
 
-Content that is no longer in the folder has a URI of our own: `serai-change:/<session>/<blob>/<path>`. The
-path is there for people and for editors, which tell the language of a file by its name. So has content that
-a `file:` URI does not lead to: where a link points to, and a file whose name is not UTF-8.
+    ahp-changeset:/<session>/uncommitted
+    ahp-changeset:/<session>/session
+    ahp-changeset:/<session>/turn/{turnId}
+    serai-change:/<session>/<blob>/<path>
+
+The last names content that is no longer in the folder, or that a `file:` URI does not lead to: where a link
+points to, and a file whose name is not UTF-8. The path is there for people and for editors.
 """
 
 from __future__ import annotations
 
 import os
-import posixpath
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from urllib.parse import quote, quote_from_bytes, unquote, unquote_to_bytes, urlsplit
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+from urllib.parse import quote, quote_from_bytes, unquote, unquote_to_bytes
 
+from serai import uris
 from serai.ahp.actions import (
     ChangesetAction,
     ChangesetClearedAction,
@@ -23,38 +28,114 @@ from serai.ahp.actions import (
 from serai.ahp.types import (
     URI,
     ChangesetFile,
+    ChangesetSummary,
     ContentRef,
     FileEdit,
     FileEditDiff,
     FileEditSide,
     FreeForm,
 )
-from serai.changes.records import LINK_MODE, Change, Side
-from serai.uris import uri_of
-
-__all__ = [
-    "CONTENT_SCHEME",
-    "ContentAddress",
-    "actions_between",
-    "content_address",
-    "content_uri",
-    "file_id",
-    "path_below",
-    "show",
-]
+from serai.changes.diff import LINK_MODE, Change, Side
+from serai.errors import ProtocolError
 
 CONTENT_SCHEME = "serai-change:/"
 
+_SCHEME = "ahp-changeset:/"
 _BLOB = re.compile("[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
-@dataclass(frozen=True, slots=True)
-class ContentAddress:
-    """Content that a session's changes refer to."""
+class ChangesetKind(StrEnum):
+    """What the files are compared with."""
+
+    UNCOMMITTED = "uncommitted"
+    """With the last commit."""
+    SESSION = "session"
+    """With what there was when the session began."""
+    TURN = "turn"
+    """What there was before a turn, with what there was after it."""
+
+
+class Which(NamedTuple):
+    """Which of a session's changesets."""
+
+    kind: ChangesetKind
+    turn_id: str | None = None
+
+
+UNCOMMITTED = Which(ChangesetKind.UNCOMMITTED)
+SESSION = Which(ChangesetKind.SESSION)
+
+
+class Address(NamedTuple):
+    """A changeset of a session."""
 
     session_id: str
-    blob: str
-    path: str
+    which: Which
+
+
+class Counts(NamedTuple):
+    """How much changed. Files that are not text have no lines."""
+
+    files: int | None
+    additions: int | None
+    deletions: int | None
+
+
+def uri_of(session_id: str, which: Which) -> URI:
+    """The channel of a changeset."""
+    end = "" if which.turn_id is None else f"/{quote(which.turn_id, safe='')}"
+    return f"{_SCHEME}{quote(session_id, safe='')}/{which.kind.value}{end}"
+
+
+def address_of(uri: URI) -> Address | None:
+    """The changeset that a channel names; `None` when it names none of ours."""
+    if not uri.startswith(_SCHEME):
+        return None
+    try:
+        parts = [unquote(part, errors="strict") for part in uri.removeprefix(_SCHEME).split("/")]
+    except UnicodeDecodeError:
+        return None
+    match parts:
+        case [str() as session_id, ("uncommitted" | "session") as kind] if session_id:
+            return Address(session_id, Which(ChangesetKind(kind)))
+        case [str() as session_id, "turn", str() as turn_id] if session_id and turn_id:
+            return Address(session_id, Which(ChangesetKind.TURN, turn_id))
+        case _:
+            return None
+
+
+def summaries(
+    session_id: str,
+    *,
+    has_git: bool,
+    counts: Mapping[Which, Counts] | None = None,
+    notes: Mapping[Which, str | None] | None = None,
+) -> list[ChangesetSummary]:
+    """The catalogue of a session. Outside of a repository nothing can be uncommitted.
+
+    Args:
+        session_id: Whose catalogue it is.
+        has_git: Whether the working directory is in a repository.
+        counts: How much changed, where that is known.
+        notes: What else is to be said about a changeset, such as which files were left out.
+    """
+    labels = {UNCOMMITTED: "Uncommitted changes", SESSION: "Since the session began"}
+    unknown = Counts(None, None, None)
+    catalogue = [
+        ChangesetSummary(
+            label=label,
+            uri_template=uri_of(session_id, which),
+            description=(notes or {}).get(which),
+            **(counts or {}).get(which, unknown)._asdict(),
+        )
+        for which, label in labels.items()
+        if has_git or which != UNCOMMITTED
+    ]
+    template = f"{_SCHEME}{quote(session_id, safe='')}/turn/{{turnId}}"
+    return [*catalogue, ChangesetSummary(label="In this turn", uri_template=template)]
+
+
+# -- files --------------------------------------------------------------------------------------------------
 
 
 def show(change: Change, directory: str, session_id: str, *, live: bool) -> ChangesetFile:
@@ -69,12 +150,13 @@ def show(change: Change, directory: str, session_id: str, *, live: bool) -> Chan
     before = after = diff = None
     if change.before is not None:
         before = FileEditSide(
-            uri=_file_uri(directory, change.before.path),
+            uri=uris.uri_of(f"{directory}/{change.before.path}"),
             content=ContentRef(uri=content_uri(session_id, change.before)),
         )
     if change.after is not None:
-        uri = _file_uri(directory, change.after.path)
-        is_file = live and change.after.mode != LINK_MODE and _is_text(f"{directory}/{change.after.path}")
+        uri = uris.uri_of(f"{directory}/{change.after.path}")
+        is_unicode = not re.search("[\ud800-\udfff]", f"{directory}/{change.after.path}")
+        is_file = live and change.after.mode != LINK_MODE and is_unicode
         content = uri if is_file else content_uri(session_id, change.after)
         after = FileEditSide(uri=uri, content=ContentRef(uri=content))
     if change.added is not None and change.removed is not None:
@@ -82,14 +164,6 @@ def show(change: Change, directory: str, session_id: str, *, live: bool) -> Chan
     return ChangesetFile(
         id=file_id(change.path), edit=FileEdit(before=before, after=after, diff=diff), meta=_meta(change)
     )
-
-
-def _is_text(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _meta(change: Change) -> FreeForm:
@@ -124,38 +198,32 @@ def actions_between(before: Sequence[ChangesetFile], after: Sequence[ChangesetFi
     return removed + changed
 
 
-# -- URIs ----------------------------------------------------------------------------------------------------
-
-
 def file_id(path: str) -> str:
     """The id of a file in a changeset: another for every path, whatever bytes are in it."""
     return quote_from_bytes(os.fsencode(path))
 
 
-def _file_uri(directory: str, path: str) -> URI:
-    return uri_of(posixpath.join(directory, path))
-
-
 def path_below(directory: str, uri: URI) -> str | None:
     """The path in a directory that a `file:` URI names; `None` when it names none there."""
     try:
-        parts = urlsplit(uri)
-    except ValueError:
+        path = str(uris.path_of(uri))
+    except ProtocolError:
         return None
-    if parts.scheme != "file" or parts.netloc not in {"", "localhost"} or parts.query or parts.fragment:
-        return None
-    full = os.fsdecode(unquote_to_bytes(parts.path))
     base = directory.rstrip("/") + "/"
-    path = full.removeprefix(base)
-    is_plain = path and "\0" not in path and posixpath.normpath(path) == path
-    if path == full or not is_plain or path.split("/")[0] in {"", "..", "."}:
-        return None
-    return path
+    return path.removeprefix(base) if path.startswith(base) else None
 
 
 def content_uri(session_id: str, side: Side) -> URI:
     """The URI of recorded content."""
     return f"{CONTENT_SCHEME}{quote(session_id, safe='')}/{side.content}/{file_id(side.path)}"
+
+
+class ContentAddress(NamedTuple):
+    """Content that a session's changes refer to."""
+
+    session_id: str
+    blob: str
+    path: str
 
 
 def content_address(uri: URI) -> ContentAddress | None:

@@ -53,6 +53,8 @@ _ELSEWHERE = {
     "token": "relay.token:configure",
     "backup": "database:configure_backup",
     "restore": "database:configure_restore",
+    "ahp": "protocols:configure_ahp",
+    "acp": "protocols:configure_acp",
 }
 """The modules and functions of subcommands that have no module of their own name."""
 
@@ -84,12 +86,9 @@ def _fill_in_streams() -> None:
 
     In this order, so that each gets its own number back, and no file of ours does.
     """
-    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - Python does that then
-        sys.stdin = open(os.devnull)  # noqa: PTH123, SIM115 - it stays open
-    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - the same
-        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - it stays open
-    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] - the same
-        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - it stays open
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - it stays open
 
 
 def read_words(words: Sequence[str]) -> argparse.Namespace:

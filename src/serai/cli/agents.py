@@ -7,24 +7,22 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from serai.acp import Handshake
+from serai.acp import AgentCapabilities, Handshake
 from serai.acp.shapes import object_of
-from serai.agents.catalogue.agents import KnownAgents, built_in, known_agents, make_catalogue
+from serai.agents.catalogue.agents import KnownAgents, built_in, known_agents
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.introduction import Introduction, introduce
 from serai.agents.catalogue.memory import FILE, AgentMemory, Remembered, signed_in_of, version_of
 from serai.agents.catalogue.programs import Surroundings
-from serai.agents.catalogue.registry import load_registry
-from serai.cli.agents_table import table_of
-from serai.cli.console.output import clean, print_json
+from serai.cli.console.output import clean, print_json, table
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.target import add_client_command
 from serai.cli.console.terminal import open_terminal
@@ -37,8 +35,6 @@ from serai.machine.processes.processes import Processes
 from serai.redact import Redactor
 from serai.redact.environment import managed_from_environment
 
-__all__ = ["configure", "managed_secrets"]
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options and the subcommand of `serai agents`."""
@@ -48,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "resume, fork, list and close are about its sessions, dirs about further folders, http and sse about "
         "MCP servers, image, audio and context about prompts."
     )
-    parser.set_defaults(run=_list, json=False, registry=None)
+    parser.set_defaults(run=_list, json=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     probe = commands.add_parser(
         "probe",
@@ -58,7 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     probe.add_argument("agent", metavar="NAME", help="an agent's name, or another name of it")
     probe.set_defaults(run=_probe)
     for each in (parser, probe):
-        _add_common(each)
+        # Without defaults: that of a subcommand would take the place of what stood before it.
+        each.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
     signin = commands.add_parser(
         "signin",
         help="sign in to an agent, in a terminal of the host",
@@ -79,24 +76,9 @@ def managed_secrets(definitions: Iterable[AgentDefinition]) -> dict[str, str]:
     }
 
 
-def _add_common(parser: argparse.ArgumentParser) -> None:
-    """Without defaults: that of a subcommand would take the place of what stood before it."""
-    parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
-    parser.add_argument(
-        "--registry",
-        metavar="PLACE",
-        default=argparse.SUPPRESS,
-        help="a registry of ACP agents besides: a file, or its http(s) address",
-    )
-
-
 def _list(options: argparse.Namespace) -> int:
-    return asyncio.run(_show_all(options))
-
-
-async def _show_all(options: argparse.Namespace) -> int:
-    (catalogue, registry), finder = await _open(options)
-    found = await finder.find_all(catalogue)
+    (catalogue, registry), finder = asyncio.run(_open(options))
+    found = asyncio.run(finder.find_all(catalogue))
     memory = _memory(options)
     agents = [(one, memory.recall(one)) for one in found]
     if options.json:
@@ -115,20 +97,13 @@ def _memory(options: argparse.Namespace) -> AgentMemory:
 
 
 async def _open(options: argparse.Namespace, name: str | None = None) -> tuple[KnownAgents, Finder]:
-    """The agents that are known here, and who finds them.
-
-    Without a registry that was named here and now nothing would be as it is meant: it is an error.
-    """
+    """The agents that are known here, and who finds them."""
     paths = find_paths(options.home, os.environ)
     place = here()
     configuration = load(paths, os.environ, project=place)
     for ignored in configuration.ignored:
         _warn(str(ignored))
-    if options.registry:
-        registry = await load_registry(options.registry)
-        known = KnownAgents(make_catalogue(configuration.agents, registry.definitions), registry)
-    else:
-        known = await known_agents(configuration, _warn, name=name)
+    known = await known_agents(configuration, _warn, name=name)
     project = place if place is not None and Trust(paths.trust).is_trusted(place) else None
     return known, Finder(Surroundings.here(project=project))
 
@@ -138,20 +113,7 @@ def _warn(warning: str) -> None:
 
 
 def _probe(options: argparse.Namespace) -> int:
-    return asyncio.run(_show_one(options))
-
-
-async def _show_one(options: argparse.Namespace) -> int:
-    (catalogue, _), finder = await _open(options, options.agent)
-    found = await finder.find(catalogue.definition_for(options.agent))
-    launch = found.launching()
-    redactor = Redactor(managed_from_environment(os.environ) | managed_secrets(catalogue))
-    with tempfile.TemporaryDirectory(prefix="serai-") as records:
-        processes = Processes(Path(records))
-        try:
-            told = await introduce(launch, processes, mask=redactor.redact)
-        finally:
-            await processes.close()
+    found, told = asyncio.run(_ask(options))
     remembered = _remember(options, found, told)
     if options.json:
         print_json(_introduction(found, told, remembered))
@@ -159,6 +121,19 @@ async def _show_one(options: argparse.Namespace) -> int:
         for line in _lines(found, told):
             print(clean(line))
     return 0
+
+
+async def _ask(options: argparse.Namespace) -> tuple[FoundAgent, Introduction]:
+    (catalogue, _), finder = await _open(options, options.agent)
+    found = await finder.find(catalogue.definition_for(options.agent))
+    launch = found.launching()
+    redactor = Redactor(managed_from_environment(os.environ) | managed_secrets(catalogue))
+    with tempfile.TemporaryDirectory(prefix="serai-") as records:
+        processes = Processes(Path(records))
+        try:
+            return found, await introduce(launch, processes, mask=redactor.redact)
+        finally:
+            await processes.close()
 
 
 def _remember(options: argparse.Namespace, found: FoundAgent, told: Introduction) -> Remembered | None:
@@ -182,7 +157,80 @@ async def _sign_in(client: Client, options: argparse.Namespace) -> int:
         return 0 if await SignInDialog(client, terminal).run(agent, options.method) else 1
 
 
-# -- what is shown -----------------------------------------------------------------------------------------
+# -- the table ---------------------------------------------------------------------------------------------
+
+_HEAD = ("AGENT", "INSTALLED", "VERSION", "SIGNED IN", "CAN")
+_LONGEST_VERSION = 16
+
+
+def table_of(
+    agents: Sequence[tuple[FoundAgent, Remembered | None]], width: int | None = None
+) -> Iterator[str]:
+    """The table of agents, each with what it said of itself when it last ran; below it what is to be done."""
+    rows = [_HEAD, *(_row(found, remembered) for found, remembered in agents)]
+    yield from table(rows, gives_way=len(_HEAD) - 1, wraps=True, width=width)
+    advice = [(found.id, told) for found, remembered in agents if (told := _advice(found, remembered))]
+    if advice:
+        longest = max(len(name) for name, _ in advice)
+        yield ""
+        yield "To install them, or to sign in:"
+        for name, told in advice:
+            yield f"  {name.ljust(longest)}  {clean(told)}"
+
+
+def _row(found: FoundAgent, remembered: Remembered | None) -> tuple[str, ...]:
+    version = _cut(clean(version_of(found, remembered) or "-"), _LONGEST_VERSION)
+    signed_in = {True: "yes", False: "no", None: "unknown"}[signed_in_of(found, remembered)]
+    return (
+        found.id,
+        "yes" if found.installed else "no",
+        version,
+        signed_in,
+        _short_abilities(found, remembered),
+    )
+
+
+def _short_abilities(found: FoundAgent, remembered: Remembered | None) -> str:
+    """What it can do, in short words. `unknown` is what has not been heard from it."""
+    if found.launch is None:
+        return "-"
+    if remembered is None or remembered.capabilities is None:
+        return "unknown"
+    groups = (" ".join(words) for words in _words(remembered.capabilities) if words)
+    return " · ".join(groups) or "the least"
+
+
+def _words(can: AgentCapabilities) -> Iterator[list[str]]:
+    """Sessions; how MCP servers are reached; what prompts may hold. What every agent has is left out."""
+    for words in (
+        {
+            "load": can.load_session,
+            "resume": can.resume_session,
+            "fork": can.fork_session,
+            "list": can.list_sessions,
+            "close": can.close_session,
+            "dirs": can.additional_directories,
+        },
+        {"http": can.mcp.http, "sse": can.mcp.sse},
+        {"image": can.prompt.image, "audio": can.prompt.audio, "context": can.prompt.embedded_context},
+    ):
+        yield [word for word, has in words.items() if has]
+
+
+def _advice(found: FoundAgent, remembered: Remembered | None) -> str:
+    """What a person can do next, if anything."""
+    install = found.definition.install
+    if found.launch is None:
+        if not found.installed and install:
+            return install
+        return f"{found.reason} ({install})" if install else found.reason
+    if signed_in_of(found, remembered) is False:
+        login = " ".join(found.definition.login)
+        return f"sign in: {login}" if login else f"sign in: serai agents signin {found.id}"
+    return ""
+
+
+# -- one agent ---------------------------------------------------------------------------------------------
 
 
 def _document(found: FoundAgent, remembered: Remembered | None) -> dict[str, Any]:
@@ -260,9 +308,9 @@ def _why(problem: AgentError) -> str:
     return f"{problem}: {details}" if isinstance(details, str) else str(problem)
 
 
-def _cut(line: str) -> str:
-    line = line.replace("\n", " ")
-    return line if len(line) <= 240 else line[:239] + "…"
+def _cut(text: str, width: int = 240) -> str:
+    text = text.replace("\n", " ")
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def _abilities(handshake: Handshake) -> Iterator[str]:

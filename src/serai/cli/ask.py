@@ -9,13 +9,11 @@ import stat
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from serai.agents import (
     AgentStream,
     AskResult,
     CostTracker,
-    JsonResult,
     Options,
     PermissionAsked,
     PermissionOption,
@@ -41,8 +39,6 @@ from serai.config.trust import Trust
 from serai.errors import FileUnreadable, SeraiError
 from serai.redact import Redactor
 from serai.redact.environment import managed_from_environment
-
-__all__ = ["PermissionPrompt", "View", "configure"]
 
 _ASK = "ask"
 
@@ -82,22 +78,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="who answers when the agent asks for permission: ask (you, on a terminal; the default there), "
         "auto-reject (the default elsewhere), auto-allow-once, auto-allow",
     )
-    parser.add_argument(
-        "--allow-kind",
-        metavar="KIND",
-        type=str.casefold,
-        choices=sorted(TOOL_KINDS),
-        action="append",
-        help=f"allow only tools of this kind; may be repeated ({', '.join(sorted(TOOL_KINDS))})",
-    )
-    parser.add_argument(
-        "--block-kind",
-        metavar="KIND",
-        type=str.casefold,
-        choices=sorted(TOOL_KINDS),
-        action="append",
-        help="allow no tools of this kind; may be repeated",
-    )
+    kinds = ", ".join(sorted(TOOL_KINDS))
+    for name, what in (
+        ("--allow-kind", f"only tools of this kind ({kinds})"),
+        ("--block-kind", "none of it"),
+    ):
+        parser.add_argument(
+            name,
+            metavar="KIND",
+            type=str.casefold,
+            choices=sorted(TOOL_KINDS),
+            action="append",
+            help=f"allow {what}; may be repeated",
+        )
     parser.set_defaults(run=partial(_checked, parser))
 
 
@@ -128,9 +121,11 @@ async def _main(options: argparse.Namespace) -> int:
     with open_terminal(apart=True) as terminal:
         told = await _told(options, terminal)
         if options.schema:
-            schema = options.schema if _is_json(options.schema) else _read(options.schema)
+            is_json = options.schema.lstrip().startswith("{")
+            schema = options.schema if is_json else _read(options.schema)
             answer = await ask_json(options.agent, options.prompt, schema, **told)
-            print_json(_json_document(answer) if options.json else answer.data)
+            document = {"data": answer.data, "raw": answer.raw, "repaired": answer.repaired}
+            print_json({**document, **answer.result.to_wire()} if options.json else answer.data)
             return 0
         turn = stream(options.agent, options.prompt, **told)
         result = await (turn.result() if options.json else _show(turn, terminal))
@@ -178,58 +173,30 @@ async def _agents(options: argparse.Namespace, terminal: PlainTerminal) -> tuple
 
 
 async def _show(turn: AgentStream, terminal: PlainTerminal) -> AskResult:
-    view = View(terminal)
+    """Show an answer as it comes. Where nobody is looking, it is the answer's text alone."""
+    paragraph: tuple[str | None, int] | None = None
+    seen: dict[str, str] = {}
     async with turn:
         try:
             async for event in turn:
                 match event:
                     case TextAdded(text, message_id):
-                        view.text(text, message_id)
+                        before, paragraph = paragraph, (message_id, len(seen))
+                        if before not in {None, paragraph}:
+                            terminal.new_line()
+                            terminal.text("\n")
+                        terminal.text(text)
                     case ThinkingAdded(text):
-                        view.thinking(text)
-                    case ToolCalled(call) | ToolChanged(call):
-                        view.tool(call.id, call.title, call.status)
+                        terminal.dim(text)
+                    case ToolCalled(call) | ToolChanged(call) if seen.get(call.id, "pending") != call.status:
+                        seen[call.id] = call.status
+                        terminal.new_line()
+                        terminal.dim(f"[{call.title or call.id}: {call.status.replace('_', ' ')}]\n")
                     case _:
                         pass
         finally:
             terminal.new_line()  # what follows, an error perhaps, has a line of its own
         return await turn.result()
-
-
-class View:
-    """Shows an answer as it comes. Where nobody is looking, it is the answer's text alone."""
-
-    def __init__(self, terminal: PlainTerminal) -> None:
-        self._terminal = terminal
-        self._has_text = False
-        self._is_apart = False
-        self._message_id: str | None = None
-        self._seen: dict[str, str] = {}
-
-    def text(self, text: str, message_id: str | None) -> None:
-        """More of the answer. Messages are paragraphs."""
-        if message_id and self._message_id and message_id != self._message_id:
-            self._is_apart = True
-        self._message_id = message_id
-        if self._is_apart and self._has_text:
-            self._terminal.new_line()
-            self._terminal.text("\n")
-        self._is_apart = False
-        self._has_text = True
-        self._terminal.text(text)
-
-    def thinking(self, text: str) -> None:
-        """More of what the agent thinks: only where someone is looking."""
-        self._terminal.dim(text)
-
-    def tool(self, call_id: str, title: str, status: str) -> None:
-        """A tool is used, or it is over."""
-        if call_id not in self._seen:
-            self._is_apart = True
-        if self._seen.get(call_id) != status and status in ("in_progress", "completed", "failed"):
-            self._terminal.new_line()
-            self._terminal.dim(f"[{title or call_id}: {status.replace('_', ' ')}]\n")
-        self._seen[call_id] = status
 
 
 class PermissionPrompt:
@@ -269,10 +236,6 @@ def _piped() -> str:
     return sys.stdin.buffer.read().decode(errors="replace").strip()
 
 
-def _is_json(text: str) -> bool:
-    return text.lstrip().startswith("{")
-
-
 def _read(name: str) -> str:
     try:
         return read_input(name).decode()
@@ -288,12 +251,3 @@ def _sum(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is no sum above 0")
     return value
-
-
-def _json_document(answer: JsonResult[Any]) -> dict[str, Any]:
-    return {
-        "data": answer.data,
-        "raw": answer.raw,
-        "repaired": answer.repaired,
-        **answer.result.to_wire(),
-    }

@@ -9,8 +9,6 @@ import time
 from serai.config.paths import find_paths
 from serai.errors import DiscardUnknown
 
-__all__ = ["configure"]
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai changes`."""

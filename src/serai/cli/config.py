@@ -14,8 +14,6 @@ from serai.config.paths import find_paths, here, is_folder, real
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
 
-__all__ = ["configure"]
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands of `serai config`."""
@@ -66,8 +64,8 @@ def _show(options: argparse.Namespace) -> int:
     for key, provenance in configuration.provenance.items():
         source = str(provenance)
         if key in configuration.unused:
-            source += f", not used: the host has {_written(getattr(of_host.settings, key))}"
-        rows.append((key, _written(getattr(configuration.settings, key)), source))
+            source += f", not used: the host has {json_text(getattr(of_host.settings, key))}"
+        rows.append((key, json_text(getattr(configuration.settings, key)), source))
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     for key, value, source in rows:
         print(f"{key:<{widths[0]}}  {value:<{widths[1]}}  {source}")
@@ -103,11 +101,6 @@ def _shown(configuration: Configuration, key: str) -> dict[str, Any]:
         "source": provenance.source,
         "place": provenance.place or None,
     }
-
-
-def _written(value: Any) -> str:
-    """A value as it stands in a configuration file."""
-    return json_text(value)
 
 
 def _trust(options: argparse.Namespace) -> int:

@@ -20,8 +20,6 @@ from serai.journal.sessions import listed
 from serai.store.sqlite.backup import back_up, disposed_sessions, restore
 from serai.store.sqlite.store import SqliteStore
 
-__all__ = ["configure_backup", "configure_purge", "configure_restore", "database_key", "find_disposed"]
-
 _LISTS = "`serai sessions` and `serai sessions --disposed` list them"
 
 
@@ -40,9 +38,6 @@ def database_key(paths: Paths, *, of_present: bool = False) -> DatabaseKey:
         raise StorageUnreadable(f"there is no database {paths.database}", remedy="'serai serve' makes one")
     settings = load(paths, os.environ).settings
     return find_database_key(paths, os.environ, use_keyring=settings.use_keyring, make=False)
-
-
-# -- copies ------------------------------------------------------------------------------------------------
 
 
 def configure_backup(parser: argparse.ArgumentParser) -> None:
@@ -80,9 +75,6 @@ def _restore(options: argparse.Namespace) -> int:
     if aside is not None:
         print(f"What was there is in {aside}.")
     return 0
-
-
-# -- sessions that have ended ------------------------------------------------------------------------------
 
 
 def find_disposed(options: argparse.Namespace) -> list[SessionSummary]:

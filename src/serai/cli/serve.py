@@ -32,8 +32,6 @@ from serai.store.sqlite.lock import say_where
 from serai.store.sqlite.store import SqliteStore
 from serai.version import __version__
 
-__all__ = ["configure"]
-
 _log = logging.getLogger(__name__)
 
 

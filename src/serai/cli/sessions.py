@@ -3,42 +3,31 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
-from serai.ahp.types import (
-    URI,
-    MarkdownResponsePart,
-    Number,
-    SessionLifecycle,
-    SessionState,
-    SessionStatus,
-    SessionSummary,
-    SystemNotificationResponsePart,
-    ToolCallResponsePart,
-    Turn,
-)
-from serai.cli.chat.queue import why_held
-from serai.cli.chat.view import call_told
-from serai.cli.console.output import clean, plain, print_json, short_ids, table
+from serai.ahp.types import URI, Number, SessionLifecycle, SessionState, SessionStatus, SessionSummary
+from serai.cli.chat.view import turn_told, why_held
+from serai.cli.console.output import clean, print_json, short_ids, table
 from serai.cli.console.target import ClientCommand, add_client_command, match, run_connected, session_id
 from serai.cli.database import configure_purge, find_disposed
 from serai.client import Client
 
-__all__ = ["configure", "find_session"]
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands of `serai sessions`."""
-    _options(parser, _list)
-    _add_disposed(parser, default=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     listing = commands.add_parser("list", help="list all sessions (the same as no command)")
-    _options(listing, _list, again=True)
-    _add_disposed(listing, default=argparse.SUPPRESS)
+    for each, again in ((parser, False), (listing, True)):
+        _options(each, _list, again=again)
+        each.add_argument(
+            "--disposed",
+            action="store_true",
+            default=argparse.SUPPRESS if again else False,
+            help="those that have ended and are kept in this machine's database, until they are purged",
+        )
+        each.set_defaults(run=_start_list)
     for name, run, summary in (
         ("show", _show, "show one with its turns"),
         ("dispose", _dispose, "end one: it is no longer listed, and what it was stays in the database"),
@@ -55,29 +44,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     configure_purge(commands.add_parser("purge", help="erase sessions for good"))
 
 
-def _add_disposed(parser: argparse.ArgumentParser, default: object) -> None:
-    parser.add_argument(
-        "--disposed",
-        action="store_true",
-        default=default,
-        help="those that have ended and are kept in this machine's database, until they are purged",
-    )
-
-
-def _options(parser: argparse.ArgumentParser, command: ClientCommand, *, again: bool = False) -> None:
+def _options(parser: argparse.ArgumentParser, command: ClientCommand, *, again: bool) -> None:
     # A subcommand must not overwrite, with its defaults, what stood before it.
     default = argparse.SUPPRESS if again else False
     parser.add_argument("--json", action="store_true", default=default, help="print JSON")
     add_client_command(parser, command, again=again)
-    if command is _list:
-        parser.set_defaults(run=partial(_start_list, command))
 
 
-def _start_list(command: ClientCommand, options: argparse.Namespace) -> int:
-    return _list_disposed(options) if options.disposed else run_connected(command, options)
-
-
-# -- finding -----------------------------------------------------------------------------------------------
+def _start_list(options: argparse.Namespace) -> int:
+    if not options.disposed:
+        return run_connected(options)
+    rows = find_disposed(options)
+    return _print_list(rows, options, none="No session is disposed of and kept.", is_over=True)
 
 
 async def find_session(client: Client, name: str) -> URI:
@@ -89,37 +67,21 @@ async def find_session(client: Client, name: str) -> URI:
     return match("session", name, [summary.resource for summary in await client.list_sessions()])
 
 
-# -- commands ----------------------------------------------------------------------------------------------
-
-
 async def _list(client: Client, options: argparse.Namespace) -> int:
     summaries = await client.list_sessions()
-    _print_list(summaries, options, none="There are no sessions. `serai chat` begins one.")
-    return 0
-
-
-def _list_disposed(options: argparse.Namespace) -> int:
-    summaries = find_disposed(options)
-    _print_list(
-        summaries, options, none="No session is disposed of and kept.", status=lambda _summary: "disposed"
-    )
-    return 0
+    return _print_list(summaries, options, none="There are no sessions. `serai chat` begins one.")
 
 
 def _print_list(
-    summaries: list[SessionSummary],
-    options: argparse.Namespace,
-    *,
-    none: str,
-    status: Callable[[SessionSummary], str] | None = None,
-) -> None:
+    summaries: list[SessionSummary], options: argparse.Namespace, *, none: str, is_over: bool = False
+) -> int:
     if options.json:
         print_json(summaries)
     elif summaries:
-        width = shutil.get_terminal_size().columns
-        print("\n".join(session_table(summaries, time.time() * 1000, width, status=status or status_words)))
+        print("\n".join(session_table(summaries, time.time() * 1000, is_over=is_over)))
     else:
         print(none, file=sys.stderr)
+    return 0
 
 
 async def _show(client: Client, options: argparse.Namespace) -> int:
@@ -164,9 +126,6 @@ def _changed(state: SessionState, options: argparse.Namespace) -> int:
     return 0
 
 
-# -- words -------------------------------------------------------------------------------------------------
-
-
 def status_words(summary: SessionSummary) -> str:
     """What a session is doing, for people."""
     status = summary.status
@@ -192,18 +151,14 @@ def ago(then: Number, now: Number) -> str:
 
 
 def session_table(
-    summaries: Sequence[SessionSummary],
-    now: Number,
-    width: int,
-    *,
-    status: Callable[[SessionSummary], str] = status_words,
+    summaries: Sequence[SessionSummary], now: Number, width: int | None = None, *, is_over: bool = False
 ) -> list[str]:
     """The sessions as lines that fit a terminal. An id is shown as far as it has to be to be unique."""
     shown = short_ids([session_id(summary.resource) for summary in summaries])
     rows = [["ID", "AGENT", "TITLE", "STATUS", "CHANGED"]]
     for name, summary in zip(shown, summaries, strict=True):
-        changed = ago(summary.modified_at, now)
-        rows.append([name, summary.provider, _title(summary), status(summary), changed])
+        status = "disposed" if is_over else status_words(summary)
+        rows.append([name, summary.provider, _title(summary), status, ago(summary.modified_at, now)])
     return table(rows, gives_way=2, width=width)
 
 
@@ -223,26 +178,10 @@ def _told(state: SessionState) -> list[str]:
     if state.creation_error is not None and state.lifecycle == SessionLifecycle.CREATION_FAILED:
         lines.append(f"  could not be created: {state.creation_error.message}")
     for turn in state.turns:
-        lines += _turn_told(turn)
+        lines += ["", *turn_told(turn)]
     if state.active_turn is not None:
         lines += ["", f"> {state.active_turn.user_message.text}", "(running)"]
     if (why := why_held(state)) is not None:
         lines += ["", f"(held, since {why}: the next message sends what is queued, or /go in a chat)"]
     lines += [f"(queued) {message.user_message.text}" for message in state.queued_messages or ()]
     return [clean(line) for line in lines]
-
-
-def _turn_told(turn: Turn) -> list[str]:
-    lines = ["", f"> {turn.user_message.text}"]
-    for part in turn.response_parts:
-        if isinstance(part, MarkdownResponsePart):
-            lines += [part.content.strip()] if part.content.strip() else []
-        elif isinstance(part, ToolCallResponsePart):
-            lines += call_told(part.tool_call)
-        elif isinstance(part, SystemNotificationResponsePart):
-            lines.append(f"({plain(part.content)})")
-    if turn.error is not None:
-        lines.append(f"(failed: {turn.error.message})")
-    elif turn.state != "complete":
-        lines.append(f"({turn.state})")
-    return lines

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from functools import partial
 
 from serai.ahp.types import TerminalClientClaim, TerminalInfo, TerminalSessionClaim
 from serai.cli.console.attach import attach
 from serai.cli.console.output import clean, print_json, short_ids, table
-from serai.cli.console.target import add_client_command, match, session_id
+from serai.cli.console.target import add_client_command, match, run_connected, session_id
 from serai.cli.console.terminal import has_person, screen_size
 from serai.client import Client, TerminalClient
-
-__all__ = ["configure"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -40,19 +37,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     attaching.add_argument("terminal", metavar="TERMINAL", help="its id, the beginning of its id, or its URI")
     add_client_command(attaching, _attach, again=True)
-    # To say what is wrong before anything is started.
-    attaching.set_defaults(run=partial(_with_a_person, attaching, attaching.get_default("run")))
+    attaching.set_defaults(run=partial(_start_attach, attaching))
 
 
-def _with_a_person(
-    parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int], options: argparse.Namespace
-) -> int:
+def _start_attach(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     if not has_person():
         parser.error("it needs a terminal to show it on, and to type")
-    return run(options)
-
-
-# -- commands ----------------------------------------------------------------------------------------------
+    return run_connected(options)
 
 
 async def _list(client: Client, options: argparse.Namespace) -> int:
@@ -91,9 +82,6 @@ async def _go_into(client: Client, terminal: TerminalClient) -> int:
 
 def _all(client: Client) -> list[TerminalInfo]:
     return (client.root.terminals or []) if client.root else []
-
-
-# -- words -------------------------------------------------------------------------------------------------
 
 
 def _table(terminals: list[TerminalInfo]) -> list[str]:

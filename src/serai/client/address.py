@@ -16,8 +16,6 @@ from serai.config.paths import Paths, find_paths
 from serai.config.settings import is_loopback
 from serai.errors import ConfigInvalid
 
-__all__ = ["DEFAULT_URL", "HostAddress", "find_address"]
-
 DEFAULT_URL = "http://127.0.0.1:7777"
 
 # Who listens everywhere listens here, too: on the addresses of one kind.

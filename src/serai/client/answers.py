@@ -10,7 +10,6 @@ from serai.ahp.types import (
     SessionInputAnswerValue,
     SessionInputBooleanAnswerValue,
     SessionInputBooleanQuestion,
-    SessionInputDraft,
     SessionInputMultiSelectQuestion,
     SessionInputNumberAnswerValue,
     SessionInputNumberQuestion,
@@ -26,11 +25,7 @@ from serai.ahp.types import (
 from serai.ahp.wire import Unknown
 from serai.errors import Rejected
 
-__all__ = ["AnswerValue", "answer_to", "answers_to"]
-
-AnswerValue: TypeAlias = (
-    str | bool | float | list[str] | tuple[str, ...] | SessionInputAnswer | SessionInputAnswerValue | None
-)
+AnswerValue: TypeAlias = str | bool | float | list[str] | tuple[str, ...] | None
 """Text, a number, yes or no, the ids of options, or `None` for a question that is passed over.
 
 Text that is no option's id is free text, where the question allows it."""
@@ -63,10 +58,6 @@ def answer_to(question: SessionInputQuestion, value: AnswerValue) -> SessionInpu
     """
     if value is None:
         return SessionInputSkipped()
-    if isinstance(value, SessionInputSubmitted | SessionInputDraft | SessionInputSkipped):
-        return value
-    if isinstance(value, Unknown):
-        return cast("SessionInputAnswer", value)
     made = _value_of(question, value)
     if made is None:
         kind = "an unknown kind" if isinstance(question, Unknown) else type(question).__struct_config__.tag
@@ -75,8 +66,6 @@ def answer_to(question: SessionInputQuestion, value: AnswerValue) -> SessionInpu
 
 
 def _value_of(question: SessionInputQuestion, value: Any) -> SessionInputAnswerValue | None:
-    if isinstance(value, _VALUES):
-        return value
     match question:
         case SessionInputBooleanQuestion():
             return SessionInputBooleanAnswerValue(value=value) if isinstance(value, bool) else None
@@ -113,15 +102,6 @@ def _some_of(
     free = [one for one in values if one not in options] if question.allow_freeform_input else []
     chosen = [one for one in values if one not in free]
     return SessionInputSelectedManyAnswerValue(value=chosen, freeform_values=free or None)
-
-
-_VALUES = (
-    SessionInputTextAnswerValue,
-    SessionInputNumberAnswerValue,
-    SessionInputBooleanAnswerValue,
-    SessionInputSelectedAnswerValue,
-    SessionInputSelectedManyAnswerValue,
-)
 
 
 def _id_of(question: SessionInputQuestion) -> str:

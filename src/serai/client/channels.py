@@ -9,7 +9,7 @@ import uuid
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from serai import jsonrpc
 from serai.ahp import actions as a
@@ -35,12 +35,9 @@ from serai.client.events import (
     SessionRemoved,
     SignInNeeded,
 )
-from serai.client.follower import Follower
-from serai.client.plugins import Shelf
+from serai.client.lending import Shelf
 from serai.client.reconnect import Delays, Lifeline, backoff
 from serai.errors import AccessRefused, ConnectionLost, ProtocolError, SeraiError, SessionGone
-
-__all__ = ["ChannelClient"]
 
 _log = logging.getLogger(__name__)
 
@@ -65,15 +62,24 @@ _DONE_ALREADY = {
 _SHELVED = ("resourceRead", "resourceList")
 
 
-class ChannelClient:
-    """The channels of a host, kept up to date over lost connections. `Client` has what people use.
+class Follower(Protocol):
+    """Who hears of one channel."""
 
-    Args:
-        opener: Makes transports.
-        client_id: How the host knows this client.
-        subscriptions: The channels to follow from the beginning.
-        delays: How long to wait before each try to connect again.
-    """
+    def heard(self, action: a.StateAction) -> None:
+        """An action was confirmed."""
+        ...
+
+    def caught_up(self) -> None:
+        """The state is known again, after a gap or for the first time."""
+        ...
+
+    def failed(self, error: SeraiError) -> None:
+        """Nothing more will be known of the channel."""
+        ...
+
+
+class ChannelClient:
+    """The channels of a host, kept up to date over lost connections. `Client` has what people use."""
 
     def __init__(
         self,
@@ -90,7 +96,7 @@ class ChannelClient:
         """The plugins that are published."""
         self._handlers = {method: self.shelf.answering(method) for method in _SHELVED}
         self._followers: dict[URI, Follower] = {}
-        self._subscribing: dict[URI, asyncio.Task[None]] = {}
+        self._subscribing: dict[URI, asyncio.Lock] = {}
         self._errands: set[asyncio.Task[None]] = set()
         self._listeners = Listeners()
         self._is_known = False
@@ -123,11 +129,9 @@ class ChannelClient:
         try:
             await self._line.close()
         finally:
-            tasks = [*self._subscribing.values(), *self._errands]
-            for task in tasks:
+            for task in self._errands:
                 task.cancel()
-            if tasks:
-                await asyncio.wait(tasks)
+            await asyncio.gather(*self._errands, return_exceptions=True)
 
     def __await__(self) -> Generator[Any, None, Self]:
         return self.open().__await__()
@@ -168,7 +172,7 @@ class ChannelClient:
         It ends when the client is closed.
 
         Raises:
-            SeraiError: The client failed; or 10,000 events were not read, and so later ones are missing.
+            SeraiError: The client failed.
         """
         return self._listeners.events()
 
@@ -242,33 +246,19 @@ class ChannelClient:
             ProtocolError: There is no such channel.
             SessionGone: It was unsubscribed from in the meantime.
         """
-        if self.failure is not None:
-            raise self.failure
-        if uri in self._state.subscriptions:
-            return
-        task = self._subscribing.get(uri)
-        if task is None:
-            task = self._subscribing[uri] = asyncio.create_task(self._subscribe(uri))
-            task.add_done_callback(partial(self._subscribe_ended, uri))
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if task.cancelled() and not _is_cancelled():  # the channel is given up, not the caller
-                raise self.failure or SessionGone(f"{uri} is not followed any more") from None
-            raise
-
-    async def _subscribe(self, uri: URI) -> None:
-        while True:
-            connection = await self._line.ready()
-            params = self._state.subscribe(uri)
-            try:
-                await connection.request("subscribe", params, partial(self._subscribed, params))
-            except ConnectionLost:
-                continue
-            except SeraiError:
-                self._state.unsubscribe(uri)
-                raise
-            return
+        async with self._subscribing.setdefault(uri, asyncio.Lock()):
+            while self.failure is not None or uri not in self._state.subscriptions:
+                connection = await self._line.ready()
+                params = self._state.subscribe(uri)
+                try:
+                    await connection.request("subscribe", params, partial(self._subscribed, params))
+                except ConnectionLost:
+                    continue
+                except SeraiError:
+                    self._state.unsubscribe(uri)
+                    raise
+                if uri not in self._state.subscriptions:
+                    raise SessionGone(f"{uri} is not followed any more")
 
     def _subscribed(self, asked: c.SubscribeParams, result: c.SubscribeResult) -> None:
         uri = asked.channel
@@ -276,17 +266,8 @@ class ChannelClient:
         if uri in self._followers:
             self._followers[uri].caught_up()
 
-    def _subscribe_ended(self, uri: URI, task: asyncio.Task[None]) -> None:
-        if self._subscribing.get(uri) is task:
-            del self._subscribing[uri]
-        if not task.cancelled():
-            task.exception()  # perhaps everyone who wanted to know has been cancelled
-
     def unsubscribe(self, uri: URI) -> None:
         """Follow a channel no more. Whoever waits for something on it gets `SessionGone`."""
-        task = self._subscribing.pop(uri, None)
-        if task is not None:
-            task.cancel()
         params = self._state.unsubscribe(uri)
         if self._line.connection is not None:
             self._line.connection.send(
@@ -309,8 +290,7 @@ class ChannelClient:
         if uri not in self._state.subscriptions:
             raise SessionGone(f"{uri} is not followed", remedy="Open it first")
         connection = self._line.connection
-        dispatched = self._dispatches.begin(uri, action, connection.send if connection else None)
-        await self._dispatches.wait(dispatched)
+        await self._dispatches.dispatch(uri, action, connection.send if connection else None)
 
     # -- what the host says --------------------------------------------------------------------------------
 
@@ -409,12 +389,6 @@ class ChannelClient:
         if not self._line.is_closed:
             self._listeners.tell(Disconnected(str(error), None))
         self._listeners.end(None if self._line.is_closed else error)
-
-
-def _is_cancelled() -> bool:
-    """Whether someone cancels the task that runs now."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _now() -> int:

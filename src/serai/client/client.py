@@ -31,9 +31,8 @@ from serai.ahp.types import (
     TerminalClientClaim,
 )
 from serai.client.address import find_address
-from serai.client.channels import ChannelClient
+from serai.client.channels import ChannelClient, Follower
 from serai.client.connection import websocket_opener
-from serai.client.follower import Follower
 from serai.client.reconnect import Delays, backoff
 from serai.client.session import SessionClient
 from serai.client.terminal import TerminalClient

@@ -32,9 +32,6 @@ from serai.errors import (
     ProtocolError,
     SeraiError,
 )
-from serai.jsonrpc.messages import TOO_MANY_REQUESTS
-
-__all__ = ["Connection", "Handler", "OnNotification", "Opener", "Transport", "websocket_opener"]
 
 # A host may send a long session in one frame; more than this is a fault.
 _MAX_FRAME = 256 * 1024 * 1024
@@ -148,7 +145,7 @@ def _refused(address: HostAddress, error: InvalidStatus) -> AccessRefused | Conn
     """What the host's own answer says, if it is one of a Serai host; else its status."""
     response = error.response
     status = response.status_code
-    message, remedy = f"{address.url} answers {status} {_phrase(status)}", None
+    message, remedy = f"{address.url} answers {status} {response.reason_phrase}", None
     try:
         told = msgspec.json.decode(response.body or b"", type=dict[str, str])
         message, remedy = f"the host refused the connection: {told['message']}", told.get("remedy")
@@ -161,17 +158,10 @@ def _refused(address: HostAddress, error: InvalidStatus) -> AccessRefused | Conn
     return AccessRefused(message, remedy=remedy)
 
 
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return ""
-
-
 _log = logging.getLogger(__name__)
 
 _MAX_REQUESTS = 32
-"""Most requests under way at once, in either direction; more of ours wait, more of the host's are refused."""
+"""Most requests of ours under way at once; more wait."""
 
 Handler: TypeAlias = Callable[[Any], Awaitable[Any]]
 """Answers a request of the host: gets its parameters, returns its result or raises a `SeraiError`."""
@@ -316,8 +306,6 @@ class Connection:
         handler = self._handlers.get(request.method)
         if handler is None:
             self._refuse(request, MethodNotFound(f"this client does not serve {request.method!r}"))
-        elif len(self._answering) >= _MAX_REQUESTS:
-            self._refuse(request, ProtocolError("too many requests", number=TOO_MANY_REQUESTS))
         else:
             task = asyncio.create_task(self._answer(request, handler))
             self._answering.add(task)

@@ -16,23 +16,6 @@ from serai.ahp.reducers import LiveSession
 from serai.ahp.types import URI, ToolCallPendingConfirmationState, ToolCallPendingResultConfirmationState
 from serai.errors import ConnectionLost, Rejected, SeraiError
 
-__all__ = ["Dispatches"]
-
-
-_REPEATABLE = (
-    a.SessionTurnStartedAction,  # its id is ours: a host that has the turn refuses another
-    a.SessionTurnCancelledAction,
-    a.SessionTitleChangedAction,
-    a.SessionModelChangedAction,
-    a.SessionAgentChangedAction,
-    a.SessionIsReadChangedAction,
-    a.SessionIsArchivedChangedAction,
-    a.SessionConfigChangedAction,
-    a.SessionInputAnswerChangedAction,
-    a.SessionQueuedMessagesReorderedAction,
-)
-"""Actions that do the same when they are done twice. A "yes" is not one: the next question may be another."""
-
 
 def is_done(session: LiveSession, action: a.StateAction) -> bool | None:
     """Whether an action has had its effect, whoever's it was; `None` where the state does not tell."""
@@ -58,9 +41,6 @@ def is_done(session: LiveSession, action: a.StateAction) -> bool | None:
             return None
 
 
-_DUPLICATE = "duplicate"
-
-
 @dataclass(slots=True)
 class _Dispatched:
     """An action that the host has not answered."""
@@ -72,38 +52,31 @@ class _Dispatched:
 
 
 class Dispatches:
-    """All actions that wait for the host's answer.
-
-    Args:
-        state: Where they are shown until then.
-    """
+    """All actions that wait for the host's answer."""
 
     def __init__(self, state: ClientState) -> None:
         self._state = state
         self._waiting: dict[int, _Dispatched] = {}
 
-    def begin(self, uri: URI, action: StateAction, send: Callable[[bytes], None] | None) -> _Dispatched:
-        """Show an action and send it; without a connection it is sent when there is one.
+    async def dispatch(self, uri: URI, action: StateAction, send: Callable[[bytes], None] | None) -> None:
+        """Show an action, send it, and wait for the host's answer. Cancelling it does not take it back.
+
+        Without a connection it is sent when there is one.
 
         Raises:
             ParseError: It cannot be written as JSON. Nothing was done.
         """
         params = self._state.dispatch(uri, action)
         try:
-            frame = _frame(params)
+            frame = codec.encode(jsonrpc.Notification(method="dispatchAction", params=params))
         except SeraiError:
             self._state.withdraw(params)
             raise
         answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        dispatched = self._waiting[params.client_seq] = _Dispatched(params, answer, frame)
+        self._waiting[params.client_seq] = _Dispatched(params, answer, frame, was_sent=send is not None)
         if send is not None:
-            dispatched.was_sent = True
             send(frame)
-        return dispatched
-
-    async def wait(self, dispatched: _Dispatched) -> None:
-        """Wait for the host's answer. Cancelling it does not take the action back."""
-        await dispatched.answer
+        await answer
 
     def heard(self, envelope: ActionEnvelope) -> None:
         """An envelope came. If it answers an action of ours, that one is settled."""
@@ -116,7 +89,7 @@ class Dispatches:
         reason = envelope.rejection_reason
         if reason is None:
             self._settle(dispatched)
-        elif reason == _DUPLICATE and self._is_done(dispatched) is not False:
+        elif reason == "duplicate" and self._is_done(dispatched) is not False:
             self._settle(dispatched)  # the host had taken it, and the answer got lost
         else:
             self._settle(dispatched, Rejected(reason))
@@ -137,28 +110,25 @@ class Dispatches:
                 send(dispatched.frame)
 
     def restart(self, send: Callable[[bytes], None]) -> None:
-        """After a host that has forgotten this client: do again what can be done again without harm."""
+        """After a host that has forgotten this client: send what was never sent. The rest cannot be known."""
         waiting, self._waiting = self._waiting, {}
         for dispatched in waiting.values():
             uri, action = dispatched.params.channel, dispatched.params.action
             if self._is_done(dispatched):
                 self._settle(dispatched)
-            elif dispatched.was_sent and not isinstance(action, _REPEATABLE):
-                self._settle(
-                    dispatched,
-                    ConnectionLost(
-                        "the host forgot this client before it answered: the outcome is not known",
-                        remedy="Look at the session, and do it again if need be",
-                    ),
-                )
-            elif uri in self._state.subscriptions:
+            elif uri not in self._state.subscriptions:
+                self._settle(dispatched, ConnectionLost(f"{uri} is not followed any more"))
+            elif dispatched.was_sent:
+                problem = "the host forgot this client before it answered: the outcome is not known"
+                remedy = "Look at the session, and do it again if need be"
+                self._settle(dispatched, ConnectionLost(problem, remedy=remedy))
+            else:
                 # Under a new number: the host counts anew, and so do we.
                 params = self._state.dispatch(uri, action)
-                again = _Dispatched(params, dispatched.answer, _frame(params), was_sent=True)
+                frame = codec.encode(jsonrpc.Notification(method="dispatchAction", params=params))
+                again = _Dispatched(params, dispatched.answer, frame, was_sent=True)
                 self._waiting[params.client_seq] = again
-                send(again.frame)
-            else:
-                self._settle(dispatched, ConnectionLost(f"{uri} is not followed any more"))
+                send(frame)
 
     def fail(self, error: SeraiError, uri: URI | None = None) -> None:
         """No answers will come any more, from this channel or at all."""
@@ -179,7 +149,3 @@ class Dispatches:
             dispatched.answer.set_result(None)
         else:
             dispatched.answer.set_exception(error)
-
-
-def _frame(params: DispatchActionParams) -> bytes:
-    return codec.encode(jsonrpc.Notification(method="dispatchAction", params=params))

@@ -38,8 +38,6 @@ __all__ = [
     "Connected",
     "ContentAdded",
     "Disconnected",
-    "Inbox",
-    "Listeners",
     "NoticeGiven",
     "QuestionAsked",
     "QuestionClosed",
@@ -298,28 +296,17 @@ class Inbox(Generic[T]):
         return self._items.popleft()
 
 
-_log = logging.getLogger(__name__)
-
-# A loop that reads nothing must not fill the memory.
-_MAX_EVENTS = 10_000
-
-
 class Listeners:
     """All who listen to one client."""
 
     def __init__(self) -> None:
-        self._functions: list[Callable[[ClientEvent], None]] = []
+        self._functions: list[Callable[[ClientEvent], object]] = []
         self._inboxes: list[Inbox[ClientEvent]] = []
 
-    def add(self, listener: Callable[[ClientEvent], None]) -> Callable[[], None]:
+    def add(self, listener: Callable[[ClientEvent], object]) -> Callable[[], None]:
         """Call a function with each event. Returns a function that ends it."""
         self._functions.append(listener)
-
-        def stop() -> None:
-            if listener in self._functions:
-                self._functions.remove(listener)
-
-        return stop
+        return lambda: self._functions.remove(listener) if listener in self._functions else None
 
     async def events(self) -> AsyncGenerator[ClientEvent, None]:
         """The events from now on."""
@@ -333,15 +320,13 @@ class Listeners:
 
     def tell(self, event: ClientEvent) -> None:
         """Tell all of an event."""
+        for inbox in self._inboxes:
+            inbox.put(event)
         for listener in self._functions.copy():
             try:
                 listener(event)
-            except Exception:  # noqa: BLE001 - a listener's fault is not the connection's
-                _log.exception("a listener failed on %r", event)
-        for inbox in self._inboxes:
-            inbox.put(event)
-            if len(inbox) >= _MAX_EVENTS:
-                inbox.end(SeraiError(f"{_MAX_EVENTS} events were not read: later ones are missing"))
+            except Exception:
+                logging.getLogger(__name__).exception("a listener failed on %r", event)
 
     def end(self, error: SeraiError | None) -> None:
         """There will be no more events."""

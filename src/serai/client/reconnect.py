@@ -10,8 +10,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from serai.client.connection import Connection, Handler, OnNotification, Opener
 from serai.errors import ConnectionLost, SeraiError
 
-__all__ = ["Delays", "Lifeline", "backoff"]
-
 _log = logging.getLogger(__name__)
 
 Delays = Callable[[], Iterator[float]]
@@ -19,7 +17,7 @@ Delays = Callable[[], Iterator[float]]
 
 _HANDSHAKE_TIMEOUT = 30.0
 
-# A connection that held so long was a good one: the next tries begin with short delays again.
+# After a connection that held so long, or a try that took so long, delays are short again.
 _STEADY = 10.0
 
 
@@ -35,18 +33,7 @@ def backoff(first: float = 0.2, cap: float = 15.0) -> Iterator[float]:
 
 
 class Lifeline:
-    """One connection after another. All of it runs in one task, from `open` to `close`.
-
-    Args:
-        opener: Makes a transport.
-        handshake: Speaks first on each connection. When the host has taken it up, it calls `up`.
-        heard: Hears the notifications.
-        handlers: Who answers the host's requests.
-        delays: How long to wait between tries.
-        lost: Called when the connection is lost, or a try to get it back has failed: why, and when the next
-            try begins, in seconds.
-        failed: Called once, when no further try will be made.
-    """
+    """One connection after another. All of it runs in one task, from `open` to `close`."""
 
     def __init__(
         self,
@@ -68,7 +55,6 @@ class Lifeline:
         self._failed = failed
         self._task: asyncio.Task[None] | None = None
         self._up: asyncio.Future[Connection] | None = None
-        self._up_since: float | None = None
         self._was_up = False
         self.connection: Connection | None = None
         """The connection, while it can be used."""
@@ -113,7 +99,6 @@ class Lifeline:
         """The handshake is done: from this moment on the connection is used."""
         self.connection = connection
         self._was_up = True
-        self._up_since = asyncio.get_running_loop().time()
         if self._up is not None and not self._up.done():
             self._up.set_result(connection)
         self._up = None
@@ -126,8 +111,6 @@ class Lifeline:
             self._task.cancel()
             await asyncio.wait([self._task])
 
-    # -- the task ------------------------------------------------------------------------------------------
-
     async def _live(self) -> None:
         try:
             await self._connect_again_and_again()
@@ -138,17 +121,18 @@ class Lifeline:
             self._fail(ConnectionLost(f"the client failed: {error or type(error).__name__}"))
 
     async def _connect_again_and_again(self) -> None:
+        loop = asyncio.get_running_loop()
         delays: Iterator[float] | None = None
         while True:
+            began = loop.time()
             try:
                 lost = await self._connect()
             except ConnectionLost as error:
                 lost = error
             if not self._was_up:
                 raise lost
-            if self._was_steady():
-                delays = None
-            delays = delays or self._delays()
+            if delays is None or loop.time() - began >= _STEADY:
+                delays = self._delays()
             delay = next(delays, None)
             if delay is None:
                 raise ConnectionLost(f"gave up: {lost.message}", remedy=lost.remedy)
@@ -178,10 +162,6 @@ class Lifeline:
 
     def _down(self) -> None:
         self.connection = None
-
-    def _was_steady(self) -> bool:
-        since, self._up_since = self._up_since, None
-        return since is not None and asyncio.get_running_loop().time() - since >= _STEADY
 
     def _fail(self, error: SeraiError) -> None:
         if self.failure is not None:

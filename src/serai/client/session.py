@@ -1,36 +1,37 @@
 """A session, as a client works with it.
 
-Every method that changes something shows it in `state` at once, sends an action, and returns when the host
-has let it happen. If the host refuses (another turn runs, someone else was quicker, the turn has ended), it
-raises `Rejected`, which says why, and `state` is as if nothing had been done.
-Without a connection it waits until the host is back. Cancelling it takes back nothing that was sent: the
-action may still happen, and the client can be used as before.
+Every method that changes something shows it in `state` at once, and returns when the host has let it happen.
+If the host refuses, it raises `Rejected`, which says why, and `state` is as if nothing had been done. Without
+a connection it waits until the host is back. Cancelling it takes back nothing that was sent.
 """
 
 from __future__ import annotations
 
+import asyncio
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from serai.ahp import actions as a
 from serai.ahp import commands as c
+from serai.ahp.reducers import LiveSession
 from serai.ahp.types import (
     URI,
     MessageAttachment,
     PendingMessageKind,
     SessionActiveClient,
     SessionInputResponseKind,
+    SessionLifecycle,
+    SessionState,
     ToolCallCancellationReason,
     ToolCallConfirmationReason,
     UserMessage,
 )
 from serai.client.answers import AnswerValue, answers_to
-from serai.client.follower import SessionFollower
-from serai.client.plugins import ClientPlugin
-from serai.client.tools import ClientTool, Lender
-from serai.client.turn import TurnStream
-from serai.errors import Rejected, SeraiError
+from serai.client.events import QuestionAsked, QuestionClosed
+from serai.client.lending import ClientPlugin, ClientTool, Lender
+from serai.client.turn import OpenQuestions, TurnStream
+from serai.errors import Rejected, SeraiError, SessionFailed, SessionGone
 
 if TYPE_CHECKING:
     from serai.client.client import Client
@@ -38,18 +39,94 @@ if TYPE_CHECKING:
 __all__ = ["SessionClient"]
 
 
-class SessionClient(SessionFollower):
+# Actions that only make something longer: nobody waits for them with `until`.
+_GROWING = (a.SessionDeltaAction, a.SessionReasoningAction, a.SessionToolCallDeltaAction)
+
+
+class SessionClient:
     """One session that a client follows. Made by `Client.create_session` and `Client.open_session`."""
 
     def __init__(self, client: Client, uri: URI) -> None:
-        super().__init__(client, uri)
+        self.uri = uri
         self._client = client
         self._lender = Lender(client.client_id, self.dispatch, client.spawn)
         self._plugins: tuple[ClientPlugin, ...] = ()
         self._display_name: str | None = None
+        self._streams: list[TurnStream] = []
+        self._waiting: list[tuple[Callable[[SessionState], bool], asyncio.Future[SessionState]]] = []
+        self._end: SeraiError | None = None
+        """Why it was last no longer followed."""
 
     def __repr__(self) -> str:
         return f"SessionClient({self.uri!r})"
+
+    # -- state ---------------------------------------------------------------------------------------------
+
+    @property
+    def id(self) -> str:
+        """The last part of the URI."""
+        return self.uri.rpartition("/")[2]
+
+    @property
+    def state(self) -> SessionState:
+        """The session as the host has confirmed it, with what this client has dispatched on top.
+
+        Of a client that was closed, it is the last state that was known.
+
+        Raises:
+            SessionGone: The session is not followed any more.
+        """
+        state = self._client.state(self.uri)
+        if not isinstance(state, SessionState):
+            raise self._gone()
+        return state
+
+    @property
+    def live(self) -> LiveSession | None:
+        """What the host has confirmed: to look at, not to change or keep. `None` if not followed."""
+        return self._client.live_session(self.uri)
+
+    @property
+    def active_turn_id(self) -> str | None:
+        """The id of the turn that is running, as the host has confirmed it."""
+        turn = self._live().turn
+        return turn.id if turn is not None else None
+
+    async def until(self, condition: Callable[[SessionState], bool]) -> SessionState:
+        """Wait until the state is as wanted, and return it. It is not looked at for every piece of text.
+
+        Raises:
+            SessionGone: The session is not followed any more.
+            ConnectionLost: The client was closed, or gave up.
+        """
+        if self._client.failure is not None:
+            raise self._client.failure
+        state = self.state
+        if condition(state):
+            return state
+        found: asyncio.Future[SessionState] = asyncio.get_running_loop().create_future()
+        waiting = condition, found
+        self._waiting.append(waiting)
+        try:
+            return await found
+        finally:
+            if waiting in self._waiting:
+                self._waiting.remove(waiting)
+
+    async def ready(self) -> SessionState:
+        """Wait until the session's agent is there.
+
+        Raises:
+            SessionFailed: The agent did not start.
+        """
+        state = await self.until(lambda state: state.lifecycle != SessionLifecycle.CREATING)
+        if state.lifecycle == SessionLifecycle.CREATION_FAILED:
+            error = state.creation_error
+            raise SessionFailed(
+                error.message if error else "the host does not say why",
+                error_type=error.error_type if error else "unknown",
+            )
+        return state
 
     # -- turns ---------------------------------------------------------------------------------------------
 
@@ -76,6 +153,46 @@ class SessionClient(SessionFollower):
     async def cancel(self) -> None:
         """Stop the turn that is running."""
         await self.dispatch(a.SessionTurnCancelledAction(turn_id=self._running()))
+
+    def follow_turn(self, turn_id: str) -> TurnStream:
+        """Follow a turn from its beginning, whoever began it; also one that is over.
+
+        Raises:
+            Rejected: There is no such turn.
+        """
+        live = self._live()
+        running = live.turn is not None and live.turn.id == turn_id
+        if not running and all(turn.id != turn_id for turn in live.head.turns):
+            raise Rejected(f"no_such_turn: the session has no turn {turn_id!r}")
+        stream = self._new_stream(turn_id)
+        stream.caught_up(live)
+        return stream
+
+    async def turns(self) -> AsyncGenerator[TurnStream, None]:
+        """Every turn from the running one on, whoever begins it. Leave the loop to follow no more."""
+        known = {turn.id for turn in self._live().head.turns}
+
+        def new_ids() -> list[str]:
+            live = self._live()
+            turns = [*live.head.turns, *([live.turn] if live.turn is not None else [])]
+            return [turn.id for turn in turns if turn.id not in known]
+
+        while True:
+            await self.until(lambda _state: bool(new_ids()))
+            for turn_id in new_ids():
+                known.add(turn_id)
+                yield self.follow_turn(turn_id)
+
+    async def questions(self) -> AsyncGenerator[QuestionAsked | QuestionClosed, None]:
+        """What the session asks, whether or not a turn runs: what is open now, and what comes.
+
+        A turn's own stream tells what is open while it runs, too. Leave the loop to hear no more.
+        """
+        told = OpenQuestions()
+        while True:
+            for event in told.look(self._live()):
+                yield event
+            await self.until(lambda _state: told.has_news(self._live()))
 
     # -- tool calls ----------------------------------------------------------------------------------------
 
@@ -301,21 +418,67 @@ class SessionClient(SessionFollower):
 
     def heard(self, action: a.StateAction) -> None:
         """An action was confirmed."""
-        super().heard(action)
-        if self.live is not None:
-            self._lender.heard(action, self.live)
+        live = self.live
+        if live is None:
+            return
+        for stream in self._streams.copy():
+            stream.heard(action, live)
+        if not isinstance(action, _GROWING):
+            self._look()
+        self._lender.heard(action, live)
 
     def caught_up(self) -> None:
         """The state is known again, after a gap or for the first time."""
-        super().caught_up()
-        if self.live is not None:
-            self._lender.caught_up(self.live)
+        live = self.live
+        if live is None:
+            return
+        for stream in self._streams.copy():
+            stream.caught_up(live)
+        self._look()
+        self._lender.caught_up(live)
 
     def failed(self, error: SeraiError) -> None:
         """Nothing more will be known of the session."""
-        super().failed(error)
+        self._end = error
+        for stream in self._streams.copy():
+            stream.fail(error)
+        waiting, self._waiting = self._waiting, []
+        for _condition, found in waiting:
+            if not found.done():
+                found.set_exception(error)
         self._lender.stop()
         self._client.shelf.put(self.uri, ())
+
+    def _look(self) -> None:
+        if not self._waiting:
+            return
+        state = self.state
+        for condition, found in self._waiting:
+            if found.done():
+                continue
+            try:
+                if condition(state):
+                    found.set_result(state)
+            except Exception as error:  # noqa: BLE001 - it belongs to whoever asked, not to the connection
+                found.set_exception(error)
+
+    def _new_stream(self, turn_id: str) -> TurnStream:
+        stream = TurnStream(turn_id, self._unfollow)
+        self._streams.append(stream)
+        return stream
+
+    def _unfollow(self, stream: TurnStream) -> None:
+        if stream in self._streams:
+            self._streams.remove(stream)
+
+    def _live(self) -> LiveSession:
+        live = self.live
+        if live is None or self._client.failure is not None:
+            raise self._gone()
+        return live
+
+    def _gone(self) -> SeraiError:
+        return self._client.failure or self._end or SessionGone(f"{self.uri} is not followed any more")
 
     def _running(self) -> str:
         turn_id = self.active_turn_id

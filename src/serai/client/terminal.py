@@ -15,7 +15,7 @@ from serai.errors import SeraiError, SessionGone
 if TYPE_CHECKING:
     from serai.client.channels import ChannelClient
 
-__all__ = ["TerminalClient", "TerminalOutput", "terminal_text"]
+__all__ = ["TerminalClient", "TerminalOutput"]
 
 # So much of what was told last is looked for after a gap, to go on from there.
 _TAIL = 1024
@@ -39,8 +39,6 @@ class TerminalClient:
 
     def __repr__(self) -> str:
         return f"TerminalClient({self.uri!r})"
-
-    # -- looking -------------------------------------------------------------------------------------------
 
     @property
     def state(self) -> TerminalState:
@@ -92,8 +90,6 @@ class TerminalClient:
         finally:
             stop()
 
-    # -- using ---------------------------------------------------------------------------------------------
-
     async def write(self, text: str) -> None:
         """Type something. Returns when the host has it.
 
@@ -113,8 +109,6 @@ class TerminalClient:
     def leave(self) -> None:
         """Follow it no more. Its program goes on."""
         self._client.unsubscribe(self.uri)
-
-    # -- for the client ------------------------------------------------------------------------------------
 
     def heard(self, action: a.StateAction) -> None:
         """An action was confirmed."""

@@ -55,12 +55,7 @@ from serai.client.events import (
 )
 from serai.errors import SeraiError, SessionGone
 
-__all__ = ["OpenQuestions", "Teller", "TurnResult", "TurnStream", "find_turn", "without_drafts"]
-
-
-def without_drafts(request: SessionInputRequest) -> SessionInputRequest:
-    """What is asked, without what someone has begun to answer: a draft makes no other question of it."""
-    return replace(request, answers=None)
+__all__ = ["TurnResult", "TurnStream"]
 
 
 class OpenQuestions:
@@ -69,23 +64,27 @@ class OpenQuestions:
     def __init__(self) -> None:
         self._told: dict[str, SessionInputRequest] = {}
 
+    def has_news(self, session: LiveSession) -> bool:
+        """Whether `look` would tell something."""
+        return _asked(session) != self._told
+
     def look(self, session: LiveSession) -> Iterator[QuestionAsked | QuestionClosed]:
         """What is new since the last time: first what was closed, then what was asked."""
-        requests = {request.id: request for request in session.head.input_requests or ()}
-        for request_id in [known for known in self._told if known not in requests]:
-            del self._told[request_id]
-            yield QuestionClosed(request_id)
-        for request_id, request in requests.items():
-            question = without_drafts(request)
-            if self._told.get(request_id) != question:
-                self._told[request_id] = question
+        before, self._told = self._told, _asked(session)
+        yield from (QuestionClosed(request_id) for request_id in before if request_id not in self._told)
+        for request in session.head.input_requests or ():
+            if before.get(request.id) != self._told[request.id]:
                 yield QuestionAsked(request)
 
     def end(self) -> Iterator[QuestionClosed]:
         """None of them is open any more."""
         told, self._told = self._told, {}
-        for request_id in told:
-            yield QuestionClosed(request_id)
+        yield from map(QuestionClosed, told)
+
+
+def _asked(session: LiveSession) -> dict[str, SessionInputRequest]:
+    """What is asked, without what someone has begun to answer: a draft makes no other question of it."""
+    return {request.id: replace(request, answers=None) for request in session.head.input_requests or ()}
 
 
 _BOUNDARIES = (
@@ -168,7 +167,6 @@ class Teller:
             self.is_started = True
             yield TurnStarted(self.turn_id, turn.user_message)
         parts = turn.response_parts if isinstance(turn, Turn) else turn.parts()
-        self._forget_after(len(parts))
         for position, part in enumerate(parts):
             yield from self._part(position, part)
         if turn.usage is not None:
@@ -213,14 +211,6 @@ class Teller:
             case _:
                 pass
 
-    def _forget_after(self, count: int) -> None:
-        """A host that lost its last moments has fewer parts than it had told of."""
-        if count < len(self._told):
-            del self._told[count:]
-            self._texts = {key: found for key, found in self._texts.items() if found[0] < count}
-            self._positions = {key: at for key, at in self._positions.items() if at < count}
-            self._calls = {at: call for at, call in self._calls.items() if at < count}
-
     def _call_of(self, action: a.ToolCallActionBase, turn: LiveTurn) -> Iterator[TurnEvent]:
         call = turn.call(action.tool_call_id)
         if call is None:
@@ -245,8 +235,6 @@ class Teller:
                 yield ToolFinished(call)
             case _:
                 pass  # its input is still being written, or we do not know this state
-
-    # -- usage ---------------------------------------------------------------------------------------------
 
     def _used(self, usage: UsageInfo) -> Iterator[TurnEvent]:
         if usage != self._usage:

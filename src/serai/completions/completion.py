@@ -20,22 +20,6 @@ from serai.ahp.commands import CompletionItem
 from serai.ahp.types import MessageAttachment
 from serai.errors import InvalidParams
 
-__all__ = [
-    "ITEM_LIMIT",
-    "KIND",
-    "TRIGGERS",
-    "Candidate",
-    "CompletionSource",
-    "Token",
-    "complete",
-    "folded",
-    "index_of",
-    "items",
-    "token_at",
-    "units",
-    "words_at",
-]
-
 KIND = "serai.kind"
 """In an attachment's `_meta`: what was chosen, a `file`, `folder`, `skill` or `prompt`."""
 

@@ -28,8 +28,6 @@ from serai.completions.search import FoundPath, PathListing, PathListingBuilder,
 from serai.machine.processes.brief import brief
 from serai.machine.processes.git import HARDENED, git_environment, git_program
 
-__all__ = ["ENTRY_LIMIT", "OLDEST", "FileIndex", "FileSource"]
-
 ENTRY_LIMIT = 500_000
 """Most files and folders of a listing."""
 OLDEST = 2.0

@@ -10,8 +10,6 @@ from serai.ahp.rules.session import COMPLETION
 from serai.ahp.types import MessageResourceAttachment, SimpleMessageAttachment
 from serai.completions.completion import KIND, Candidate, folded
 
-__all__ = ["Prompt", "PromptSource"]
-
 
 @dataclass(frozen=True, slots=True)
 class Prompt:

@@ -27,8 +27,6 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TypeAlias, TypeVar
 
-__all__ = ["CANDIDATE_LIMIT", "FoundPath", "PathListing", "PathListingBuilder", "in_turns", "search"]
-
 CANDIDATE_LIMIT = 300
 """Most paths that are ranked for each way to fit."""
 

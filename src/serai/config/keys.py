@@ -170,9 +170,6 @@ class _Ring:
         self._notes.append(f"the keyring cannot be used: {said or type(error).__name__}")
 
 
-# -- the token ---------------------------------------------------------------------------------------------
-
-
 def find_token(paths: Paths) -> str:
     """The token that clients show; made when there is none.
 

@@ -7,10 +7,8 @@ only; one that a project describes takes the place of the person's own of that n
 
 from __future__ import annotations
 
-import errno
-import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
@@ -100,13 +98,15 @@ class _Values:
     agents: dict[str, AgentSettings] = field(default_factory=dict[str, AgentSettings])
     agent_provenance: dict[str, Provenance] = field(default_factory=dict[str, Provenance])
 
-    def put_agents(self, agents: Mapping[str, AgentSettings], source: Source, place: str) -> None:
-        self.agents |= agents
-        self.agent_provenance |= dict.fromkeys(agents, Provenance(source, place))
-
-    def put(self, values: Mapping[str, Any], source: Source, places: Mapping[str, str]) -> None:
+    def put(self, values: dict[str, Any], agents: dict[str, AgentSettings], provenance: Provenance) -> None:
         self.values |= values
-        self.provenance |= {key: Provenance(source, places[key]) for key in values}
+        self.provenance |= dict.fromkeys(values, provenance)
+        self.agents |= agents
+        self.agent_provenance |= dict.fromkeys(agents, provenance)
+
+    def put_each(self, given: Mapping[str, Any], source: Source, place: Callable[[str], str]) -> None:
+        for key, value in given.items():
+            self.put({key: _read_value(key, value, place(key))}, {}, Provenance(source, place(key)))
 
 
 def variable(key: str) -> str:
@@ -135,27 +135,18 @@ def load(
     """
     found = _Values()
     defaults = {key: getattr(Settings(), key) for key in _TYPES}
-    found.put(defaults, Source.DEFAULT, dict.fromkeys(defaults, ""))
-    user, agents = _from_file(paths.user_config)
-    found.put_agents(agents, Source.USER, str(paths.user_config))
-    found.put(user, Source.USER, dict.fromkeys(user, str(paths.user_config)))
+    found.put(defaults, {}, Provenance(Source.DEFAULT))
+    found.put(*_from_file(paths.user_config), Provenance(Source.USER, str(paths.user_config)))
     ignored: tuple[Ignored, ...] = ()
     if project is not None:
         ignored = _add_project(found, paths, project)
-    environment = _from_environment(environ)
-    found.put(environment, Source.ENVIRONMENT, {key: variable(key) for key in environment})
-    given = _from_flags(flags or {})
-    found.put(given, Source.FLAG, {key: _flag(key) for key in given})
+    named = {key: environ[variable(key)] for key in _TYPES if variable(key) in environ}
+    found.put_each(named, Source.ENVIRONMENT, variable)
+    given = {key: value for key, value in (flags or {}).items() if value is not None}
+    found.put_each(given, Source.FLAG, _flag)
     settings = Settings(**found.values)
     _refuse_open_bind(settings, found.provenance)
-    return Configuration(
-        settings,
-        paths,
-        found.provenance,
-        ignored,
-        agents=found.agents,
-        agent_provenance=found.agent_provenance,
-    )
+    return Configuration(settings, paths, found.provenance, ignored, found.agents, found.agent_provenance)
 
 
 def _add_project(found: _Values, paths: Paths, project: Path) -> tuple[Ignored, ...]:
@@ -176,8 +167,7 @@ def _add_project(found: _Values, paths: Paths, project: Path) -> tuple[Ignored, 
         why = _reason(Narrowing.NOTHING, project)
         ignored += [Ignored(f"agents.{name}", None, file, why) for name in agents]
         agents = {}
-    found.put_agents(agents, Source.PROJECT, str(file))
-    found.put(values, Source.PROJECT, dict.fromkeys(values, str(file)))
+    found.put(values, agents, Provenance(Source.PROJECT, str(file)))
     return tuple(ignored)
 
 
@@ -186,13 +176,13 @@ def _reason(rule: Narrowing, project: Path) -> str:
     return f"a folder that is not trusted may {may} (to trust it: 'serai config trust {project}')"
 
 
-# -- reading sources ---------------------------------------------------------------------------------------
-
-
 def _from_file(file: Path) -> tuple[dict[str, Any], dict[str, AgentSettings]]:
     """The settings of a file, and the agents that it describes."""
     try:
-        data = _read(file)
+        if not stat.S_ISREG(file.stat().st_mode):  # anyone may have made it: it may be a pipe
+            raise ConfigInvalid(f"{file} cannot be read: it is not a file")
+        with file.open("rb") as stream:
+            data = stream.read(_LARGEST + 1)
     except (FileNotFoundError, NotADirectoryError):
         return {}, {}
     except OSError as error:
@@ -207,50 +197,13 @@ def _from_file(file: Path) -> tuple[dict[str, Any], dict[str, AgentSettings]]:
     return {key: _checked(key, value, str(file)) for key, value in table.items()}, agents
 
 
-def _read(file: Path) -> bytes:
-    """What is in a file, up to a little more than is allowed. Anyone may have made it: it may be a pipe.
-
-    Raises:
-        OSError: It cannot be read, or is no file.
-    """
-    with open(file, "rb", opener=_open_at_once) as stream:
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is not a file")
-        data = stream.read(_LARGEST + 1)
-    # Some files of the system have whoever reads wait for more; then there is nothing.
-    if data is None:  # pyright: ignore[reportUnnecessaryComparison] - the declaration does not know of it
-        raise OSError(errno.EAGAIN, "it has nothing to read yet")
-    return data
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for key in _TYPES:
-        text = environ.get(variable(key))
-        if text is not None:
-            values[key] = _from_text(key, text, variable(key))
-    return values
-
-
-def _from_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for key, value in flags.items():
-        if isinstance(value, str):
-            values[key] = _from_text(key, value, _flag(key))
-        elif value is not None:
-            values[key] = _checked(key, value, _flag(key))
-    return values
-
-
-def _from_text(key: str, text: str, place: str) -> Any:
-    """A value that is written as text: lists with commas, numbers and switches as words."""
+def _read_value(key: str, value: Any, place: str) -> Any:
+    """A value that may be written as text: lists with commas, numbers and switches as words."""
+    if not isinstance(value, str):
+        return _checked(key, value, place)
     if _TYPES.get(key) == tuple[str, ...]:
-        return tuple(word for part in text.split(",") if (word := part.strip()))
-    return _checked(key, text.strip(), place, strict=False)
+        return tuple(word for part in value.split(",") if (word := part.strip()))
+    return _checked(key, value.strip(), place, strict=False)
 
 
 def _flag(key: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from serai.errors import ConfigInvalid
@@ -43,16 +44,9 @@ def create_private(path: Path, data: bytes, what: str) -> bool:
         ConfigInvalid: It cannot be made.
     """
     try:
-        temporary = _write_beside(path, data)
-        try:
-            os.link(temporary, path)  # unlike a rename, this never takes the place of another's file
-        except FileExistsError:
-            return False
-        finally:
-            temporary.unlink()
-        _sync_directory(path.parent)
-    except OSError as error:
-        raise ConfigInvalid(f"the {what} {path} cannot be written: {error.strerror}") from None
+        _put(path, data, what, os.link)  # unlike a rename, this never takes the place of another's file
+    except FileExistsError:
+        return False
     return True
 
 
@@ -62,14 +56,19 @@ def replace_private(path: Path, data: bytes, what: str) -> None:
     Raises:
         ConfigInvalid: It cannot be written.
     """
+    _put(path, data, what, os.replace)
+
+
+def _put(path: Path, data: bytes, what: str, place: Callable[[Path, Path], None]) -> None:
     try:
         temporary = _write_beside(path, data)
         try:
-            temporary.replace(path)
-        except OSError:
+            place(temporary, path)
+        finally:
             temporary.unlink(missing_ok=True)
-            raise
         _sync_directory(path.parent)
+    except FileExistsError:
+        raise
     except OSError as error:
         raise ConfigInvalid(f"the {what} {path} cannot be written: {error.strerror}") from None
 

@@ -21,8 +21,6 @@ _MIB = 1024 * 1024
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How a host is set up. Where the files are is not among it: see `serai.config.paths`."""
 
-    # -- the port ------------------------------------------------------------------------------------------
-
     host: Annotated[str, Meta(min_length=1)] = "127.0.0.1"
     """The address to listen on. Beyond loopback a token is always required."""
     port: Annotated[int, Meta(ge=0, le=65535)] = 7777
@@ -40,8 +38,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     requests_per_connection: Count = 64
     """How many requests of one client may be under way."""
 
-    # -- sessions ------------------------------------------------------------------------------------------
-
     default_agent: Annotated[str, Meta(min_length=1)] = "demo"
     """The agent of a session that names none."""
     agent_registry: str = ""
@@ -56,8 +52,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How many messages may wait for one session."""
     retention_days: Count | None = None
     """How long actions stay that no state needs any more; without it, for ever."""
-
-    # -- the rest ------------------------------------------------------------------------------------------
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     use_keyring: bool = True

@@ -45,7 +45,7 @@ def read_toml(text: str) -> dict[str, Any]:
     """
     if len(text) > _MAX_TOML:
         raise BrokenToml(f"it is larger than {_MAX_TOML // 1024} KiB")
-    if _DOTTED.search(_QUIET.sub(_flat, text)):
+    if _DOTTED.search(_QUIET.sub(lambda found: "" if found[0].startswith("#") else "s", text)):
         raise BrokenToml(f"it has a key of more than {_MAX_PARTS} parts")
     try:
         table = tomllib.loads(text)
@@ -64,10 +64,6 @@ def briefly(text: str) -> str:
     if len(text) > _MOST:
         text = f"{text[: _MOST // 2]} … {text[-_MOST // 2 :]}"
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
-
-
-def _flat(found: re.Match[str]) -> str:
-    return "" if found[0].startswith("#") else "s"
 
 
 def _check(table: dict[str, Any]) -> None:

@@ -10,8 +10,8 @@
     delivery_record   what is kept of a delivery, and how a receipt changes it
     session           the protocols: sessions, harnesses, adapters, the delivery runner
 
-All of it is values and rules. Nothing here waits, reads a clock or touches the world. Each module lists what
-it offers, and all of that can be imported from here.
+All of it is values and rules. Nothing here waits, reads a clock or touches the world. What the modules define
+can be imported from here.
 """
 
 from __future__ import annotations

@@ -12,19 +12,6 @@ from serai.contract.delivery import DeliveryMode
 from serai.contract.events import AgentSessionEventType
 from serai.contract.record import Record
 
-__all__ = [
-    "ActionCapabilities",
-    "ActionUse",
-    "AgentSessionCapabilities",
-    "ContentType",
-    "DeliveryCapabilities",
-    "EventCapabilities",
-    "LifecycleCapabilities",
-    "LifecycleOperation",
-    "MessageUse",
-    "MessagingCapabilities",
-]
-
 
 class ContentType(StrEnum):
     """The kinds of content that a session may or may not take."""

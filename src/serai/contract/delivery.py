@@ -1,12 +1,7 @@
 """How a message gets into a session: its mode, the context that goes with it, the receipt that comes back.
 
 A mode says *when* a message surfaces in a session and leaves to the harness *how*. Every attempt is answered
-with one of four receipts, which never promise more than is known:
-
-    Accepted    someone holds the message until its boundary; the agent has not seen it
-    Delivered   it is in the agent's input
-    Deferred    it cannot be held now; until when is said
-    Failed      it was not delivered; why is said, and whether to try again
+with one of four receipts, which never promise more than is known.
 """
 
 from __future__ import annotations
@@ -17,19 +12,6 @@ from typing import TypeAlias
 from msgspec import field
 
 from serai.contract.record import Metadata, Moment, Record, refuse_naive
-
-__all__ = [
-    "Accepted",
-    "Deferred",
-    "Delivered",
-    "DeliveryMode",
-    "DeliveryReason",
-    "Failed",
-    "MessageContext",
-    "MessageReceipt",
-    "Priority",
-    "ReceiptStatus",
-]
 
 
 class DeliveryMode(StrEnum):

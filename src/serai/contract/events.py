@@ -3,9 +3,6 @@
 `AgentSessionEvent` is the union of them all; on the wire `type` tells which it is. Events of the status
 family come in pairs: beside each `StatusChanged` goes the event that is named after the new status, where
 there is one, with the same fields.
-
-The delivery events here name the message by its id. Those of the workspace, which also say whose delivery it
-is, stand in `serai.contract.messages`.
 """
 
 from __future__ import annotations
@@ -18,49 +15,6 @@ from msgspec import field
 
 from serai.contract.identity import AgentStatus
 from serai.contract.record import Metadata, Moment, Number, Record, refuse_naive
-
-__all__ = [
-    "EVENT_TYPES",
-    "ActionCompleted",
-    "ActionDenied",
-    "ActionFailed",
-    "ActionInvoked",
-    "AgentSessionEvent",
-    "AgentSessionEventType",
-    "CommandCompleted",
-    "CommandFailed",
-    "CommandStarted",
-    "DeliveryAccepted",
-    "DeliveryDeferred",
-    "DeliveryDelivered",
-    "DeliveryFailed",
-    "ErrorReported",
-    "FileChanged",
-    "LogWritten",
-    "MessageReceived",
-    "MessageSent",
-    "SessionEvent",
-    "SessionForked",
-    "SessionReleased",
-    "SessionResumed",
-    "SessionStarted",
-    "StatusActive",
-    "StatusBlocked",
-    "StatusChanged",
-    "StatusEvent",
-    "StatusIdle",
-    "StatusOffline",
-    "StatusWaiting",
-    "TerminalOutput",
-    "TerminalScreen",
-    "ToolCalled",
-    "ToolCompleted",
-    "ToolFailed",
-    "ToolOutput",
-    "TranscriptChunk",
-    "TranscriptChunkAdded",
-    "UsageUpdated",
-]
 
 _FROM_THE_RELAY = frozenset({"message", "delivery", "action"})
 
@@ -126,9 +80,6 @@ class SessionEvent(Record, tag_field="type"):
         return AgentSessionEventType(self.__struct_config__.tag)
 
 
-# -- status ------------------------------------------------------------------------------------------------
-
-
 class StatusEvent(SessionEvent):
     """The session has gone from one status to another."""
 
@@ -166,9 +117,6 @@ class StatusOffline(StatusEvent, tag="status.offline"):
     """The session can no longer be reached."""
 
 
-# -- tools -------------------------------------------------------------------------------------------------
-
-
 class ToolEvent(SessionEvent):
     """Something happened to a tool call; `run` tells calls of one tool apart."""
 
@@ -200,9 +148,6 @@ class ToolOutput(ToolEvent, tag="tool.output"):
     """A tool that still runs has put out some text."""
 
     output: str
-
-
-# -- messages and deliveries -------------------------------------------------------------------------------
 
 
 class MessageReceived(SessionEvent, tag="message.received"):
@@ -250,9 +195,6 @@ class DeliveryFailed(SessionDeliveryEvent, tag="delivery.failed"):
     retryable: bool = False
 
 
-# -- actions -----------------------------------------------------------------------------------------------
-
-
 class ActionEvent(SessionEvent):
     """Something happened to an invocation of a registered action."""
 
@@ -281,9 +223,6 @@ class ActionDenied(ActionEvent, tag="action.denied"):
     """The action was not allowed, and did not run."""
 
     reason: str
-
-
-# -- what the agent writes, changes and runs ---------------------------------------------------------------
 
 
 class TranscriptChunk(Record):
@@ -358,9 +297,6 @@ class UsageUpdated(SessionEvent, tag="usage.updated"):
     tokens: int | None = None
     cost_usd: Number | None = None
     metadata: Metadata = field(default_factory=dict)
-
-
-# -- the session itself ------------------------------------------------------------------------------------
 
 
 class SessionStarted(SessionEvent, tag="session.started"):

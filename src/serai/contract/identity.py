@@ -16,19 +16,6 @@ from msgspec import field
 from serai.contract.record import Metadata, Record
 from serai.errors import IllegalTransition
 
-__all__ = [
-    "TRANSITIONS",
-    "AgentId",
-    "AgentIdentity",
-    "AgentStatus",
-    "IdentityKind",
-    "check_transition",
-    "handle_of",
-    "may_become",
-    "name_key",
-    "same_name",
-]
-
 AgentId: TypeAlias = str
 """The `id` of an `AgentIdentity`."""
 

@@ -16,35 +16,6 @@ from serai.contract.delivery import DeliveryMode
 from serai.contract.identity import AgentId, AgentIdentity
 from serai.contract.record import Metadata, Moment, Record, refuse_naive
 
-__all__ = [
-    "AgentTarget",
-    "ArtifactAttachment",
-    "Attachment",
-    "ChannelTarget",
-    "DeliveryEvent",
-    "DeliveryEventType",
-    "DiffAttachment",
-    "DirectTarget",
-    "FileAttachment",
-    "GroupTarget",
-    "ImageAttachment",
-    "JsonAttachment",
-    "LinkAttachment",
-    "MessageKind",
-    "MessageTarget",
-    "Reaction",
-    "RelayMessage",
-    "RoomReference",
-    "SenderReference",
-    "TextAttachment",
-    "WorkspaceDeliveryAccepted",
-    "WorkspaceDeliveryCreated",
-    "WorkspaceDeliveryDeferred",
-    "WorkspaceDeliveryDelivered",
-    "WorkspaceDeliveryEvent",
-    "WorkspaceDeliveryFailed",
-]
-
 
 class MessageKind(StrEnum):
     """Where a message was said."""
@@ -53,9 +24,6 @@ class MessageKind(StrEnum):
     DM = "dm"
     GROUP_DM = "group_dm"
     THREAD_REPLY = "thread_reply"
-
-
-# -- targets -----------------------------------------------------------------------------------------------
 
 
 class AgentTarget(Record, tag_field="kind", tag="agent"):
@@ -86,9 +54,6 @@ class GroupTarget(Record, tag_field="kind", tag="group_dm"):
 
 MessageTarget: TypeAlias = AgentTarget | ChannelTarget | DirectTarget | GroupTarget
 """To whom a message goes. On the wire `kind` tells which it is."""
-
-
-# -- attachments -------------------------------------------------------------------------------------------
 
 
 class AttachmentRecord(Record, tag_field="type"):
@@ -169,9 +134,6 @@ Attachment: TypeAlias = (
     | ArtifactAttachment
 )
 """What a message carries beside its text. On the wire `type` tells which it is."""
-
-
-# -- messages ----------------------------------------------------------------------------------------------
 
 
 class SenderReference(Record):

@@ -1,15 +1,7 @@
 """What may be asked of a session: yes, or a structured error that says what it declares instead.
 
-A wish is a member of one of six enumerations, and its type says which capability decides:
-
-    ContentType             may it be sent this content?        messaging.attachments
-    MessageUse              does it receive, does it send?      messaging.receive, messaging.send
-    DeliveryMode            may it be delivered in this mode?   delivery.modes
-    ActionUse               may it invoke or expose actions?    actions.invoke, actions.expose
-    AgentSessionEventType   can this event ever happen?         events.emits
-    LifecycleOperation      does this operation exist?          lifecycle.release, lifecycle.pause, ...
-
-A message's own text is not an attachment: whoever receives, receives it.
+A wish is a member of one of six enumerations, and its type says which capability decides. A message's own
+text is not an attachment: whoever receives, receives it.
 """
 
 from __future__ import annotations
@@ -27,8 +19,6 @@ from serai.contract.delivery import DeliveryMode
 from serai.contract.events import AgentSessionEventType
 from serai.contract.session import AgentSession, BasicSession
 from serai.errors import CapabilityUnsupported
-
-__all__ = ["Wish", "check_registration", "refusal", "registration_refusal", "require", "supports"]
 
 Wish: TypeAlias = (
     ContentType | MessageUse | DeliveryMode | ActionUse | AgentSessionEventType | LifecycleOperation
@@ -94,7 +84,21 @@ def registration_refusal(session: AgentSession) -> CapabilityUnsupported | None:
     it declares, and `on_event` if it declares live observations. The status is exempt from the last: the host
     can tell it without the session. What is not declared may be missing altogether.
     """
-    return _messaging(session) or _delivery(session) or _lifecycle(session) or _events(session)
+    declared, agent = session.capabilities, session.identity.name
+    if not _implements(session, "receive_message"):
+        return _missing(session, "messaging.receive", "receive_message")
+    if error := refusal(declared, MessageUse.RECEIVE, agent=agent):
+        return error
+    if not declared.delivery.modes:
+        return CapabilityUnsupported("delivery.modes", "any", agent=agent)
+    present = tuple(operation.value for operation in LifecycleOperation if _implements(session, operation))
+    for operation in declared.lifecycle.operations:
+        if operation not in present:
+            return _missing(session, f"lifecycle.{operation}", operation.value, present)
+    told = [event for event in declared.events.emits if event.is_live and event.family != "status"]
+    if told and not _implements(session, "on_event"):
+        return _missing(session, "events.emits", told[0].value)
+    return None
 
 
 def check_registration(session: AgentSession) -> None:
@@ -105,35 +109,6 @@ def check_registration(session: AgentSession) -> None:
     """
     if error := registration_refusal(session):
         raise error
-
-
-def _messaging(session: AgentSession) -> CapabilityUnsupported | None:
-    if not _implements(session, "receive_message"):
-        return _missing(session, "messaging.receive", "receive_message")
-    return refusal(session.capabilities, MessageUse.RECEIVE, agent=session.identity.name)
-
-
-def _delivery(session: AgentSession) -> CapabilityUnsupported | None:
-    if session.capabilities.delivery.modes:
-        return None
-    return CapabilityUnsupported("delivery.modes", "any", agent=session.identity.name)
-
-
-def _lifecycle(session: AgentSession) -> CapabilityUnsupported | None:
-    present = tuple(operation.value for operation in LifecycleOperation if _implements(session, operation))
-    for operation in session.capabilities.lifecycle.operations:
-        if operation not in present:
-            return _missing(session, f"lifecycle.{operation}", operation.value, present)
-    return None
-
-
-def _events(session: AgentSession) -> CapabilityUnsupported | None:
-    if _implements(session, "on_event"):
-        return None
-    for event in session.capabilities.events.emits:
-        if event.is_live and event.family != "status":
-            return _missing(session, "events.emits", event.value)
-    return None
 
 
 def _missing(

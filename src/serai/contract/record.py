@@ -1,12 +1,8 @@
 """What all records of the contract have in common, and how they go to JSON and back.
 
-A record is made with keywords, cannot be changed, and has snake_case names in Python and camelCase names on
-the wire. What is absent is not written: an optional value is `None`, an optional flag is false, an optional
-list or dict is empty. Fields that a record does not know are ignored when it is read.
-
-Dates are aware `datetime`s and travel as RFC 3339 with a zone. msgspec checks that when it reads, but not
-when a record is made, so every record with a date calls `refuse_naive` in its `__post_init__`. A record with
-a naive date therefore never exists, and none can be written.
+What is absent is not written, and fields that a record does not know are ignored when it is read. Dates are
+aware and travel as RFC 3339. msgspec checks that when it reads, but not when a record is made, so every
+record with a date calls `refuse_naive` in its `__post_init__`.
 """
 
 from __future__ import annotations
@@ -21,17 +17,6 @@ import msgspec
 
 from serai.depth import checked
 from serai.errors import Mismatch, ParseError
-
-__all__ = [
-    "Metadata",
-    "Moment",
-    "Number",
-    "Record",
-    "decode",
-    "encode",
-    "refuse_naive",
-    "to_wire",
-]
 
 T = TypeVar("T")
 
@@ -50,11 +35,7 @@ class RecordType(msgspec.StructMeta):
     """Makes every record frozen and keyword-only: msgspec hands these settings down only in part."""
 
     def __new__(
-        mcls,
-        name: str,
-        bases: tuple[type, ...],
-        namespace: dict[str, Any],
-        **settings: Any,
+        mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **settings: Any
     ) -> RecordType:
         """Create the class of a record."""
         return super().__new__(mcls, name, bases, namespace, frozen=True, kw_only=True, **settings)

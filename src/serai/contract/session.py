@@ -1,11 +1,5 @@
 """The live boundary to one agent, and those who stand on either side of it.
 
-    Harness                 makes sessions of one kind of agent
-    AgentSession            one of them: takes messages, tells what happens, is released
-    BasicSession            a start for writing one: it refuses what is not overridden
-    AgentDeliveryAdapter    the part of a session, or beside it, that only takes messages
-    DeliveryRunner          brings messages to sessions and keeps the receipts
-
 All are protocols, except `BasicSession`: a class need not inherit from them. The methods of one session are
 called by one task at a time, unless a docstring says otherwise.
 """
@@ -26,16 +20,6 @@ from serai.errors import CapabilityUnsupported
 if TYPE_CHECKING:
     from logging import Logger  # takes long to import, and is only a name here
 
-__all__ = [
-    "AgentDeliveryAdapter",
-    "AgentSession",
-    "BasicSession",
-    "DeliveryRunner",
-    "EventHandler",
-    "Harness",
-    "HarnessContext",
-    "Unsubscribe",
-]
 
 EventHandler: TypeAlias = Callable[[AgentSessionEvent], None]
 """Is called with each event, in the order in which they happened. It must not block."""
@@ -84,44 +68,26 @@ class AgentSession(Protocol):
         """Undo what creating the session did. Releasing it again does nothing.
 
         Cancelling leaves the session half released; only another `release` may follow.
-
-        Raises:
-            CapabilityUnsupported: `lifecycle.release` is not declared.
         """
         ...
 
     async def pause(self, reason: str | None = None) -> None:
-        """Stop working at the next boundary and keep everything. Cancelling leaves the session as it was.
-
-        Raises:
-            CapabilityUnsupported: `lifecycle.pause` is not declared.
-        """
+        """Stop working at the next boundary and keep everything. Cancelling leaves the session as it was."""
         ...
 
     async def resume(self) -> None:
-        """Go on where `pause` stopped. Cancelling leaves the session paused.
-
-        Raises:
-            CapabilityUnsupported: `lifecycle.resume` is not declared.
-        """
+        """Go on where `pause` stopped. Cancelling leaves the session paused."""
         ...
 
     async def fork(self) -> AgentSession:
         """Make a second session that starts with what this one knows; both then go their own ways.
 
         Cancelling makes no session.
-
-        Raises:
-            CapabilityUnsupported: `lifecycle.fork` is not declared.
         """
         ...
 
     async def snapshot(self) -> dict[str, Any]:
-        """The session's state as JSON that its harness can read. The session goes on; cancelling is harmless.
-
-        Raises:
-            CapabilityUnsupported: `lifecycle.snapshot` is not declared.
-        """
+        """The session's state as JSON that its harness can read. It goes on, and cancelling is harmless."""
         ...
 
 

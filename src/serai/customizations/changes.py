@@ -1,9 +1,10 @@
-"""Switches of a session, and the smallest actions from one list of customisations to another."""
+"""What a session has in sum, as its people switched it; and the smallest actions from one list to another."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import replace as with_fields
+from typing import TypeAlias, cast
 
 from msgspec.structs import replace
 
@@ -12,34 +13,57 @@ from serai.ahp.actions import (
     SessionCustomizationsChangedAction,
     SessionCustomizationUpdatedAction,
 )
-from serai.ahp.types import Customization
+from serai.ahp.types import Customization, CustomizationErrorState, PluginCustomization
 from serai.ahp.wire import Unknown
-
-__all__ = ["CustomizationAction", "difference", "with_toggles"]
+from serai.customizations.containers import Customizations, identity
 
 CustomizationAction: TypeAlias = (
     SessionCustomizationsChangedAction | SessionCustomizationUpdatedAction | SessionCustomizationRemovedAction
 )
 
 
-def with_toggles(
-    customizations: Sequence[Customization], toggles: Mapping[str, bool], locked: Collection[str] = ()
-) -> list[Customization]:
-    """The customisations as a session has switched them.
+def together(
+    found: Customizations, published: Sequence[Customizations], toggles: Mapping[str, bool]
+) -> Customizations:
+    """What was found and what is published, as people switched it. Of two with the same id the first counts.
+
+    What is switched off is not `enabled`, and what is not enabled is not `runnable`.
 
     Args:
-        customizations: As they were found.
+        found: What the folder and the home have.
+        published: What the active client publishes, one container each.
         toggles: What people chose, by the container's id. Ids that are not there count for nothing.
-        locked: Containers that nobody can switch on; see `Customizations.locked`.
     """
-    switched: list[Customization] = []
-    for container in customizations:
-        wish = None if isinstance(container, Unknown) else toggles.get(container.id)
-        if isinstance(container, Unknown) or wish in {None, container.enabled}:
-            switched.append(container)
+    containers = _by_id(found.containers)
+    definitions = list(found.definitions)
+    for place, item in enumerate(published):
+        container = cast("PluginCustomization", item.containers[0])
+        if container.id in containers:
+            container = _refused(container, place)
         else:
-            switched.append(replace(container, enabled=wish and container.id not in locked))
-    return switched
+            definitions += item.definitions
+        containers[container.id] = container
+    for container_id, wish in toggles.items():
+        if (container := containers.get(container_id)) and not isinstance(container, Unknown):
+            is_on = wish and container_id not in found.locked
+            containers[container_id] = replace(container, enabled=is_on)
+    on = {key for key, container in containers.items() if getattr(container, "enabled", False)}
+    marked = (
+        item if item.container in on else with_fields(item, enabled=False, runnable=False)
+        for item in definitions
+    )
+    return Customizations(list(containers.values()), tuple(marked), found.locked)
+
+
+def _refused(container: PluginCustomization, place: int) -> PluginCustomization:
+    """A plugin whose id is another one's: it is shown under an id that nobody has, and not used."""
+    return replace(
+        container,
+        id=identity("refused", container.client_id or "", container.uri, container.id, str(place)),
+        enabled=False,
+        load=CustomizationErrorState(message=f"the id {container.id!r} is another one's already"),
+        children=None,
+    )
 
 
 def difference(
@@ -59,15 +83,9 @@ def difference(
     is_whole = len(new) < len(after) or len(old) < len(before or ())  # ids are not unique, or unknown
     if before is None or is_whole or list(new) != kept + added:
         return [SessionCustomizationsChangedAction(customizations=list(after))]
-    gone = [container_id for container_id in old if container_id not in new]
-    return [
-        *(SessionCustomizationRemovedAction(id=container_id) for container_id in gone),
-        *(
-            SessionCustomizationUpdatedAction(customization=new[each])
-            for each in new
-            if new[each] != old.get(each)
-        ),
-    ]
+    removed = [SessionCustomizationRemovedAction(id=each) for each in old if each not in new]
+    changed = [each for each in new if new[each] != old.get(each)]
+    return [*removed, *(SessionCustomizationUpdatedAction(customization=new[each]) for each in changed)]
 
 
 def _by_id(containers: Sequence[Customization]) -> dict[str, Customization]:

@@ -1,4 +1,4 @@
-"""What containers are made of: ids, names that a client can show, load states.
+"""What was found, and what shows it: containers with ids, load states, and names that a client can show.
 
 A folder may come from a stranger, and all that its containers say goes to every client of a session. So it
 has bounds, and no characters that move a cursor or turn a text around.
@@ -9,36 +9,30 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import Any, TypeAlias
 
 from serai.ahp.types import (
+    AgentCustomization,
     ChildCustomization,
+    Customization,
     CustomizationDegradedState,
     CustomizationErrorState,
     CustomizationLoadedState,
     CustomizationLoadState,
+    HookCustomization,
+    McpServerCustomization,
+    PromptCustomization,
+    RuleCustomization,
+    SkillCustomization,
 )
-from serai.ahp.wire import Unknown, encode
-from serai.customizations.definitions import Definition
+from serai.ahp.wire import encode
+from serai.customizations.frontmatter import BrokenText, take_apart
 from serai.customizations.trees import MAX_FILE, Tree
 from serai.errors import FileUnreadable
-
-__all__ = [
-    "MAX_SECONDS",
-    "MAX_SHOWN",
-    "Contents",
-    "Origin",
-    "clean",
-    "fit",
-    "identity",
-    "in_one_line",
-    "kept_apart",
-    "load_state",
-    "read_text",
-]
 
 _log = logging.getLogger(__name__)
 
@@ -58,29 +52,102 @@ _MAX_PROBLEM = 400
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
+Child: TypeAlias = (
+    AgentCustomization
+    | SkillCustomization
+    | PromptCustomization
+    | RuleCustomization
+    | HookCustomization
+    | McpServerCustomization
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where the files of one container come from."""
 
     tree: Tree
     container: str
-    source: str
     trusted: bool
-    plugin: str | None = None
     until: float = float("inf")
     """How much time of the processor the thread may have used, by its own clock; then no more is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What a customisation says, beyond what AHP shows of it: for those who use it.
+
+    Attributes:
+        child: As AHP shows it.
+        container: The id of the container that it is in.
+        path: Its file, in the folder or the plugin that it was found in.
+        fields: What its file declares: the frontmatter, with numbers and flags as text; the settings of an
+            MCP server; what is done at each event, for a file of hooks.
+        runnable: Whether its folder is trusted and it is not switched off where it is declared. What is not
+            runnable is never started: no hook, no MCP server, no command in a prompt or a skill.
+        user_invocable: Whether people are offered it.
+        enabled: Whether its container is switched on. Discovery leaves it to the session.
+    """
+
+    child: Child
+    container: str
+    path: str
+    runnable: bool
+    fields: Mapping[str, Any] = field(repr=False)
+    tree: Tree = field(repr=False, compare=False)
+    user_invocable: bool = True
+    enabled: bool = True
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.child.name
+
+    def body(self) -> str:
+        """Its text, as it is now and without its frontmatter.
+
+        Raises:
+            FileUnreadable: The file is gone, or cannot be read any more.
+        """
+        data = self.tree.read(self.path)
+        if data is None:
+            raise FileUnreadable(f"{self.tree.shown(self.path)} is no longer there")
+        text = data.decode("utf-8-sig", "replace")
+        try:
+            return take_apart(self.path, text)[1]
+        except BrokenText:
+            return text
+
+
+@dataclass(frozen=True, slots=True)
+class Customizations:
+    """The customisations of a folder, a home or a plugin, as AHP shows them, and what they say.
+
+    Attributes:
+        containers: In a fixed order, as they are before anyone switches one on or off.
+        definitions: What is in them, for those who use it.
+        locked: Ids of containers that stay off whatever is asked, since their folder is not trusted.
+    """
+
+    containers: list[Customization] = field(default_factory=list[Customization])
+    definitions: tuple[Definition, ...] = ()
+    locked: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
 class Contents:
     """What was read for one container so far."""
 
-    children: list[ChildCustomization] = field(default_factory=list[ChildCustomization])
     definitions: list[Definition] = field(default_factory=list[Definition])
     problems: list[str] = field(default_factory=list[str])
     """What was not read: sentences that name the file, and the line where there is one."""
     warnings: list[str] = field(default_factory=list[str])
     """What was read and is not as it should be."""
+
+    @property
+    def children(self) -> list[ChildCustomization]:
+        """What was read, as AHP shows it."""
+        return [item.child for item in self.definitions]
 
 
 def identity(kind: str, *parts: str) -> str:
@@ -108,20 +175,18 @@ def in_one_line(text: str) -> str:
 
 def fit(contents: Contents, room: int) -> None:
     """Leave out what would need more room than there is, in bytes of JSON, and tell of it."""
-    children = contents.children
-    for place, child in enumerate(children):
-        room -= len(encode(child))
+    for place, item in enumerate(contents.definitions):
+        room -= len(encode(item.child))
         if room < 0:
-            left_out = {child.id for child in children[place:] if not isinstance(child, Unknown)}
-            contents.problems.insert(0, f"{len(children) - place:,} more are left out: there are too many")
-            del children[place:]
-            contents.definitions[:] = [item for item in contents.definitions if item.id not in left_out]
+            left = len(contents.definitions) - place
+            contents.problems.insert(0, f"{left:,} more are left out: there are too many")
+            del contents.definitions[place:]
             return
 
 
 def load_state(contents: Contents) -> CustomizationLoadState:
     """How far a container was read: `error` when nothing of it could be."""
-    if contents.problems and not contents.children:
+    if contents.problems and not contents.definitions:
         return CustomizationErrorState(message=_message([*contents.problems, *contents.warnings]))
     if contents.problems or contents.warnings:
         return CustomizationDegradedState(message=_message([*contents.warnings, *contents.problems]))

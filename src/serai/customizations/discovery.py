@@ -14,6 +14,8 @@ from serai.customizations.containers import (
     MAX_SECONDS,
     MAX_SHOWN,
     Contents,
+    Customizations,
+    Definition,
     Origin,
     fit,
     identity,
@@ -21,10 +23,9 @@ from serai.customizations.containers import (
     kept_apart,
     load_state,
 )
-from serai.customizations.definitions import Customizations, Definition
 from serai.customizations.documents import read_document
 from serai.customizations.places import PLACES, PLUGINS, FilePlace, Format, PluginLayout, PluginPlace, Where
-from serai.customizations.plugins import has_what_runs, is_there, read_plugin
+from serai.customizations.plugins import is_there, read_plugin
 from serai.customizations.servers import (
     members,
     read_hooks,
@@ -34,8 +35,6 @@ from serai.customizations.servers import (
 )
 from serai.customizations.trees import DiskTree, join, matching, real_path
 from serai.errors import FileUnreadable
-
-__all__ = ["discover"]
 
 _MAX_PLUGINS = 200
 _RUNS = {CustomizationType.HOOK: "hooks", CustomizationType.MCP_SERVER: "MCP servers"}
@@ -123,17 +122,24 @@ class _Look:
     def _folder(self, source: str, folder: str, contents: CustomizationType, places: list[FilePlace]) -> None:
         uri = self._tree.uri(folder)
         container = identity("directory", source, uri, contents)
-        origin = Origin(self._tree, container, source, self._trusted, until=self._until)
+        origin = Origin(self._tree, container, self._trusted, self._until)
         into = Contents()
-        exists = sum(self._read_place(origin, place, into) for place in places) > 0
+        exists = False
+        for place in places:
+            found = matching(self._tree, folder, place.pattern)
+            exists |= bool(found.seen)
+            into.problems += found.problems
+            for path in found.files:
+                with kept_apart(origin, path, into):
+                    self._read_file(origin, path, place, into)
         writable = self._is_writable(places)
         offered = writable and any(place.offered for place in places)
-        if not (exists or offered or into.children or into.problems):
+        if not (exists or offered or into.definitions or into.problems):
             return
         off = not self._trusted and contents in _RUNS
         if off:
             self.locked.add(container)
-            if into.children:
+            if into.definitions:
                 into.warnings.insert(0, _not_trusted(_RUNS[contents]))
         fit(into, self._room)
         self._add(
@@ -150,15 +156,6 @@ class _Look:
             into.definitions,
         )
 
-    def _read_place(self, origin: Origin, place: FilePlace, into: Contents) -> bool:
-        """Read the files of a row. Returns whether its folder is there, when the row is about a folder."""
-        found = matching(origin.tree, place.folder, place.pattern)
-        into.problems += found.problems
-        for path in found.files:
-            with kept_apart(origin, path, into):
-                self._read_file(origin, path, place, into)
-        return found.exists
-
     def _read_file(self, origin: Origin, path: str, place: FilePlace, into: Contents) -> None:
         match place.format:
             case Format.HOOKS:
@@ -168,9 +165,14 @@ class _Look:
             case Format.SERVERS:
                 read_servers(origin, path, place.key, into)
             case Format.MARKDOWN | Format.TOML:
-                always, whole_name = place.always, place.is_one_file
                 read_document(
-                    origin, path, place.folder, place.contents, into, always=always, whole_name=whole_name
+                    origin,
+                    path,
+                    place.folder,
+                    place.contents,
+                    into,
+                    always=place.always,
+                    whole_name=place.is_one_file,
                 )
 
     def _is_writable(self, places: list[FilePlace]) -> bool:
@@ -193,7 +195,7 @@ class _Look:
                     self._plugin_folders(row, problems)
                 case PluginLayout.ITSELF:
                     if is_there(self._tree, row.path):
-                        self._plugin(self._tree, row.source, enabled=False)
+                        self._plugin(self._tree, enabled=False)
                 case PluginLayout.REGISTRY:
                     self._registered(row)
         except FileUnreadable as error:
@@ -217,11 +219,11 @@ class _Look:
             if self._room <= 0 or place == _MAX_PLUGINS:
                 problems.insert(0, f"{self._tree.shown(row.path)} has too many plugins: the rest is left out")
                 return
-            self._plugin(self._tree.below(join(row.path, name)), row.source, enabled=True)
+            self._plugin(self._tree.below(join(row.path, name)), enabled=True)
 
     def _registered(self, row: PluginPlace) -> None:
         """Read the plugins that Claude Code has installed, switched as its settings say."""
-        origin = Origin(self._tree, "", row.source, trusted=True, until=self._until)
+        origin = Origin(self._tree, "", trusted=True, until=self._until)
         if (registry := read_json(origin, row.path)) is None:
             return
         try:
@@ -232,24 +234,22 @@ class _Look:
         home = self._tree.root
         for name, folder in _installed(registry[0], self._project):
             shown = f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)
-            plugin = DiskTree(folder, prefix=f"{shown}/")
-            self._plugin(plugin, row.source, enabled=switches.get(name) is True)
+            self._plugin(DiskTree(folder, prefix=f"{shown}/"), enabled=switches.get(name) is True)
 
-    def _plugin(self, tree: DiskTree, source: str, *, enabled: bool) -> None:
+    def _plugin(self, tree: DiskTree, *, enabled: bool) -> None:
         uri = tree.uri("")
         container = identity("plugin", uri)
-        name = in_one_line(tree.folder.name)
-        into = read_plugin(Origin(tree, container, source, self._trusted, plugin=name, until=self._until))
-        if not (into.manifest or into.children or into.problems):
+        into = read_plugin(Origin(tree, container, self._trusted, self._until))
+        if not (into.manifest or into.definitions or into.problems):
             return
-        if not self._trusted and has_what_runs(into):
+        if not self._trusted and into.has_what_runs:
             into.warnings.insert(0, _not_trusted("hooks and MCP servers"))
         fit(into, self._room)
         self._add(
             PluginCustomization(
                 id=container,
                 uri=uri,
-                name=into.name or name,
+                name=into.name or in_one_line(tree.folder.name),
                 enabled=enabled,
                 load=load_state(into),
                 children=into.children,

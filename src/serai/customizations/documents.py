@@ -7,24 +7,27 @@ from typing import Any, cast
 
 from serai.ahp.types import (
     AgentCustomization,
-    ChildCustomization,
     CustomizationType,
     PromptCustomization,
     RuleCustomization,
     SkillCustomization,
 )
-from serai.config.toml import BrokenToml, read_toml
-from serai.customizations.containers import Contents, Origin, clean, identity, in_one_line, read_text
-from serai.customizations.definitions import TextDefinition
-from serai.customizations.frontmatter import BrokenFrontmatter, first_paragraph, read
+from serai.customizations.containers import (
+    Child,
+    Contents,
+    Definition,
+    Origin,
+    clean,
+    identity,
+    in_one_line,
+    read_text,
+)
+from serai.customizations.frontmatter import BrokenText, first_paragraph, take_apart
 from serai.errors import FileUnreadable
-
-__all__ = ["read_document"]
 
 _MAX_DESCRIPTION = 1_024
 _ENDINGS = (".instructions.md", ".chatmode.md", ".prompt.md", ".agent.md", ".toml", ".mdc", ".md")
 """Endings that are no part of a name, the longest first."""
-_TOML_BODIES = ("prompt", "developer_instructions")
 
 
 def read_document(
@@ -55,11 +58,15 @@ def read_document(
     text = read_text(origin, path)
     if text is None:
         return
-    is_toml = path.endswith(".toml")
-    if is_toml:
-        fields, body = _toml(origin, path, text)
-    else:
-        fields, body = _markdown(origin, path, text, into, forgiving=always)
+    try:
+        fields, body = take_apart(path, text)
+    except BrokenText as broken:
+        line = f", line {broken.line}" if broken.line else ""
+        message = f"{origin.tree.shown(path)}{line}: {broken}"
+        if not always:
+            raise FileUnreadable(message) from None
+        into.warnings.append(message)
+        fields, body = {}, text
     name = in_one_line(path.rpartition("/")[2]) if whole_name else _name(path, folder, contents, fields)
     shown: dict[str, Any] = {
         "id": identity(contents, origin.container, path),
@@ -67,66 +74,34 @@ def read_document(
         "name": name,
         "description": _description(fields, body),
     }
-    child, particular = _made(shown, fields, contents, always=always)
-    into.children.append(child)
+    for_people = _flag(fields, "user-invocable", "userInvocable", "user-invokable")
     into.definitions.append(
-        TextDefinition(
-            **shown,
-            **particular,
-            type=contents,
-            container=origin.container,
-            source=origin.source,
-            plugin=origin.plugin,
-            path=path,
-            runnable=origin.trusted,
-            fields=fields,
-            instructions=body if is_toml else None,
-            tree=origin.tree,
+        Definition(
+            _child(shown, fields, contents, always=always),
+            origin.container,
+            path,
+            origin.trusted,
+            fields,
+            origin.tree,
+            user_invocable=for_people is not False,
         )
     )
 
 
-def _markdown(
-    origin: Origin, path: str, text: str, into: Contents, *, forgiving: bool
-) -> tuple[dict[str, Any], str]:
-    try:
-        return read(text)
-    except BrokenFrontmatter as broken:
-        message = f"{origin.tree.shown(path)}, line {broken.line}: {broken}"
-        if not forgiving:
-            raise FileUnreadable(message) from None
-        into.warnings.append(message)
-        return {}, text
-
-
-def _toml(origin: Origin, path: str, text: str) -> tuple[dict[str, Any], str]:
-    try:
-        table = read_toml(text)
-    except BrokenToml as error:
-        raise FileUnreadable(f"{origin.tree.shown(path)}: {error}") from None
-    body = next((table[key] for key in _TOML_BODIES if isinstance(table.get(key), str)), None)
-    if body is None:
-        raise FileUnreadable(f"{origin.tree.shown(path)}: it has no 'prompt' or 'developer_instructions'")
-    return {key: value for key, value in table.items() if key not in _TOML_BODIES}, body
-
-
-def _made(
+def _child(
     shown: dict[str, Any], fields: Mapping[str, Any], contents: CustomizationType, *, always: bool
-) -> tuple[ChildCustomization, dict[str, Any]]:
-    """What AHP shows of a file, and what its definition has besides."""
-    if contents is CustomizationType.AGENT:
-        return AgentCustomization(**shown), {}
-    if contents is CustomizationType.RULE:
-        applies, globs = _applies(fields, always=always)
-        particular = {"always_apply": bool(applies), "globs": tuple(globs)}
-        return RuleCustomization(**shown, always_apply=applies, globs=globs or None), particular
-    quiet = _flag(fields, "disable-model-invocation", "disableModelInvocation")
-    particular = {"disable_model_invocation": bool(quiet), "argument_hint": _text(fields, "argument-hint")}
-    if contents is CustomizationType.PROMPT:
-        return PromptCustomization(**shown), particular
-    for_people = _flag(fields, "user-invocable", "userInvocable", "user-invokable")
-    particular["user_invocable"] = for_people is not False
-    return SkillCustomization(**shown, disable_model_invocation=quiet), particular
+) -> Child:
+    match contents:
+        case CustomizationType.AGENT:
+            return AgentCustomization(**shown)
+        case CustomizationType.PROMPT:
+            return PromptCustomization(**shown)
+        case CustomizationType.RULE:
+            applies, globs = _applies(fields, always=always)
+            return RuleCustomization(**shown, always_apply=applies, globs=globs or None)
+        case _:
+            quiet = _flag(fields, "disable-model-invocation", "disableModelInvocation")
+            return SkillCustomization(**shown, disable_model_invocation=quiet)
 
 
 def _applies(fields: Mapping[str, Any], *, always: bool) -> tuple[bool | None, list[str]]:

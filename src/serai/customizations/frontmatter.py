@@ -1,9 +1,8 @@
-"""The frontmatter of Markdown files: YAML 1.2 between two lines of dashes.
+"""Files with fields and a text: Markdown with YAML 1.2 between two lines of dashes, or TOML.
 
-All values are text, so that a version `3.10` keeps its nought, and no tag or date means anything.
-
-Frontmatter that people write is often not quite YAML: `globs: *.ts`, or a description with a colon in it. The
-tools that it is meant for read it, so such values are put in quotes before it is read here.
+All values of frontmatter are text, so that a version `3.10` keeps its nought. What people write is often not
+quite YAML: `globs: *.ts`, or a description with a colon in it. The tools that it is meant for read it, so
+such values are put in quotes before it is read here.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import re
 from itertools import accumulate
 from typing import Any, cast
 
-__all__ = ["BrokenFrontmatter", "first_paragraph", "read"]
+from serai.config.toml import BrokenToml, read_toml
 
 _MAX_FRONTMATTER = 16 * 1024
 """Longest frontmatter, in characters: the parser needs some seconds for a megabyte."""
@@ -41,26 +40,42 @@ _LOOSE = re.compile(
 )
 
 
-class BrokenFrontmatter(ValueError):
-    """Frontmatter that cannot be read. `line` counts from 1."""
+_TOML_BODIES = ("prompt", "developer_instructions")
 
-    def __init__(self, problem: str, line: int) -> None:
+
+class BrokenText(ValueError):
+    """A text that cannot be taken apart. `line` counts from 1, where it is known."""
+
+    def __init__(self, problem: str, line: int | None = None) -> None:
         super().__init__(problem)
         self.line = line
 
 
-def read(text: str) -> tuple[dict[str, Any], str]:
-    """Take a file apart into its fields and its body. Without frontmatter, all of it is body.
+def take_apart(path: str, text: str) -> tuple[dict[str, Any], str]:
+    """Take a file apart into its fields and its body. Markdown without frontmatter is all body.
 
     Raises:
-        BrokenFrontmatter: There is frontmatter that cannot be read.
+        BrokenText: It is TOML that has no body, or its fields cannot be read.
     """
+    if path.endswith(".toml"):
+        return _toml(text)
     found = _BLOCK.match(text)
     if found is not None:
         return _fields(found[1]), text[found.end() :]
     if _OPENING.match(text):
-        raise BrokenFrontmatter("the frontmatter has no end: a line '---' is missing", 1)
+        raise BrokenText("the frontmatter has no end: a line '---' is missing", 1)
     return {}, text
+
+
+def _toml(text: str) -> tuple[dict[str, Any], str]:
+    try:
+        table = read_toml(text)
+    except BrokenToml as error:
+        raise BrokenText(str(error)) from None
+    body = next((table[key] for key in _TOML_BODIES if isinstance(table.get(key), str)), None)
+    if body is None:
+        raise BrokenText("it has no 'prompt' or 'developer_instructions'")
+    return {key: value for key, value in table.items() if key not in _TOML_BODIES}, body
 
 
 def first_paragraph(body: str) -> str | None:
@@ -84,7 +99,7 @@ def first_paragraph(body: str) -> str | None:
 
 def _fields(text: str) -> dict[str, Any]:
     if len(text) > _MAX_FRONTMATTER:
-        raise BrokenFrontmatter(f"the frontmatter is longer than {_MAX_FRONTMATTER // 1024} KiB", 2)
+        raise BrokenText(f"the frontmatter is longer than {_MAX_FRONTMATTER // 1024} KiB", 2)
     lines = [_PLAIN.fullmatch(line) for line in text.splitlines()]
     fields = {line[1]: (line[2] or line[4] or "").rstrip() or line[3] or "" for line in lines if line}
     return fields if len(fields) == len(lines) else _yaml(_LOOSE.sub(_quoted, text))
@@ -96,7 +111,7 @@ def _quoted(line: re.Match[str]) -> str:
 
 def _yaml(text: str) -> dict[str, Any]:
     if max(accumulate((sign in "[{") - (sign in "]}") for sign in text), default=0) > _MAX_DEPTH:
-        raise BrokenFrontmatter(f"the frontmatter is nested deeper than {_MAX_DEPTH} levels", 2)
+        raise BrokenText(f"the frontmatter is nested deeper than {_MAX_DEPTH} levels", 2)
     from ruamel.yaml import YAML  # noqa: PLC0415 - slow to load, and not every folder has some
 
     try:
@@ -104,7 +119,7 @@ def _yaml(text: str) -> dict[str, Any]:
     except Exception as error:  # noqa: BLE001 - the parser lets through what it meets in what it calls
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        raise BrokenFrontmatter(str(problem), (mark.line if mark else 0) + 2) from None
+        raise BrokenText(str(problem), (mark.line if mark else 0) + 2) from None
     if not isinstance(value, dict | None):
-        raise BrokenFrontmatter("the frontmatter is no list of fields ('name: value')", 2)
+        raise BrokenText("the frontmatter is no list of fields ('name: value')", 2)
     return {str(key): item for key, item in cast("dict[Any, Any]", value or {}).items()}

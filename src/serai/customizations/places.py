@@ -11,8 +11,6 @@ from enum import Enum, auto
 
 from serai.ahp.types import CustomizationType
 
-__all__ = ["MANIFESTS", "PLACES", "PLUGINS", "FilePlace", "Format", "PluginLayout", "PluginPlace", "Where"]
-
 
 class Where(Enum):
     """What a row's path is relative to."""

@@ -9,26 +9,30 @@ from __future__ import annotations
 
 import posixpath
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from threading import Lock
 from typing import Any, cast
 
 from msgspec import structs
 
-from serai.ahp.types import ClientPluginCustomization, CustomizationType, PluginCustomization
+from serai.ahp.types import (
+    ClientPluginCustomization,
+    CustomizationType,
+    HookCustomization,
+    McpServerCustomization,
+    PluginCustomization,
+)
 from serai.customizations.containers import (
     MAX_SECONDS,
     MAX_SHOWN,
     Contents,
+    Customizations,
     Origin,
     fit,
     in_one_line,
     kept_apart,
     load_state,
 )
-from serai.customizations.definitions import Customizations, HookDefinition, McpServerDefinition
 from serai.customizations.documents import read_document
 from serai.customizations.places import MANIFESTS
 from serai.customizations.servers import (
@@ -41,15 +45,6 @@ from serai.customizations.servers import (
 )
 from serai.customizations.trees import FetchedTree, Tree, join, matching
 from serai.errors import FileUnreadable
-
-__all__ = [
-    "ClientPlugins",
-    "PluginContents",
-    "has_what_runs",
-    "is_there",
-    "read_client_plugin",
-    "read_plugin",
-]
 
 # AHP counts the commands of a plugin among its skills.
 _TEXTS: tuple[tuple[str, CustomizationType, str], ...] = (
@@ -76,10 +71,10 @@ class PluginContents(Contents):
     """Where the manifest is, when there is one."""
     seen: set[str] = field(default_factory=set[str])
 
-
-def has_what_runs(contents: Contents) -> bool:
-    """Whether there are hooks or MCP servers among what was read."""
-    return any(isinstance(item, HookDefinition | McpServerDefinition) for item in contents.definitions)
+    @property
+    def has_what_runs(self) -> bool:
+        """Whether there are hooks or MCP servers among what was read."""
+        return any(isinstance(item, HookCustomization | McpServerCustomization) for item in self.children)
 
 
 def read_plugin(origin: Origin) -> PluginContents:
@@ -93,22 +88,20 @@ def read_plugin(origin: Origin) -> PluginContents:
             manifest, text = found
     name = manifest.get("name")
     into.name = (in_one_line(name) or None) if isinstance(name, str) else None
-    reading = _PluginReading(replace(origin, plugin=into.name or origin.plugin), manifest, into)
+    reading = _PluginReading(origin, manifest, into)
     for key, contents, pattern in _TEXTS:
         reading.folder(key, contents, pattern)
         for path in reading.listed(key):
             reading.named(path, contents, pattern)
-    origin = reading.origin
     for path in [*_HOOK_FILES, *reading.listed("hooks")]:
         reading.once(path, lambda path: read_hooks(origin, path, into))
     for path in [*_SERVER_FILES, *reading.listed("mcpServers")]:
         reading.once(path, lambda path: read_servers(origin, path, "mcpServers", into, bare=True))
     if into.manifest:
-        with kept_apart(origin, into.manifest, into):
-            if hooks := members(manifest.get("hooks")):
-                add_hooks(origin, into.manifest, members(hooks.get("hooks")) or hooks, into)
-            if servers := members(manifest.get("mcpServers")):
-                add_servers(origin, into.manifest, "mcpServers", servers, text, into)
+        if hooks := members(manifest.get("hooks")):
+            add_hooks(origin, into.manifest, members(hooks.get("hooks")) or hooks, into)
+        if servers := members(manifest.get("mcpServers")):
+            add_servers(origin, into.manifest, "mcpServers", servers, text, into)
     return into
 
 
@@ -151,6 +144,9 @@ class _PluginReading:
         if not isinstance(items, list):  # pyright: ignore[reportUnnecessaryIsInstance] - a stranger wrote it
             return []
         shown = self.origin.tree.shown(self.into.manifest or "")
+        if len(items) > _MAX_NAMED:
+            problem = f"{shown}: '{key}' names more than {_MAX_NAMED} paths: the rest is left out"
+            self.into.problems.append(problem)
         paths: list[str] = []
         for item in items[:_MAX_NAMED]:
             path = posixpath.normpath(item) if isinstance(item, str) else "/"
@@ -158,9 +154,6 @@ class _PluginReading:
                 self.into.problems.append(f"{shown}: '{key}' names what is no path in the plugin: {item}")
             else:
                 paths.append("" if path == "." else path)
-        if len(items) > _MAX_NAMED:
-            problem = f"{shown}: '{key}' names more than {_MAX_NAMED} paths: the rest is left out"
-            self.into.problems.append(problem)
         return paths
 
 
@@ -176,7 +169,7 @@ def is_there(tree: Tree, path: str) -> bool:
 
 
 def read_client_plugin(
-    plugin: PluginCustomization, files: Mapping[str, bytes], client_id: str
+    plugin: PluginCustomization, files: Mapping[str, bytes], client_id: str, missing: Sequence[str] = ()
 ) -> Customizations:
     """Read a published plugin from its files. Nothing of it runs on this machine.
 
@@ -184,12 +177,13 @@ def read_client_plugin(
         plugin: What the client published. Its id, URI, name and switch are kept.
         files: The content of each file, by its path below the plugin's URI.
         client_id: Who published it.
+        missing: What could not be had of it, in sentences.
     """
     tree = FetchedTree(files, plugin.uri)
-    until = time.thread_time() + MAX_SECONDS
-    into = read_plugin(Origin(tree, plugin.id, client_id, trusted=False, plugin=plugin.name, until=until))
+    into = read_plugin(Origin(tree, plugin.id, trusted=False, until=time.thread_time() + MAX_SECONDS))
     into.problems += [f"{path} leads out of the plugin, so it is not read" for path in tree.refused]
-    if has_what_runs(into):
+    into.problems += missing
+    if into.has_what_runs:
         into.warnings.insert(0, "A client published this plugin: its hooks and MCP servers do not run here")
     fit(into, MAX_SHOWN)
     customization = PluginCustomization(
@@ -206,44 +200,26 @@ def read_client_plugin(
 
 
 class ClientPlugins:
-    """Published plugins that were read already. The least used go first. Threads may share it."""
+    """Published plugins that were read already, each with its last nonce. The oldest go first."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, str, str, str], Customizations] = OrderedDict()
-        self._lock = Lock()
+        self._kept: dict[tuple[str, str], tuple[str, str, Customizations]] = {}
 
-    def get(self, client_id: str, plugin: PluginCustomization) -> Customizations | None:
+    def get(self, client_id: str, plugin: ClientPluginCustomization) -> Customizations | None:
         """What is known of a plugin under its nonce; `None` when its files must be fetched.
 
         Its switch is as it is published now.
         """
-        with self._lock:
-            key = _key(client_id, plugin)
-            found = self._kept.get(key) if key else None
-            if key is None or found is None:
-                return None
-            self._kept.move_to_end(key)
+        plugin_id, nonce, found = self._kept.get((client_id, plugin.uri), (None, None, None))
+        if found is None or (plugin.id, plugin.nonce) != (plugin_id, nonce):
+            return None
         known = cast("PluginCustomization", found.containers[0])
         return replace(found, containers=[structs.replace(known, enabled=plugin.enabled)])
 
-    def keep(self, client_id: str, plugin: PluginCustomization, found: Customizations) -> None:
-        """Keep what was read of a plugin, when it has a nonce. An older nonce's is dropped."""
-        key = _key(client_id, plugin)
-        with self._lock:
-            for old in [old for old in self._kept if old[:2] == (client_id, plugin.uri)]:
-                del self._kept[old]
-            if key is not None:
-                self._kept[key] = found
-            while len(self._kept) > _MAX_KEPT:
-                self._kept.popitem(last=False)
-
-    def forget(self, client_id: str) -> None:
-        """Drop what a client published."""
-        with self._lock:
-            for key in [key for key in self._kept if key[0] == client_id]:
-                del self._kept[key]
-
-
-def _key(client_id: str, plugin: PluginCustomization) -> tuple[str, str, str, str] | None:
-    nonce = plugin.nonce if isinstance(plugin, ClientPluginCustomization) else None
-    return None if nonce is None else (client_id, plugin.uri, plugin.id, nonce)
+    def keep(self, client_id: str, plugin: ClientPluginCustomization, found: Customizations) -> None:
+        """Keep what was read of a plugin, when it has a nonce."""
+        self._kept.pop((client_id, plugin.uri), None)
+        if plugin.nonce is not None:
+            self._kept[client_id, plugin.uri] = (plugin.id, plugin.nonce, found)
+        if len(self._kept) > _MAX_KEPT:
+            del self._kept[next(iter(self._kept))]

@@ -13,38 +13,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 from urllib.parse import quote, quote_from_bytes
 
 from serai.errors import FileUnreadable
 from serai.machine.paths import PathRefused, open_below
 
-__all__ = [
-    "MAX_ENTRIES",
-    "MAX_FILE",
-    "MAX_FILES",
-    "DiskTree",
-    "FetchedTree",
-    "Listing",
-    "Matches",
-    "Tree",
-    "TreeEntry",
-    "join",
-    "matching",
-    "real_path",
-]
-
 MAX_FILE = 1024 * 1024
 """Largest file, in bytes, where nobody says otherwise."""
-MAX_ENTRIES = 20_000
-"""Most entries of one folder that are looked at."""
 MAX_FILES = 2_000
 """Most files of one place that are read."""
 _MAX_FOLDERS = 1_000
 _MAX_DEPTH = 8
 
 _NOT_THERE = {errno.ENOENT, errno.ENOTDIR}
-_ABOUT_THE_FOLDER = {"readme.md"}
 
 
 class TreeEntry(NamedTuple):
@@ -60,36 +42,6 @@ class Listing(NamedTuple):
 
     key: Hashable
     entries: list[TreeEntry]
-    is_cut: bool
-    """There are more than `MAX_ENTRIES`; the rest was not looked at."""
-
-
-class Tree(Protocol):
-    """A folder with files, wherever it is."""
-
-    def list(self, path: str) -> Listing | None:
-        """What is in a folder; `None` when there is no such folder.
-
-        Raises:
-            FileUnreadable: It is there and cannot be listed; the message names it.
-        """
-        ...
-
-    def read(self, path: str, largest: int = MAX_FILE) -> bytes | None:
-        """A file's content; `None` when there is no such file.
-
-        Raises:
-            FileUnreadable: It is there and cannot be read, or is too large; the message names it.
-        """
-        ...
-
-    def uri(self, path: str) -> str:
-        """The file's or folder's URI."""
-        ...
-
-    def shown(self, path: str) -> str:
-        """The path as a person knows it."""
-        ...
 
 
 class DiskTree:
@@ -114,24 +66,30 @@ class DiskTree:
         return self.root / self._base
 
     def list(self, path: str) -> Listing | None:
-        """See `Tree.list`."""
+        """What is in a folder; `None` when there is no such folder.
+
+        Raises:
+            FileUnreadable: It is there and cannot be listed; the message names it.
+        """
         with self._opened(path, os.O_DIRECTORY) as descriptor:
             if descriptor is None:
                 return None
             info = os.fstat(descriptor)
-            entries: list[TreeEntry] = []
             with os.scandir(descriptor) as found:
-                for item in found:
-                    if len(entries) == MAX_ENTRIES:
-                        return Listing((info.st_dev, info.st_ino), sorted(entries), is_cut=True)
-                    if item.is_symlink():
-                        entries.append(self._through_link(join(path, item.name), item.name))
-                    else:
-                        entries.append(TreeEntry(item.name, item.is_dir(follow_symlinks=False)))
-        return Listing((info.st_dev, info.st_ino), sorted(entries), is_cut=False)
+                entries = [
+                    self._through_link(join(path, item.name), item.name)
+                    if item.is_symlink()
+                    else TreeEntry(item.name, item.is_dir(follow_symlinks=False))
+                    for item in found
+                ]
+        return Listing((info.st_dev, info.st_ino), sorted(entries))
 
     def read(self, path: str, largest: int = MAX_FILE) -> bytes | None:
-        """See `Tree.read`."""
+        """A file's content; `None` when there is no such file.
+
+        Raises:
+            FileUnreadable: It is there and cannot be read, or is too large; the message names it.
+        """
         with self._opened(path) as descriptor:
             if descriptor is None:
                 return None
@@ -139,11 +97,11 @@ class DiskTree:
                 return _bounded(file.read(largest + 1), self.shown(path), largest)
 
     def uri(self, path: str) -> str:
-        """See `Tree.uri`."""
+        """The file's or folder's URI."""
         return "file://" + quote_from_bytes(os.fsencode(self.folder / path))
 
     def shown(self, path: str) -> str:
-        """See `Tree.shown`."""
+        """The path as a person knows it."""
         return f"{self._prefix}{path}" or "."
 
     def below(self, path: str) -> DiskTree:
@@ -158,13 +116,10 @@ class DiskTree:
 
     @contextmanager
     def _opened(self, path: str, flags: int = 0) -> Generator[int | None]:
+        below = join(self._base, path)
+        where = (self.root, below) if self._confined else ("/", f"{self.root}/{below}")
         try:
-            below = join(self._base, path)
-            descriptor = (
-                open_below(self.root, below, flags)
-                if self._confined
-                else open_below("/", f"{self.root}/{below}", flags)
-            )
+            descriptor = open_below(*where, flags)
         except OSError as error:
             if error.errno in _NOT_THERE:
                 yield None
@@ -186,15 +141,14 @@ class DiskTree:
         try:
             with self._opened(path) as descriptor:
                 if descriptor is None:
-                    problem = f"{self.shown(path)} is a link that leads nowhere"
-                    return TreeEntry(name, is_folder=False, problem=problem)
+                    return TreeEntry(name, False, f"{self.shown(path)} is a link that leads nowhere")
                 return TreeEntry(name, stat.S_ISDIR(os.fstat(descriptor).st_mode))
         except FileUnreadable as error:
-            return TreeEntry(name, is_folder=False, problem=error.message)
+            return TreeEntry(name, False, error.message)
 
 
 class FetchedTree:
-    """Files that a client has sent, by their path below the folder.
+    """Files that a client has sent, by their path below the folder. Its methods are those of `DiskTree`.
 
     Args:
         files: The content of each file. What leads out of the folder is left out, and told in `refused`.
@@ -215,25 +169,28 @@ class FetchedTree:
         self._base = base.rstrip("/")
 
     def list(self, path: str) -> Listing | None:
-        """See `Tree.list`."""
+        """What is in a folder; `None` when there is no such folder."""
         found = self._folders.get(path.strip("/"))
         if found is None:
             return None
-        entries = [TreeEntry(name, is_folder) for name, is_folder in sorted(found.items())]
-        return Listing(path.strip("/"), entries, is_cut=False)
+        return Listing(path.strip("/"), [TreeEntry(*item) for item in sorted(found.items())])
 
     def read(self, path: str, largest: int = MAX_FILE) -> bytes | None:
-        """See `Tree.read`."""
+        """A file's content; `None` when there is no such file."""
         data = self._files.get(path)
         return None if data is None else _bounded(data, self.shown(path), largest)
 
     def uri(self, path: str) -> str:
-        """See `Tree.uri`."""
+        """The file's or folder's URI."""
         return f"{self._base}/{quote(path, errors='replace')}" if path else self._base
 
     def shown(self, path: str) -> str:
-        """See `Tree.shown`."""
+        """The path as a person knows it."""
         return path or "."
+
+
+Tree: TypeAlias = DiskTree | FetchedTree
+"""A folder with files, wherever it is."""
 
 
 def real_path(path: str) -> str | None:
@@ -259,91 +216,61 @@ def _bounded(data: bytes, shown: str, largest: int) -> bytes:
     return data
 
 
-# -- patterns ------------------------------------------------------------------------------------------------
-
-
 @dataclass(slots=True)
 class Matches:
     """What was found, in order. `problems` are sentences that name the file or folder."""
 
     files: list[str] = field(default_factory=list[str])
     problems: list[str] = field(default_factory=list[str])
-    exists: bool = False
-    """The folder is there. It is not asked when the pattern is a file's name."""
+    seen: set[Hashable] = field(default_factory=set[Hashable])
+    """The folders that were looked at, each once, so that links in a circle do no harm."""
 
 
 def matching(tree: Tree, folder: str, pattern: str) -> Matches:
-    """Find the files that fit a pattern.
+    """Find the files that fit a pattern: a name, `*.md`, `*/NAME` (in each folder) or `**/*.md` (any depth).
 
-    A `*` matches within a name and no hidden file; `**` stands for any folders, eight deep at most. A folder
-    is looked at once, so links that lead in a circle do no harm. A part without `*` is not looked for: such a
-    file may turn out not to be there when it is read.
+    Hidden files and folders do not fit, nor does a `README.md`. Where the pattern ends with a name, it is not
+    looked for: the file may turn out not to be there when it is read.
     """
-    walk = _Walk(tree)
-    walk.visit(folder, pattern.split("/"), 0)
-    if len(walk.found.files) > MAX_FILES:
-        del walk.found.files[MAX_FILES:]
-        walk.found.problems.append(
-            f"{tree.shown(folder)} has more than {MAX_FILES:,} files: the rest is left out"
-        )
-    return walk.found
+    found = Matches()
+    folders, _, name = pattern.rpartition("/")
+    if "*" in pattern:
+        _search(tree, folder, folders, name, found)
+    else:
+        found.files.append(join(folder, name))
+    if len(found.files) > MAX_FILES:
+        del found.files[MAX_FILES:]
+        found.problems.append(f"{tree.shown(folder)} has more than {MAX_FILES:,} files: the rest is left out")
+    return found
 
 
-class _Walk:
-    def __init__(self, tree: Tree) -> None:
-        self.found = Matches()
-        self._tree = tree
-        self._seen: set[Hashable] = set()
-
-    def visit(self, folder: str, pattern: list[str], depth: int) -> None:
-        part, *rest = pattern
-        if "*" not in part:
-            self._take(join(folder, part), rest, depth)
-            return
-        for entry in self._entries(folder):
-            below = join(folder, entry.name)
-            if entry.name.startswith("."):
-                continue
-            if part == "**" and entry.is_folder:
-                self._deeper(below, pattern, depth)
-            elif part == "**":
-                if entry.problem or fnmatchcase(entry.name, rest[0]):
-                    self._here(entry, below, rest[1:], depth)
-            elif fnmatchcase(entry.name, part):
-                self._here(entry, below, rest, depth)
-
-    def _entries(self, folder: str) -> list[TreeEntry]:
-        try:
-            listing = self._tree.list(folder)
-        except FileUnreadable as error:
-            self.found.problems.append(error.message)
-            return []
-        if listing is None or listing.key in self._seen:
-            return []
-        shown = self._tree.shown(folder)
-        if len(self._seen) == _MAX_FOLDERS:
-            self.found.problems.append(f"{shown} is one folder too many, so it is not looked at")
-            return []
-        self._seen.add(listing.key)
-        self.found.exists = True
-        if listing.is_cut:
-            self.found.problems.append(f"{shown} has more than {MAX_ENTRIES:,} entries: the rest is left out")
-        return listing.entries
-
-    def _deeper(self, path: str, pattern: list[str], depth: int) -> None:
-        if depth < _MAX_DEPTH:
-            self.visit(path, pattern, depth + 1)
-        else:
-            self.found.problems.append(f"{self._tree.shown(path)} is too deep, so it is not looked at")
-
-    def _here(self, entry: TreeEntry, path: str, rest: list[str], depth: int) -> None:
+def _search(tree: Tree, folder: str, folders: str, name: str, found: Matches, depth: int = 0) -> None:
+    for entry in _entries(tree, folder, found, depth):
+        path = join(folder, entry.name)
+        fits = fnmatchcase(entry.name, name) and entry.name.lower() != "readme.md"
         if entry.problem:
-            self.found.problems.append(entry.problem)
-        elif entry.is_folder == bool(rest) and entry.name.lower() not in _ABOUT_THE_FOLDER:
-            self._take(path, rest, depth)
+            if folders or fits:
+                found.problems.append(entry.problem)
+        elif not entry.is_folder:
+            if folders != "*" and fits:
+                found.files.append(path)
+        elif folders == "*":
+            found.files.append(join(path, name))
+        elif folders:
+            _search(tree, path, folders, name, found, depth + 1)
 
-    def _take(self, path: str, rest: list[str], depth: int) -> None:
-        if rest:
-            self.visit(path, rest, depth + 1)
-        elif len(self.found.files) <= MAX_FILES:
-            self.found.files.append(path)
+
+def _entries(tree: Tree, folder: str, found: Matches, depth: int) -> list[TreeEntry]:
+    try:
+        listing = tree.list(folder)
+    except FileUnreadable as error:
+        found.problems.append(error.message)
+        return []
+    if listing is None or listing.key in found.seen or len(found.files) > MAX_FILES:
+        return []
+    if depth > _MAX_DEPTH or len(found.seen) == _MAX_FOLDERS:
+        why = "too deep" if depth > _MAX_DEPTH else "one folder too many"
+        found.problems.append(f"{tree.shown(folder)} is {why}, so it is not looked at")
+        return []
+    found.seen.add(listing.key)
+    return [entry for entry in listing.entries if not entry.name.startswith(".")]

@@ -2,55 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from serai.customizations.places import PLACES, PLUGINS, PluginLayout, Where
 from serai.customizations.trees import DiskTree
 
-__all__ = ["Watched", "watched"]
 
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What to watch. All of these folders exist at the time of asking, and no path has links in it.
 
-class Watched(NamedTuple):
-    """A folder to watch.
-
-    With `recursive`, all in it counts. Otherwise only what it holds itself, and of that only `names`: a home
-    is full of files that change and are none of ours.
+    Attributes:
+        deep: Folders in which everything counts, each with a `/` at its end.
+        flat: Folders of which only some names count: a home is full of files that are none of ours.
     """
 
-    path: Path
-    recursive: bool
-    names: frozenset[str]
+    deep: frozenset[str] = frozenset()
+    flat: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
-    def concerns(self, changed: Path) -> bool:
+    @property
+    def roots(self) -> list[str]:
+        """The folders that no other one contains."""
+        roots: list[str] = []
+        for path in sorted({*self.flat, *(folder.rstrip("/") or "/" for folder in self.deep)}):
+            if not any(f"{path}/".startswith(f"{root.rstrip('/')}/") for root in roots):
+                roots.append(path)
+        return roots
+
+    def concerns(self, path: str) -> bool:
         """Whether a change at a path may change what is discovered."""
-        if self.recursive:
-            return changed == self.path or self.path in changed.parents
-        return changed.parent == self.path and changed.name in self.names
+        folder, _, name = path.rpartition("/")
+        return name in self.flat.get(folder or "/", ()) or f"{path}/".startswith(tuple(self.deep))
+
+    def prunes(self, folder: str) -> bool:
+        """Whether nothing in a folder is to be heard of: it is none of these, and on the way to none."""
+        below = f"{folder}/"
+        is_on_the_way = any(f"{path}/".startswith(below) for path in (*self.flat, *self.deep))
+        return not is_on_the_way and not self.concerns(folder)
 
 
-def watched(directory: Path | None, home: Path) -> list[Watched]:
-    """The folders to watch for a working directory and a home. All of them exist at the time of asking.
+def watched(directory: Path | None, home: Path) -> Watched:
+    """What to watch for a working directory and a home.
 
-    For a place that is not there yet, they are the folders above it: ask again after a change, since more may
-    be there to watch. A place that a link leads to is watched where it really is; one that leads out of the
+    For a place that is not there yet, it is the folders above it: ask again after a change, since more may be
+    there to watch. A place that a link leads to is watched where it really is; one that leads out of the
     working directory is not.
     """
-    recursive: set[Path] = set()
-    flat: dict[Path, set[str]] = {}
-    for root, where, confined in ((directory, Where.DIRECTORY, True), (home, Where.HOME, False)):
+    deep: set[str] = set()
+    flat: dict[str, set[str]] = {}
+    for root, where in ((directory, Where.DIRECTORY), (home, Where.HOME)):
         if root is None:
             continue
-        tree = DiskTree(root, confined=confined)
-        for path, deep in _places(where):
-            _watch(tree, path, deep=deep, recursive=recursive, flat=flat)
-    deep_ones = [Watched(path, recursive=True, names=frozenset()) for path in sorted(recursive)]
-    flat_ones = [
-        Watched(path, recursive=False, names=frozenset(names))
-        for path, names in sorted(flat.items())
-        if not any(path == folder or folder in path.parents for folder in recursive)
-    ]
-    return [*deep_ones, *flat_ones]
+        tree = DiskTree(root, confined=where is Where.DIRECTORY)
+        for path, is_deep in _places(where):
+            parts = path.split("/")
+            for depth in range(len(parts) + 1):  # all that it stands in may come, go, or be made a link
+                real = tree.real("/".join(parts[:depth]))
+                if real is None or not real.is_dir():
+                    continue
+                if depth < len(parts):
+                    flat.setdefault(str(real), set()).add(parts[depth])
+                elif is_deep:
+                    deep.add(f"{str(real).rstrip('/')}/")
+    return Watched(frozenset(deep), {path: frozenset(names) for path, names in flat.items()})
 
 
 def _places(where: Where) -> list[tuple[str, bool]]:
@@ -66,19 +82,3 @@ def _places(where: Where) -> list[tuple[str, bool]]:
         if plugin.where in {where, Where.BOTH}
     ]
     return paths
-
-
-def _watch(
-    tree: DiskTree, path: str, *, deep: bool, recursive: set[Path], flat: dict[Path, set[str]]
-) -> None:
-    """Watch a path, and all that it stands in: a folder may come, go, or be made a link."""
-    parts = path.split("/")
-    for depth in range(len(parts) + 1):
-        here = "/".join(parts[:depth])
-        real = tree.real(here)
-        if real is None or not real.is_dir():
-            continue
-        if depth < len(parts):
-            flat.setdefault(real, set()).add(parts[depth])
-        elif deep:
-            recursive.add(real)

@@ -15,45 +15,30 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
+from serai import contract as c
 from serai.ahp.types import AgentInfo, SessionConfigSchema, SessionModelInfo, ToolDefinition
-from serai.contract import (
-    AgentSessionCapabilities,
-    AgentSessionEventType,
-    BasicSession,
-    Delivered,
-    DeliveryCapabilities,
-    DeliveryMode,
-    EventCapabilities,
-    LifecycleCapabilities,
-    MessageContext,
-    MessageReceipt,
-    MessagingCapabilities,
-    RelayMessage,
-)
 from serai.host.agents import HostContext
 from serai.host.messages import user_message
 from serai.host.turn import Turn
-
-__all__ = ["CAPABILITIES", "STEERABLE", "Answer", "CallbackHarness", "CallbackSession"]
 
 Answer = Callable[[Turn], Coroutine[Any, Any, None]]
 """A function that answers a turn."""
 
 
-def _declared(*modes: DeliveryMode) -> AgentSessionCapabilities:
-    return AgentSessionCapabilities(
-        messaging=MessagingCapabilities(receive=True),
-        delivery=DeliveryCapabilities(modes=modes),
+def _declared(*modes: c.DeliveryMode) -> c.AgentSessionCapabilities:
+    return c.AgentSessionCapabilities(
+        messaging=c.MessagingCapabilities(receive=True),
+        delivery=c.DeliveryCapabilities(modes=modes),
         # The host can tell the status from the turn; a function reports nothing else by itself.
-        events=EventCapabilities(emits=(AgentSessionEventType.STATUS_CHANGED,)),
-        lifecycle=LifecycleCapabilities(release=True),
+        events=c.EventCapabilities(emits=(c.AgentSessionEventType.STATUS_CHANGED,)),
+        lifecycle=c.LifecycleCapabilities(release=True),
     )
 
 
-CAPABILITIES = _declared(DeliveryMode.IMMEDIATE, DeliveryMode.ON_IDLE)
+CAPABILITIES = _declared(c.DeliveryMode.IMMEDIATE, c.DeliveryMode.ON_IDLE)
 """What any function can do: take a message when it is idle, and say whether it is."""
 
-STEERABLE = _declared(DeliveryMode.IMMEDIATE, DeliveryMode.NEXT_TOOL_CALL, DeliveryMode.ON_IDLE)
+STEERABLE = _declared(c.DeliveryMode.IMMEDIATE, c.DeliveryMode.NEXT_TOOL_CALL, c.DeliveryMode.ON_IDLE)
 """The same, for a function that looks for messages while it works: it calls `turn.steering()`."""
 
 # A repeat of a delivery comes soon or never; so many ids are enough to know it.
@@ -84,7 +69,7 @@ class CallbackHarness:
         *,
         display_name: str | None = None,
         description: str = "",
-        capabilities: AgentSessionCapabilities = CAPABILITIES,
+        capabilities: c.AgentSessionCapabilities = CAPABILITIES,
         schema: SessionConfigSchema | None = None,
         models: list[SessionModelInfo] | None = None,
         tools: list[ToolDefinition] | None = None,
@@ -108,16 +93,18 @@ class CallbackHarness:
         return CallbackSession(self._answer, context, self.capabilities)
 
 
-class CallbackSession(BasicSession):
+class CallbackSession(c.BasicSession):
     """The function, in one session."""
 
-    def __init__(self, answer: Answer, context: HostContext, capabilities: AgentSessionCapabilities) -> None:
+    def __init__(
+        self, answer: Answer, context: HostContext, capabilities: c.AgentSessionCapabilities
+    ) -> None:
         super().__init__(context.identity, capabilities)
         self._answer = answer
         self._context = context
         self._taken: deque[str] = deque(maxlen=_REMEMBERED)
 
-    async def receive_message(self, message: RelayMessage, context: MessageContext) -> MessageReceipt:
+    async def receive_message(self, message: c.RelayMessage, context: c.MessageContext) -> c.MessageReceipt:
         """Call the function with the message; a repeat does not call it again.
 
         The journal has the message already: that is the evidence.
@@ -127,7 +114,7 @@ class CallbackSession(BasicSession):
             turn.message = user_message(message)
             turn.run(self._answer(turn))
             self._taken.append(context.id)
-        return Delivered(delivery_id=context.id, metadata={"evidence": "journal"})
+        return c.Delivered(delivery_id=context.id, metadata={"evidence": "journal"})
 
     async def release(self, reason: str | None = None) -> None:
         """Nothing was started, so nothing is left behind."""

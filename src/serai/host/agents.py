@@ -12,20 +12,11 @@ from serai.ahp.extensions import SignInMethod, SignInMethodsResult
 from serai.ahp.rules import Judgement
 from serai.ahp.types import AgentInfo, SessionConfigSchema, ToolDefinition
 from serai.contract import AgentIdentity, AgentSession
-from serai.customizations import Definition
+from serai.customizations.containers import Definition
 from serai.host.seat import Seat
 from serai.host.turn import Turn
 
-__all__ = [
-    "Attentive",
-    "Exacting",
-    "Guarded",
-    "HostContext",
-    "HostedHarness",
-    "Learning",
-    "Particular",
-    "WayIn",
-]
+__all__ = ["Attentive", "Guarded", "HostContext", "HostedHarness", "Particular", "WayIn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +32,13 @@ class HostContext:
     """The URI of the session."""
     working_directory: str | None
     """The session's working directory, as a URI."""
-    turn: TurnOf
+    turn: Callable[[str], Turn]
     """The turn that a delivery begins: `context.turn(delivery_id)`."""
     definitions: Callable[[], Awaitable[tuple[Definition, ...]]]
     """The customisations of the session, as they are when it is asked. Use those that are `enabled`, and run
     nothing of those that are not `runnable`."""
     seat: Seat
     """The agent's place in its session, beside its turns."""
-
-
-class TurnOf(Protocol):
-    """Finds the turn that a delivery began."""
-
-    def __call__(self, delivery_id: str) -> Turn:
-        """The turn. Its `run` takes the coroutine that answers it."""
-        ...
 
 
 class HostedHarness(Protocol):
@@ -88,33 +71,18 @@ class HostedHarness(Protocol):
 
 @runtime_checkable
 class Particular(Protocol):
-    """A kind of agent that cannot do all that a session offers."""
+    """A kind of agent that cannot do all that a session offers, and has to be asked what it can."""
 
-    def refusal(self, session: str, action: StateAction) -> Judgement | None:
-        """Why a client's action cannot be for a session of this kind; `None` when it can.
-
-        Args:
-            session: The URI of the session.
-            action: What the client wants.
-        """
+    async def learn(self) -> None:
+        """Ask which settings and models it has, unless that is known. It never fails."""
         ...
-
-
-@runtime_checkable
-class Exacting(Protocol):
-    """A kind of agent that asks more of a setting than its schema can say."""
 
     def problem_with(self, name: str, value: Any) -> str | None:
         """What is the matter with a setting that has the right shape; `None` when nothing is."""
         ...
 
-
-@runtime_checkable
-class Learning(Protocol):
-    """A kind of agent that has to be asked which settings and models it has."""
-
-    async def learn(self) -> None:
-        """Ask, unless that is known. It never fails: what is not told stays unknown."""
+    def refusal(self, session: str, action: StateAction) -> Judgement | None:
+        """Why a client's action cannot be for a session of this kind, given its URI; `None` when it can."""
         ...
 
 

@@ -9,14 +9,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from serai.ahp import actions as a
+from serai.ahp import types as t
 from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceReadResult
 from serai.ahp.errors import AhpErrorCode
-from serai.ahp.types import (
-    ToolResultContent,
-    ToolResultEmbeddedResourceContent,
-    ToolResultResourceContent,
-    ToolResultTextContent,
-)
 from serai.errors import ProtocolError
 from serai.redact.content import decode_base64
 from serai.store.contract import BlobRow, Store
@@ -45,11 +40,11 @@ def moved_out(action: a.StateAction, session: str) -> tuple[a.StateAction, Seque
             return action, blobs
 
 
-def _moved(item: ToolResultContent, session: str, blobs: list[BlobRow]) -> ToolResultContent:
+def _moved(item: t.ToolResultContent, session: str, blobs: list[BlobRow]) -> t.ToolResultContent:
     match item:
-        case ToolResultTextContent() if len(item.text) > LARGE // 4:
+        case t.ToolResultTextContent() if len(item.text) > LARGE // 4:
             data, content_type = item.text.encode("utf-8", "replace"), "text/plain; charset=utf-8"
-        case ToolResultEmbeddedResourceContent() if len(item.data) > LARGE // 4:
+        case t.ToolResultEmbeddedResourceContent() if len(item.data) > LARGE // 4:
             data, content_type = decode_base64(item.data), item.content_type
             if data is None:  # it says that it is base64 and is not: whoever reads it finds out
                 data = item.data.encode("utf-8", "replace")
@@ -59,7 +54,7 @@ def _moved(item: ToolResultContent, session: str, blobs: list[BlobRow]) -> ToolR
         return item
     digest = hashlib.sha256(data).hexdigest()
     blobs.append(BlobRow(digest, content_type, data, session))
-    return ToolResultResourceContent(
+    return t.ToolResultResourceContent(
         uri=f"{BLOB_SCHEME}{digest}", size_hint=len(data), content_type=content_type
     )
 

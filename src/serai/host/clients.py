@@ -51,8 +51,6 @@ class Clients:
         self.handshakes = asyncio.Lock()
         """Held while a client id is looked up and bound, so that two who want it do not both get it."""
 
-    # -- presence ------------------------------------------------------------------------------------------
-
     def connected(self, client_id: str, link: ClientLink) -> None:
         """A client has one more connection."""
         self._links.setdefault(client_id, []).append(link)
@@ -107,8 +105,6 @@ class Clients:
         if not links:
             raise ConnectionLost(f"the client {client_id!r} is not connected")
         return await links[-1].ask(method, params)
-
-    # -- counting ------------------------------------------------------------------------------------------
 
     def start_counting(self, client_id: str, mark: int) -> tuple[Count, Callable[[], None]]:
         """A client begins to count anew, on one of its connections.

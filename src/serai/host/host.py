@@ -33,7 +33,7 @@ from serai.contract import (
     MessagingCapabilities,
 )
 from serai.contract.negotiation import check_registration
-from serai.customizations import ClientPlugins
+from serai.customizations.plugins import ClientPlugins
 from serai.errors import ProtocolError
 from serai.host.agents import HostContext, HostedHarness
 from serai.host.changes.changesets import Changesets
@@ -166,7 +166,7 @@ class Host:
         self.changesets = Changesets(self)
         self.completions = Completions()
         self.terminals = Terminals(self, self.processes)
-        self.sign_ins = SignIns(self, user_home)
+        self.sign_ins = SignIns(self.sought, self.terminals, self.redactor, new_id, self.signed_in, user_home)
         self.sessions = Sessions(
             self.journal,
             self.identities,
@@ -422,10 +422,6 @@ class Host:
 
     # -- clients -------------------------------------------------------------------------------------------
 
-    def client_connected(self, client_id: str, link: ClientLink) -> None:
-        """A client has one more connection."""
-        self.clients.connected(client_id, link)
-
     def client_disconnected(self, client_id: str, link: ClientLink) -> None:
         """A client has one connection less; with the last one it is gone."""
         if self.clients.disconnected(client_id, link):
@@ -459,7 +455,7 @@ class Host:
 
         Secrets are masked here, once: from here on the action may be written, shown and handed on.
         """
-        action = self.redactor.redact_action(action, observed=isinstance(action, _TOOL_OUTPUT))
+        action = self.redactor.redact_value(action, observed=isinstance(action, _TOOL_OUTPUT))
         found = self.root if uri == ROOT else self.sessions.get(uri) or self.channels.get(uri)
         if found is not None:
             found.dispatch(action, origin, sender)

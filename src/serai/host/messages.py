@@ -11,28 +11,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from serai import contract as c
+from serai.ahp import types as t
 from serai.ahp import wire
-from serai.ahp.types import (
-    MessageAttachment,
-    MessageEmbeddedResourceAttachment,
-    MessageResourceAttachment,
-    SimpleMessageAttachment,
-    UserMessage,
-)
-from serai.contract import (
-    AgentTarget,
-    Attachment,
-    DeliveryMode,
-    DiffAttachment,
-    FileAttachment,
-    ImageAttachment,
-    LinkAttachment,
-    MessageKind,
-    RelayMessage,
-    SenderReference,
-    TextAttachment,
-    to_wire,
-)
 
 __all__ = ["relay_message", "user_message"]
 
@@ -41,52 +22,49 @@ _CARRIED = "userMessage"
 
 
 def relay_message(
-    message_id: str, said: UserMessage, *, sender: str, agent: str, session: str, mode: DeliveryMode, now: int
-) -> RelayMessage:
-    """An AHP message as the contract has it. What stands beside its text is carried along as it is.
-
-    Args:
-        message_id: Its id.
-        said: The AHP message.
-        sender: Who sent it.
-        agent: The agent that it is for.
-        session: The URI of the session that it enters.
-        mode: When it may reach the agent.
-        now: The time, in milliseconds since 1970.
-    """
+    message_id: str,
+    said: t.UserMessage,
+    *,
+    sender: str,
+    agent: str,
+    session: str,
+    mode: c.DeliveryMode,
+    now: int,
+) -> c.RelayMessage:
+    """An AHP message as the contract has it. What stands beside its text is carried along as it is."""
     metadata: dict[str, Any] = {"session": session}
     if more := {name: value for name, value in wire.to_json(said).items() if name != "text"}:
         metadata[_CARRIED] = more
-    return RelayMessage(
+    return c.RelayMessage(
         id=message_id,
-        kind=MessageKind.DM,
+        kind=c.MessageKind.DM,
         text=said.text,
-        sender=SenderReference(id=sender, name=sender),
-        target=AgentTarget(agent_name=agent),
+        sender=c.SenderReference(id=sender, name=sender),
+        target=c.AgentTarget(agent_name=agent),
         mode=mode,
         metadata=metadata,
         created_at=datetime.fromtimestamp(now / 1000, UTC),
     )
 
 
-def user_message(message: RelayMessage) -> UserMessage:
+def user_message(message: c.RelayMessage) -> t.UserMessage:
     """The AHP message that a message carries, or what AHP has for the attachments of any other."""
-    said = wire.convert({**message.metadata.get(_CARRIED, {}), "text": message.text}, UserMessage)
+    said = wire.convert({**message.metadata.get(_CARRIED, {}), "text": message.text}, t.UserMessage)
     if not message.attachments:
         return said
     return replace(said, attachments=[*(said.attachments or ()), *map(_attachment, message.attachments)])
 
 
-def _attachment(attachment: Attachment) -> MessageAttachment:
+def _attachment(attachment: c.Attachment) -> t.MessageAttachment:
     match attachment:
-        case ImageAttachment(data=str(data)):
-            return MessageEmbeddedResourceAttachment(
+        case c.ImageAttachment(data=str(data)):
+            return t.MessageEmbeddedResourceAttachment(
                 label=attachment.label or "image", data=data, content_type=attachment.mime_type
             )
-        case ImageAttachment(url=str(uri)) | LinkAttachment(url=uri) | FileAttachment(path=uri):
-            return MessageResourceAttachment(label=attachment.label or uri, uri=uri)
-        case TextAttachment(text=text) | DiffAttachment(diff=text):
-            return SimpleMessageAttachment(label=attachment.label or "text", model_representation=text)
+        case c.ImageAttachment(url=str(uri)) | c.LinkAttachment(url=uri) | c.FileAttachment(path=uri):
+            return t.MessageResourceAttachment(label=attachment.label or uri, uri=uri)
+        case c.TextAttachment(text=text) | c.DiffAttachment(diff=text):
+            return t.SimpleMessageAttachment(label=attachment.label or "text", model_representation=text)
         case _:
-            text = json.dumps(to_wire(attachment), ensure_ascii=False)
-            return SimpleMessageAttachment(label=attachment.label or "data", model_representation=text)
+            text = json.dumps(c.to_wire(attachment), ensure_ascii=False)
+            return t.SimpleMessageAttachment(label=attachment.label or "data", model_representation=text)

@@ -5,31 +5,27 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from serai.ahp.types import ProjectInfo
 from serai.config.paths import is_folder
+from serai.errors import ProtocolError
+from serai.uris import path_of
 
 __all__ = ["directory_of", "problem_with_folder", "project_of"]
 
 
 def directory_of(uri: str | None) -> Path | None:
     """The folder that a `file:` URI names; `None` for anything else, and for what is not on this machine."""
-    if uri is None:
+    try:
+        return path_of(uri) if uri is not None else None
+    except ProtocolError:
         return None
-    parts = urlsplit(uri)
-    if parts.scheme != "file" or parts.netloc not in {"", "localhost"} or not parts.path.startswith("/"):
-        return None
-    path = unquote(parts.path)
-    return None if "\0" in path else Path(path)
 
 
 def problem_with_folder(uri: str, *, may_be_missing: bool = False) -> str | None:
     """Why a URI names no folder of this machine, or `None` when it does. Reads the disk.
 
-    Args:
-        uri: What a client has named.
-        may_be_missing: Whether it is enough that there could be such a folder.
+    With `may_be_missing` it is enough that there could be such a folder.
     """
     directory = directory_of(uri)
     if directory is None:

@@ -29,19 +29,14 @@ class Redaction:
         self._streams: dict[_Part, StreamRedactor] = {}
 
     def masked(self, action: a.StateAction, *, is_masked: bool = False) -> list[a.StateAction]:
-        """What may happen instead: the action with secrets masked, after what was held back before it.
-
-        Args:
-            action: What wants to happen.
-            is_masked: Whether its secrets are masked already.
-        """
+        """What may happen instead: the action with its secrets masked, after what was held back before it."""
         if is_delta(action):
             delta = self.masked_delta(action)
             return [] if delta is None else [delta]
         released = self._released(action) if action.__class__ in _ENDS else []
         # An empty part is going to say something as deltas.
         is_empty = type(action) is a.SessionResponsePartAction and getattr(action.part, "content", None) == ""
-        masked = action if is_masked or is_empty else self._redactor.redact_action(action, observed=True)
+        masked = action if is_masked or is_empty else self._redactor.redact_value(action, observed=True)
         return [*released, masked]
 
     def masked_delta(self, delta: Delta) -> Delta | None:
@@ -120,6 +115,5 @@ def _delta(part: _Part, content: str) -> a.StateAction:
     kind, turn_id, part_id = part
     if kind is a.SessionToolCallDeltaAction:
         return a.SessionToolCallDeltaAction(turn_id=turn_id, tool_call_id=part_id, content=content)
-    if kind is a.SessionReasoningAction:
-        return a.SessionReasoningAction(turn_id=turn_id, part_id=part_id, content=content)
-    return a.SessionDeltaAction(turn_id=turn_id, part_id=part_id, content=content)
+    text = a.SessionReasoningAction if kind is a.SessionReasoningAction else a.SessionDeltaAction
+    return text(turn_id=turn_id, part_id=part_id, content=content)

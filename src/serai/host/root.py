@@ -36,16 +36,7 @@ _EMPTY: dict[str, Any] = {"activity": "", "changesets": []}
 
 
 class Root:
-    """The root channel.
-
-    Args:
-        journal: Where its actions go.
-        now: The clock, in milliseconds since 1970.
-        frame: How a message becomes bytes on the wire.
-        state: What it begins with.
-        delay: How long changes of summaries are gathered before anyone is told, in seconds.
-        default_provider: The agent of sessions that name none, until a client has chosen another one.
-    """
+    """The root channel. Changes of summaries are gathered for `delay` seconds before anyone is told."""
 
     def __init__(
         self,
@@ -89,8 +80,6 @@ class Root:
         if self._told is not None:
             self._told.cancel()
 
-    # -- actions -------------------------------------------------------------------------------------------
-
     def act(self, action: a.StateAction, origin: a.ActionOrigin | None = None, *, kept: bool = True) -> None:
         """Let an action happen. One that is not kept is numbered and published, and not written to disk."""
         action, encoded = written(action)
@@ -117,8 +106,6 @@ class Root:
             problem = problem_with_agent(action.config, [agent.provider for agent in self.live.head.agents])
             return rejected("bad_config", problem) if problem else judgement
         return judgement
-
-    # -- sessions ------------------------------------------------------------------------------------------
 
     def added(self, summary: SessionSummary) -> None:
         """Tell of a new session."""

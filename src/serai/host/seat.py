@@ -61,8 +61,6 @@ class Seat(SessionView):
         self.commands: Sequence[Prompt] = ()
         """The agent's own commands, which are offered to who types `/`."""
 
-    # -- what there is -------------------------------------------------------------------------------------
-
     @property
     def known_settings(self) -> frozenset[str]:
         """The names of all settings that the session can have."""
@@ -92,8 +90,6 @@ class Seat(SessionView):
     def masked(self, value: Any) -> Any:
         """JSON without secrets."""
         return self._core.redactor.redact_value(value, observed=True)
-
-    # -- what may be done ----------------------------------------------------------------------------------
 
     def entitle(self, title: str) -> None:
         """Give the session a title."""
@@ -125,9 +121,7 @@ class Seat(SessionView):
     def take_steering(self, message: PendingMessage, evidence: str) -> None:
         """The agent has a steering message, also when its turn is over. One that was replaced is not there.
 
-        Args:
-            message: Which one.
-            evidence: How that is known: it stands in the receipt.
+        The receipt has the `evidence`: how that is known.
         """
         if self.steering is message:
             self._turns.take_steering(message, evidence)
@@ -152,8 +146,6 @@ class Seat(SessionView):
         if not self.turns:
             raise SessionGone(f"{uri} has no turn yet that another session could go on from")
         return await self._fork(SessionForkSource(session=uri, turn_id=self.turns[-1].id))
-
-    # -- what survives the host ----------------------------------------------------------------------------
 
     def record(self, record: Mapping[str, Any]) -> None:
         """Write something down that only the harness needs."""

@@ -7,20 +7,13 @@ in the person's home: a folder that nobody trusts must not have a say in it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Protocol
 
 from msgspec.structs import replace
 
 from serai.ahp.channels import ChannelKind, kind_of
-from serai.ahp.extensions import (
-    SignInKind,
-    SignInMethod,
-    SignInMethodsResult,
-    SignInParams,
-    SignInResult,
-)
+from serai.ahp.extensions import SignInKind, SignInMethod, SignInMethodsResult, SignInParams, SignInResult
 from serai.ahp.types import TerminalClientClaim
 from serai.errors import InvalidParams
 from serai.host.agents import Guarded, HostedHarness, WayIn
@@ -29,40 +22,30 @@ from serai.redact import Redactor
 
 __all__ = ["SignIns"]
 
-_PATIENCE = 5.0
-"""How many seconds an agent that is being asked may take when the host ends."""
-
-
-class SignInHost(Protocol):
-    """What sign-ins need of their host."""
-
-    redactor: Redactor
-    terminals: Terminals
-    new_id: Callable[[], str]
-
-    async def sought(self, provider: str) -> HostedHarness:
-        """The kind of agent of that name, also one that is still being looked for."""
-        ...
-
-    async def signed_in(self, provider: str) -> None:
-        """Have the sessions go on that an agent has refused for want of a sign-in."""
-        ...
-
 
 class SignIns:
-    """All sign-ins on a host.
+    """All sign-ins on a host: commands start in the person's `home`.
 
-    Args:
-        host: The host.
-        home: The person's home, where the commands start.
+    `signed_in` has the sessions go on that an agent has refused for want of a sign-in.
     """
 
-    def __init__(self, host: SignInHost, home: Path) -> None:
-        self._host = host
+    def __init__(
+        self,
+        sought: Callable[[str], Awaitable[HostedHarness]],
+        terminals: Terminals,
+        redactor: Redactor,
+        new_id: Callable[[], str],
+        signed_in: Callable[[str], Awaitable[None]],
+        home: Path,
+    ) -> None:
+        self._sought = sought
+        self._host_terminals = terminals
+        self._redactor = redactor
+        self._new_id = new_id
+        self._signed_in = signed_in
         self._home = home
         self._terminals: dict[asyncio.Task[None], tuple[str, HostTerminal]] = {}
         """The sign-ins under way, by what waits for their end."""
-        self._is_closed = False
 
     async def methods(self, provider: str) -> SignInMethodsResult:
         """How one signs in to an agent, and whether someone is.
@@ -73,7 +56,7 @@ class SignIns:
         Raises:
             ProtocolError: There is no such agent.
         """
-        harness = await self._host.sought(provider)
+        harness = await self._sought(provider)
         if not isinstance(harness, Guarded):
             return SignInMethodsResult(methods=[])
         ending = [
@@ -95,7 +78,7 @@ class SignIns:
             ProtocolError: There is no such agent, or no such method, or there is a terminal of that URI.
             SeraiError: The command cannot be started, or the agent has not signed anyone in.
         """
-        harness = await self._host.sought(params.provider)
+        harness = await self._sought(params.provider)
         if not isinstance(harness, Guarded):
             raise InvalidParams(f"nobody has to sign in to {params.provider!r}", field="params.provider")
         if params.terminal is not None and kind_of(params.terminal) is not ChannelKind.TERMINAL:
@@ -108,18 +91,18 @@ class SignIns:
                 return SignInResult(method=method, terminal=uri)
             case SignInKind.AGENT:
                 signed_in = await harness.authenticate(way.method.id)
-                await self._try_again(params.provider)
+                await self._signed_in(params.provider)
                 return SignInResult(method=method, signed_in=signed_in)
             case _:
                 return SignInResult(method=method, message=_what_to_set(method, params.provider))
 
     def _masked(self, method: SignInMethod) -> SignInMethod:
         """A method as clients see it: its command may have secrets among its words."""
-        return replace(self._host.redactor.redact_value(method, observed=True), id=method.id)
+        return replace(self._redactor.redact_value(method, observed=True), id=method.id)
 
     async def _open(self, params: SignInParams, client_id: str, way: WayIn, harness: Guarded) -> str:
-        uri = params.terminal or f"ahp-terminal:/{self._host.new_id()}"
-        terminal = await self._host.terminals.start(
+        uri = params.terminal or f"ahp-terminal:/{self._new_id()}"
+        terminal = await self._host_terminals.start(
             uri,
             TerminalClientClaim(client_id=client_id),
             argv=way.argv,
@@ -136,25 +119,14 @@ class SignIns:
 
     async def _follow(self, terminal: HostTerminal, provider: str, harness: Guarded) -> None:
         await terminal.wait()
-        if not self._is_closed and await harness.sign_in_over() is not False:
-            await self._try_again(provider)
-
-    async def _try_again(self, provider: str) -> None:
-        """What an agent has refused for want of a sign-in, it may do now."""
-        if not self._is_closed:
-            await self._host.signed_in(provider)
+        if await harness.sign_in_over() is not False:
+            await self._signed_in(provider)
 
     async def close(self) -> None:
-        """Wait for no terminal any more; those are the host's. An agent that is being asked may finish."""
-        self._is_closed = True
-        for task, (_, terminal) in self._terminals.items():
-            if terminal.live.head.exit_code is None:
-                task.cancel()
-        if self._terminals:
-            _, late = await asyncio.wait(set(self._terminals), timeout=_PATIENCE)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+        """Wait for no terminal any more; those are the host's."""
+        for task in self._terminals:
+            task.cancel()
+        await asyncio.gather(*self._terminals, return_exceptions=True)
 
 
 def _what_to_set(method: SignInMethod, provider: str) -> str:

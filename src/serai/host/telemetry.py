@@ -16,10 +16,8 @@ from serai.contract import DeliveryMode, DeliveryReason, MessageReceipt, Receipt
 from serai.journal.journal import Journal, Measured
 from serai.journal.subscriptions import Subscriber
 from serai.telemetry.activities import Activities, DeliverySpan, ToolCallSpan, TurnSpan
-from serai.telemetry.channels import METHODS, TelemetryChannel, parse
+from serai.telemetry.otlp import METHODS, TelemetryChannel, parse
 from serai.telemetry.telemetry import Telemetry
-
-__all__ = ["HostTelemetry", "SessionTelemetry"]
 
 _log = logging.getLogger(__name__)
 
@@ -27,16 +25,7 @@ _BATCHES_UNCOUNTED = 100
 
 
 class HostTelemetry(Telemetry):
-    """The telemetry of one host, on channels that have no state.
-
-    Args:
-        journal: What it measures, and whose subscribers follow it.
-        frame: How a message becomes bytes on the wire.
-        redact: Masks secrets.
-        sessions: Counts the sessions there are.
-        active_turns: Counts the turns that run.
-        connections: Counts the connections of clients.
-    """
+    """The telemetry of one host, on channels that have no state."""
 
     def __init__(
         self,
@@ -102,12 +91,11 @@ class SessionTelemetry:
         self._activities = activities
         self._session = session
         self._summary = summary
-        self._turn: TurnSpan | None = None
+        self.turn: TurnSpan | None = None
+        """The turn that runs."""
         self._calls: dict[str, ToolCallSpan] = {}
         self._deliveries: dict[str, DeliverySpan] = {}
         self._begun_by: DeliverySpan | None = None
-
-    # -- turns and tool calls ------------------------------------------------------------------------------
 
     def happened(self, action: a.StateAction) -> None:
         """An action was applied."""
@@ -119,14 +107,9 @@ class SessionTelemetry:
         except Exception:  # noqa: BLE001 - telemetry must not keep anything from happening
             _log.exception("%s was not observed", type(action).__name__)
 
-    @property
-    def turn(self) -> TurnSpan | None:
-        """The turn that runs."""
-        return self._turn
-
     def _turn_started(self, action: a.SessionTurnStartedAction) -> None:
         summary = self._summary
-        self._turn = self._activities.turn(
+        self.turn = self._activities.turn(
             summary.provider,
             self._session,
             turn_id=action.turn_id,
@@ -137,9 +120,9 @@ class SessionTelemetry:
         )
 
     def _used(self, action: a.SessionUsageAction) -> None:
-        if self._turn is not None:
+        if self.turn is not None:
             usage = action.usage
-            self._turn.used(
+            self.turn.used(
                 input_tokens=usage.input_tokens,
                 output_tokens=usage.output_tokens,
                 cache_read_tokens=usage.cache_read_tokens,
@@ -147,12 +130,12 @@ class SessionTelemetry:
             )
 
     def _call_started(self, action: a.SessionToolCallStartAction) -> None:
-        if self._turn is not None:
-            self._calls[action.tool_call_id] = self._turn.tool(action.tool_name, action.tool_call_id)
+        if self.turn is not None:
+            self._calls[action.tool_call_id] = self.turn.tool(action.tool_name, action.tool_call_id)
 
     def _call_confirmed(self, action: a.SessionToolCallConfirmedAction) -> None:
         if not action.approved and (call := self._calls.pop(action.tool_call_id, None)):
-            call.cancel()
+            call.end("cancelled")
 
     def _call_completed(self, action: a.SessionToolCallCompleteAction) -> None:
         call = self._calls.pop(action.tool_call_id, None)
@@ -160,27 +143,23 @@ class SessionTelemetry:
             return
         error = action.result.error
         if action.result.success:
-            call.complete()
+            call.end("completed")
         else:
             code = error.code if error and error.code else "tool_error"
-            call.fail(code, error.message if error else None)
+            call.end("failed", code, error.message if error else None)
 
-    def _turn_completed(self, _action: a.SessionTurnCompleteAction) -> None:
-        self._end(TurnSpan.complete)
-
-    def _turn_cancelled(self, _action: a.SessionTurnCancelledAction | a.SessionTruncatedAction) -> None:
-        self._end(TurnSpan.cancel)
-
-    def _failed(self, action: a.SessionErrorAction) -> None:
-        self._end(lambda turn: turn.fail(action.error.error_type, action.error.message))
-
-    def _end(self, end: Callable[[TurnSpan], None]) -> None:
+    def _turn_ended(self, action: a.StateAction) -> None:
         for call in self._calls.values():
-            call.cancel()
+            call.end("cancelled")
         self._calls.clear()
-        turn, self._turn = self._turn, None
-        if turn is not None:
-            end(turn)
+        turn, self.turn = self.turn, None
+        if turn is None:
+            return
+        if isinstance(action, a.SessionErrorAction):
+            turn.end("failed", action.error.error_type, action.error.message)
+        else:
+            is_complete = isinstance(action, a.SessionTurnCompleteAction)
+            turn.end("completed" if is_complete else "cancelled")
 
     _OBSERVED: ClassVar[dict[type, Callable[[SessionTelemetry, Any], None]]] = {
         a.SessionTurnStartedAction: _turn_started,
@@ -188,13 +167,11 @@ class SessionTelemetry:
         a.SessionToolCallStartAction: _call_started,
         a.SessionToolCallConfirmedAction: _call_confirmed,
         a.SessionToolCallCompleteAction: _call_completed,
-        a.SessionTurnCompleteAction: _turn_completed,
-        a.SessionTurnCancelledAction: _turn_cancelled,
-        a.SessionTruncatedAction: _turn_cancelled,
-        a.SessionErrorAction: _failed,
+        a.SessionTurnCompleteAction: _turn_ended,
+        a.SessionTurnCancelledAction: _turn_ended,
+        a.SessionTruncatedAction: _turn_ended,
+        a.SessionErrorAction: _turn_ended,
     }
-
-    # -- deliveries ----------------------------------------------------------------------------------------
 
     def entered(self, delivery_id: str, mode: DeliveryMode, reason: DeliveryReason) -> None:
         """A message wants in."""
@@ -214,7 +191,8 @@ class SessionTelemetry:
         """What became of a delivery so far."""
         if receipt.status is ReceiptStatus.ACCEPTED:
             if delivery := self._deliveries.get(delivery_id):
-                delivery.accepted()
-        elif delivery := self._deliveries.pop(delivery_id, None):
+                delivery.span.event("accepted")
+            return
+        if delivery := self._deliveries.pop(delivery_id, None):
             failed = receipt.status is ReceiptStatus.FAILED
-            delivery.settle(receipt.status.value, error_type="delivery_failed" if failed else None)
+            delivery.end(receipt.status.value, "delivery_failed" if failed else None)

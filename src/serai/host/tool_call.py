@@ -7,24 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from serai.ahp import actions as a
+from serai.ahp import types as t
 from serai.ahp.reducers import LiveSession
-from serai.ahp.types import (
-    ConfirmationOption,
-    FileEdit,
-    FileEdits,
-    FreeForm,
-    StringOrMarkdown,
-    ToolCallCancellationReason,
-    ToolCallError,
-    ToolCallPendingConfirmationState,
-    ToolCallPendingResultConfirmationState,
-    ToolCallResult,
-    ToolCallRunningState,
-    ToolResultContent,
-    ToolResultTextContent,
-    UserMessage,
-)
-from serai.host.session.questions import Expected
+from serai.host.session.questions import Expected, failed_result
 
 __all__ = ["OUTCOME_UNKNOWN", "ToolCall", "ends_of_calls", "untold"]
 
@@ -35,14 +20,8 @@ OUTCOME_UNKNOWN = "outcome_unknown"
 class ToolCall:
     """A tool call of a running turn.
 
-    Args:
-        turn_id: The turn.
-        call_id: Its id.
-        name: The tool.
-        act: Lets an action of the turn happen.
-        expect: Gives a future for an answer.
-        begun: Where calls are noted that run already while someone is asked whether they may, by their ids.
-        patience: How long a client may take to run it, in seconds.
+    `begun` has the calls that run already while someone is asked whether they may, by their ids; `patience`
+    is how long a client may take to run one, in seconds.
     """
 
     def __init__(
@@ -68,15 +47,15 @@ class ToolCall:
         self.approved = False
         self.option: str | None = None
         """The option that was chosen."""
-        self.suggestion: UserMessage | None = None
+        self.suggestion: t.UserMessage | None = None
         """What the person would rather have, when they said no."""
-        self.shown: list[ToolResultContent] = []
+        self.shown: list[t.ToolResultContent] = []
         """What it has shown so far."""
         self._answer: asyncio.Future[Any] | None = None
         self._result: asyncio.Future[Any] | None = None
         self._leave: asyncio.Future[Any] | None = None
 
-    def grow(self, more: str, message: StringOrMarkdown | None = None) -> None:
+    def grow(self, more: str, message: t.StringOrMarkdown | None = None) -> None:
         """More of the input is known, or what the call is going to do."""
         self.input = (self.input or "") + more
         self._act(
@@ -88,13 +67,13 @@ class ToolCall:
     async def ready(
         self,
         *,
-        message: StringOrMarkdown,
+        message: t.StringOrMarkdown,
         confirmed: str | None = None,
-        title: StringOrMarkdown | None = None,
-        options: list[ConfirmationOption] | None = None,
+        title: t.StringOrMarkdown | None = None,
+        options: list[t.ConfirmationOption] | None = None,
         editable: bool = False,
-        edits: list[FileEdit] | None = None,
-        meta: FreeForm | None = None,
+        edits: list[t.FileEdit] | None = None,
+        meta: t.FreeForm | None = None,
     ) -> None:
         """Ask whether the call may run; also again, while it runs. `approved` then has the answer.
 
@@ -113,7 +92,7 @@ class ToolCall:
                 invocation_message=message,
                 tool_input=self.input,
                 confirmation_title=title if asked else None,
-                edits=FileEdits(items=edits) if edits and asked else None,
+                edits=t.FileEdits(items=edits) if edits and asked else None,
                 editable=editable or None if asked else None,
                 confirmed=confirmed,
                 options=options if asked else None,
@@ -143,7 +122,7 @@ class ToolCall:
                 turn_id=self._turn_id,
                 tool_call_id=self.id,
                 approved=False,
-                reason=ToolCallCancellationReason.SKIPPED.value,
+                reason=t.ToolCallCancellationReason.SKIPPED.value,
             ),
         )
 
@@ -154,7 +133,7 @@ class ToolCall:
         """
         self._begun[self.id] = self
 
-    def show(self, *content: ToolResultContent) -> None:
+    def show(self, *content: t.ToolResultContent) -> None:
         """Show what the running tool has so far."""
         self.shown = list(content)
         self._act(
@@ -165,27 +144,27 @@ class ToolCall:
 
     async def done(
         self,
-        message: StringOrMarkdown,
+        message: t.StringOrMarkdown,
         *,
         text: str | None = None,
-        content: list[ToolResultContent] | None = None,
-        structured: FreeForm | None = None,
-        error: str | ToolCallError | None = None,
+        content: list[t.ToolResultContent] | None = None,
+        structured: t.FreeForm | None = None,
+        error: str | t.ToolCallError | None = None,
         confirm_result: bool = False,
-        meta: FreeForm | None = None,
+        meta: t.FreeForm | None = None,
     ) -> bool:
         """The tool has finished, well or (with `error`) not. Returns whether its result may be used.
 
         `meta` goes out with the action and is not kept.
         """
         if text is not None:
-            content = [ToolResultTextContent(text=text), *(content or ())]
-        result = ToolCallResult(
+            content = [t.ToolResultTextContent(text=text), *(content or ())]
+        result = t.ToolCallResult(
             success=error is None,
             past_tense_message=message,
             content=content,
             structured_content=structured,
-            error=ToolCallError(message=error) if isinstance(error, str) else error,
+            error=t.ToolCallError(message=error) if isinstance(error, str) else error,
         )
         answer = self._expect(("result", self.id)) if confirm_result else None
         self._act(
@@ -210,7 +189,7 @@ class ToolCall:
         # Someone may be asked whether the result may be used, and answer in the same moment.
         self._leave = self._expect(("result", self.id))
 
-    async def result(self) -> ToolCallResult:
+    async def result(self) -> t.ToolCallResult:
         """Wait for the result of a call that a client runs, and for leave to use it where that is needed.
 
         A client that takes too long has failed. A person may take any time, and a result that they deny is
@@ -223,28 +202,20 @@ class ToolCall:
             async with asyncio.timeout(limit):
                 action: a.SessionToolCallCompleteAction = await self._result
         except TimeoutError:
-            await self.done("The client did not answer", error=f"the client did not answer in {limit:g} s")
-            return _failed("The client did not answer", f"the client did not answer in {limit:g} s")
+            message, why = "The client did not answer", f"the client did not answer in {limit:g} s"
+            await self.done(message, error=why)
+            return failed_result(message, why)
         if action.requires_result_confirmation:
             confirmed: a.SessionToolCallResultConfirmedAction = await self._leave
             if not confirmed.approved:
-                code = ToolCallCancellationReason.RESULT_DENIED.value
-                return _failed("The result was denied", "the result was denied", code)
+                code = t.ToolCallCancellationReason.RESULT_DENIED.value
+                return failed_result("The result was denied", "the result was denied", code)
         return action.result
 
 
-def _failed(message: str, error: str, code: str | None = None) -> ToolCallResult:
-    return ToolCallResult(
-        success=False, past_tense_message=message, error=ToolCallError(message=error, code=code)
-    )
-
-
-# -- calls that a turn leaves open -------------------------------------------------------------------------
-
-
-def untold(who: str = "agent") -> ToolCallError:
+def untold(who: str = "agent") -> t.ToolCallError:
     """Why a call that ran has failed: whoever ran it did not tell how it ended."""
-    return ToolCallError(message=f"the {who} did not tell how this ended", code=OUTCOME_UNKNOWN)
+    return t.ToolCallError(message=f"the {who} did not tell how this ended", code=OUTCOME_UNKNOWN)
 
 
 def ends_of_calls(session: LiveSession, begun: Mapping[str, ToolCall]) -> Iterator[a.StateAction]:
@@ -253,27 +224,22 @@ def ends_of_calls(session: LiveSession, begun: Mapping[str, ToolCall]) -> Iterat
     The end of a turn cancels them as skipped: the protocol has it so. That must not be said of something that
     was done, or half of it. So what runs has failed, with what it has shown so far. A result that nobody has
     allowed may not be used. What has not begun is left to the end of the turn.
-
-    Args:
-        session: The session whose turn is about to end.
-        begun: Calls that run already while someone is asked whether they may, by their ids.
     """
     turn = session.turn
     if turn is None:
         return
     for call in list(turn.calls()):
         match call:
-            case ToolCallRunningState():
+            case t.ToolCallRunningState():
                 shown, error = call.content, untold("agent" if call.tool_client_id is None else "client")
-            case ToolCallPendingConfirmationState() if call.tool_call_id in begun:
+            case t.ToolCallPendingConfirmationState() if call.tool_call_id in begun:
                 shown, error = begun[call.tool_call_id].shown or None, untold()
-            case ToolCallPendingResultConfirmationState():
+            case t.ToolCallPendingResultConfirmationState():
                 yield a.SessionToolCallResultConfirmedAction(
                     turn_id=turn.id, tool_call_id=call.tool_call_id, approved=False
                 )
                 continue
             case _:
                 continue
-        message = call.invocation_message
-        result = ToolCallResult(success=False, past_tense_message=message, content=shown, error=error)
+        result = failed_result(call.invocation_message, error.message, error.code, shown)
         yield a.SessionToolCallCompleteAction(turn_id=turn.id, tool_call_id=call.tool_call_id, result=result)

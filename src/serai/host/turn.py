@@ -23,7 +23,7 @@ from serai.ahp import types as t
 from serai.ahp import wire
 from serai.ahp.commands import ResourceReadResult
 from serai.contract import DeliveryRecord
-from serai.customizations import Definition
+from serai.customizations.containers import Definition
 from serai.errors import SessionGone
 from serai.host.blobs import BLOB_SCHEME
 from serai.host.session.core import SessionCore, SessionView

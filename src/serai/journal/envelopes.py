@@ -12,11 +12,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from serai.ahp import wire
-from serai.ahp.actions import ActionOrigin
 from serai.journal.batches import Item
 
-__all__ = ["MAX_BYTES", "MAX_ENVELOPES", "Recent", "envelope", "notification", "origin_json"]
+__all__ = ["MAX_BYTES", "MAX_ENVELOPES", "Recent", "envelope", "notification"]
 
 _PREFIX = b'{"jsonrpc":"2.0","method":"action","params":'
 
@@ -48,11 +46,6 @@ def _pieces(
         pieces += (b',"rejectionReason":', msgspec.json.encode(rejection))
     pieces.append(b"}")
     return pieces
-
-
-def origin_json(origin: ActionOrigin) -> bytes:
-    """The JSON of an origin."""
-    return wire.encode(origin)
 
 
 @lru_cache(maxsize=4096)

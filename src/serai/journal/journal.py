@@ -17,10 +17,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from serai.ahp import wire
 from serai.ahp.actions import ActionOrigin, StateAction
 from serai.errors import StorageUnavailable
 from serai.journal.batches import Barrier, Item, Measured, fill, is_delta, size_of
-from serai.journal.envelopes import origin_json
 from serai.journal.publisher import Publisher
 from serai.journal.standstill import Standstill
 from serai.journal.subscriptions import Subscriber
@@ -49,10 +49,7 @@ class Journal:
     """One ordered, durable log, and those who follow it.
 
     All methods but `open`, `close`, `committed` and `room` return at once and are called on the event loop.
-
-    Args:
-        store: Where it is kept.
-        frame: How a message becomes bytes on the wire; each is framed once for all who follow.
+    A message becomes bytes on the wire with `frame`, once for all who follow.
     """
 
     def __init__(self, store: Store, frame: Callable[[bytes], bytes]) -> None:
@@ -163,7 +160,7 @@ class Journal:
         else:
             self._count(len(encoded) or _ABOUT)
             urgent = True
-        whose = origin_json(origin) if origin else None
+        whose = wire.encode(origin) if origin else None
         self._wait(Item(channel, action, origin=whose, kept=kept, encoded=encoded), urgent=urgent)
 
     def record(
@@ -207,7 +204,7 @@ class Journal:
         While nothing can be written the line stands still, and this passes it, unless it `waits`: for it says
         that something is written.
         """
-        item = Item(channel, action, origin=origin_json(origin), kept=False, rejection=reason, only_to=sender)
+        item = Item(channel, action, origin=wire.encode(origin), kept=False, rejection=reason, only_to=sender)
         if self.unavailable is None:
             self._wait(item, urgent=True)
         else:
@@ -216,7 +213,7 @@ class Journal:
 
     def echo(self, channel: str, action: StateAction, origin: ActionOrigin, sender: Subscriber) -> None:
         """Tell an action to who dispatched it, and to nobody else. It takes a number and is not kept."""
-        self._wait(Item(channel, action, origin=origin_json(origin), kept=False, only_to=sender), urgent=True)
+        self._wait(Item(channel, action, origin=wire.encode(origin), kept=False, only_to=sender), urgent=True)
 
     def then(
         self, effect: Callable[[int], None], *, instead: Callable[[StorageUnavailable], None] | None = None

@@ -24,11 +24,7 @@ _SHORTEST_WINDOW = 0.0002
 
 
 class Publisher:
-    """Tells those who follow, and does what was to happen in between.
-
-    Args:
-        frame: How a message becomes bytes on the wire; each is framed once for all who follow.
-    """
+    """Tells those who follow, and does what was to happen in between. A message is framed once for all."""
 
     def __init__(self, frame: Callable[[bytes], bytes]) -> None:
         self.subscriptions = Subscriptions()
@@ -55,12 +51,7 @@ class Publisher:
         return window if window >= _SHORTEST_WINDOW else 0.0
 
     def publish(self, items: list[Item | Barrier], first: int) -> None:
-        """Tell a batch that is committed.
-
-        Args:
-            items: All of it, in order.
-            first: The number of its first action.
-        """
+        """Tell a batch that is committed, in order, given the number of its first action."""
         started = time.perf_counter()
         seq, self._writes = first - 1, 0
         run: list[tuple[str, bytes]] = []

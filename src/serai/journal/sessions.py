@@ -125,11 +125,9 @@ class KeptSession:
         return SessionRow(self.uri, wire.encode(summary), int(summary.modified_at), self.epoch)
 
     def save(self, batch: Batch, last_item: int) -> None:
-        """Add to a batch what is not yet in the database. The batch then reflects the whole state.
+        """Add to a batch, with the index of its last item, what is not yet in the database.
 
-        Args:
-            batch: The transaction that is about to be written.
-            last_item: The index of its last item.
+        The batch then reflects the whole state.
         """
         if not self._touched:
             return

@@ -79,12 +79,7 @@ class Standstill:
         self._bytes += item.size
 
     def tell_aside(self, write: _Write, publish: Callable[[list[Item | Barrier], int], None]) -> None:
-        """Tell what passes the line, with numbers that need no room on the disk.
-
-        Args:
-            write: Has numbers given out. It must not be busy.
-            publish: Tells items, given the number of the first.
-        """
+        """Tell what passes the line, with numbers that need no room on the disk. `write` must not be busy."""
         items = self._aside[:]
         if not items:
             return

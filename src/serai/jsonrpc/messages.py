@@ -10,25 +10,6 @@ from msgspec import Raw, Struct
 
 from serai.errors import ProtocolError
 
-__all__ = [
-    "AUTH_REQUIRED",
-    "INTERNAL_ERROR",
-    "INVALID_PARAMS",
-    "INVALID_REQUEST",
-    "METHOD_NOT_FOUND",
-    "REQUEST_CANCELLED",
-    "RESOURCE_NOT_FOUND",
-    "TOO_MANY_REQUESTS",
-    "ErrorObject",
-    "Failure",
-    "Message",
-    "Notification",
-    "Request",
-    "RequestId",
-    "Success",
-    "id_of_request",
-]
-
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602

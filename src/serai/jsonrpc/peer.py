@@ -1,51 +1,18 @@
-"""One end of a conversation: gives ids to our requests, and matches answers with them.
-
-call_id, frame = peer.request("ping", params, ticket=future)     # send the frame
-match peer.receive(frame_that_came):
-case Answered(future, result, error): ...
-case Request() as request: ...                               # send peer.answer(request, result)
-case Unreadable(error): ...                                  # send peer.refuse(error)
-"""
+"""One end of a conversation: gives ids to our requests, and matches answers with them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from serai.errors import ProtocolError, SeraiError
+from serai.jsonrpc.lines import LineCodec
 from serai.jsonrpc.messages import Failure, Message, Notification, Request, RequestId, Success
+from serai.jsonrpc.strict import StrictCodec
 
-__all__ = ["Answered", "Codec", "Peer", "Unreadable"]
+__all__ = ["Answered", "Peer", "Unreadable"]
 
 Ticket = TypeVar("Ticket")
-
-
-class Codec(Protocol):
-    """How a protocol writes and reads its messages."""
-
-    def decode(self, frame: bytes, /) -> Message | None:
-        """Read one frame; `None` when it is noise.
-
-        Raises:
-            ProtocolError: It is no message; `id` is that of the request which it was meant to be.
-        """
-        ...
-
-    def encode(self, message: Message, /) -> bytes:
-        """Write one frame.
-
-        Raises:
-            ParseError: The message holds text that is not Unicode.
-        """
-        ...
-
-    def result(self, method: str, value: Any, /) -> Any:
-        """Read the result of that command.
-
-        Raises:
-            Mismatch: It is not what the command answers.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +45,10 @@ class Peer(Generic[Ticket]):
         first_id: The id of the first request; the next ones count up.
     """
 
-    def __init__(self, codec: Codec, first_id: int = 1) -> None:
+    def __init__(self, codec: LineCodec | StrictCodec, first_id: int = 1) -> None:
         self._codec = codec
         self._next_id = first_id
         self._calls: dict[RequestId, _Call[Ticket]] = {}
-
-    # -- sending -------------------------------------------------------------------------------------------
 
     def request(self, method: str, params: Any, ticket: Ticket) -> tuple[int, bytes]:
         """The id and the frame of a new request. The ticket comes back with its answer.
@@ -121,8 +86,6 @@ class Peer(Generic[Ticket]):
             error.id = request_id
         return self._codec.encode(Failure.of(error))
 
-    # -- receiving -----------------------------------------------------------------------------------------
-
     def receive(self, frame: bytes) -> Message | Answered[Ticket] | Unreadable | None:
         """Read one frame; `None` when it is noise.
 
@@ -150,8 +113,6 @@ class Peer(Generic[Ticket]):
             return Answered(call.ticket, self._codec.result(call.method, message.result), None)
         except SeraiError as error:
             return Answered(call.ticket, None, error)
-
-    # -- giving up -----------------------------------------------------------------------------------------
 
     def forget(self, call_id: int) -> None:
         """Wait for an answer no longer. When it comes, `receive` gives it as it is."""

@@ -1,7 +1,5 @@
 """The strict codec: one message per frame, read straight into types, or refused with what is wrong.
 
-    frame --decode--> Request | Notification | Success | Failure --encode--> frame
-
 Whatever the frame holds, `decode` gives a message or raises one of `serai.errors`: `ParseError`,
 `InvalidRequest`, `MethodNotFound` or `InvalidParams`, which carries the id to answer to.
 """

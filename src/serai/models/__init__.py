@@ -13,7 +13,8 @@ response.py    what it answers                         problems.py    errors and
 from __future__ import annotations
 
 try:
-    import pydantic_ai as _pydantic_ai
+    from serai.models.model import AgentModel, agent_provider
+    from serai.models.problems import AgentModelWarning
 except ModuleNotFoundError as error:
     if error.name != "pydantic_ai":
         raise
@@ -22,9 +23,4 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from error
 
-from serai.models.model import AgentModel, agent_provider
-from serai.models.problems import AgentModelWarning
-
 __all__ = ["AgentModel", "AgentModelWarning", "agent_provider"]
-
-del _pydantic_ai

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import (
@@ -28,8 +29,9 @@ from pydantic_ai.messages import (
 
 from serai.agents.ask.prompt import Aside, Part, audio, image, link
 
-__all__ = ["SYSTEM", "Said", "parts_of", "said_in", "with_standing"]
+__all__ = ["SYSTEM", "Said", "said_in", "with_standing"]
 
+_TOOLS = ToolCallPart | ToolReturnPart | NativeToolCallPart | NativeToolReturnPart
 _TEXTS = frozenset({"application/json", "application/xml", "application/yaml", "application/toml"})
 
 
@@ -105,10 +107,7 @@ class Said:
 
 
 def said_in(
-    messages: Sequence[ModelMessage],
-    *,
-    instructions: Iterable[str] = (),
-    session_id: str | None = None,
+    messages: Sequence[ModelMessage], *, instructions: Iterable[str] = (), session_id: str | None = None
 ) -> Said:
     """What is new in a history for a session.
 
@@ -119,17 +118,12 @@ def said_in(
     unknown = list(messages[begin:])
     said = Said()
     standing: list[str] = []
-    if begin == 0 and unknown and isinstance(unknown[0], ModelRequest):
-        count = _leading(unknown[0].parts)
-        standing += [part.content for part in unknown[0].parts[:count] if isinstance(part, SystemPromptPart)]
-        unknown[0] = ModelRequest(unknown[0].parts[count:])
+    if begin == 0 and unknown and isinstance(first := unknown[0], ModelRequest):
+        leading = list(takewhile(lambda part: isinstance(part, SystemPromptPart), first.parts))
+        standing = [part.content for part in leading if isinstance(part, SystemPromptPart)]
+        unknown[0] = ModelRequest(first.parts[len(leading) :])
     said.standing = "\n\n".join(text.strip() for text in [*standing, *instructions] if text.strip())
-
-    said.has_tool_turns = any(
-        isinstance(part, ToolCallPart | ToolReturnPart | NativeToolCallPart | NativeToolReturnPart)
-        for message in unknown
-        for part in message.parts
-    )
+    said.has_tool_turns = any(isinstance(part, _TOOLS) for message in unknown for part in message.parts)
     said.has_answers = any(isinstance(message, ModelResponse) and message.text for message in unknown)
     last_answer = max((n for n, each in enumerate(unknown) if isinstance(each, ModelResponse)), default=-1)
     if said.has_answers:
@@ -143,8 +137,8 @@ def said_in(
             continue
         parts = [part for each in message.parts for part in _parts(each)]
         if parts and number < last_answer and said.has_answers:
-            first, *parts = parts if isinstance(parts[0], str) else ["", *parts]
-            said.add(f"User:\n{first}".rstrip())
+            first_part, *parts = parts if isinstance(parts[0], str) else ["", *parts]
+            said.add(f"User:\n{first_part}".rstrip())
         said.add(*parts)
     return said
 
@@ -170,18 +164,12 @@ def with_standing(said: Said, told: str | None) -> list[Part]:
 
 def _known(messages: Sequence[ModelMessage], session_id: str | None) -> int:
     """How many messages a session knows."""
-    known = (SYSTEM, session_id or object())
     for number, message in reversed([*enumerate(messages, 1)]):
-        if not isinstance(message, ModelResponse):
+        if session_id is None or not isinstance(message, ModelResponse):
             continue
-        if (message.provider_name, message.provider_response_id) == known:
+        if (message.provider_name, message.provider_response_id) == (SYSTEM, session_id):
             return number
     return 0
-
-
-def _leading(parts: Sequence[ModelRequestPart]) -> int:
-    """How many parts at the beginning are system prompts."""
-    return next((n for n, part in enumerate(parts) if not isinstance(part, SystemPromptPart)), len(parts))
 
 
 def _parts(part: ModelRequestPart) -> list[Part]:

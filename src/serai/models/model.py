@@ -16,7 +16,7 @@ from serai.agents.ask.ask import AgentClient, client
 from serai.agents.ask.options import Options, checked_options
 from serai.agents.ask.session import WireSession
 from serai.agents.ask.start import AgentRef
-from serai.agents.several.failover import Candidate
+from serai.agents.several import Candidate
 from serai.models.history import SYSTEM, said_in
 from serai.models.problems import refuse_tools, warn_of_history, warn_of_settings
 from serai.models.response import AgentResponse

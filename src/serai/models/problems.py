@@ -5,74 +5,34 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 
-from pydantic_ai.exceptions import (
-    AgentRunError,
-    ModelAPIError,
-    ModelAuthenticationError,
-    ModelConnectionError,
-    ModelContextWindowExceededError,
-    ModelNotFoundError,
-    ModelOverloadedError,
-    ModelQuotaExceededError,
-    ModelRateLimitError,
-    ModelRequestRejectedError,
-    ModelServerError,
-    ModelTimeoutError,
-    UnsupportedSettingWarning,
-    UsageLimitExceeded,
-    UserError,
-)
+from pydantic_ai import exceptions as theirs
+from pydantic_ai.exceptions import AgentRunError, ModelAPIError, UserError
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
-from serai.errors import (
-    AgentClosed,
-    AgentInactive,
-    AgentInitFailed,
-    AgentInitTimedOut,
-    AgentNotInstalled,
-    AgentNotStarted,
-    AgentOverloaded,
-    AgentRequestFailed,
-    AgentUnknown,
-    AuthRequired,
-    BudgetExceeded,
-    CapabilityNotSupportedError,
-    ConfigInvalid,
-    ContextTooLong,
-    PromptInvalid,
-    RateLimited,
-    SeraiError,
-    UsageLimitReached,
-)
+from serai import errors as ours
+from serai.errors import SeraiError
 from serai.models.history import Said
 
-__all__ = [
-    "AgentModelWarning",
-    "failure_of",
-    "refuse_tools",
-    "warn_of_dropped",
-    "warn_of_history",
-    "warn_of_settings",
-]
+__all__ = ["AgentModelWarning"]
 
 # The first that fits counts, so what is special stands before what is general.
 _FAILURES: tuple[tuple[type[SeraiError], type[ModelAPIError]], ...] = (
-    (AgentUnknown, ModelNotFoundError),
-    (AgentNotInstalled, ModelNotFoundError),
-    (AuthRequired, ModelAuthenticationError),
-    (RateLimited, ModelRateLimitError),
-    (UsageLimitReached, ModelQuotaExceededError),
-    (AgentOverloaded, ModelOverloadedError),
-    (ContextTooLong, ModelContextWindowExceededError),
-    (AgentInitTimedOut, ModelTimeoutError),
-    (AgentInactive, ModelTimeoutError),
-    (AgentInitFailed, ModelConnectionError),
-    (AgentNotStarted, ModelConnectionError),
-    (AgentClosed, ModelConnectionError),
-    (CapabilityNotSupportedError, ModelRequestRejectedError),
-    (PromptInvalid, ModelRequestRejectedError),
-    (AgentRequestFailed, ModelServerError),
+    (ours.AgentUnknown, theirs.ModelNotFoundError),
+    (ours.AgentNotInstalled, theirs.ModelNotFoundError),
+    (ours.AuthRequired, theirs.ModelAuthenticationError),
+    (ours.RateLimited, theirs.ModelRateLimitError),
+    (ours.UsageLimitReached, theirs.ModelQuotaExceededError),
+    (ours.AgentOverloaded, theirs.ModelOverloadedError),
+    (ours.ContextTooLong, theirs.ModelContextWindowExceededError),
+    (ours.AgentInitTimedOut, theirs.ModelTimeoutError),
+    (ours.AgentInactive, theirs.ModelTimeoutError),
+    (ours.AgentInitFailed, theirs.ModelConnectionError),
+    (ours.AgentNotStarted, theirs.ModelConnectionError),
+    (ours.AgentClosed, theirs.ModelConnectionError),
+    (ours.CapabilityNotSupportedError, theirs.ModelRequestRejectedError),
+    (ours.PromptInvalid, theirs.ModelRequestRejectedError),
+    (ours.AgentRequestFailed, theirs.ModelServerError),
 )
 
 
@@ -81,17 +41,13 @@ def failure_of(error: SeraiError, model_name: str, *, in_stream: bool) -> AgentR
 
     A budget that is spent is a limit of the person's own: no other model is tried then.
     """
-    if isinstance(error, BudgetExceeded):
-        return UsageLimitExceeded(str(error))
-    if isinstance(error, ConfigInvalid):
+    if isinstance(error, ours.BudgetExceeded):
+        return theirs.UsageLimitExceeded(str(error))
+    if isinstance(error, ours.ConfigInvalid):
         return UserError(str(error))
-    kind = next((theirs for ours, theirs in _FAILURES if isinstance(error, ours)), ModelAPIError)
+    kind = next((kind for cause, kind in _FAILURES if isinstance(error, cause)), ModelAPIError)
     return kind(
-        model_name,
-        str(error),
-        body=error.to_wire(),
-        provider_error_code=error.code,
-        in_stream=in_stream,
+        model_name, str(error), body=error.to_wire(), provider_error_code=error.code, in_stream=in_stream
     )
 
 
@@ -116,7 +72,7 @@ def warn_of_settings(agent: str, settings: Mapping[str, object]) -> None:
     if names:
         warnings.warn(
             f'Agent "{agent}" does not take these settings — ignored: {", ".join(names)}.',
-            UnsupportedSettingWarning,
+            theirs.UnsupportedSettingWarning,
             stacklevel=2,
         )
 

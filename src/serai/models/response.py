@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ from serai.models.history import SYSTEM
 from serai.models.problems import warn_of_dropped
 from serai.models.turn import ModelTurn
 
-__all__ = ["AgentResponse", "details_of", "finish_reason", "usage_of"]
+__all__ = ["AgentResponse"]
 
 _REASONS: dict[str, FinishReason] = {
     "end_turn": "stop",
@@ -44,45 +44,37 @@ _REASONS: dict[str, FinishReason] = {
 }
 
 
-def finish_reason(stop_reason: str) -> FinishReason | None:
-    """Why the agent stopped; `None` where pydantic-ai has no word for it."""
-    return _REASONS.get(stop_reason)
-
-
 def usage_of(result: AskResult) -> RequestUsage:
     """The tokens of the turn, where the agent tells them, and what the turn alone has cost.
 
-    What an agent tells of a session's cost is the sum of all its turns, so it is not here.
+    What an agent tells of a session's cost is the sum of all its turns, so it is not here. For pydantic-ai,
+    cached tokens are input, and thoughts are output.
     """
-    usage = _tokens(result.usage) if result.usage else RequestUsage(unmeasured_requests=1)
+    usage = RequestUsage(unmeasured_requests=1)
+    if result.usage:
+        tokens = Tokens.of(result.usage)
+        usage = RequestUsage(
+            input_tokens=tokens.input + tokens.cached_read + tokens.cached_write,
+            output_tokens=tokens.output + tokens.thought,
+            cache_read_tokens=tokens.cached_read,
+            cache_write_tokens=tokens.cached_write,
+            output_reasoning_tokens=tokens.thought,
+        )
     if result.cost_usd is not None:
         usage.cost = Decimal(str(result.cost_usd))
     return usage
 
 
-def _tokens(told: Mapping[str, Any]) -> RequestUsage:
-    """For pydantic-ai, cached tokens are input, and thoughts are output."""
-    tokens = Tokens.of(told)
-    return RequestUsage(
-        input_tokens=tokens.input + tokens.cached_read + tokens.cached_write,
-        output_tokens=tokens.output + tokens.thought,
-        cache_read_tokens=tokens.cached_read,
-        cache_write_tokens=tokens.cached_write,
-        output_reasoning_tokens=tokens.thought,
-    )
-
-
 def details_of(result: AskResult) -> dict[str, Any]:
     """What pydantic-ai has no place for; `finish_reason` is the agent's own word."""
+    cost = result.cost
     details = {
         "finish_reason": result.stop_reason,
         "agent": result.agent,
         "session_id": result.session_id,
         "context_used": result.context_used,
         "context_size": result.context_size,
-        "session_cost": None
-        if result.cost is None
-        else {"amount": result.cost.amount, "currency": result.cost.currency},
+        "session_cost": {"amount": cost.amount, "currency": cost.currency} if cost else None,
     }
     return {name: value for name, value in details.items() if value is not None}
 
@@ -97,7 +89,6 @@ class AgentResponse(StreamedResponse):
     _message_id: str | None = None
     _has_text: bool = False
     _calls: dict[str, ToolUse] = field(default_factory=dict[str, ToolUse])
-    _returned: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
         self.provider_response_id = self.turn.session_id
@@ -147,12 +138,9 @@ class AgentResponse(StreamedResponse):
                 yield from manager.handle_thinking_delta(vendor_part_id=None, content=text)
             case ToolCalled(call):
                 self._has_text = False
-                self._calls[call.id] = call
-                yield manager.handle_part(vendor_part_id=("call", call.id), part=_called(call))
-                yield from self._over(call)
+                yield from self._used(call)
             case ToolChanged(call):
-                yield from self._changed(call)
-                yield from self._over(call)
+                yield from self._used(call)
             case TurnFinished(result):
                 self._end(result)
             case _:
@@ -165,30 +153,27 @@ class AgentResponse(StreamedResponse):
         self._has_text = True
         return f"\n\n{text}" if is_next else text
 
-    def _changed(self, call: ToolUse) -> Iterator[ModelResponseStreamEvent]:
+    def _used(self, call: ToolUse) -> Iterator[ModelResponseStreamEvent]:
         """What is new of a call: often its arguments come only after its beginning."""
-        before, self._calls[call.id] = self._calls[call.id], call
-        args = _arguments(call) if call.input != before.input else None
-        details = _details(call) if _details(call) != _details(before) else None
-        if args is None and details is None:
-            return
-        told = self._parts_manager.handle_tool_call_delta(
-            vendor_part_id=("call", call.id), args=args, provider_name=SYSTEM, provider_details=details
-        )
-        if told is not None:
-            yield told
-
-    def _over(self, call: ToolUse) -> Iterator[ModelResponseStreamEvent]:
-        if not call.is_over:
-            return
-        told = self._parts_manager.handle_part(vendor_part_id=("return", call.id), part=_returned(call))
-        if call.id not in self._returned:  # more of what came of it is kept, and not told as another return
-            self._returned.add(call.id)
-            yield told
+        before, self._calls[call.id] = self._calls.get(call.id), call
+        manager, part_id = self._parts_manager, ("call", call.id)
+        if before is None:
+            yield manager.handle_part(vendor_part_id=part_id, part=_called(call))
+        elif (call.input, _details(call)) != (before.input, _details(before)):
+            args = _arguments(call) if call.input != before.input else None
+            told = manager.handle_tool_call_delta(
+                vendor_part_id=part_id, args=args, provider_name=SYSTEM, provider_details=_details(call)
+            )
+            if told is not None:
+                yield told
+        if call.is_over:
+            told = manager.handle_part(vendor_part_id=("return", call.id), part=_returned(call))
+            if before is None or not before.is_over:  # more of what came of it is no other return
+                yield told
 
     def _end(self, result: AskResult) -> None:
         self.provider_response_id = result.session_id
-        self.finish_reason = finish_reason(result.stop_reason)
+        self.finish_reason = _REASONS.get(result.stop_reason)  # none where pydantic-ai has no word for it
         self.provider_details = details_of(result)
         self._usage = usage_of(result)
         warn_of_dropped(result.agent, result.dropped)

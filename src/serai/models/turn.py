@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
-from types import TracebackType
 from typing import Self
 
 import anyio
@@ -15,7 +14,7 @@ from serai.agents.ask.events import Event, TurnFinished
 from serai.agents.ask.options import Options
 from serai.agents.ask.prompt import Part
 from serai.agents.ask.session import WireSession
-from serai.agents.ask.stream import Cancelling
+from serai.agents.ask.turn import Cancelling
 from serai.errors import SeraiError
 from serai.models.history import Said, with_standing
 from serai.models.problems import failure_of
@@ -87,22 +86,15 @@ class ModelTurn:
         self._events = asyncio.Queue[Event | Exception](1)  # so the agent has to wait for a slow reader
         self._first: Event | None = None
         self._has_begun = False
-        self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self._run())
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            with anyio.CancelScope(shield=True):
-                await asyncio.wait([self._task])
+    async def __aexit__(self, *what: object) -> None:
+        self._task.cancel()
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait([self._task])
 
     def cancel(self) -> None:
         """Tell the agent to stop. The events go on until it has."""

@@ -3,9 +3,7 @@
 To look for hundreds of values at once, only every fifth place of a text is looked at: the four characters
 there are looked up among the first windows of all values. A value has at least eight characters, so wherever
 it begins, one of its first five windows stands at a place that is looked at. What is found is then compared.
-
-That takes 5 ns for each character of a text, or more. In much text the rarest character of each value is
-looked for first, with its neighbours, as in `patterns.py`: a value that is whole is not there without it.
+In much text the rarest character of each value is looked for first, with its neighbours, as in `finder.py`.
 """
 
 from __future__ import annotations
@@ -202,9 +200,6 @@ def _mask(label: str, pieces: Mapping[str, str]) -> str:
     mask = f"[secret:{_PLAIN_LABEL.sub('_', label)[:64]}]"
     # A label may itself contain a value (`password` in `my_password`): its mask would be masked again.
     return "[secret]" if any(piece in mask for piece in pieces) else mask
-
-
-# -- encodings ---------------------------------------------------------------------------------------------
 
 
 def _encodings(value: str) -> Iterator[str]:

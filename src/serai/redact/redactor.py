@@ -11,7 +11,6 @@ import base64
 from collections.abc import Mapping
 from typing import TypeVar
 
-from serai.ahp.actions import StateAction
 from serai.redact.content import decode_base64, is_text
 from serai.redact.managed import SHORTEST, ManagedStage, ManagedValues
 from serai.redact.shape_stage import ShapeStage, redact_shapes
@@ -24,7 +23,6 @@ _GLIMPSE = 3
 _LONE = 1024
 """Longest text that may be a key or some words alone, although it can be read as base64."""
 
-A = TypeVar("A", bound=StateAction)
 T = TypeVar("T")
 
 
@@ -60,11 +58,6 @@ class Redactor:
             self.values = ManagedValues(self._secrets)
         return len(fit)
 
-    def forget(self, label: str) -> None:
-        """Manage a value no longer. A label that is not there is no error."""
-        if self._secrets.pop(label, None) is not None:
-            self.values = ManagedValues(self._secrets)
-
     def redact(self, text: str, *, observed: bool = True) -> str:
         """Mask the secrets in a text that is whole, and more than half of a known value at its end."""
         text = self.values.redact(text)
@@ -83,25 +76,17 @@ class Redactor:
         return data if masked == text else masked.encode(errors="surrogateescape")
 
     def redact_value(self, value: T, *, observed: bool) -> T:
-        """Mask the secrets in any value of the protocol, or in free-form JSON.
-
-        Returns:
-            The same object when there was nothing to mask.
-        """
-        return (self._observed if observed else self._typed).walk(value)
-
-    def redact_action(self, action: A, *, observed: bool) -> A:
-        """Mask the secrets in a whole action; the text of a delta belongs into a `stream` instead.
+        """Mask the secrets in any value of the protocol, or in free-form JSON. Deltas belong into a `stream`.
 
         Args:
-            action: Any action.
+            value: An action, say.
             observed: Whether it tells what an agent, a tool or a terminal did. What a person typed is theirs:
                 only known values are masked in it.
 
         Returns:
             The same object when there was nothing to mask.
         """
-        return self.redact_value(action, observed=observed)
+        return (self._observed if observed else self._typed).walk(value)
 
     def stream(self, *, observed: bool = True) -> StreamRedactor:
         """A redactor for one text that comes in pieces: one part of an answer, one terminal."""

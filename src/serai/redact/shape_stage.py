@@ -18,7 +18,7 @@ import re
 from functools import cache
 
 from serai.redact.finder import LOOK_BEHIND, UNSEEN, Found, PatternFinder
-from serai.redact.shapes import LIMIT, PRIVATE_KEY, SHAPES, Shape
+from serai.redact.shapes import ASSIGNED, LIMIT, PRIVATE_KEY, SEPARATORS, SHAPES, Shape
 
 __all__ = ["ShapeStage", "redact_shapes"]
 
@@ -43,7 +43,7 @@ def redact_shapes(text: str) -> str:
 
 @cache
 def _finder() -> PatternFinder:
-    return PatternFinder([shape.pattern for shape in SHAPES])
+    return PatternFinder([shape.pattern for shape in SHAPES], SEPARATORS, ASSIGNED)
 
 
 @cache
@@ -119,18 +119,15 @@ class ShapeStage:
         if self._in_key is not None:
             return self._drop_key(begun=self._in_key, final=final)
         found = self._finder.find(self._buffer, self._scan, final=final)
+        if found is not None and found.whole and found.value is not None:
+            self._settle(SHAPES[found.number], found.start, found.value, found.end)
+            return True
         if found is not None:
-            return self._deal_with(found)
+            return self._wait(found)
         self._release(len(self._buffer))
         self._scan = max(self._scan, self._sent - UNSEEN)
         self._forget()
         return False
-
-    def _deal_with(self, found: Found) -> bool:
-        if found.whole and found.value is not None:
-            self._settle(SHAPES[found.number], found.start, found.value, found.end)
-            return True
-        return self._wait(found)
 
     def _settle(self, shape: Shape, start: int, value: int, end: int) -> None:
         """A match is whole: mask it, or let it go."""

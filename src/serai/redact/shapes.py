@@ -11,18 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from serai.redact.patterns import VALUE, Pattern, Run
-
-__all__ = [
-    "LIMIT",
-    "PRIVATE_KEY",
-    "SHAPES",
-    "Secret",
-    "Shape",
-    "is_secret_value",
-    "looks_random",
-    "name_tells",
-]
+from serai.redact.finder import VALUE, Pattern, Run
 
 LIMIT = 4096
 """A candidate that is longer is taken for a secret without a check."""
@@ -78,8 +67,6 @@ class Shape(NamedTuple):
         return not self.pattern.word.startswith(there)
 
 
-# -- randomness --------------------------------------------------------------------------------------------
-
 _TURN = re.compile(r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[0-9]|(?<=[0-9])[A-Za-z]")
 """Where the kind of character changes. A capital before small letters is no turn: words begin so."""
 _ENOUGH = 256
@@ -112,8 +99,6 @@ def _is_random(text: str, _start: int, value: int, end: int) -> bool:
 def _is_somewhat_random(text: str, _start: int, value: int, end: int) -> bool:
     return looks_random(text[value:end], turns=0.12)
 
-
-# -- keys whose beginning says what they are ---------------------------------------------------------------
 
 _SEGMENT = re.compile(r"[A-Za-z0-9]{16,}")
 
@@ -168,8 +153,6 @@ def _provider_keys() -> Iterator[Shape]:
     yield Shape("jwt", Pattern((*header, Run(_URL_SAFE, 0, 512), ".", rest)), _always)
 
 
-# -- values whose name says what they are ------------------------------------------------------------------
-
 _NAMES = (
     "password", "passwd", "passphrase", "pwd", "secret", "token", "apikey", "api_key", "api-key", "accesskey",
     "access_key", "access-key", "privatekey", "private_key", "private-key", "accountkey", "account_key",
@@ -184,7 +167,11 @@ _OTHER = re.compile(
 _PASSWORD = re.compile(r"pass|pwd", re.IGNORECASE)
 
 _VALUE_CHARS = r"A-Za-z0-9_\-+/.~!@#$%^*"  # none of what may stand between a name and its value
+_QUOTES = "\"'`\\\\"
 _KEY = re.compile(r"[A-Za-z0-9_\-]+")
+SEPARATORS = ":=>"
+ASSIGNED = rf"[ \t]{{0,8}}+[{_QUOTES}]{{0,4}}+[{_VALUE_CHARS}]{{8}}"
+"""What follows after a name and a separator."""
 
 
 def name_tells(name: str) -> str | None:
@@ -232,21 +219,20 @@ def _kind_by_name(text: str, start: int, value: int) -> str | None:
 
 
 def _assignments() -> Iterator[Shape]:
-    quote = "\"'`\\\\"
     rest = (
         Run(r"A-Za-z0-9_", 0, 12),
-        Run(quote, 0, 3),
+        Run(_QUOTES, 0, 3),
         Run(r"\]", 0, 1),
         Run(r" \t", 0, 8),
-        Run(r":=>", 1, 3),
+        Run(SEPARATORS, 1, 3),
         Run(r" \t", 0, 8),
-        Run(quote, 0, 4),
+        Run(_QUOTES, 0, 4),
         VALUE,
         Run(_VALUE_CHARS, 8),
     )
     for name in _NAMES:
         yield Shape("secret", Pattern((name, *rest), any_case=True, at_word=False), _is_assigned)
-    flag = ("--", Run(r"a-z0-9\-", 2, 18), Run(" =", 1, 1), Run(quote, 0, 3), VALUE, Run(_VALUE_CHARS, 8))
+    flag = ("--", Run(r"a-z0-9\-", 2, 18), Run(" =", 1, 1), Run(_QUOTES, 0, 3), VALUE, Run(_VALUE_CHARS, 8))
     yield Shape("secret", Pattern(flag, at_word=False), _is_assigned)
 
 

@@ -31,9 +31,9 @@ class Limits:
     ping_timeout: float = 20.0
     """Who says nothing for so long after a ping, and takes nothing, is gone."""
     close_timeout: float = 10.0
-    """How long the other side has to close, too; while it takes what waits for it, six times as long."""
+    """How long the other side has to take what waits for it, and to close, too."""
     shutdown_timeout: float = 3.0
-    """The same when the host goes away, and then it gets it once."""
+    """The same when the host goes away."""
 
 
 class Connection(Protocol):

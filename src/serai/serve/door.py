@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import resource
 import socket
 import sys
 import time
@@ -22,11 +23,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from serai.serve import Limits
-
-if sys.platform == "win32":
-    resource = None
-else:
-    import resource
 
 __all__ = ["PortDoor", "Strangers", "http_class", "raise_descriptor_limit"]
 
@@ -164,14 +160,11 @@ def http_class(strangers: Strangers) -> type[H11Protocol]:
 
 def raise_descriptor_limit() -> None:
     """Let this process have as many descriptors as the system allows it."""
-    if resource is not None:
-        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        with suppress(OSError, ValueError):  # some systems allow less than they say
-            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):  # some systems allow less than they say
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _descriptors() -> int:
-    if resource is None:
-        return sys.maxsize
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return sys.maxsize if soft == resource.RLIM_INFINITY else soft

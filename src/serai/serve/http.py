@@ -109,15 +109,9 @@ class GuardedApp:
 def _expected(_request: Request, error: Exception) -> Response:
     """No such path, no such method: what Starlette raises by itself."""
     assert isinstance(error, HTTPException)  # noqa: S101 - it is registered for that
-    phrase = HTTPStatus(error.status_code).phrase
-    remedies = {404: "Look at / for what is here", 405: "Use GET"}
-    return _error(
-        error.status_code,
-        phrase.lower().replace(" ", "_"),
-        phrase.lower(),
-        remedies.get(error.status_code),
-        error.headers,
-    )
+    phrase = HTTPStatus(error.status_code).phrase.lower()
+    remedy = "Use GET" if error.status_code == 405 else "Look at / for what is here"
+    return _error(error.status_code, phrase.replace(" ", "_"), phrase, remedy, error.headers)
 
 
 def _unexpected(_request: Request, _fault: Exception) -> Response:
@@ -126,9 +120,7 @@ def _unexpected(_request: Request, _fault: Exception) -> Response:
 
 
 def _error(
-    status: int, code: str, message: str, remedy: str | None, headers: Mapping[str, str] | None = None
+    status: int, code: str, message: str, remedy: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    wire = {"code": code, "message": message}
-    if remedy:
-        wire["remedy"] = remedy
+    wire = {"code": code, "message": message, "remedy": remedy}
     return JSONResponse(wire, status_code=status, headers=headers)

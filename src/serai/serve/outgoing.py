@@ -16,9 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import sys
 from collections.abc import AsyncIterator, Callable
-from typing import Protocol
 
 from serai.serve.frames import LAST_PIECE, Outbox, piece_frame
 
@@ -35,16 +33,6 @@ _NEVER = 1 << 62
 _NOTHING = memoryview(b"")
 
 
-class Ticking(Protocol):
-    """Who writes at the end of a tick."""
-
-    transport: asyncio.Transport
-
-    def tick(self) -> None:
-        """The tick ends."""
-        ...
-
-
 class Ticker:
     """Counts ticks of the event loop, and lets connections write at their ends: one callback for them all."""
 
@@ -53,9 +41,9 @@ class Ticker:
         """Which tick this is. It stands still while nobody writes."""
         self.is_due = False
         """Whether its end is expected: something was written."""
-        self._waiting: list[Ticking] = []
+        self._waiting: list[Outgoing] = []
 
-    def add(self, one: Ticking) -> None:
+    def add(self, one: Outgoing) -> None:
         """Call its `tick` soon, once."""
         self._waiting.append(one)
         self.expect_end()
@@ -77,7 +65,7 @@ class Ticker:
                 _give_up(one, error)
 
 
-def _give_up(one: Ticking, error: Exception) -> None:
+def _give_up(one: Outgoing, error: Exception) -> None:
     """A connection cannot be written to: end it."""
     _log.error("a connection could not be written to", exc_info=error)
     one.transport.abort()
@@ -329,4 +317,4 @@ def _socket_of(transport: asyncio.Transport) -> int:
     """The socket to write to beside the transport, which owns it; -1 if that cannot be done."""
     socket = transport.get_extra_info("socket")
     is_encrypted = transport.get_extra_info("sslcontext") is not None
-    return -1 if socket is None or is_encrypted or sys.platform == "win32" else socket.fileno()
+    return -1 if socket is None or is_encrypted else socket.fileno()

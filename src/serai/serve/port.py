@@ -10,7 +10,6 @@ import asyncio
 import errno
 import logging
 import math
-import os
 import socket
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -164,7 +163,7 @@ class _Server(uvicorn.Server):
 
 
 async def _bind(host: str, port: int) -> list[socket.socket]:
-    """A socket for each address of a host, all on one port. Nobody can connect to them yet."""
+    """A socket for each address of a host, all on one port. Whoever connects now waits to be let in."""
     if not 0 <= port <= 0xFFFF:
         raise ConfigInvalid(
             f"there is no port {port}", remedy="Choose one from 1 to 65535, or 0 for a free one"
@@ -179,51 +178,35 @@ async def _bind(host: str, port: int) -> list[socket.socket]:
         ) from error
     sockets: list[socket.socket] = []
     refused: OSError | None = None
-    for family, kind, proto, _, address in dict.fromkeys(found):
-        where = (address[0], port, *address[2:])
+    for family, _, _, _, address in dict.fromkeys(found):
         try:
-            one = socket.socket(family, kind, proto)
-        except OSError as error:  # this machine does not speak IPv6
-            refused = error
-            continue
-        try:
-            _set_up(one)
-            one.bind(where)
+            one = socket.create_server((address[0], port, *address[2:]), family=family)
         except OSError as error:
-            one.close()
-            # A name may have an address that this machine lacks: `localhost` without IPv6, for instance.
-            if error.errno != errno.EADDRNOTAVAIL:
-                for other in sockets:
-                    other.close()
-                raise _explained(error, host, port) from error
             refused = error
-        else:
-            sockets.append(one)
-            port = int(one.getsockname()[1])
+            # A name may have an address that this machine lacks: `localhost` without IPv6, for instance.
+            if error.errno in {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}:
+                continue
+            for other in sockets:
+                other.close()
+            sockets.clear()
+            break
+        one.setblocking(False)
+        sockets.append(one)
+        port = int(one.getsockname()[1])
     if not sockets:
         raise _explained(refused, host, port) from refused
     return sockets
 
 
-def _set_up(one: socket.socket) -> None:
-    one.setblocking(False)
-    if os.name == "posix":  # elsewhere this lets two programs share a port
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if one.family == socket.AF_INET6:
-        one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-
-
 def _explained(error: OSError | None, host: str, port: int) -> ConfigInvalid:
-    number = error.errno if error else None
-    if number == errno.EADDRINUSE:
-        return ConfigInvalid(
-            f"port {port} of {host} is taken by another program",
-            remedy="Stop that program, or choose another port (0 takes a free one)",
-        )
-    if number in {errno.EACCES, errno.EPERM}:
-        return ConfigInvalid(
-            f"port {port} of {host} may not be used by this user", remedy="Choose a port above 1023"
-        )
-    return ConfigInvalid(
-        f"{host!r} is not an address of this machine", remedy="Use one that is, such as 127.0.0.1"
-    )
+    match error.errno if error else None:
+        case errno.EADDRINUSE:
+            problem = f"port {port} of {host} is taken by another program"
+            remedy = "Stop that program, or choose another port (0 takes a free one)"
+        case errno.EACCES | errno.EPERM:
+            problem = f"port {port} of {host} may not be used by this user"
+            remedy = "Choose a port above 1023"
+        case _:
+            problem = f"{host!r} is not an address of this machine"
+            remedy = "Use one that is, such as 127.0.0.1"
+    return ConfigInvalid(problem, remedy=remedy)

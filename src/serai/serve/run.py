@@ -24,7 +24,7 @@ from serai.serve.port import PortSettings, serve_port
 from serai.serve.relay import RelayPeer, relay_routes
 from serai.store.contract import Store
 
-__all__ = ["collect_in_pauses", "is_due", "run_host", "settle"]
+__all__ = ["collect_in_pauses", "run_host", "settle"]
 
 _log = logging.getLogger(__name__)
 
@@ -114,8 +114,10 @@ async def run_host(
             await asyncio.wait({port, stop, check, garbage})
         if not port.cancelled():
             port.result()
-        if host.journal.ended.done():
-            _explain(host.journal.ended)
+        if host.journal.ended.done() and (error := host.journal.ended.exception()) is not None:
+            if isinstance(error, StorageFailed):
+                raise error
+            raise StorageFailed(f"the journal stopped: {error}") from error
     finally:
         await workspace.close()
         await host.close()
@@ -123,8 +125,7 @@ async def run_host(
 
 async def _check(store: Store, *, full: bool) -> None:
     """Look the database over while the host is at work: all of it after an unclean stop."""
-    problems = await store.check(full=full)
-    for problem in problems:
+    for problem in await store.check(full=full):
         _log.error("the database is damaged: %s; 'serai doctor' tells more", problem)
 
 
@@ -151,27 +152,18 @@ async def _signalled() -> None:
             loop.remove_signal_handler(number)
 
 
-def _explain(ended: asyncio.Future[None]) -> None:
-    error = ended.exception()
-    if isinstance(error, StorageFailed):
-        raise error
-    if error is not None:
-        raise StorageFailed(f"the journal stopped: {error}") from error
-
-
 # -- garbage ---------------------------------------------------------------------------------------------
-# Left alone, Python looks through all objects whenever a quarter more of them are there, in the middle of
-# whatever happens. With some hundred sessions in memory that takes 16 to 30 ms, in which everyone waits. What
-# a host lets go is nearly always found without a search, by counting references. So the search through all
-# objects waits for a moment in which nothing happens, or until there is a reason not to wait.
+# Left alone, Python looks through all objects in the middle of whatever happens: with some hundred sessions
+# in memory, all wait for 16 to 30 ms. What a host lets go is nearly always found by counting references. So
+# the search through all objects waits for a moment in which nothing happens, or for a reason not to wait.
 
 _YOUNG, _MIDDLE = 20_000, 10
 """With so many more objects the youngest are looked through; each tenth time, the middle ones too."""
 _NEVER = 1 << 30
 _PAUSE = 2.0
 """So long nothing has happened when all are looked through, in seconds."""
-_ENOUGH, _TOO_MANY = 1, 50
-"""How often the middle ones were looked through before it pays, and before it waits no longer."""
+_TOO_MANY = 50
+"""When the middle ones were looked through so often, all are, whatever happens."""
 
 
 def settle() -> None:
@@ -182,25 +174,11 @@ def settle() -> None:
 
 
 async def collect_in_pauses(moves: Callable[[], object]) -> None:
-    """Look through all objects when nothing happens. Goes on until it is cancelled.
-
-    Args:
-        moves: Something that is different after anything has happened.
-    """
+    """Look through all objects when nothing happens, until cancelled: while `moves` returns the same."""
     before = moves()
     while True:
         await asyncio.sleep(_PAUSE)
         now = moves()
-        if is_due(gc.get_count()[2], is_pause=now == before):
+        if gc.get_count()[2] >= (1 if now == before else _TOO_MANY):
             gc.collect()
         before = now
-
-
-def is_due(looks: int, *, is_pause: bool) -> bool:
-    """Whether to look through all objects now.
-
-    Args:
-        looks: How often all but the oldest were looked through since.
-        is_pause: Whether nothing happens at the moment.
-    """
-    return looks >= (_ENOUGH if is_pause else _TOO_MANY)

@@ -23,7 +23,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any, cast
 
 from uvicorn.config import Config
@@ -44,9 +44,6 @@ logger = logging.getLogger(__name__)
 
 # So much is parsed at once: of the smallest frames, some hundreds.
 _PARSE = 4096
-
-# How often a closing connection that still takes bytes gets its time again.
-_PATIENCE = 6
 
 # A control frame holds 125 bytes, two of them for the code.
 _MAX_REASON = 123
@@ -116,7 +113,6 @@ class WebSocket(asyncio.Protocol):
 
         # Time: the next ping or the judgement on it while open, and the end of patience while closing.
         self._timer: asyncio.TimerHandle | None = None
-        self._patience = _PATIENCE
         self._heard = False
 
     # -- for the peer --------------------------------------------------------------------------------------
@@ -129,18 +125,6 @@ class WebSocket(asyncio.Protocol):
     def is_open(self) -> bool:
         """Whether what is sent may still arrive."""
         return self._open
-
-    def respond(self, frames: bytes) -> None:
-        """See `Connection`."""
-        self._out.respond(frames)
-
-    async def respond_in_pieces(self, pieces: AsyncIterator[bytes]) -> None:
-        """See `Connection`."""
-        await self._out.respond_in_pieces(pieces)
-
-    def flush(self) -> None:
-        """See `Connection`."""
-        self._out.flush()
 
     def close(self, code: int, reason: str) -> None:
         """See `Connection`."""
@@ -167,7 +151,9 @@ class WebSocket(asyncio.Protocol):
             close=self.close,
             ticked=self._read_on,
         )
-        self.send = self._out.send  # see `Connection`; without a step in between
+        # See `Connection`; without a step in between.
+        self.send, self.respond = self._out.send, self._out.respond
+        self.respond_in_pieces, self.flush = self._out.respond_in_pieces, self._out.flush
         self._connections.add(self)
         self.remote = _address(transport.get_extra_info("peername"))
 
@@ -212,7 +198,6 @@ class WebSocket(asyncio.Protocol):
     def shutdown(self) -> None:
         """The host goes away (uvicorn calls this): close with 1001, in bounded time."""
         self.close(1001, "the host is going away")
-        self._patience = 0
         self._expect_end(self._limits.shutdown_timeout)
 
     # -- the upgrade ---------------------------------------------------------------------------------------
@@ -391,16 +376,8 @@ class WebSocket(asyncio.Protocol):
                 logger.exception("the end of a connection could not be dealt with")
 
     def _expect_end(self, seconds: float) -> None:
-        taken = self._out.taken
-        self._set_timer(seconds, lambda: self._lose_patience(taken))
-
-    def _lose_patience(self, taken: int) -> None:
-        """The other side had its time to close. If it has taken bytes since, it gets that time again."""
-        if self._patience > 0 and self._out.taken > taken:
-            self._patience -= 1
-            self._expect_end(self._limits.close_timeout)
-        else:
-            self.transport.abort()
+        """The other side has so long to close, too, and to take what waits for it."""
+        self._set_timer(seconds, self.transport.abort)
 
     # -- time ----------------------------------------------------------------------------------------------
 

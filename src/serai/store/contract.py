@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
@@ -29,7 +28,9 @@ __all__ = [
     "Store",
     "StoredRow",
     "TurnRow",
+    "day_of",
     "failed",
+    "first_day_kept",
     "settled",
 ]
 
@@ -267,14 +268,6 @@ class Store(Protocol):
         """Index some messages and turns for searching, if any are new. Returns whether more are left."""
         ...
 
-    async def purge(self, uri: str) -> None:
-        """Erase all that is kept of a session, for good.
-
-        These are its rows, head and turns, the blobs that only it uses, and what the channels of the host as
-        a whole say of its terminals.
-        """
-        ...
-
     async def prune(self, days: int, *, whole: Collection[str] = ()) -> list[str]:
         """Delete rows that are more than so many days old and that no state needs.
 
@@ -296,10 +289,6 @@ class Store(Protocol):
         """What is wrong with the database; empty when nothing is."""
         ...
 
-    async def backup(self, destination: Path) -> None:
-        """Write a consistent copy of the live database to a new file, under the same key."""
-        ...
-
 
 T = TypeVar("T")
 
@@ -316,3 +305,23 @@ def failed(error: Exception) -> asyncio.Future[Any]:
     future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     future.set_exception(error)
     return future
+
+
+# Rows have no time: of each day the first number is known, at no cost per row.
+_DAY = 86_400
+
+
+def day_of(seconds: float) -> int:
+    """The day of a moment: days since 1970, UTC."""
+    return int(seconds // _DAY)
+
+
+def first_day_kept(seconds: float, days: int) -> int:
+    """The first day whose rows are all to stay, so that none goes before it is so many days old.
+
+    Raises:
+        ValueError: It is not at least one day.
+    """
+    if days < 1:
+        raise ValueError(f"rows stay for at least one day, not {days}")
+    return max(0, day_of(seconds) - days)

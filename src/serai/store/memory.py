@@ -7,14 +7,12 @@ like a restart of the host, and `crash` like the loss of one.
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import apsw
@@ -29,20 +27,19 @@ from serai.store.contract import (
     SessionRow,
     StoredRow,
     TurnRow,
+    day_of,
     failed,
+    first_day_kept,
     settled,
 )
 from serai.store.sqlite import relay
-from serai.store.sqlite.connection import SQL, Database, open_database
+from serai.store.sqlite.connection import SQL, Database
 from serai.store.sqlite.migrations import MIGRATIONS
-from serai.store.upkeep import RECORDS, ROOT, day_of, first_day_kept, terminals_of, without
 
 __all__ = ["MemoryStore"]
 
 # How many numbers are set aside at a time; after a crash the rest of a block is never given out.
 _BLOCK = 1 << 20
-
-_BLOB_REFERENCE = re.compile(rb"serai-blob:/([0-9a-f]{64})")
 
 
 @dataclass(slots=True)
@@ -83,14 +80,11 @@ class MemoryStore:
         self._marks: dict[str, int] = {}
         self._clients: dict[str, ClientRow] = {}
         self._blobs: dict[str, BlobRow] = {}
-        # Which sessions use a blob; `None` among them keeps it for good.
-        self._users: defaultdict[str, set[str | None]] = defaultdict(set)
 
     @cached_property
     def _tables(self) -> Database:
         """The relay's tables, and the turns that it searches: the same SQL as on a disk."""
-        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        database = open_database(":memory:", flags=flags, vfs=None, statements=100)
+        database = apsw.Connection(":memory:")
         for step in MIGRATIONS:
             database.execute(step.script)
         return database
@@ -141,7 +135,6 @@ class MemoryStore:
         self._clients.update((client.client_id, client) for client in batch.clients)
         for blob in batch.blobs:
             self._blobs.setdefault(blob.digest, blob._replace(session=None))
-            self._users[blob.digest].add(blob.session)
         if batch.turns:
             self._tables.executemany(SQL["add_turn"], batch.turns)
         if batch.relay:
@@ -236,37 +229,6 @@ class MemoryStore:
         """See `Store`."""
         return relay.index_words(self._tables)
 
-    async def purge(self, uri: str) -> None:
-        """See `Store`."""
-        channels = {uri, f"serai-deferred:{uri}", f"serai-agent:{uri}"}
-        erased = [row for row in self._rows if row.channel in channels]
-        suspects = set(_references([*(row.action for row in erased), *self._contents(uri)]))
-        suspects |= {digest for digest, users in self._users.items() if uri in users}
-        terminals = terminals_of(uri, (row.action for row in self._rows if row.channel == RECORDS))
-        self._rows = [
-            row._replace(action=without(row.channel, row.action, terminals))
-            if row.channel in {RECORDS, ROOT}
-            else row
-            for row in self._rows
-            if row.channel not in channels
-        ]
-        self._numbers = [row.seq for row in self._rows]
-        self._sessions.pop(uri, None)
-        self._heads.pop(uri, None)
-        self._turns.pop(uri, None)
-        self._disposed.discard(uri)
-        self._tables.execute(SQL["purge_turns"], (uri,))
-        relay.erase(self._tables, uri)
-        for channel in channels:
-            self._pruned.pop(channel, None)
-        for users in self._users.values():
-            users.discard(uri)
-        others = [content for other in {*self._heads, *self._turns} for content in self._contents(other)]
-        used = set(_references([*(row.action for row in self._rows), *others]))
-        for digest in suspects - used:
-            if not self._users[digest]:
-                self._blobs.pop(digest, None)
-
     async def prune(self, days: int, *, whole: Collection[str] = ()) -> list[str]:
         """See `Store`."""
         first_day = first_day_kept(self._now(), days)
@@ -292,20 +254,5 @@ class MemoryStore:
         """See `Store`."""
         return []
 
-    async def backup(self, destination: Path) -> None:
-        """See `Store`."""
-        raise StorageUnavailable(f"a store in memory cannot be copied to {destination}")
-
-    def _contents(self, uri: str) -> list[bytes]:
-        head = self._heads.get(uri)
-        turns = [turn.row.turn for turn in self._turns.get(uri, {}).values()]
-        return turns if head is None else [head.state, *turns]
-
     def _last(self) -> int:
         return max(self._numbers[-1] if self._numbers else 0, *self._pruned.values(), 0)
-
-
-def _references(contents: Sequence[bytes]) -> Iterator[str]:
-    for content in contents:
-        for digest in _BLOB_REFERENCE.findall(content):
-            yield digest.decode()

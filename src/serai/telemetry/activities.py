@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import ClassVar
 
 import msgspec
 
 from serai.telemetry.metrics import Metrics
-from serai.telemetry.otlp import Labels, Scalar
+from serai.telemetry.otlp import Attributes, Labels
 from serai.telemetry.spans import CONSUMER, INTERNAL, Span, Tracer
-
-__all__ = ["Activities", "DeliverySpan", "ToolCallSpan", "TurnSpan", "wants_content"]
 
 
 def wants_content(environ: Mapping[str, str]) -> bool:
@@ -51,15 +48,13 @@ class Activities:
         provider: str,
         model: str | None = None,
         prompt: str | None = None,
-        parent: _Activity | None = None,
+        parent: DeliverySpan | None = None,
     ) -> TurnSpan:
         """Begin a turn. `parent` is the delivery that brought its message."""
-        turn = TurnSpan(self, f"invoke_agent {agent}", INTERNAL, parent)
-        turn.owner = {"gen_ai.agent.name": agent, "gen_ai.conversation.id": conversation}
-        turn.labels = {"gen_ai.operation.name": turn.operation, "gen_ai.provider.name": provider}
-        if model:
-            turn.labels["gen_ai.request.model"] = model
-        turn.span.set({**turn.labels, **turn.owner, "serai.turn.id": turn_id})
+        labels = {"gen_ai.provider.name": provider} | ({"gen_ai.request.model": model} if model else {})
+        owner = {"gen_ai.agent.name": agent, "gen_ai.conversation.id": conversation}
+        turn = TurnSpan(self, f"invoke_agent {agent}", parent, "invoke_agent", labels, owner)
+        turn.span.set({**labels, "serai.turn.id": turn_id})
         if prompt is not None and self.content and turn.span.recording:
             masked = self.tracer.cleaner.text(prompt)  # while it is plain: JSON would hide a secret
             message = {"role": "user", "parts": [{"type": "text", "content": masked}]}
@@ -84,8 +79,8 @@ class Activities:
         return delivery
 
 
-class _Activity:
-    """A span, and the time when it began."""
+class _Activity(ABC):
+    """A span, and what is counted when it ends."""
 
     def __init__(self, activities: Activities, name: str, kind: int, parent: _Activity | None = None) -> None:
         self._activities = activities
@@ -95,65 +90,62 @@ class _Activity:
         self.current = self.span.current
         """While this context lasts, log records name the activity and what begins is part of it."""
 
-    def _finish(self, outcome: str, error_type: str | None, message: str | None) -> float | None:
-        """End the span. Returns how long it took in seconds, or `None` when it had ended before."""
+    def end(self, outcome: str, error_type: str | None = None, message: str | None = None) -> None:
+        """End it, well or not; ending it again does nothing.
+
+        Args:
+            outcome: How it ended: `completed`, `cancelled`, `failed`, or the status of a receipt.
+            error_type: A word out of few, when it failed. To be stopped, or not allowed, is no error.
+            message: What went wrong. It is content: an agent's words may quote what it was asked.
+        """
         if self._ended:
-            return None
+            return
         self._ended = True
         self.span.set({"serai.outcome": outcome})
-        if error_type is not None:  # an agent's words may quote what it was asked
+        if error_type is not None:
             self.span.fail(error_type, message or "" if self._activities.content else "")
         self.span.end()
-        return max(0, self._activities.now_ns() - self._start_ns) / 1e9
-
-
-class _Operation(_Activity, ABC):
-    """An operation of an agent: it completes, is cancelled, or fails."""
-
-    operation: ClassVar[str]
-    labels: dict[str, str]
-    """Operation, provider and model, by which measurements are told apart."""
-
-    def complete(self) -> None:
-        """End it well."""
-        self._end("completed", None, None)
-
-    def cancel(self) -> None:
-        """End it because someone stopped it, or did not allow it. That is no error."""
-        self._end("cancelled", None, None)
-
-    def fail(self, error_type: str, message: str | None = None) -> None:
-        """End it with an error. `error_type` is a word out of few; the message is content."""
-        self._end("failed", error_type, message)
-
-    def _end(self, outcome: str, error_type: str | None, message: str | None) -> None:
-        seconds = self._finish(outcome, error_type, message)
-        if seconds is not None:
-            self._count(outcome)
-            labels = self.labels | ({"error.type": error_type} if error_type else {})
-            self._activities.metrics.operation_time.record(seconds, tuple(labels.items()))
+        self._count(outcome, error_type, max(0, self._activities.now_ns() - self._start_ns) / 1e9)
 
     @abstractmethod
-    def _count(self, outcome: str) -> None:
-        """Count what is particular to the operation."""
+    def _count(self, outcome: str, error_type: str | None, seconds: float) -> None: ...
+
+
+class _Operation(_Activity):
+    """An operation of an agent. Its labels tell measurements apart, its owner is agent and session."""
+
+    def __init__(
+        self,
+        activities: Activities,
+        name: str,
+        parent: _Activity | None,
+        operation: str,
+        labels: dict[str, str],
+        owner: Attributes,
+    ) -> None:
+        super().__init__(activities, name, INTERNAL, parent)
+        self._labels = {"gen_ai.operation.name": operation, **labels}
+        self._owner = owner
+        self.span.set({"gen_ai.operation.name": operation, **owner})
+
+    def _count(self, outcome: str, error_type: str | None, seconds: float) -> None:  # noqa: ARG002 - as the others
+        labels = self._labels | ({"error.type": error_type} if error_type else {})
+        self._activities.metrics.operation_time.record(seconds, tuple(labels.items()))
 
 
 class TurnSpan(_Operation):
     """A running turn: `invoke_agent {agent}`. Made by `Activities.turn`."""
 
-    operation = "invoke_agent"
-    owner: Mapping[str, Scalar]
-    """Agent and session, for the spans of its tool calls."""
     _tokens: tuple[float | None, float | None] = (None, None)
 
     def tool(self, name: str, call_id: str) -> ToolCallSpan:
         """Begin a tool call of the agent."""
-        call = ToolCallSpan(self._activities, f"execute_tool {name}", INTERNAL, self)
+        labels = {key: value for key, value in self._labels.items() if key != "gen_ai.operation.name"}
+        call = ToolCallSpan(
+            self._activities, f"execute_tool {name}", self, "execute_tool", labels, self._owner
+        )
         call.name = name
-        operation = {"gen_ai.operation.name": call.operation}
-        call.labels = self.labels | operation
-        names = {"gen_ai.tool.name": name, "gen_ai.tool.call.id": call_id}
-        call.span.set({**operation, **names, **self.owner})
+        call.span.set({"gen_ai.tool.name": name, "gen_ai.tool.call.id": call_id})
         return call
 
     def used(
@@ -175,20 +167,21 @@ class TurnSpan(_Operation):
             }
         )
 
-    def _count(self, outcome: str) -> None:  # noqa: ARG002 - tokens count however it ended
+    def _count(self, outcome: str, error_type: str | None, seconds: float) -> None:
+        super()._count(outcome, error_type, seconds)
         for kind, tokens in zip(("input", "output"), self._tokens, strict=True):
             if tokens is not None:
-                labels = self.labels | {"gen_ai.token.type": kind}
+                labels = self._labels | {"gen_ai.token.type": kind}
                 self._activities.metrics.token_usage.record(tokens, tuple(labels.items()))
 
 
 class ToolCallSpan(_Operation):
     """A tool call: `execute_tool {tool}`. Made by `TurnSpan.tool`."""
 
-    operation = "execute_tool"
     name: str
 
-    def _count(self, outcome: str) -> None:
+    def _count(self, outcome: str, error_type: str | None, seconds: float) -> None:
+        super()._count(outcome, error_type, seconds)
         labels = (("gen_ai.tool.name", self.name), ("serai.outcome", outcome))
         self._activities.metrics.tool_calls.add(1, labels)
 
@@ -198,16 +191,8 @@ class DeliverySpan(_Activity):
 
     mode: str
 
-    def accepted(self) -> None:
-        """Note that someone holds the message for its boundary. The delivery goes on."""
-        self.span.event("accepted")
-
-    def settle(self, status: str, *, error_type: str | None = None) -> None:
-        """End the attempt with a receipt: delivered, deferred, or (with `error_type`) failed."""
-        self.span.set({"serai.delivery.status": status})
-        if self._finish(status, error_type, None) is None:
-            return
-        labels: Labels = (("serai.delivery.mode", self.mode), ("serai.delivery.status", status))
+    def _count(self, outcome: str, error_type: str | None, seconds: float) -> None:  # noqa: ARG002 - as the others
+        labels: Labels = (("serai.delivery.mode", self.mode), ("serai.delivery.status", outcome))
         if error_type is not None:
             labels += (("error.type", error_type),)
         self._activities.metrics.deliveries.add(1, labels)

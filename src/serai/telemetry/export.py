@@ -12,11 +12,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from serai.telemetry.channels import Signal
 from serai.telemetry.logs import unheard
-from serai.telemetry.otlp import Json, pairs
-
-__all__ = ["Poster", "Target", "targets"]
+from serai.telemetry.otlp import Json, Signal, pairs
 
 _log = logging.getLogger(__name__)
 
@@ -24,10 +21,6 @@ _WAITING = 4096
 """Most records of a signal that wait to be posted."""
 _GATHER_SECONDS = 1.0
 """Time that a payload waits for others, so that they go in one request."""
-_RETRY_SECONDS = (1.0, 2.0, 4.0)
-"""Pauses before a request is tried again."""
-_TRY_AGAIN = {429, 502, 503, 504}
-"""Answers by which a collector asks for another try."""
 _NO_ANSWER = 1.0
 """Time in seconds that closing waits for a collector that did not take the last request."""
 
@@ -129,7 +122,9 @@ class Poster:
                     payloads = [payload for kind, payload, _ in batch if kind is signal]
                     if not payloads:
                         continue
-                    self._took_last = self._post(target, payloads)
+                    (name,) = payloads[0]
+                    body = {name: [each for payload in payloads for each in payload[name]]}
+                    self._took_last = _post(target, msgspec.json.encode(body))
                     if not self._took_last:
                         self._lost(signal, sum(count for kind, _, count in batch if kind is signal))
 
@@ -141,35 +136,16 @@ class Poster:
             batch, self._queue = self._queue, []
         return batch
 
-    def _post(self, target: Target, payloads: list[Json]) -> bool:
-        """Post payloads in one request, trying again where that may help. Returns whether they arrived."""
-        (name,) = payloads[0]
-        body = msgspec.json.encode({name: [each for payload in payloads for each in payload[name]]})
-        for pause in _RETRY_SECONDS:
-            status = _request(target, body)
-            if 200 <= status < 300:
-                return True
-            if status and status not in _TRY_AGAIN:
-                return False
-            with self._changed:
-                if self._changed.wait_for(lambda: self._closing, pause):
-                    return False
-        return False
 
-
-def _request(target: Target, body: bytes) -> int:
-    """Post a body. Returns the status of the answer, and 0 when there was none."""
+def _post(target: Target, body: bytes) -> bool:
+    """Post a body. Returns whether it was taken."""
     from urllib import request  # noqa: PLC0415 - slow to load, and most hosts export nothing
-    from urllib.error import HTTPError  # noqa: PLC0415 - the same
 
     headers = {"Content-Type": "application/json", **target.headers}
     asked = request.Request(target.url, body, headers, method="POST")  # noqa: S310 - http, as `targets` saw to
     try:
-        with request.urlopen(asked, timeout=target.timeout) as answer:  # noqa: S310 - the same
-            return answer.status
-    except HTTPError as error:
-        error.close()
-        return error.code
+        with request.urlopen(asked, timeout=target.timeout):  # noqa: S310 - the same
+            return True
     except (OSError, ValueError) as error:
         _log.debug("telemetry could not be posted: %s", error)
-        return 0
+        return False

@@ -8,11 +8,8 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from serai.telemetry.channels import Level
-from serai.telemetry.otlp import Cleaner, Json, Scalar, Scoped
+from serai.telemetry.otlp import Cleaner, Json, Level, Scalar, Scoped
 from serai.telemetry.spans import current_span
-
-__all__ = ["LogTap", "level_of", "unheard"]
 
 _ROOT = "serai"
 _SAMPLED = 1

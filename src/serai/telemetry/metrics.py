@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 
 from serai.telemetry.otlp import SCOPE, Cleaner, Json, Labels, Scoped
-
-__all__ = ["CARDINALITY", "Gauge", "Histogram", "Metrics", "Total"]
 
 CARDINALITY = 1000
 """Most labels that one instrument keeps apart. The rest is counted together."""
@@ -32,9 +29,10 @@ _SHORT_BOUNDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.0
 class _Instrument(ABC):
     def __init__(self, name: str, unit: str, description: str) -> None:
         self.head: Json = {"name": name, "description": description, "unit": unit}
+        self._lock = Lock()
 
     @abstractmethod
-    def read(self, start: str, now: str, cleaner: Cleaner) -> Json | None:
+    def read(self, times: Json, cleaner: Cleaner) -> Json | None:
         """OTLP's data of this instrument; `None` when there is nothing to tell."""
 
 
@@ -43,14 +41,12 @@ class Total(_Instrument):
 
     def __init__(self, name: str, unit: str, description: str) -> None:
         super().__init__(name, unit, description)
-        self._lock = Lock()
         self._sums: dict[Labels, int] = {}
 
     def add(self, amount: int = 1, labels: Labels = ()) -> None:
         """Count. Any thread may."""
         with self._lock:
-            if labels not in self._sums and len(self._sums) >= CARDINALITY:
-                labels = _OVERFLOW
+            labels = _bounded(labels, self._sums)
             self._sums[labels] = self._sums.get(labels, 0) + amount
 
     def value(self) -> int:
@@ -58,11 +54,10 @@ class Total(_Instrument):
         with self._lock:
             return sum(self._sums.values())
 
-    def read(self, start: str, now: str, cleaner: Cleaner) -> Json | None:
+    def read(self, times: Json, cleaner: Cleaner) -> Json | None:
         """The sums since the start."""
         with self._lock:
             sums = dict(self._sums)
-        times = {"startTimeUnixNano": start, "timeUnixNano": now}
         points = [
             {"attributes": cleaner.attributes(dict(labels)), **times, "asInt": str(value)}
             for labels, value in sums.items()
@@ -81,20 +76,12 @@ class Gauge(_Instrument):
         """Say where the number comes from."""
         self._source = source
 
-    def read(self, start: str, now: str, cleaner: Cleaner) -> Json | None:  # noqa: ARG002 - as the others
+    def read(self, times: Json, cleaner: Cleaner) -> Json | None:  # noqa: ARG002 - as the others
         """The number now."""
         if self._source is None:
             return None
-        point: Json = {"attributes": [], "timeUnixNano": now, "asInt": str(int(self._source()))}
-        return {"gauge": {"dataPoints": [point]}}
-
-
-@dataclass(slots=True)
-class _Spread:
-    buckets: list[int] = field(default_factory=list[int])
-    sum: float = 0.0
-    minimum: float = float("inf")
-    maximum: float = float("-inf")
+        now = {"timeUnixNano": times["timeUnixNano"], "asInt": str(int(self._source()))}
+        return {"gauge": {"dataPoints": [{"attributes": [], **now}]}}
 
 
 class Histogram(_Instrument):
@@ -103,43 +90,40 @@ class Histogram(_Instrument):
     def __init__(self, name: str, unit: str, description: str, bounds: Sequence[float]) -> None:
         super().__init__(name, unit, description)
         self._bounds = bounds
-        self._lock = Lock()
-        self._spreads: dict[Labels, _Spread] = {}
+        self._buckets: dict[Labels, list[int]] = {}
+        self._sums: dict[Labels, float] = {}
 
     def record(self, value: float, labels: Labels = ()) -> None:
         """Take a measurement. Any thread may."""
         bucket = bisect_left(self._bounds, value)
         with self._lock:
-            if labels not in self._spreads and len(self._spreads) >= CARDINALITY:
-                labels = _OVERFLOW
-            spread = self._spreads.get(labels)
-            if spread is None:
-                spread = self._spreads[labels] = _Spread([0] * (len(self._bounds) + 1))
-            spread.sum += value
-            spread.buckets[bucket] += 1
-            spread.minimum = min(spread.minimum, value)
-            spread.maximum = max(spread.maximum, value)
+            labels = _bounded(labels, self._sums)
+            self._sums[labels] = self._sums.get(labels, 0.0) + value
+            if labels not in self._buckets:
+                self._buckets[labels] = [0] * (len(self._bounds) + 1)
+            self._buckets[labels][bucket] += 1
 
-    def read(self, start: str, now: str, cleaner: Cleaner) -> Json | None:
+    def read(self, times: Json, cleaner: Cleaner) -> Json | None:
         """The buckets since the start."""
         with self._lock:
             points = [
                 {
                     "attributes": cleaner.attributes(dict(labels)),
-                    "startTimeUnixNano": start,
-                    "timeUnixNano": now,
-                    "count": str(sum(spread.buckets)),
-                    "sum": spread.sum,
-                    "bucketCounts": [str(count) for count in spread.buckets],
+                    **times,
+                    "count": str(sum(buckets)),
+                    "sum": self._sums[labels],
+                    "bucketCounts": [str(count) for count in buckets],
                     "explicitBounds": list(self._bounds),
-                    "min": spread.minimum,
-                    "max": spread.maximum,
                 }
-                for labels, spread in self._spreads.items()
+                for labels, buckets in self._buckets.items()
             ]
         if not points:
             return None
         return {"histogram": {"dataPoints": points, "aggregationTemporality": _CUMULATIVE}}
+
+
+def _bounded(labels: Labels, known: Mapping[Labels, object]) -> Labels:
+    return labels if labels in known or len(known) < CARDINALITY else _OVERFLOW
 
 
 class Metrics:
@@ -173,7 +157,7 @@ class Metrics:
     def read(self, now_ns: int, cleaner: Cleaner) -> list[Scoped]:
         """Read all instruments that have something to tell."""
         self.catch_up()
-        start, now = str(self._start_ns), str(now_ns)
+        times = {"startTimeUnixNano": str(self._start_ns), "timeUnixNano": str(now_ns)}
         instruments = [each for each in vars(self).values() if isinstance(each, _Instrument)]
-        readings = ((each.head, each.read(start, now, cleaner)) for each in instruments)
+        readings = ((each.head, each.read(times, cleaner)) for each in instruments)
         return [(SCOPE, head | data) for head, data in readings if data]

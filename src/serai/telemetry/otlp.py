@@ -1,6 +1,7 @@
-"""OTLP's JSON: attributes with masked text, the payloads, and who is telling.
+"""The telemetry channels, and OTLP's JSON: attributes with masked text, the payloads, and who is telling.
 
-Ids are in hex, 64-bit integers are strings and enumerations are numbers, as OTLP over HTTP has them.
+The channels have no state: a subscriber gets what happens from then on, and nothing is replayed. Ids are in
+hex, 64-bit integers are strings and enumerations are numbers, as OTLP over HTTP has them.
 """
 
 from __future__ import annotations
@@ -9,31 +10,90 @@ import logging
 import os
 import platform
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
-from serai.telemetry.channels import Signal
+from serai.ahp.types import URI, TelemetryCapabilities
 from serai.version import __version__
-
-__all__ = [
-    "SCOPE",
-    "Attributes",
-    "Cleaner",
-    "Json",
-    "Labels",
-    "Scalar",
-    "Scoped",
-    "pairs",
-    "payload",
-    "resource_of",
-]
 
 _log = logging.getLogger(__name__)
 
+LOGS = "ahp-otlp:/logs/{level}"
+"""Template of the log channels: clients put in the lowest level that they want."""
+TRACES = "ahp-otlp:/traces"
+METRICS = "ahp-otlp:/metrics"
+
+CAPABILITIES = TelemetryCapabilities(logs=LOGS, traces=TRACES, metrics=METRICS)
+"""The channels as `initialize` tells them."""
+
+
+class Signal(StrEnum):
+    """The kinds of telemetry."""
+
+    LOGS = "logs"
+    TRACES = "traces"
+    METRICS = "metrics"
+
+
+METHODS = {
+    Signal.LOGS: "otlp/exportLogs",
+    Signal.TRACES: "otlp/exportTraces",
+    Signal.METRICS: "otlp/exportMetrics",
+}
+"""The notification of each signal."""
+
+
+class Level(StrEnum):
+    """The levels of logs, as clients name them."""
+
+    TRACE = "trace"
+    DEBUG = "debug"
+    INFO = "info"
+    WARN = "warn"
+    ERROR = "error"
+    FATAL = "fatal"
+
+    @property
+    def severity(self) -> int:
+        """The lowest of OTLP's severity numbers that is of this level."""
+        return _SEVERITIES[self]
+
+
+_SEVERITIES = dict(zip(Level, (1, 5, 9, 13, 17, 21), strict=True))
+
+
+class TelemetryChannel(NamedTuple):
+    """A telemetry channel; logs have a level, the others have none."""
+
+    signal: Signal
+    level: Level | None = None
+
+    @property
+    def uri(self) -> URI:
+        """The URI that clients subscribe to."""
+        return _URIS[self]
+
+
+_URIS: dict[TelemetryChannel, URI] = {
+    TelemetryChannel(Signal.TRACES): TRACES,
+    TelemetryChannel(Signal.METRICS): METRICS,
+    **{TelemetryChannel(Signal.LOGS, level): LOGS.replace("{level}", level) for level in Level},
+}
+_CHANNELS = {uri: channel for channel, uri in _URIS.items()}
+
+
+def parse(uri: URI) -> TelemetryChannel | None:
+    """Find the channel of a URI; `None` when there is no such signal or level."""
+    return _CHANNELS.get(uri)
+
+
+# -- JSON ---------------------------------------------------------------------------------------------------
+
 Json: TypeAlias = dict[str, Any]
 Scalar: TypeAlias = str | bool | int | float
-Attributes: TypeAlias = Mapping[str, Scalar | Sequence[Scalar] | None]
+Attributes: TypeAlias = Mapping[str, Scalar | None]
 """Attributes by name; those that are `None` are left out."""
 Labels: TypeAlias = tuple[tuple[str, Scalar], ...]
 """The attributes of a measurement, in a form that can be a key. Always name them in the same order."""
@@ -93,7 +153,7 @@ class Cleaner:
             if value is not None
         ]
 
-    def _value(self, value: Scalar | Sequence[Scalar]) -> Json:
+    def _value(self, value: Scalar) -> Json:
         match value:
             case str():
                 return {"stringValue": self.text(value)}
@@ -103,8 +163,6 @@ class Cleaner:
                 return {"intValue": str(value)}
             case int() | float():
                 return {"doubleValue": float(value)}
-            case _:
-                return {"arrayValue": {"values": [self._value(each) for each in value]}}
 
 
 def resource_of(environ: Mapping[str, str]) -> Attributes:

@@ -6,13 +6,11 @@ While nobody listens, `Tracer.start` gives out `IDLE`, one span for all, which k
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 from serai.telemetry.otlp import SCOPE, Attributes, Cleaner, Json, Scalar, Scoped
-
-__all__ = ["CONSUMER", "IDLE", "INTERNAL", "Span", "Tracer", "current_span"]
 
 INTERNAL = 1
 """OTLP's kind of a span that is a step of our own work."""
@@ -37,7 +35,7 @@ class Span:
         self._tracer = tracer
         self._name = name
         self._kind = kind
-        self._attributes: dict[str, Scalar | Sequence[Scalar] | None] = {}
+        self._attributes: dict[str, Scalar | None] = {}
         self._events: list[Json] = []
         self._status: Json = {}
         self._start_ns = tracer.now_ns() if tracer else 0

@@ -22,14 +22,20 @@ from typing import TypeAlias
 
 from serai.ahp.types import URI
 from serai.telemetry.activities import Activities, wants_content
-from serai.telemetry.channels import Signal, TelemetryChannel, parse
 from serai.telemetry.export import Poster, targets
 from serai.telemetry.logs import LogTap, unheard
 from serai.telemetry.metrics import Metrics
-from serai.telemetry.otlp import Cleaner, Json, Scoped, payload, resource_of
+from serai.telemetry.otlp import (
+    Cleaner,
+    Json,
+    Scoped,
+    Signal,
+    TelemetryChannel,
+    parse,
+    payload,
+    resource_of,
+)
 from serai.telemetry.spans import Tracer
-
-__all__ = ["Emit", "Telemetry"]
 
 _log = logging.getLogger(__name__)
 

@@ -131,22 +131,11 @@ def secretive(session: str) -> Any:
     update(session, "config_option_update", configOptions=[option("hunter2")])
 
 
-def killed(_session: str) -> Any:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 def mute(_session: str) -> Any:
     """Closes its output and lives on."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     OUT.close()
     os.close(1)
-    while True:
-        time.sleep(60)
-
-
-def unhearing(_session: str) -> Any:
-    """Closes its input and lives on."""
-    os.close(0)
     while True:
         time.sleep(60)
 
@@ -233,22 +222,6 @@ def malformed(session: str) -> Any:
     say(session, json.dumps(answer_to("m2")["error"]["code"]))
     send({"id": {"a": 1}, "method": "x"})
     say(session, json.dumps(answer_to(None)["error"]["code"]))
-
-
-def unreadable(session: str) -> Any:
-    """Lines that are not quite JSON, each with what came of it."""
-    raw(
-        b'{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "%s", "update": '
-        b'{"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "caf\xe9"}}}}\n'
-        % session.encode()
-    )
-    raw(
-        b'{"jsonrpc": "2.0", "id": "u1", "method": "session/request_permission", "params": '
-        b'{"sessionId": "%s", "toolCall": {"toolCallId": "t", "title": "cat caf\xe9", '
-        b'"rawInput": {"depth": NaN}}, "options": '
-        b'[{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]}}\n' % session.encode()
-    )
-    say(session, answer_to("u1")["result"]["outcome"]["outcome"])
 
 
 def half(_session: str) -> Any:

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ahp.reducers.cases import (
-    IN_PROGRESS,
-    INPUT_NEEDED,
-    IS_READ,
-    NEWER,
-    Json,
-    call,
-    markdown,
-    running,
-)
+from ahp.reducers.cases import IN_PROGRESS, INPUT_NEEDED, IS_READ, NEWER, Json, call, markdown, running
 
 YES: Json = {"id": "yes", "label": "Yes, always", "kind": "approve", "group": 1}
 NO: Json = {"id": "no", "label": "No", "kind": "deny"}

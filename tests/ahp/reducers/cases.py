@@ -101,13 +101,7 @@ def message(text: str = "hello") -> Json:
 
 def turn(turn_id: str, *parts: Json, state: str = "complete", **fields: Any) -> Json:
     """A turn that has ended."""
-    return {
-        "id": turn_id,
-        "userMessage": message(),
-        "responseParts": list(parts),
-        "state": state,
-        **fields,
-    }
+    return {"id": turn_id, "userMessage": message(), "responseParts": list(parts), "state": state, **fields}
 
 
 def active(*parts: Json, turn_id: str = "t1", **fields: Any) -> Json:

@@ -121,7 +121,7 @@ ALWAYS_RECOMPUTED = {
     *("session/toolCallComplete", "session/toolCallResultConfirmed"),
 }
 RECOMPUTED_WHEN_IT_APPLIES = {
-    *("session/turnComplete", "session/turnCancelled", "session/truncated", "session/inputCompleted"),
+    *("session/turnComplete", "session/turnCancelled", "session/truncated", "session/inputCompleted")
 }
 ALWAYS_TOUCHED = {
     *("session/turnStarted", "session/titleChanged", "session/modelChanged", "session/agentChanged"),

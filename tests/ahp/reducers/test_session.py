@@ -154,7 +154,7 @@ FLAGS = [
         )
         for value in (True, False)
         for before in (OTHERS | other, OTHERS | other | bit)
-    ),
+    )
 ]
 
 TOOLS = [
@@ -203,10 +203,7 @@ SETTINGS_AND_META = [
         "settings are merged over the old ones, nulls included, and not deeper than one level",
         session(config=SETTINGS),
         act("configChanged", config={"effort": None, "free": {"new": 1}, "more": [1]}),
-        session(
-            {"modifiedAt": NOW},
-            config=settings(effort=None, free={"new": 1}, gone=None, more=[1]),
-        ),
+        session({"modifiedAt": NOW}, config=settings(effort=None, free={"new": 1}, gone=None, more=[1])),
         "session/configChanged/merges-values",
     ),
     case(
@@ -301,11 +298,6 @@ CASES: list[Case] = [*BEGINNING, *SUMMARY, *FLAGS, *TOOLS, *SETTINGS_AND_META, *
 
 @pytest.mark.parametrize("each", params(CASES))
 def test_session(each: Case) -> None:
-    check(each, SessionState)
-
-
-@pytest.mark.parametrize("each", params([case("", session(), act("later", turnId="t1", x=None))]))
-def test_an_unknown_action_changes_nothing(each: Case) -> None:
     check(each, SessionState)
 
 

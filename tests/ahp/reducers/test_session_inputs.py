@@ -145,7 +145,7 @@ CLOSED = [
             "session/inputCompleted/closes-request",
         )
         for response in ("accept", "decline", "cancel", "shrug")
-    ),
+    )
 ]
 
 CASES: list[Case] = [*ASKED, *ANSWERED, *CLOSED]

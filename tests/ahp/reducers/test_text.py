@@ -11,10 +11,6 @@ from hypothesis import strategies as st
 from serai.ahp.reducers.live import GrowingText
 
 
-def test_text_without_a_beginning_is_empty() -> None:
-    assert str(GrowingText()) == ""
-
-
 @given(st.text(), st.lists(st.text()))
 def test_text_is_all_its_pieces_joined(start: str, pieces: list[str]) -> None:
     text = GrowingText(start)
@@ -30,14 +26,6 @@ def test_text_is_whole_however_its_pieces_were_folded(piece: str, times: int) ->
     for _ in range(times):
         text.append(piece)
     assert str(text) == "start " + piece * times
-
-
-def test_reading_does_not_stop_the_growth() -> None:
-    text = GrowingText()
-    for n in range(1, 600):
-        text.append("ab")
-        if n % 50 == 0:
-            assert str(text) == "ab" * n
 
 
 def test_halves_of_a_pair_in_two_pieces_are_not_mended() -> None:

@@ -22,7 +22,6 @@ from ahp.reducers.calls import (
 from ahp.reducers.cases import (
     ERROR,
     IDLE,
-    IN_PROGRESS,
     INPUT_NEEDED,
     IS_READ,
     NEWER,
@@ -31,7 +30,6 @@ from ahp.reducers.cases import (
     Json,
     call,
     case,
-    changed,
     check,
     params,
     running,
@@ -61,15 +59,6 @@ STATUS = [
             session({"status": ERROR | IS_READ | NEWER}),
             action,
             session({"status": IDLE | IS_READ | NEWER}),
-        )
-        for name, action in MOVES.items()
-    ),
-    *(
-        case(
-            f"a stray action finds the call that waits: {name}",
-            running(PENDING, status=IN_PROGRESS),
-            changed(action, toolCallId="c9", turnId="t9"),
-            running(PENDING, status=INPUT_NEEDED),
         )
         for name, action in MOVES.items()
     ),
@@ -121,7 +110,7 @@ TURN_ENDS = [
         for status in CALLS
         for after in ["skipped" if status in SKIPPED else "left as it is"]
         for end, state, fields in ENDS
-    ),
+    )
 ]
 
 CASES: list[Case] = [*STATUS, *TURN_ENDS]

@@ -185,7 +185,7 @@ STARTS = [
         {**START, **BASE},
         running(markdown("p1", "a"), call("streaming", **BASE), status=IN_PROGRESS | IS_READ),
         "session/toolCallStart/adds-streaming-call",
-    ),
+    )
 ]
 
 CASES: list[Case] = [*STEPS, *NO_STEPS, *STRANGERS, *STARTS]

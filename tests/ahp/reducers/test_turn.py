@@ -31,7 +31,7 @@ from ahp.reducers.cases import (
 )
 from requirements import proves
 from serai.ahp.reducers.turn import LiveTurn
-from serai.ahp.types import ActiveTurn, MarkdownResponsePart, ReasoningResponsePart, SessionState
+from serai.ahp.types import ActiveTurn, MarkdownResponsePart, SessionState
 from serai.ahp.wire import convert, to_json
 
 FLAGS = IS_ARCHIVED | NEWER
@@ -93,9 +93,7 @@ STARTING = [
         session(queuedMessages=queued("q1", "q2", "q3")),
         started(queuedMessageId="q2"),
         session(
-            {"status": IN_PROGRESS, "modifiedAt": NOW},
-            queuedMessages=queued("q1", "q3"),
-            activeTurn=active(),
+            {"status": IN_PROGRESS, "modifiedAt": NOW}, queuedMessages=queued("q1", "q3"), activeTurn=active()
         ),
         "session/turnStarted/from-queue",
     ),
@@ -247,15 +245,6 @@ def test_a_live_turn_leaves_the_one_that_it_was_made_from_alone() -> None:
     turn_.grow_input("c1", "}", "Listing")
     turn_.append(MarkdownResponsePart(id="p2", content=""))
     assert to_json(source) == before
-
-
-def test_text_can_be_read_at_any_time_between_pieces() -> None:
-    turn_ = LiveTurn(convert(active(markdown("p1")), ActiveTurn))
-    for n in range(1, 700):
-        turn_.grow("p1", MarkdownResponsePart, "ä" if n % 2 else "xy")
-        turn_.grow("p1", ReasoningResponsePart, "not for you")
-        text = to_json(turn_.snapshot())["responseParts"][0]["content"]
-        assert text == ("äxy" * n)[: n + n // 2]
 
 
 @proves("ahp:Turn/tool-calls-are-parts")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ahp.rules.world import YOU, Json, accepts, busy, judged, rejection, session
+from ahp.rules.world import Json, accepts, busy, judged, rejection, session
 from serai.ahp.reducers import LiveSession
 
 OPTIONS: list[Json] = [{"id": "a", "label": "A"}, {"id": "b", "label": "B"}, {"id": "c", "label": "C"}]
@@ -27,11 +27,7 @@ def given(state: str, kind: str, value: Any, **fields: Any) -> Json:
 
 
 def answered(answer: Json | None, question_id: str = "q1", request_id: str = "r1") -> Json:
-    action: Json = {
-        "type": "session/inputAnswerChanged",
-        "requestId": request_id,
-        "questionId": question_id,
-    }
+    action: Json = {"type": "session/inputAnswerChanged", "requestId": request_id, "questionId": question_id}
     return action if answer is None else {**action, "answer": answer}
 
 
@@ -63,10 +59,6 @@ def test_a_request_without_questions_takes_any_answer() -> None:
 def test_an_answer_may_be_taken_back() -> None:
     assert accepts(asking(question("text"), answers={"q1": given("draft", "text", "x")}), answered(None))
     assert accepts(asking(question("text")), answered(None))
-
-
-def test_any_client_may_answer() -> None:
-    assert accepts(asking(question("text")), answered(given("submitted", "text", "x")), YOU)
 
 
 # --- kinds
@@ -122,7 +114,6 @@ FITTING: dict[str, list[str]] = {
         "2001-02-28t12:30:00.123456789z",
         "2001-02-28 12:30",
         "2001-02-28T12:30:00+05:30",
-        "2016-12-31T23:59:60Z",
     ],
 }
 WRONG: dict[str, list[str]] = {
@@ -254,14 +245,6 @@ def test_free_text_is_taken_where_the_question_allows_it(kind: str, value: Any, 
     assert accepts(asking(asked), action) is bool(allowed)
 
 
-def test_no_free_text_is_no_answer_to_a_single_choice() -> None:
-    asked = question("single-select", allowFreeformInput=True)
-    assert (
-        rejection(asking(asked), answered(given("submitted", "selected", "", freeformValues=[])))
-        == "bad_answer"
-    )
-
-
 def test_free_text_counts_as_a_choice() -> None:
     state = asking(question("multi-select", allowFreeformInput=True, min=2, max=2))
     one, two, three = (
@@ -288,12 +271,6 @@ def test_a_request_ends_in_one_of_three_ways() -> None:
     assert rejection(state, completed("later")) == "bad_value"
 
 
-def test_a_request_without_questions_can_be_accepted() -> None:
-    assert accepts(asking(), completed())
-    assert accepts(busy(inputRequests=[{"id": "r1", "url": "https://example.org"}]), completed())
-    assert accepts(asking(), completed(answers={}))
-
-
 NEEDED = question("text", required=True)
 
 
@@ -309,12 +286,6 @@ def test_accepting_needs_a_submitted_answer_to_every_required_question(answer: J
     assert rejection(asking(NEEDED, answers=answers), completed()) == "bad_answer"
     assert rejection(asking(NEEDED), completed(answers=answers)) == "bad_answer"
     assert "'q1'" in str(judged(asking(NEEDED), completed(answers=answers)).reason)
-
-
-@pytest.mark.parametrize("optional", [question("text"), question("text", required=False)])
-@pytest.mark.parametrize("answer", [None, {"state": "skipped"}, given("draft", "text", "x")])
-def test_other_questions_may_stay_open(optional: Json, answer: Json | None) -> None:
-    assert accepts(asking(optional, answers={"q1": answer} if answer else {}), completed())
 
 
 @pytest.mark.parametrize(
@@ -340,11 +311,6 @@ def test_a_draft_that_would_be_no_answer_keeps_a_request_from_being_accepted(ask
     assert accepts(synced, completed(answers={"q1": {"state": "skipped"}}))
 
 
-def test_a_draft_that_would_be_an_answer_goes_over_one_that_would_not() -> None:
-    state = asking(question("number", max=30), answers={"q1": given("draft", "number", 99999999)})
-    assert accepts(state, completed(answers={"q1": given("draft", "number", 20)}))
-
-
 def test_a_draft_for_a_question_that_is_not_asked_any_more_keeps_nobody_from_accepting() -> None:
     # Drafts stay when a request is replaced by one that asks something else.
     assert accepts(asking(question("text"), answers={"q0": given("draft", "number", 1)}), completed())
@@ -361,14 +327,6 @@ def test_answers_that_were_synced_and_those_that_come_with_the_end_count_togethe
     )
 
 
-def test_an_answer_that_comes_with_the_end_takes_the_place_of_the_synced_one() -> None:
-    submitted = asking(NEEDED, answers={"q1": given("submitted", "text", "x")})
-    assert accepts(submitted, completed())
-    assert rejection(submitted, completed(answers={"q1": {"state": "skipped"}})) == "bad_answer"
-    drafted = asking(NEEDED, answers={"q1": given("draft", "text", "x")})
-    assert accepts(drafted, completed(answers={"q1": given("submitted", "text", "y")}))
-
-
 @pytest.mark.parametrize(
     "answers",
     [
@@ -380,8 +338,3 @@ def test_an_answer_that_comes_with_the_end_takes_the_place_of_the_synced_one() -
 )
 def test_answers_that_come_with_the_end_have_to_fit_their_questions(answers: Json) -> None:
     assert rejection(asking(question("text", max=3)), completed(answers=answers)) == "bad_answer"
-
-
-def test_the_host_may_answer_and_complete_as_it_likes() -> None:
-    assert accepts(asking(NEEDED), answered(given("draft", "number", 1)), None)
-    assert accepts(asking(NEEDED), completed(), None)

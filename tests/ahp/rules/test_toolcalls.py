@@ -132,24 +132,6 @@ def test_a_suggestion_is_a_message_like_any_other() -> None:
     assert rejection(state, denied(userSuggestion=mystery)) == "bad_attachment"
 
 
-def test_an_option_of_a_kind_that_nobody_knows_fits_either_answer() -> None:
-    state = busy(call("pending-confirmation", options=OPTIONS))
-    assert accepts(state, approved(selectedOptionId="perhaps"))
-    assert accepts(state, denied(selectedOptionId="perhaps"))
-
-
-def test_an_option_that_is_not_offered_is_passed_over() -> None:
-    # The reducer then keeps none: section 9.2, "unknown id -> absent".
-    assert accepts(busy(call("pending-confirmation", options=OPTIONS)), approved(selectedOptionId="x"))
-    assert accepts(busy(call("pending-confirmation")), denied(selectedOptionId="x"))
-
-
-def test_a_clients_tool_is_confirmed_like_any_other() -> None:
-    state = busy(call("pending-confirmation", toolClientId=YOU))
-    assert accepts(state, denied(), YOU)
-    assert accepts(state, approved(), ME)
-
-
 # --- what the client that runs a call tells of it
 
 
@@ -174,12 +156,6 @@ def test_the_client_that_is_to_run_a_call_may_decline_it_also_when_it_runs_alrea
     assert rejection(busy(call("running")), denied(), ME) == "not_pending"
 
 
-@pytest.mark.parametrize("action", [completed(), shown()], ids=lambda action: action["type"])
-def test_no_client_may_tell_of_a_call_that_the_host_runs(action: Json) -> None:
-    assert rejection(busy(call("running")), action) == "not_owner"
-    assert rejection(busy(call("running"), activeClient={"clientId": ME, "tools": []}), action) == "not_owner"
-
-
 @pytest.mark.parametrize("status", CALL_STATES)
 def test_a_call_can_be_completed_from_running_and_from_pending_confirmation(status: str) -> None:
     state = busy(call(status, toolClientId=ME))
@@ -198,14 +174,6 @@ def test_only_a_running_call_has_something_to_show(status: str) -> None:
         assert rejection(state, shown()) in {"not_running", "no_such_call"}
 
 
-@pytest.mark.parametrize("make", [completed, shown])
-def test_a_client_tells_of_a_call_of_the_running_turn(make: Any) -> None:
-    state = busy(call("running", toolClientId=ME))
-    assert rejection(state, make("t1")) == "no_such_call"
-    assert rejection(state, make("t2", "c9")) == "no_such_call"
-    assert rejection(session(), make()) == "no_such_call"
-
-
 # --- results
 
 
@@ -219,13 +187,6 @@ def test_only_a_result_that_waits_for_it_can_be_confirmed(yes: bool, status: str
         assert accepts(state, action, YOU)
     else:
         assert rejection(state, action) == "not_pending"
-
-
-def test_a_confirmed_result_is_of_a_call_of_the_running_turn() -> None:
-    state = busy(call("pending-result-confirmation"))
-    assert rejection(state, result_confirmed("t1")) == "not_pending"
-    assert rejection(state, result_confirmed("t2", "c9")) == "not_pending"
-    assert rejection(session(), result_confirmed()) == "not_pending"
 
 
 # --- several calls under one id

@@ -35,10 +35,6 @@ def test_the_id_of_an_ended_turn_cannot_be_used_again(state: str) -> None:
     assert accepts(idle, started("t3"))
 
 
-def test_a_turn_may_start_after_an_error() -> None:
-    assert accepts(session(turns=[{**ENDED, "state": "error"}]), started())
-
-
 def test_any_client_may_cancel_the_running_turn() -> None:
     assert accepts(busy(), cancelled("t2"))
     assert accepts(busy(), cancelled("t2"), YOU)
@@ -80,10 +76,3 @@ def test_between_turns_the_choice_is_accepted_and_the_hosts_own_always(action: J
     assert accepts(session(turns=[ENDED]), action)
     assert accepts(session(lifecycle="creating"), action)
     assert accepts(busy(), action, None)
-
-
-@pytest.mark.parametrize("turn_id", ["t1", None])
-def test_history_may_be_cut_off_also_while_a_turn_is_running(turn_id: str | None) -> None:
-    action = {"type": "session/truncated"} | ({"turnId": turn_id} if turn_id else {})
-    assert accepts(busy(), action)
-    assert accepts(session(turns=[ENDED]), action)

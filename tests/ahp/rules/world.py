@@ -43,9 +43,7 @@ def busy(*calls: Json, **fields: Any) -> LiveSession:
     parts = [{"kind": "toolCall", "toolCall": call} for call in calls]
     ended = {"id": "t1", "userMessage": HELLO, "responseParts": [], "state": "complete"}
     return session(
-        turns=[ended],
-        activeTurn={"id": "t2", "userMessage": HELLO, "responseParts": parts},
-        **fields,
+        turns=[ended], activeTurn={"id": "t2", "userMessage": HELLO, "responseParts": parts}, **fields
     )
 
 

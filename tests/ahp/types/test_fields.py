@@ -12,15 +12,7 @@ from msgspec import Struct
 from ahp.types.examples import Json, full, named, tag_of, variants, wire_fields
 from requirements import Requirement, load, proves
 from serai.ahp.types import ChildCustomization, CustomizationType
-from serai.ahp.wire import (
-    Unknown,
-    UnknownKind,
-    UnknownState,
-    UnknownStatus,
-    UnknownType,
-    convert,
-    to_json,
-)
+from serai.ahp.wire import Unknown, UnknownKind, UnknownState, UnknownStatus, UnknownType, convert, to_json
 from serai.errors import Mismatch
 
 if TYPE_CHECKING:

@@ -89,25 +89,11 @@ def test_an_option_may_be_typed_by_its_name(typed: str, decision: Decision) -> N
     assert decided(ask_call(call(options=OPTIONS)), typed) == decision
 
 
-def test_an_option_named_no_is_that_option() -> None:
-    assert decided(ask_call(call(options=OPTIONS)), "no") == Refuse(option="no")
-
-
 def test_what_is_no_choice_is_asked_again() -> None:
     dialog = ask_call(call(options=OPTIONS))
     first = next(dialog)
     for line in ("5", "0", "", "perhaps", "e"):
         assert menu(dialog.send(line)) == menu(first)
-
-
-def test_a_suggestion_goes_with_the_first_way_to_say_no() -> None:
-    assert decided(ask_call(call(options=OPTIONS)), "s", " read it ") == Refuse(
-        option="never", suggestion="read it"
-    )
-
-
-def test_when_nobody_is_there_nothing_runs() -> None:
-    assert decided(ask_call(call(options=OPTIONS)), None) == Refuse(reason="there was nobody to ask")
 
 
 CHOICES = [
@@ -121,12 +107,6 @@ def select(*, several: bool = False, free: bool = True) -> Dialog:
     kind = SessionInputMultiSelectQuestion if several else SessionInputSingleSelectQuestion
     question = kind(id="bread", message="Which?", options=CHOICES, allow_freeform_input=free)
     return ask_questions(SessionInputRequest(id="q", questions=[question]))
-
-
-def test_where_no_text_is_allowed_only_an_option_answers() -> None:
-    dialog = select(free=False)
-    next(dialog)
-    assert "'9' does not answer this.\n" in dialog.send("9")
 
 
 @pytest.mark.parametrize(

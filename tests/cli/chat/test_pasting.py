@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 
 from cli.programs import running, seated
-from cli.screens import Desk, parse
+from cli.screens import Desk, parse, talk
 from client.hosts import House, soon
 from serai.ahp.types import SessionInputQuestion, SessionInputRequest, SessionInputTextQuestion
-from serai.cli.chat.command import converse
 from serai.cli.console.terminal import StdinLines
-from serai.client import Client
 from serai.host.turn import Turn
 
 
@@ -36,10 +34,6 @@ async def agent(turn: Turn) -> None:
         ]
         answers = (await turn.ask(SessionInputRequest(id="q", questions=questions))).answers
         await turn.say(f" and {[value_of(answers[name]) for name in names]}")
-
-
-async def talk(client: Client, desk: Desk) -> int:
-    return await soon(converse(client, desk.terminal, parse("chat")))
 
 
 @pytest.mark.parametrize(

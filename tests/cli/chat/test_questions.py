@@ -1,4 +1,4 @@
-"""What a chat asks the person: also between turns, for agents that help, and several things at once."""
+"""What a chat asks the person: also between turns, and several things at once."""
 
 from __future__ import annotations
 
@@ -8,52 +8,31 @@ from pathlib import Path
 
 import pytest
 
-from cli.screens import Desk, parse
+from cli.screens import Desk, talk
 from client.hosts import House, soon
 from serai.ahp.commands import ResourceRequestParams
 from serai.ahp.types import (
     ROOT,
-    SessionInputRequest,
-    ToolCallConfirmationReason,
     ToolCallPendingConfirmationState,
-    UserMessage,
 )
-from serai.cli.chat.command import converse
 from serai.client import Client, SessionClient
 from serai.errors import ProtocolError
 from serai.host.turn import Turn
 
-_NOT_NEEDED = ToolCallConfirmationReason.NOT_NEEDED.value
-
 
 async def agent(turn: Turn) -> None:
-    """Does what a message says: helps itself with another of its kind, or asks for several things at once."""
     match turn.message.text.split(maxsplit=1):
-        case ["delegate", errand]:
-            call = await turn.tool("delegate", "Delegate", message=errand, confirmed=_NOT_NEEDED)
-            helper = await turn.delegate("agent", UserMessage(text=errand), title=f"Do: {errand}")
-            call.show(helper.content)
-            answer = await helper.answer()
-            await call.done("It was done", content=[helper.content])
-            await turn.say(f"helped: {answer.state}")
         case ["calls", count]:
             calls = [turn.tool("bash", "Run", message="make", input="make") for _ in range(int(count))]
             done = await asyncio.gather(*calls)
             await turn.say(" ".join(f"{call.id.rpartition('-')[2]}={call.approved}" for call in done))
-        case ["wait"]:
-            await turn.say("zzz")
-            while turn.steering() is None:  # noqa: ASYNC110 - an agent that looks now and then
-                await asyncio.sleep(0)
-        case ["ask"]:
-            answers = await turn.ask(SessionInputRequest(id=f"{turn.id}-q", message="Shall I?"))
-            await turn.say(f"answered: {answers.response}")
         case _:
             pass
     await turn.say(f"you said {turn.message.text}")
 
 
 def chatting(client: Client, desk: Desk, *words: str) -> asyncio.Future[int]:
-    return asyncio.ensure_future(soon(converse(client, desk.terminal, parse("chat", *words))))
+    return asyncio.ensure_future(talk(client, desk, *words))
 
 
 def wish(client: Client, path: Path) -> asyncio.Future[None]:
@@ -123,20 +102,6 @@ class TestBetweenTurns:
             desk.keyboard.end()
             assert await chat == 0
 
-    async def test_leaving_leaves_the_question_to_others(self, tmp_path: Path) -> None:
-        desk = Desk()
-        async with House(agent=agent) as house, house.client() as client, house.client("x") as other:
-            session = await soon(client.create_session())
-            await soon((await soon(session.prompt("first"))).result())
-            chat = chatting(client, desk, session.id)
-            asked = wish(other, tmp_path)
-            await desk.screen.shows("Allow it?")
-            desk.keyboard.end()
-            assert await chat == 0
-            [request] = session.state.input_requests or []
-            await soon(session.answer(request.id, {"access": "day"}))
-            await asked
-
     async def test_the_lines_of_a_pipe_are_messages_and_no_answers(self, tmp_path: Path) -> None:
         async with House(agent=agent) as house, house.client() as client, house.client("x") as other:
             session = await soon(client.create_session())
@@ -169,66 +134,8 @@ class TestBetweenTurns:
             assert types.count("turn.ended") == 2
 
 
-class TestSubagents:
-    async def test_what_a_subagent_wants_is_asked_here(self) -> None:
-        desk = Desk()
-        async with House(agent=agent) as house, house.client() as client:
-            chat = chatting(client, desk)
-            desk.keyboard.type("delegate calls 1")
-            await desk.screen.shows("For agent (Do: calls 1):\nRun?")
-            desk.keyboard.type("y")
-            await desk.screen.shows("helped: complete")
-            desk.keyboard.type("delegate ask")
-            await desk.screen.shows("For agent (Do: ask):\nShall I?")
-            desk.keyboard.type("y")
-            await desk.screen.shows("helped: complete", times=2)
-            assert "no longer asked" not in desk.text
-            desk.keyboard.end()
-            assert await chat == 0
-
-    async def test_what_is_answered_elsewhere_is_taken_back(self) -> None:
-        desk = Desk()
-        async with House(agent=agent) as house, house.client() as client, house.client() as other:
-            chat = chatting(client, desk)
-            desk.keyboard.type("delegate calls 1")
-            await desk.screen.shows("Run?")
-            summaries = await soon(other.list_sessions())
-            for summary in summaries:
-                theirs = await soon(other.open_session(summary.resource))
-                turn = theirs.live.turn if theirs.live else None
-                if turn is not None and turn.waits_for_someone:
-                    await soon(theirs.approve(f"{turn.id}-call-1"))
-            await desk.screen.shows("(no longer asked")
-            await desk.screen.shows("helped: complete")
-            desk.keyboard.end()
-            assert await chat == 0
-
-    async def test_stopping_the_turn_takes_its_question_back(self) -> None:
-        desk = Desk()
-        async with House(agent=agent) as house, house.client() as client:
-            chat = chatting(client, desk)
-            desk.keyboard.type("delegate calls 1")
-            await desk.screen.shows("Run?")
-            desk.keyboard.type("/cancel")
-            await desk.screen.shows("(the turn was cancelled)")
-            desk.keyboard.type("hello")
-            await desk.screen.shows("you said hello")
-            assert desk.text.count("Run?") == 1
-            desk.keyboard.end()
-            assert await chat == 0
-
-    async def test_a_program_is_told_whose_question_it_is(self) -> None:
-        desk = Desk("y", person=False, apart=True)
-        async with House(agent=agent) as house, house.client() as client:
-            assert await chatting(client, desk, "--json", "--once", "delegate calls 1") == 0
-        [waiting] = [
-            event for event in map(json.loads, desk.text.splitlines()) if event["type"] == "tool.waiting"
-        ]
-        assert waiting["session"].startswith("ahp-session:/")
-
-
 class TestSeveral:
-    async def test_equal_questions_are_counted_and_come_one_after_the_other(self) -> None:
+    async def test_they_come_one_after_the_other_and_what_others_answer_is_taken_back(self) -> None:
         desk = Desk()
         async with House(agent=agent) as house, house.client() as client, house.client() as other:
             chat = chatting(client, desk)
@@ -236,14 +143,14 @@ class TestSeveral:
             await desk.screen.shows("Run?\n")
             theirs = await the_session(other)
             call = theirs.active_turn_id
-            await soon(theirs.until(lambda _: theirs.live is not None and _waiting(theirs) == 4))
+            await soon(theirs.until(lambda _: _waiting(theirs) == 4))
             desk.keyboard.type("y")
-            await desk.screen.shows("Question 2 of 4\nRun?")
+            await desk.screen.shows("Run?\n", times=2)
             await soon(theirs.deny(f"{call}-call-2"))
             await desk.screen.shows("(no longer asked")
-            await desk.screen.shows("Question 3 of 4\nRun?")
+            await desk.screen.shows("Run?\n", times=3)
             desk.keyboard.type("n")
-            await desk.screen.shows("Question 4 of 4\nRun?")
+            await desk.screen.shows("Run?\n", times=4)
             desk.keyboard.type("y")
             await desk.screen.shows("1=True 2=False 3=False 4=True")
             desk.keyboard.end()

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.changesets.conftest import SESSION, UNCOMMITTED, begin, files, follow, git, refused, shown
-from conformance.client import Client, connecting
-from conformance.conftest import ONE, Connect
+from conformance.changesets.conftest import SESSION, begin, files, follow, git, refused, shown
+from conformance.client import Client
+from conformance.conftest import ONE
 from hosts import WITHIN, House
 from serai.ahp.types import ROOT
 from serai.host.changes.changesets import changes_folder
@@ -51,29 +51,6 @@ async def test_a_changeset_that_nobody_follows_is_let_go(
             await client.ping()
 
 
-async def test_following_only_a_changeset_is_enough_to_hear_of_changes(
-    client: Client, connect: Connect, repository: Path
-) -> None:
-    await begin(client, repository)
-    other = await connect("other")
-    await follow(other, UNCOMMITTED)
-    await client.close()
-    (repository / "b.txt").write_text("new\n")
-    await other.until(lambda: files(other, UNCOMMITTED) == {"b.txt"})
-
-
-async def test_who_comes_back_knows_what_is_there_now(house: House, client: Client, repository: Path) -> None:
-    await begin(client, repository)
-    (repository / "b.txt").write_text("new\n")
-    await follow(client, SESSION)
-    await client.until(lambda: files(client, SESSION) == {"b.txt"})
-    await client.close()
-    (repository / "b.txt").rename(repository / "c.txt")
-    async with connecting(house.url, client.state) as again:
-        await again.reconnect()
-        await again.until(lambda: files(again, SESSION) == {"c.txt"})
-
-
 @pytest.mark.parametrize(
     "uri",
     [
@@ -88,15 +65,6 @@ async def test_what_is_not_there_cannot_be_followed(client: Client, repository: 
     await begin(client, repository)
     assert await refused(client, "subscribe", uri) == -32008
     assert await refused(client, "invokeChangesetOperation", uri, operationId="discard") == -32008
-
-
-async def test_nobody_but_the_host_writes_a_changeset(client: Client, repository: Path) -> None:
-    await begin(client, repository)
-    await follow(client, SESSION)
-    seq = await client.dispatch(SESSION, "changeset/cleared")
-    await client.until(lambda: [e for e in client.envelopes if e.get("origin", {}).get("clientSeq") == seq])
-    [sent_back] = [e for e in client.envelopes if e.get("origin", {}).get("clientSeq") == seq]
-    assert sent_back["rejectionReason"].startswith("server_only")
 
 
 async def test_nothing_is_left_of_a_session_that_is_disposed_of(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
@@ -18,7 +17,6 @@ from conformance.changesets.conftest import (
     counts,
     files,
     follow,
-    git,
     listed,
     make_folder,
     make_repository,
@@ -26,7 +24,6 @@ from conformance.changesets.conftest import (
     tell,
 )
 from conformance.client import Client, Refused
-from conformance.conftest import ONE
 
 Swap: TypeAlias = Callable[[Path, Path], None]
 """Has one folder be where another one was."""
@@ -47,22 +44,6 @@ async def test_a_folder_that_a_turn_makes_a_repository_keeps_all_its_turns(
     await client.until(lambda: files(client, UNCOMMITTED) == {"a.txt", "b.txt"})
     await client.request("invokeChangesetOperation", T1, operationId="discard")
     assert not (folder / "b.txt").exists()
-
-
-async def test_a_folder_whose_own_repository_goes_is_opened_in_the_one_around(
-    client: Client, folder: Path
-) -> None:
-    part = make_folder(folder / "part")
-    (folder / ".gitignore").write_text(".env\n")
-    (part / ".env").write_text("the only copy\n")
-    make_repository(folder)
-    git(part, "init", "-q")
-    await begin(client, part)
-    await follow(client, UNCOMMITTED)
-    await client.until(lambda: files(client, UNCOMMITTED) == {"a.txt", ".env"})
-    shutil.rmtree(part / ".git")
-    await client.until(lambda: files(client, UNCOMMITTED) == set())
-    assert shown(client, UNCOMMITTED).status == "ready"
 
 
 def lead_elsewhere(work: Path, other: Path) -> None:
@@ -113,21 +94,3 @@ async def test_a_link_that_is_taken_away_leads_nowhere(client: Client, tmp_path:
         await client.request("invokeChangesetOperation", SESSION, operationId="discard")
     work.symlink_to(one)
     await client.until(lambda: shown(client, UNCOMMITTED).status == "ready")
-
-
-async def test_a_work_tree_whose_repository_is_gone_is_recorded_all_the_same(
-    client: Client, tmp_path: Path
-) -> None:
-    work, main = tmp_path / "work", make_repository(make_folder(tmp_path / "main"))
-    git(main, "worktree", "add", "-q", str(work))
-    await begin(client, work)
-    await follow(client, SESSION)
-    (work / ".git").unlink()
-    (work / ".git").mkdir()
-    await client.until(lambda: len(client.session(ONE).summary.changesets or ()) == 2)
-    await tell(client, "a.txt: other\nb.txt: new")
-    for uri in (T1, SESSION):
-        await follow(client, uri)
-        await client.until(lambda: files(client, uri) == {"a.txt", "b.txt"})  # noqa: B023 - it is called at once
-    await client.request("invokeChangesetOperation", T1, operationId="discard")
-    assert {file.name for file in work.iterdir()} == {".git", "a.txt"}

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from conformance.changesets.conftest import (
     SESSION,
     T1,
@@ -85,26 +83,6 @@ async def test_a_discard_can_be_undone(client: Client, repository: Path) -> None
     assert await refused(client, "invokeChangesetOperation", T1, operationId="undo") == -32008
 
 
-async def test_the_confirmation_says_that_all_files_go_where_nothing_is_committed(
-    client: Client, folder: Path
-) -> None:
-    git(folder, "init", "-q")
-    await begin(client, folder)
-    await follow(client, UNCOMMITTED)
-
-    def confirmation() -> str:
-        return next(
-            str(one.confirmation)
-            for one in shown(client, UNCOMMITTED).operations or ()
-            if one.id == "discard"
-        )
-
-    await client.until(lambda: "takes away all files" in confirmation())
-    git(folder, "add", "-A")
-    git(folder, "commit", "-q", "-m", "first")
-    await client.until(lambda: "the last commit" in confirmation())
-
-
 async def test_a_stage_that_fails_has_done_nothing_and_says_why(client: Client, repository: Path) -> None:
     await begin(client, repository)
     await tell(client, "a.txt: other")
@@ -121,20 +99,6 @@ async def test_what_is_staged_stays_staged_when_it_is_discarded(client: Client, 
     await client.request("invokeChangesetOperation", UNCOMMITTED, operationId="discard")
     assert (repository / "a.txt").read_text() == "one\ntwo\n"
     assert git(repository, "status", "--short") == "MM a.txt\n"
-
-
-@pytest.mark.parametrize("spelled", ["it's%20(new).txt", "it%27s%20%28new%29.tx%74"])
-async def test_a_file_is_found_by_any_spelling_of_its_uri(
-    client: Client, repository: Path, spelled: str
-) -> None:
-    await begin(client, repository)
-    await tell(client, "it's (new).txt: other")
-    for folder in (repository.as_uri(), repository.as_uri().replace("file://", "file://localhost")):
-        target = {"kind": "resource", "resource": f"{folder}/{spelled}"}
-        result = await client.request(
-            "invokeChangesetOperation", UNCOMMITTED, operationId="stage", target=target
-        )
-        assert result["message"] == "Staged it's (new).txt"
 
 
 async def test_opening_leads_to_the_content(client: Client, repository: Path) -> None:

@@ -17,8 +17,6 @@ from conformance.changesets.conftest import (
     counts,
     files,
     follow,
-    make_folder,
-    make_repository,
     refused,
     shown,
     tell,
@@ -68,17 +66,6 @@ async def test_a_turn_that_is_cancelled_has_what_it_had_changed(client: Client, 
     await client.until(lambda: counts(client) == (1, 1, 0))
     assert (await follow(client, T1)).status == "ready"
     assert files(client, T1) == {"b.txt"}
-
-
-async def test_turns_that_are_taken_back_are_forgotten(client: Client, repository: Path) -> None:
-    await begin(client, repository)
-    await tell(client, "a.txt: other")
-    await tell(client, "b.txt: new", "t2")
-    await client.dispatch(ONE, "truncated", turnId="t1")
-    await client.hear("truncated")
-    assert await refused(client, "subscribe", T2) == -32008
-    assert (await follow(client, T1)).status == "ready"
-    assert files(client, T1) == {"a.txt"}
 
 
 async def test_a_turn_that_is_taken_back_while_it_is_followed_is_let_go(
@@ -136,15 +123,6 @@ async def test_a_turn_that_the_host_is_killed_in_has_what_was_seen_of_it_and_say
         assert len((await follow(client, SESSION)).files) == 3
 
 
-async def test_a_forked_session_begins_anew(client: Client, repository: Path) -> None:
-    await begin(client, repository)
-    await tell(client, "a.txt: other")
-    fork = "ahp-session:/fork"
-    await begin(client, repository, fork, fork={"session": ONE, "turnId": "t1"})
-    state = await follow(client, "ahp-changeset:/fork/session")
-    assert (state.status, state.files) == ("ready", [])
-
-
 async def test_a_fork_has_what_the_turns_changed_that_it_begins_with(
     house: House, client: Client, repository: Path
 ) -> None:
@@ -164,16 +142,3 @@ async def test_a_fork_has_what_the_turns_changed_that_it_begins_with(
         assert file.edit.before is not None
         content = await again.request("resourceRead", ROOT, uri=file.edit.before.content.uri)
         assert content["data"] == "one\ntwo\n"
-
-
-async def test_a_fork_in_another_folder_says_that_its_first_turns_are_not_recorded(
-    client: Client, repository: Path, tmp_path: Path
-) -> None:
-    await begin(client, repository)
-    await tell(client, "a.txt: other")
-    other = make_repository(make_folder(tmp_path / "other"))
-    await begin(client, other, "ahp-session:/fork", fork={"session": ONE, "turnId": "t1"})
-    state = await follow(client, "ahp-changeset:/fork/turn/t1")
-    assert state.error is not None
-    assert state.error.error_type == "not_recorded"
-    assert "forked from" in state.error.message

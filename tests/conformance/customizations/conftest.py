@@ -11,7 +11,7 @@ import pytest
 from conformance.client import Client
 from conformance.conftest import ONE, new_session
 from hosts import House, housing
-from serai.customizations import Definition
+from serai.customizations.containers import Definition
 from serai.harness.callback import CallbackHarness
 from serai.host.settings import HostSettings
 from serai.host.turn import Turn

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import shutil
 
-import pytest
-
 from conformance.client import Client, connecting
 from conformance.conftest import ONE, say
 from conformance.customizations.conftest import (
@@ -21,7 +19,6 @@ from conformance.customizations.conftest import (
 )
 from hosts import WITHIN, House
 from requirements import proves
-from serai.host.customizations.session import TOGGLES
 
 # -- switches ----------------------------------------------------------------------------------------------
 
@@ -71,38 +68,6 @@ async def test_a_switch_holds_when_the_host_starts_again(client: Client, inn: In
         assert not by_child(again, "mop").enabled
         assert await toggle(again, by_child(again, "mop").id, enabled=True) is None
         assert by_child(again, "mop").enabled
-
-
-@pytest.mark.parametrize("last", [True, False])
-async def test_of_switches_that_come_at_once_the_last_one_holds(
-    client: Client, inn: Inn, house: House, *, last: bool
-) -> None:
-    """Also where the host has to look at the folder before it lets the first of them happen."""
-    write_skill(inn.work, "sweep")
-    await begin(client, inn)
-    container = by_child(client, "sweep").id
-    await client.close()
-    await house.restart()
-    async with connecting(house.url, "two") as again:
-        await again.initialize()
-        switches = [True, False, True] if last else [True, True, False]
-        for enabled in switches:
-            await again.dispatch(ONE, "customizationToggled", id=container, enabled=enabled)
-        await again.subscribe(ONE)
-        await again.until(lambda: (again.session(ONE).meta or {}).get(TOGGLES) == {container: last})
-        # What was switched before counts only from here on: look whether it stays so.
-        assert await toggle(again, "nobody", enabled=True) is None
-        assert by_child(again, "sweep").enabled is last
-        assert (again.session(ONE).meta or {})[TOGGLES] == {container: last}
-
-
-async def test_a_switch_of_what_is_not_there_changes_nothing(client: Client, inn: Inn) -> None:
-    await begin(client, inn)
-    before = containers(client)
-    assert await toggle(client, "nobody", enabled=True) is None
-    await client.ping()
-    assert containers(client) == before
-    assert client.session(ONE).meta is None
 
 
 # -- changes -----------------------------------------------------------------------------------------------
@@ -164,47 +129,6 @@ async def test_what_comes_and_goes_is_noticed_also_at_home(client: Client, inn: 
     await client.until(lambda: children(client) == ["plan"])
 
 
-async def test_a_change_that_makes_no_difference_is_not_told(client: Client, inn: Inn, house: House) -> None:
-    write_skill(inn.work, "sweep")
-    session = await begin(client, inn)
-    hosted = house.host.sessions.get(session)
-    assert hosted is not None
-    await hosted.customizations.definitions()
-    found = hosted.customizations._folder.found
-    write(inn.work / ".agents/skills/sweep/notes.txt", "x")
-    async with asyncio.timeout(WITHIN):
-        while hosted.customizations._folder.found is found:
-            await client.ping()
-    assert client.heard("customizationUpdated") == []
-
-
-async def test_a_folder_is_watched_only_while_someone_follows(client: Client, inn: Inn, house: House) -> None:
-    session = await begin(client, inn)
-    hosted = house.host.sessions.get(session)
-    assert hosted is not None
-    folder = hosted.customizations._folder
-
-    async def until(*, watched: bool) -> None:
-        async with asyncio.timeout(WITHIN):
-            while bool(folder._ears) is not watched:
-                await client.ping()
-
-    await until(watched=True)
-    await client.notify("unsubscribe", channel=session)
-    await until(watched=False)
-    await client.subscribe(session)
-    await until(watched=True)
-
-
-async def test_who_follows_later_sees_what_changed_meanwhile(client: Client, inn: Inn) -> None:
-    session = await begin(client, inn)
-    await client.notify("unsubscribe", channel=session)
-    await client.ping()
-    write_skill(inn.work, "sweep")
-    await client.subscribe(session)
-    await client.until(lambda: children(client) == ["sweep"])
-
-
 async def test_a_turn_that_nobody_follows_has_what_is_there_when_it_begins(client: Client, inn: Inn) -> None:
     await client.request("createSession", ONE, workingDirectory=inn.work.as_uri(), provider="looks")
     await client.note("root/sessionSummaryChanged")
@@ -216,17 +140,6 @@ async def test_a_turn_that_nobody_follows_has_what_is_there_when_it_begins(clien
     assert [(item.name, item.enabled) for item in inn.seen[0]] == [("sweep", True)]
     await client.subscribe(ONE)
     assert children(client) == ["sweep"]
-
-
-async def test_two_sessions_in_a_folder_each_have_their_switches(client: Client, inn: Inn) -> None:
-    write_skill(inn.work, "sweep")
-    await begin(client, inn)
-    other = await begin(client, inn, "ahp-session:/two")
-    assert await toggle(client, by_child(client, "sweep").id, enabled=False) is None
-    write_skill(inn.work, "mop")
-    await client.until(lambda: "mop" in children(client) and "mop" in children(client, other))
-    assert not by_child(client, "mop").enabled
-    assert [c.enabled for c in containers(client, other).values() if c.children] == [True]
 
 
 async def test_secrets_in_a_description_are_masked_and_are_no_change_for_ever(

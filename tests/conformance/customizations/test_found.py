@@ -24,7 +24,6 @@ from conformance.customizations.conftest import (
 )
 from hosts import House
 from requirements import proves
-from serai.customizations import HookDefinition, TextDefinition
 
 # -- what is found -----------------------------------------------------------------------------------------
 
@@ -51,39 +50,12 @@ async def test_a_skill_that_is_not_for_people_is_shown_and_not_offered(client: C
     assert {item["insertText"] for item in offered} == {"/sweep", "/tidy"}
 
 
-async def test_a_session_without_a_folder_has_what_the_home_has(client: Client, inn: Inn) -> None:
-    write_skill(inn.home, "cook")
-    await new_session(client)
-    await client.until(lambda: children(client) == ["cook"])
-
-
-async def test_where_there_is_nothing_nothing_is_told(client: Client, house: House) -> None:
-    session = await new_session(client)
-    await say(client, session, "hello")
-    hosted = house.host.sessions.get(session)
-    assert hosted is not None
-    assert await hosted.customizations.definitions() == ()
-    await client.ping()
-    assert client.session(session).customizations is None
-    assert client.heard("customizationsChanged") == []
-
-
 async def test_a_broken_file_is_told_of_and_the_rest_is_there(client: Client, inn: Inn) -> None:
     write_skill(inn.work, "sweep")
     write(inn.work / ".agents/skills/broken/SKILL.md", "---\nname: [\n---\n")
     await begin(client, inn)
     assert state_of(by_child(client, "sweep")) == "degraded"
     assert "broken/SKILL.md" in by_child(client, "sweep").load.message
-
-
-async def test_a_file_of_which_the_shape_is_wrong_is_told_of_though_it_is_empty(
-    client: Client, inn: Inn
-) -> None:
-    write(inn.work / ".cursor/mcp.json", '{"mcpServers": []}')
-    await begin(client, inn)
-    told = containers(client)["Cursor MCP servers (.cursor)"]
-    assert state_of(told) == "error"
-    assert told.load.message == ".cursor/mcp.json: 'mcpServers' is no object"
 
 
 async def test_no_folder_can_make_its_session_too_long_for_an_ordinary_client(
@@ -110,14 +82,6 @@ async def test_only_the_working_directory_is_for_clients_to_write_to(client: Cli
     assert not by_child(client, "cook").writable
 
 
-async def test_a_folder_that_is_not_there_does_not_matter(client: Client, inn: Inn) -> None:
-    inn.work.rmdir()
-    write_skill(inn.home, "cook")
-    await begin(client, inn)
-    assert children(client) == ["cook"]
-    assert not any(getattr(container, "writable", False) for container in containers(client).values())
-
-
 @proves("ahp:AgentSelection/uri-names-a-customization")
 async def test_a_custom_agent_is_chosen_by_its_uri_in_the_tree(
     client: Client, inn: Inn, house: House
@@ -135,8 +99,7 @@ async def test_a_custom_agent_is_chosen_by_its_uri_in_the_tree(
     assert hosted is not None
     assert hosted.seat.custom_agent == chosen
     await say(client, session, "look")
-    [definition] = [item for item in inn.seen[-1] if item.uri == chosen.uri]
-    assert isinstance(definition, TextDefinition)
+    [definition] = [item for item in inn.seen[-1] if item.child.uri == chosen.uri]
     assert definition.body() == "You find what is wrong.\n"
 
 
@@ -173,8 +136,7 @@ async def test_of_a_folder_that_is_not_trusted_all_is_listed_and_nothing_runs(
     assert not hooks_of(client).enabled
     await say(client, session, "look")
     [[hook]] = inn.seen
-    assert isinstance(hook, HookDefinition)
-    assert (hook.command, hook.enabled, hook.runnable) == ("touch ran", False, False)
+    assert (list(hook.fields), hook.enabled, hook.runnable) == (["PreToolUse"], False, False)
 
 
 async def test_who_trusts_the_folder_then_can_switch_them_on(client: Client, inn: Inn) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from conformance.client import Client, Refused, connecting, serve_nothing
-from conformance.conftest import ONE, ROOT, Connect, new_session, say
+from conformance.conftest import ONE, Connect, new_session, say
 from conformance.customizations.conftest import (
     GRACE,
     HOOKS,
@@ -112,13 +111,6 @@ async def test_a_published_plugin_is_fetched_and_shown(publisher: Client, inn: I
     assert usable["polish"] == (True, False)
 
 
-async def test_a_plugin_can_be_published_with_the_session(client: Client) -> None:
-    client.answers = Shelf({"skills/polish/SKILL.md": SKILL.format(name="polish", about="Polishes")})
-    active = {"clientId": "one", "tools": [], "customizations": [plugin()]}
-    await new_session(client, activeClient=active)
-    await client.until(lambda: load_of(client) == "loaded")
-
-
 @proves("ahp:ClientPluginCustomization/unchanged-nonce-not-parsed")
 async def test_the_same_nonce_is_not_fetched_again_and_another_one_is(publisher: Client) -> None:
     await publish(publisher, plugin())
@@ -134,32 +126,12 @@ async def test_the_same_nonce_is_not_fetched_again_and_another_one_is(publisher:
     assert len(publisher.asked) > asked
 
 
-async def test_a_plugin_without_a_nonce_is_fetched_each_time(publisher: Client) -> None:
-    await publish(publisher, plugin(nonce=None))
-    await publisher.until(lambda: load_of(publisher) == "degraded")
-    asked = len(publisher.asked)
-    await publish(publisher, plugin(nonce=None))
-    await publisher.until(lambda: len(publisher.asked) == 2 * asked and load_of(publisher) == "degraded")
-
-
 async def test_a_client_that_is_active_no_longer_takes_its_plugins_with_it(publisher: Client) -> None:
     await publish(publisher, plugin())
     await publisher.until(lambda: load_of(publisher) == "degraded")
     await publisher.dispatch(ONE, "activeClientChanged", activeClient=None)
     await publisher.hear("customizationRemoved", id="tools")
     assert tools(publisher) is None
-
-
-async def test_another_client_takes_over_with_plugins_of_its_own(publisher: Client, connect: Connect) -> None:
-    await publish(publisher, plugin())
-    await publisher.until(lambda: load_of(publisher) == "degraded")
-    other = await connect("other", ONE)
-    other.answers = Shelf({"skills/wax/SKILL.md": SKILL.format(name="wax", about="Waxes")})
-    await publisher.dispatch(ONE, "activeClientChanged", activeClient=None)
-    await other.hear("activeClientChanged")
-    await publish(other, plugin(id="others", name="Others"))
-    await other.until(lambda: children(other) == ["wax"])
-    assert list(containers(other)) == ["Others"]
 
 
 async def test_a_client_that_is_gone_has_some_time_to_come_back(
@@ -238,25 +210,6 @@ async def test_a_file_that_a_client_does_not_give_is_told_of_and_asked_for_again
     publisher.answers = shelf
     await publish(publisher, plugin())
     await publisher.until(lambda: "wax" in children(publisher))
-
-
-async def test_a_client_that_goes_while_it_is_asked_leaves_nothing(
-    publisher: Client, connect: Connect
-) -> None:
-    watching = await connect("other", ROOT, ONE)
-    dropped = asyncio.Event()
-
-    def leave(method: str, params: dict[str, Any]) -> Any:
-        del method, params
-        publisher.drop()
-        dropped.set()
-        raise Refused({"code": -32009, "message": "too late"})
-
-    publisher.answers = leave
-    await publish(publisher, plugin())
-    await dropped.wait()
-    await watching.hear("activeClientChanged", activeClient=None)
-    await watching.until(lambda: tools(watching) is None)
 
 
 async def test_a_published_plugin_can_be_switched_off(publisher: Client, inn: Inn) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.client import Client, calls_of
-from harness.acp.conftest import LOADS, Inn, begin, ended, notices, said, say, status
+from harness.acp.conftest import Inn, begin, ended, said, say, status
 from machine.processes.watching import runs, until, written_pid
 from requirements import proves
 
@@ -84,20 +84,6 @@ async def test_commands_run_in_terminals_that_people_can_follow(inn: Inn, client
     assert terminal.claim.session == session
 
 
-@pytest.mark.parametrize("where", ["absolute", "relative", "line"])
-async def test_a_command_with_a_space_in_it_is_a_program_where_there_is_one(
-    inn: Inn, client: Client, where: str
-) -> None:
-    program = inn.folder / "a place" / "prog"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\necho ran $#\n")
-    program.chmod(0o755)
-    command = {"absolute": str(program), "relative": "a place/prog", "line": "'a place/prog' x"}[where]
-    inn.offer(**WITH_TERMINALS)
-    (output,) = told(await say(client, await inn.session(client), f"awaited {command}"))
-    assert output["output"][0].split() == ["ran", "1" if where == "line" else "0"]
-
-
 async def test_a_terminal_is_the_agents_after_the_turn_too(inn: Inn, client: Client) -> None:
     inn.offer(**WITH_TERMINALS)
     session = await inn.session(client)
@@ -107,20 +93,11 @@ async def test_a_terminal_is_the_agents_after_the_turn_too(inn: Inn, client: Cli
     assert (how["exitCode"], how["signal"]) == (None, "SIGHUP")
 
 
-async def test_what_the_host_did_not_keep_of_a_terminal_is_told_as_such(inn: Inn, client: Client) -> None:
-    inn.offer(**WITH_TERMINALS)
-    session = await inn.session(client)
-    (output,) = told(await say(client, session, "awaited yes | head -c 9000000; echo; echo the end"))
-    assert output["truncated"] is True
-    first, last = output["output"]
-    assert ("cut" in first, last.split()[-2:]) == (False, ["the", "end"])
-
-
 async def test_lines_end_where_editors_end_them(inn: Inn, client: Client) -> None:
     inn.offer(**WITH_FILES)
     session = await inn.session(client)
     (inn.folder / "a").write_text("one\u2028still\ntwo\fx\nthree", newline="")
-    told_lines = told(await say(client, session, "lines a [1,1] [2.0,1.0] [-5,1] [2,-1] [3,9]"))
+    told_lines = told(await say(client, session, "lines a [1,1] [2,1] [-5,1] [2,-1] [3,9]"))
     assert [each["content"] for each in told_lines] == [
         "one\u2028still\n",
         "two\fx\n",
@@ -128,14 +105,6 @@ async def test_lines_end_where_editors_end_them(inn: Inn, client: Client) -> Non
         "",
         "three",
     ]
-
-
-async def test_a_file_whose_folder_is_missing_is_not_written_and_it_is_said_why(
-    inn: Inn, client: Client
-) -> None:
-    inn.offer(**WITH_FILES)
-    (answer,) = told(await say(client, await inn.session(client), "put no/such/file"))
-    assert answer == {"code": -32002, "message": "no/such/file cannot be written: its folder is not there"}
 
 
 async def test_between_turns_files_are_read_and_nothing_is_changed(inn: Inn, client: Client) -> None:
@@ -184,19 +153,6 @@ async def test_terminals_end_with_the_agents_process(inn: Inn, client: Client) -
     await client.until(lambda: [each.exit_code for each in client.root.terminals or ()] == [129])
 
 
-async def test_files_are_read_before_the_first_turn_too(inn: Inn, client: Client) -> None:
-    inn.offer(**WITH_FILES, capabilities=LOADS, reads_at_once=True)
-    (inn.folder / "a").write_text("text")
-    session = await inn.session(client)
-    assert (await answers(inn))["result"] == {"content": "text"}
-    await say(client, session, "echo one")
-    (inn.folder / "answers").unlink()
-    await inn.restart()
-    client = await inn.connect("again", session)
-    assert "new session" in notices(await say(client, session, "echo two"))[0]
-    assert (await answers(inn))["result"] == {"content": "text"}
-
-
 async def test_a_form_is_a_list_of_questions(inn: Inn, client: Client) -> None:
     inn.offer()
     session = await inn.session(client)
@@ -221,33 +177,12 @@ async def test_a_form_is_a_list_of_questions(inn: Inn, client: Client) -> None:
     }
 
 
-async def test_a_form_can_be_declined(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
-    turn = await begin(client, session, "form")
-    await client.until(lambda: client.session(session).input_requests)
-    (request,) = client.session(session).input_requests or []
-    await client.dispatch(session, "inputCompleted", requestId=request.id, response="decline")
-    assert told(await ended(client, session, turn)) == [{"action": "decline"}]
-
-
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", ""])
 async def test_nobody_is_sent_to_what_is_no_address_of_the_web(inn: Inn, client: Client, url: str) -> None:
     inn.offer()
     (answer,) = told(await say(client, await inn.session(client), f"elsewhere {url}"))
     assert answer["code"] == -32602
     assert client.heard("inputRequested") == []
-
-
-async def test_two_questions_of_one_name_are_two_questions(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
-    turn = await begin(client, session, "namesakes")
-    await client.until(lambda: len(client.session(session).input_requests or ()) == 2)
-    for request in list(client.session(session).input_requests or ()):
-        response = {"1": "decline", "2": "cancel"}[str(request.message)]
-        await client.dispatch(session, "inputCompleted", requestId=request.id, response=response)
-    assert told(await ended(client, session, turn)) == [{"1": "decline", "2": "cancel"}]
 
 
 async def test_a_question_that_the_agent_takes_back_is_not_asked_any_more(inn: Inn, client: Client) -> None:

@@ -29,32 +29,10 @@ async def test_a_call_goes_through_all_of_its_states(inn: Inn, client: Client) -
     assert ready["_meta"]["serai.locations"] == [{"path": "/notes.md", "line": 3}]
 
 
-async def test_what_a_call_tells_in_one_breath_is_not_shown_at_every_step(inn: Inn, client: Client) -> None:
-    inn.offer()
-    (call,) = calls_of(await say(client, await inn.session(client), "burst 50"))
-    shown = [action["content"][0]["text"] for action in client.heard("toolCallContentChanged")]
-    assert len(shown) < 10
-    assert [content.text for content in call.content] == ["line 49"]
-    assert steps(client)[-1] == "Complete"
-
-
-async def test_the_first_title_of_a_call_is_not_the_name_of_its_tool(inn: Inn, client: Client) -> None:
-    inn.offer()
-    (call,) = calls_of(await say(client, await inn.session(client), "renamed"))
-    assert (call.display_name, call.invocation_message) == ("Edit", "Write a.txt")
-
-
 async def test_a_call_that_fails_says_why(inn: Inn, client: Client) -> None:
     inn.offer()
     (call,) = calls_of(await say(client, await inn.session(client), "tool failed"))
     assert (call.success, call.error.message) == (False, "the whole")
-
-
-async def test_a_call_is_made_on_first_sight_also_of_its_end(inn: Inn, client: Client) -> None:
-    inn.offer()
-    (call,) = calls_of(await say(client, await inn.session(client), "stray"))
-    assert (status(call), call.display_name, call.content[0].text) == ("completed", "ls", "a")
-    assert call.structured_content == {"output": "a"}
 
 
 async def test_content_of_every_kind_is_shown(inn: Inn, client: Client) -> None:
@@ -117,16 +95,6 @@ async def test_an_answer_that_was_not_offered_is_rejected(
     assert said(await ended(client, session, turn)) == "ever"
 
 
-async def test_a_no_that_the_agent_has_no_option_for_cancels(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
-    turn = await begin(client, session, "permission yes")
-    await confirm(client, session, await pending(client, session), approved=False)
-    over = await ended(client, session, turn)
-    assert said(over) == "cancelled"
-    assert notices(over) == ["The agent ended the turn as cancelled."]
-
-
 async def test_what_a_person_would_rather_have_is_the_next_message(inn: Inn, client: Client) -> None:
     inn.offer()
     session = await inn.session(client)
@@ -150,20 +118,6 @@ async def test_an_edited_input_is_rejected(inn: Inn, client: Client) -> None:
     assert envelope["rejectionReason"].startswith("not_editable")
     await confirm(client, session, call)
     assert said(await ended(client, session, turn)) == "yes"
-
-
-async def test_many_questions_about_the_same_calls_are_asked_one_after_the_other(
-    inn: Inn, client: Client
-) -> None:
-    inn.offer()
-    session = await inn.session(client)
-    turn = await begin(client, session, "storm 6")
-    for _ in range(6):
-        call = await pending(client, session)
-        asked = len(client.heard("toolCallConfirmed"))
-        await confirm(client, session, call)
-        await client.until(lambda asked=asked: len(client.heard("toolCallConfirmed")) > asked)
-    assert said(await ended(client, session, turn)) == "yes,yes,yes,yes,yes,yes"
 
 
 async def test_a_second_question_under_one_id_shows_what_it_asks_about(inn: Inn, client: Client) -> None:
@@ -222,17 +176,6 @@ async def test_whoever_is_asked_when_the_turn_is_cancelled_need_not_answer(inn: 
     assert said(after) == '["storm 5"]'
 
 
-@pytest.mark.parametrize(("status_told", "well"), [("failed", False), ("completed", True)])
-async def test_a_call_that_ends_without_the_answer_is_not_asked_about_any_more(
-    inn: Inn, client: Client, status_told: str, *, well: bool
-) -> None:
-    inn.offer()
-    over = await say(client, await inn.session(client), f"settled {status_told}")
-    (call,) = calls_of(over)
-    assert (status(call), call.success) == ("completed", well)
-    assert said(over) == '{"outcome": {"outcome": "cancelled"}}'
-
-
 @pytest.mark.parametrize("then", ["end", "crash"])
 async def test_a_call_that_ran_and_whose_end_is_not_told_is_not_called_skipped(
     inn: Inn, client: Client, then: str
@@ -263,20 +206,6 @@ async def test_a_question_that_the_agent_takes_back_is_not_asked_any_more(inn: I
 
 
 @pytest.mark.parametrize("then", ["end", "crash"])
-async def test_a_call_that_runs_before_the_answer_and_has_no_end_was_not_skipped(
-    inn: Inn, client: Client, then: str
-) -> None:
-    inn.offer(modes=True)
-    session = await inn.session(client)
-    turn = await begin(client, session, f"hasty {then}")
-    await pending(client, session)
-    await client.dispatch(session, "configChanged", config={"mode": "do"})
-    (call,) = calls_of(await ended(client, session, turn))
-    assert (status(call), call.success) == ("completed", False)
-    assert call.error.message == "the agent did not tell how this ended"
-
-
-@pytest.mark.parametrize("then", ["end", "crash"])
 async def test_a_call_whose_question_nobody_answered_did_not_run_also_after_in_progress(
     inn: Inn, client: Client, then: str
 ) -> None:
@@ -303,58 +232,6 @@ async def test_a_call_that_runs_after_a_no_is_shown_and_that_is_told(inn: Inn, c
     assert (status(denied), denied.reason) == ("cancelled", "denied")
     assert (run.tool_call_id, status(run), run.content[0].text) == ("c#1", "completed", "made")
     assert notices(over) == ['The agent was told no to "make", and says that it runs it.']
-
-
-@pytest.mark.parametrize(
-    ("text", "told"), [("made", "this came of it: made"), ("diff", "it has done it.")], ids=["text", "diff"]
-)
-async def test_what_a_denied_call_brought_is_told(inn: Inn, client: Client, text: str, told: str) -> None:
-    over = await _denied(inn, client, f"completed:{text} completed:{text}")
-    assert [status(call) for call in calls_of(over)] == ["cancelled"]
-    assert notices(over) == [f'The agent was told no to "make", and says that {told}']
-
-
-async def test_what_a_running_call_shows_is_there_again_when_it_may_go_on(inn: Inn, client: Client) -> None:
-    inn.offer(modes=True)
-    session = await inn.session(client)
-    turn = await begin(client, session, "reasked completed")
-    await confirm(client, session, await pending(client, session))
-
-    def shown() -> list[Any]:
-        active = client.session(session).active_turn
-        running = [call for call in calls_of(active) if status(call) == "running"] if active else []
-        return [part.text for call in running for part in call.content or ()]
-
-    await client.until(lambda: shown() == ["half"])
-    await client.dispatch(session, "configChanged", config={"mode": "do"})
-    (call,) = calls_of(await ended(client, session, turn))
-    assert (status(call), call.success, call.content[0].text) == ("completed", True, "half")
-
-
-async def test_output_that_grows_is_not_written_down_at_every_step(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
-    turn = await begin(client, session, "growing 100")
-
-    def shown() -> list[int]:
-        contents = [each["content"][0] for each in client.heard("toolCallContentChanged")]
-        return [len(content["text"]) if "text" in content else content["sizeHint"] for content in contents]
-
-    await client.until(lambda: shown()[-1:] == [500_000])
-    assert len([size for size in shown() if size > 64 * 1024]) < 20
-    await client.dispatch(session, "turnCancelled", turnId=turn)
-    await ended(client, session, turn)
-
-
-async def test_options_without_a_kind_can_be_chosen(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
-    turn = await begin(client, session, "unkind sure nope")
-    call = await pending(client, session)
-    assert [option.label for option in call.options] == ["Sure", "Nope"]
-    assert call.tool_input == '{"name": "é"}'
-    await confirm(client, session, call, selectedOptionId="nope")
-    assert '"optionId": "nope"' in said(await ended(client, session, turn))
 
 
 @pytest.mark.parametrize("names", ["sure nope", ""])

@@ -29,7 +29,6 @@ def asks(*content: dict[str, Any]) -> dict[str, Any]:
 AGAIN = {"do": "tool_call", "title": "make", "kind": "execute", "status": "in_progress"}
 DONE = told(status="completed")
 SAID = told(status="completed", rawOutput={"stdout": "made", "exit_code": 0})
-SILENT = told(status="completed", rawOutput={"stdout": "", "exit_code": 0})
 
 
 async def played(inn: Inn, client: Client, *steps: dict[str, Any]) -> Any:

@@ -13,7 +13,6 @@ from serai.acp.options import read_modes, read_options
 from serai.harness.acp.settings import Choices, schema_of
 
 FULL: dict[str, Any] = {"modes": True, "options": True}
-HAS = "Quick has these values for"
 
 
 def values(client: Client, session: str = ONE) -> dict[str, Any]:
@@ -173,7 +172,7 @@ async def test_what_the_agent_refuses_is_set_back_and_told(inn: Inn, client: Cli
 
 
 def options(*told: dict[str, Any]) -> Choices:
-    return Choices(None, read_options(list(told)))
+    return Choices.of(None, read_options(list(told)))
 
 
 def select(name: str, **more: Any) -> dict[str, Any]:
@@ -182,7 +181,7 @@ def select(name: str, **more: Any) -> dict[str, Any]:
 
 def test_an_option_that_is_the_mode_takes_the_place_of_modes() -> None:
     modes = read_modes({"currentModeId": "x", "availableModes": [{"id": "x"}]})
-    choices = Choices(modes, read_options([select("permissions", category="mode")]))
+    choices = Choices.of(modes, read_options([select("permissions", category="mode")]))
     assert choices.values == {"mode": "a"}
     assert list(choices.named) == ["mode"]
 
@@ -197,7 +196,7 @@ def test_an_option_cannot_pass_for_a_setting_of_the_hosts() -> None:
 
 def test_what_was_learned_can_be_written_down_and_read_again() -> None:
     modes = read_modes({"currentModeId": "x", "availableModes": [{"id": "x", "name": "X"}]})
-    choices = Choices(modes, read_options([select("style"), select("model")]))
+    choices = Choices.of(modes, read_options([select("style"), select("model")]))
     again = Choices.read(json.loads(json.dumps(choices.to_json())))
     assert schema_of(again) == schema_of(choices)
     assert again.model_infos("p") == choices.model_infos("p")

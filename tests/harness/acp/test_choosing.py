@@ -16,22 +16,13 @@ from harness.acp.conftest import (
     AGENTS,
     FORKS,
     ONE,
-    RESUMES,
     Inn,
-    back,
-    begin,
-    ended,
-    found_agent,
     notices,
     said,
     say,
 )
-from harness.acp.test_choices import FULL, asked, model, options, select, values
+from harness.acp.test_choices import asked, model, values
 from machine.processes.watching import runs, until
-from serai.acp import Choice
-from serai.acp.options import read_modes
-from serai.harness.acp.harness import AcpHarness
-from serai.harness.acp.settings import Choices, schema_of
 
 CHOOSY = (sys.executable, "-I", "-S", "-u", str(AGENTS / "choosy.py"))
 TWO = "ahp-session:/two"
@@ -95,30 +86,6 @@ async def test_a_choice_that_is_made_while_another_is_on_its_way_is_the_last(
     assert values(client)["mode"] == last
 
 
-async def test_a_model_that_is_chosen_while_a_mode_is_on_its_way_is_not_undone(
-    inn: Inn, client: Client, gate: Gate
-) -> None:
-    inn.offer(CHOOSY, gate=gate.path)
-    session = await inn.session(client)
-    await change(client, mode="b")
-    await is_asked_for(client, "b")
-    await change(client, to="m3", effort="high")
-    await client.ping()
-    gate.open(3)
-    assert await asked(client, session) == [["mode", "b"], ["model", "m3"], ["effort", "high"]]
-    assert (model(client), values(client)) == ("m3", {"mode": "b", "effort": "high"})
-
-
-async def test_what_was_chosen_with_a_model_can_be_chosen_otherwise_afterwards(
-    inn: Inn, client: Client
-) -> None:
-    inn.offer(CHOOSY)
-    session = await inn.session(client, model={"id": "m3", "config": {"effort": "high"}})
-    await change(client, effort="low")
-    assert await asked(client, session) == [["model", "m3"], ["effort", "high"], ["effort", "low"]]
-    assert values(client)["effort"] == "low"
-
-
 # -- while the agent is away -------------------------------------------------------------------------------
 
 
@@ -138,22 +105,6 @@ async def test_a_choice_that_is_made_while_the_agent_is_away_holds_when_it_is_ba
     assert json.loads(said(turn)) == [["model", "m3"], ["mode", "c"]]
     assert (model(client), values(client)["mode"]) == ("m3", "c")
     assert not [told for told in notices(turn) if "did not" in told]
-
-
-async def test_a_choice_at_which_the_agent_dies_is_tried_again_with_the_next_one(
-    inn: Inn, client: Client
-) -> None:
-    inn.offer(CHOOSY, deadly="b")
-    session = await inn.session(client)
-    pid = agent_pid(client)
-    await change(client, mode="b")
-    await until(lambda: not runs(pid))
-    await client.ping()
-    assert values(client)["mode"] == "b"
-    turn = await say(client, session, "settings")
-    assert turn.error.error_type == "connection_closed"
-    await change(client, mode="c")
-    assert await asked(client, session) == [["mode", "c"]]
 
 
 async def test_a_choice_that_the_agent_does_not_answer_is_told_and_set_back_and_no_other_turn_waits_for_it(
@@ -192,47 +143,6 @@ async def test_a_choice_that_is_refused_again_is_told_again_but_not_by_itself(
     assert (model(client), values(client)) == ("m1", {"mode": "a", "effort": "low"})
 
 
-async def test_nor_is_it_told_less_when_it_was_chosen_in_a_turn(inn: Inn, client: Client) -> None:
-    inn.offer(refuses={"session/set_config_option": {"code": -32603, "message": "not today"}}, **FULL)
-    session = await inn.session(client)
-    await change(client, to="large")
-    assert len(notices(await say(client, session, "echo"))) == 1
-    running = await begin(client, session, "wait")
-    await client.hear("delta", content="waiting")
-    await change(client, to="large")  # the host keeps it back until the turn has ended
-    await client.dispatch(session, "turnCancelled", turnId=running)
-    await ended(client, session, running)
-    turn = await say(client, session, "echo")
-    assert [told.partition(":")[0] for told in notices(turn)] == ["Quick did not take the model large"]
-    assert model(client) == "small"
-
-
-async def test_a_choice_that_cannot_be_is_told_again_when_it_is_made_while_the_agent_is_away(
-    inn: Inn, client: Client
-) -> None:
-    inn.offer(silent_in=["session/prompt"], timeouts={"inactivity_timeout": 0.2})
-    session = await inn.session(client, model={"id": "m1"})  # which stays a wish
-    none = "Quick offers no choice of models."
-    assert none in notices(await say(client, session, "echo"))  # after which it was ended
-    assert none not in notices(await say(client, session, "echo"))
-    await change(client, to="m2")
-    assert none in notices(await say(client, session, "echo"))
-
-
-async def test_what_a_person_chose_is_a_wish_after_a_restart_too(inn: Inn, client: Client) -> None:
-    inn.offer(CHOOSY, capabilities=RESUMES)
-    session = await inn.session(client, config={"effort": "high"})
-    await change(client, to="m3", mode="b")
-    assert len(await asked(client, session)) == 3
-    client = await back(inn)
-    told = notices(await say(client, session, "settings"))
-    assert sorted(told[1:]) == [
-        "Quick has no setting 'effort'.",
-        "Quick has no setting 'mode'.",
-        "Quick offers no choice of models.",
-    ]
-
-
 # -- whatever other sessions do ----------------------------------------------------------------------------
 
 
@@ -262,59 +172,4 @@ async def test_a_setting_goes_and_comes_with_the_model_without_a_word(inn: Inn, 
     assert notices(await say(client, session, "settings")) == []
 
 
-async def test_a_model_that_the_agent_had_is_nobodys_wish_when_it_offers_none_any_more(
-    inn: Inn, client: Client
-) -> None:
-    inn.offer(CHOOSY)
-    session = await inn.session(client)
-    nothing = [{"sessionUpdate": "config_option_update", "configOptions": []}]
-    await say(client, session, f"updates {json.dumps(nothing)}")
-    turn = await say(client, session, "settings")
-    assert (notices(turn), json.loads(said(turn)), model(client)) == ([], [], "m1")
-
-
-async def test_a_model_that_the_agent_offers_again_is_the_one_that_it_has_then(
-    inn: Inn, client: Client
-) -> None:
-    inn.offer(CHOOSY)
-    session = await inn.session(client)
-    nothing = {"sessionUpdate": "config_option_update", "configOptions": []}
-    models: dict[str, Any] = {"id": "model", "category": "model", "type": "select", "currentValue": "m2"}
-    models["options"] = [{"value": name, "name": name} for name in ("m1", "m2")]
-    again = {"sessionUpdate": "config_option_update", "configOptions": [models]}
-    await say(client, session, f"updates {json.dumps([nothing])}")
-    await say(client, session, f"updates {json.dumps([again])}")
-    assert (await asked(client, session), model(client)) == ([], "m2")
-
-
 # -- learning ----------------------------------------------------------------------------------------------
-
-
-def test_settings_of_one_session_stand_beside_those_of_others() -> None:
-    one = options(select("thinking"), select("style"), select("model"))
-    two = options({**select("effort"), "name": "Zeal"}, select("depth"))
-    joined = schema_of(two.beside(one)).properties
-    assert list(joined)[:3] == ["effort", "depth", "style"]
-    assert joined["effort"].title == "Zeal"
-    assert two.beside(one).model_infos("p") == []
-
-
-async def test_what_is_known_from_before_goes_when_a_new_session_does_not_have_it(inn: Inn) -> None:
-    host = inn.house.host
-    before = options(select("style"), select("effort"))
-    harness = AcpHarness(found_agent(CHOOSY), host.processes, mask=host.redactor.redact, known=before)
-    harness.learned(options(select("fresh")))
-    assert {"style", "effort", "fresh"} <= set(harness.schema.properties)
-    harness.learned(options(select("effort")), afresh=True)
-    assert not {"style", "fresh"} & set(harness.schema.properties)
-    harness.learned(options(select("fresh")))
-    harness.learned(options(select("style")), afresh=True)
-    assert {"style", "effort", "fresh"} <= set(harness.schema.properties)
-
-
-def test_modes_stand_beside_options_and_a_mode_that_is_an_option_in_their_place() -> None:
-    told = {"currentModeId": "x", "availableModes": [{"id": "x"}]}
-    modes = Choices(read_modes(told))
-    assert list(schema_of(options(select("style")).beside(modes)).properties)[:2] == ["mode", "style"]
-    assert options(select("mode")).beside(modes).offered("mode") == [Choice("a", "a")]
-    assert modes.beside(options(select("mode"))).values == {"mode": "x"}

@@ -9,7 +9,7 @@ import pytest
 
 from serai.acp import Handshake
 from serai.contract import ContentType, DeliveryMode, supports
-from serai.harness.acp.capabilities import can_steer, declared
+from serai.harness.acp.link import can_steer, declared
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from serai.ahp import wire
 from serai.ahp.types import SessionInputSkipped, SessionInputSubmitted
-from serai.harness.acp.forms import questions_of, values_of
+from serai.harness.acp.content import questions_of, values_of
 
 
 def question(**told: Any) -> dict[str, Any]:

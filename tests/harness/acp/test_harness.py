@@ -5,13 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
-
-from conformance.client import Client, Refused
-from harness.acp.conftest import FORKS, RESUMES, Inn, begin, confirm, ended, notices, pending, said, say
+from conformance.client import Client
+from harness.acp.conftest import FORKS, RESUMES, Inn, notices, said, say
 from hosts import WITHIN
-from serai.contract import AgentSessionEvent, AgentSessionEventType, DeliveryMode
-from serai.errors import AgentError
+from serai.contract import AgentSessionEvent, AgentSessionEventType
 from serai.harness.acp.session import AcpAgentSession
 
 STEERS: dict[str, Any] = {"meta": {"steering": {"supported": True}}}
@@ -26,27 +23,6 @@ async def agent_of(inn: Inn, uri: str) -> AcpAgentSession:
 
 
 # -- what is declared --------------------------------------------------------------------------------------
-
-
-async def test_an_agent_that_says_little_declares_little(inn: Inn, client: Client) -> None:
-    inn.offer()
-    declared = (await agent_of(inn, await inn.session(client))).capabilities
-    assert declared.messaging.content_types == ("text",)
-    assert declared.delivery.modes == (
-        DeliveryMode.IMMEDIATE,
-        DeliveryMode.NEXT_MESSAGE,
-        DeliveryMode.ON_IDLE,
-        DeliveryMode.MANUAL,
-    )
-    assert declared.lifecycle.operations == ("release",)
-
-
-async def test_the_handshake_says_what_more_there_is(inn: Inn, client: Client) -> None:
-    inn.offer(capabilities={**FORKS, "promptCapabilities": {"image": True}}, **STEERS)
-    declared = (await agent_of(inn, await inn.session(client))).capabilities
-    assert declared.messaging.content_types == ("text", "image")
-    assert DeliveryMode.NEXT_TOOL_CALL in declared.delivery.modes
-    assert declared.lifecycle.operations == ("release", "resume", "fork")
 
 
 async def test_events_are_told_to_who_listens(inn: Inn, client: Client) -> None:
@@ -147,22 +123,6 @@ async def test_switching_a_customisation_is_rejected_since_it_cannot_reach_the_a
     assert reason.startswith("capability_unsupported")
 
 
-async def test_custom_agents_are_not_for_acp(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
-    await client.dispatch(session, "agentChanged", agent={"uri": "file:///a.md"})
-    assert (await client.hear("agentChanged"))["rejectionReason"].startswith("capability_unsupported")
-    other = await inn.session(client, "ahp-session:/two", agent={"uri": "file:///a.md"})
-    error = client.session(other).creation_error
-    assert error is not None
-    assert error.error_type == "capability_not_supported"
-
-
-async def test_there_is_no_session_with_an_agent_that_is_not_there(inn: Inn, client: Client) -> None:
-    with pytest.raises(Refused):
-        await inn.session(client, provider="nobody")
-
-
 async def test_a_program_that_is_gone_is_no_session_and_says_how_to_get_it(inn: Inn, client: Client) -> None:
     inn.offer(argv=("/nowhere/agent",))
     session = await inn.session(client)
@@ -172,24 +132,3 @@ async def test_a_program_that_is_gone_is_no_session_and_says_how_to_get_it(inn: 
 
 
 # -- others ------------------------------------------------------------------------------------------------
-
-
-async def test_two_agents_work_on_one_host_at_the_same_time(inn: Inn, client: Client) -> None:
-    inn.offer()
-    inn.offer(name="other", options=True)
-    one = await inn.session(client)
-    two = await inn.session(client, "ahp-session:/two", provider="other")
-    first = await begin(client, one, "permission")
-    call = await pending(client, one)
-    assert said(await say(client, two, "echo meanwhile")) == "meanwhile"
-    await confirm(client, one, call)
-    assert said(await ended(client, one, first)) == "yes"
-
-
-async def test_what_a_started_agent_cannot_be_asked_is_an_error_of_the_tree(inn: Inn, client: Client) -> None:
-    inn.offer()
-    agent = await agent_of(inn, await inn.session(client))
-    await agent.release()
-    await agent.release()
-    with pytest.raises(AgentError):
-        await agent.resume()

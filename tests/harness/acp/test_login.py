@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from conformance.client import Client, Refused
 from harness.acp.conftest import ONE, Inn, found_agent, notices, said, say
-from serai.acp import Handshake, Launch
+from serai.acp import Launch
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.memory import AgentMemory
@@ -28,7 +27,6 @@ from serai.host.session.session import Session
 ROOT = "ahp-root://"
 AGENTS = Path(__file__).parent / "agents"
 GUARDED = (sys.executable, "-I", "-S", "-u", str(AGENTS / "guarded.py"))
-INDEPENDENT = (sys.executable, str(AGENTS / "guarded_sdk.py"))
 LOGIN: dict[str, Any] = {"login": (*GUARDED, "login")}
 TERMINAL = "ahp-terminal:/sign-in"
 
@@ -50,13 +48,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def offer(
     inn: Inn,
     *words: str,
-    program: tuple[str, ...] = GUARDED,
     memory: AgentMemory | None = None,
     **definition: Any,
 ) -> AcpHarness:
     """An agent that behaves so; without any definition, all that is known of it is what it says."""
     host = inn.house.host
-    found = found_agent((*program, *words), "guarded", **definition)
+    found = found_agent((*GUARDED, *words), "guarded", **definition)
     harness = AcpHarness(found, host.processes, mask=host.redactor.redact, memory=memory)
     host.add([harness])
     return harness
@@ -114,7 +111,7 @@ def meta(client: Client) -> dict[str, Any]:
 async def test_a_session_that_was_refused_begins_after_a_sign_in_in_a_terminal(
     inn: Inn, client: Client, home: Path
 ) -> None:
-    offer(inn, program=INDEPENDENT, **LOGIN)
+    offer(inn, **LOGIN)
     session = await inn.session(client, provider="guarded")
     state = client.session(session)
     assert (state.lifecycle, creation_error(client).error_type) == ("creationFailed", "auth_required")
@@ -162,7 +159,7 @@ async def test_who_fails_to_sign_in_is_told_so_and_may_try_again(inn: Inn, clien
 
 
 async def test_a_turn_that_was_refused_is_tried_again_with_another_process(inn: Inn, client: Client) -> None:
-    offer(inn, "late", program=INDEPENDENT, **LOGIN)
+    offer(inn, "late", **LOGIN)
     session = await inn.session(client, provider="guarded")
     turn = await say(client, session, "one")
     assert (turn.state, turn.error.error_type) == ("error", "auth_required")
@@ -191,17 +188,6 @@ async def test_a_need_to_sign_in_is_known_after_a_restart(inn: Inn, client: Clie
     assert client.session(session).summary.activity == "A sign-in is needed"
 
 
-async def test_a_turn_that_is_cancelled_or_fails_otherwise_does_not_unblock(inn: Inn, client: Client) -> None:
-    harness = offer(inn, "late", **LOGIN)
-    session = await inn.session(client, provider="guarded")
-    await say(client, session, "one")
-    harness.found = found_agent(("/nowhere/at-all",), "guarded")
-    harness._live[session].renew()  # so that the program is started, which is not there
-    turn = await say(client, session, "two")
-    assert turn.error.error_type == "agent_not_installed"
-    assert hosted(inn, session).status is AgentStatus.BLOCKED
-
-
 async def test_a_terminal_that_the_agent_itself_offers(inn: Inn, client: Client) -> None:
     offer(inn, "terminal")
     (method,) = (await methods(client))["methods"]
@@ -209,17 +195,6 @@ async def test_a_terminal_that_the_agent_itself_offers(inn: Inn, client: Client)
     assert await enter(client, methodId="tty") == 0
     assert "as guest, TERM=xterm-256color" in shown(client)
     assert (await methods(client))["signedIn"] is True
-
-
-async def test_a_terminal_outlives_the_connection_that_began_it(inn: Inn, client: Client) -> None:
-    offer(inn, **LOGIN)
-    session = await inn.session(client, provider="guarded")
-    await sign_in(client, terminal=TERMINAL)
-    await client.socket.close()
-    other = await inn.connect("two", ROOT, session, TERMINAL)
-    await other.until(lambda: "Your code: " in shown(other))
-    await other.dispatch(TERMINAL, "terminal/input", data="sesame\r")
-    await other.until(lambda: other.session(session).lifecycle == "ready")
 
 
 async def test_what_is_typed_is_not_in_the_store(inn: Inn, client: Client) -> None:
@@ -238,13 +213,6 @@ async def test_a_secret_in_the_command_is_used_and_not_told(inn: Inn, client: Cl
     assert [method["id"] for method in (await methods(client))["methods"]] == [LOGIN_METHOD, "tty"]
     assert await enter(client) == 0
     assert not any(secret in frame for frame in client.frames)
-
-
-async def test_a_host_that_is_closed_ends_a_sign_in(inn: Inn, client: Client) -> None:
-    offer(inn, **LOGIN)
-    await sign_in(client, terminal=TERMINAL)
-    async with asyncio.timeout(30):
-        await inn.restart()  # the fixture sees to it that no process is left
 
 
 # -- by the agent ------------------------------------------------------------------------------------------
@@ -286,34 +254,7 @@ async def test_the_way_that_was_chosen_outlives_the_host(inn: Inn, client: Clien
     assert said(await say(client, session, "again")) == "you said again"
 
 
-async def test_an_agent_that_signs_nobody_in_says_why(inn: Inn, client: Client) -> None:
-    offer(inn, "plain broken")
-    session = await inn.session(client, provider="guarded")
-    with pytest.raises(Refused, match="authenticate"):
-        await sign_in(client)
-    assert (await methods(client))["signedIn"] is False
-    assert client.session(session).lifecycle == "creationFailed"
-
-
 # -- by variables, and otherwise ---------------------------------------------------------------------------
-
-
-async def test_variables_are_named_with_the_place_to_set_them(inn: Inn, client: Client) -> None:
-    offer(inn, "variables")
-    (method,) = (await methods(client))["methods"]
-    assert (method["kind"], method["variables"]) == ("environment", ["GUARDED_KEY", "GUARDED_ORG"])
-    done = await sign_in(client, methodId="key")
-    assert "GUARDED_KEY and GUARDED_ORG" in done["message"]
-    assert "[agents.guarded.env]" in done["message"]
-    assert "start the host again" in done["message"]
-
-
-async def test_the_best_way_is_told_first_and_is_the_default(inn: Inn, client: Client) -> None:
-    offer(inn, "variables", "plain", "terminal", **LOGIN)
-    told = await methods(client)
-    assert [method["id"] for method in told["methods"]] == [LOGIN_METHOD, "tty", "browser", "key"]
-    begun = await sign_in(client)
-    assert begun["method"]["id"] == LOGIN_METHOD
 
 
 @pytest.mark.parametrize(
@@ -344,15 +285,6 @@ async def test_a_client_cannot_say_what_is_run_nor_take_a_terminal_that_is_there
     assert begun["method"]["command"] == list(LOGIN["login"])
     with pytest.raises(Refused, match="exists already"):
         await sign_in(client, terminal=TERMINAL)
-
-
-async def test_an_agent_of_which_nothing_is_known_offers_nothing(inn: Inn, client: Client) -> None:
-    offer(inn)
-    assert await methods(client) == {"methods": [], "signedIn": False}
-    with pytest.raises(Refused, match="it is not known how one signs in"):
-        await sign_in(client)
-    told = await client.request(SIGN_IN_METHODS, ROOT, provider="demo")
-    assert told == {"methods": []}
 
 
 # -- what is remembered ------------------------------------------------------------------------------------
@@ -405,42 +337,3 @@ def test_the_command_of_the_catalogue_is_the_agents_own_program_as_it_was_found(
     )
     around = surroundings(tmp_path, tmp_path / "first")
     assert _login_argv(found, around) == ("/own/node", "/own/agent", "login")
-
-
-def test_another_program_is_looked_for_and_one_that_is_not_there_is_not_told_of(tmp_path: Path) -> None:
-    found = an_agent(Way(package="bridge"), ("tool", "/login"), ("/node", "/bridge.js"))
-    assert _login_argv(found, surroundings(tmp_path)) == ()
-    assert list(ways_in(found, None, surroundings(tmp_path))) == []
-    tool = program(tmp_path / "bin", "tool")
-    assert _login_argv(found, surroundings(tmp_path)) == (str(tool), "/login"), "bin is a usual place"
-
-
-def test_a_program_that_only_has_the_name_is_not_taken(tmp_path: Path) -> None:
-    program(tmp_path / "other", "agent")
-    own = Way(program="agent", within="cursor")
-    found = an_agent(Way(program="cursor-agent"), ("agent", "login"), ("/cursor-agent",), own)
-    assert _login_argv(found, surroundings(tmp_path, tmp_path / "other")) == ()
-    real = program(tmp_path / "cursor", "agent")
-    around = surroundings(tmp_path, tmp_path / "other", tmp_path / "cursor")
-    assert _login_argv(found, around) == (str(real), "login")
-
-
-def test_ways_of_a_kind_that_is_not_known_and_commands_that_are_not_there_are_left_out(
-    tmp_path: Path,
-) -> None:
-    tool = program(tmp_path / "bin", "tool")
-    told = Handshake.of(
-        {
-            "authMethods": [
-                {"id": "new", "name": "New", "type": "telepathy"},
-                {"id": "none", "name": "None", "type": "env_var", "vars": []},
-                {"id": "gone", "name": "Gone", "_meta": {"terminal-auth": {"command": "nowhere"}}},
-                {"id": "own", "name": "Own", "_meta": {"terminal-auth": {"command": "tool", "args": ["in"]}}},
-                {"id": "agent", "name": "Agent"},
-            ]
-        }
-    )
-    found = an_agent(Way(program="a"), (), ("/a",))
-    ways = list(ways_in(found, told, surroundings(tmp_path)))
-    assert [way.method.id for way in ways] == ["own", "agent"]
-    assert ways[0].argv == (str(tool), "in")

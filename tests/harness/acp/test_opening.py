@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from conformance.client import Client, Refused, calls_of
+from conformance.client import Client, calls_of
 from harness.acp.conftest import FORKS, LOADS, ONE, RESUMES, Inn, back, notices, said, say
-from serai.acp import Handshake
-from serai.harness.acp import records as k
+from serai.harness.acp.link import read_records
 
 
 def opened(client: Client) -> str:
@@ -161,35 +160,6 @@ async def test_an_agent_that_does_not_survive_an_earlier_session_gets_a_new_one(
     assert said(await say(client, session, "recall")) == '["blocks"]'
 
 
-async def test_an_agent_that_survives_no_session_fails_the_turn(inn: Inn, client: Client, keep: str) -> None:
-    inn.offer(keep=keep, capabilities=LOADS)
-    session = await inn.session(client)
-    await say(client, session, "echo one")
-    inn.forget()
-    inn.offer(keep=keep, capabilities=LOADS, dies_in=["session/load", "session/new"])
-    client = await back(inn)
-    turn = await say(client, session, "recall")
-    assert (turn.state, turn.error.error_type) == ("error", "connection_closed")
-    assert "could not be started again" in notices(turn)[0]
-    inn.forget()
-    inn.offer(keep=keep, capabilities=LOADS)
-    client = await back(inn)
-    assert said(await say(client, session, "recall")) == '["echo one"]'
-
-
-async def test_what_an_agent_cannot_take_is_not_replaced_by_the_conversation(
-    inn: Inn, client: Client
-) -> None:
-    inn.offer()
-    session = await inn.session(client)
-    await say(client, session, "echo one")
-    client = await back(inn)
-    image = {"type": "embeddedResource", "label": "x.png", "contentType": "image/png", "data": "aGk="}
-    turn = await say(client, session, "", attachments=[image])
-    assert (turn.state, turn.error.error_type) == ("error", "invalid_prompt_content")
-    assert "You: one" in said(await say(client, session, "blocks"))
-
-
 # -- turns that were taken back ----------------------------------------------------------------------------
 
 
@@ -207,16 +177,6 @@ async def test_a_truncated_session_is_made_anew_with_what_is_left(
     (block,) = json.loads(said(turn))
     assert "echo one" in block["text"]
     assert "echo two" not in block["text"]
-
-
-async def test_truncating_what_the_agent_never_heard_of_changes_nothing(
-    inn: Inn, client: Client, keep: str
-) -> None:
-    inn.offer(keep=keep, capabilities=RESUMES)
-    session = await inn.session(client)
-    last = await say(client, session, "echo one")
-    await client.dispatch(session, "truncated", turnId=last.id)
-    assert notices(await say(client, session, "recall")) == []
 
 
 # -- forks -------------------------------------------------------------------------------------------------
@@ -274,28 +234,12 @@ async def test_a_new_session_that_was_not_told_of_the_conversation_is_told_after
     assert notices(await say(client, FORK, "recall")) == []
 
 
-@pytest.mark.parametrize(("size", "more"), [(10, 0), (60_000, 1)])
-async def test_that_only_a_part_of_a_long_conversation_is_told_is_said(
-    inn: Inn, client: Client, size: int, more: int
-) -> None:
-    inn.offer()
-    session = await inn.session(client)
-    await say(client, session, f"echo {'x' * size}")
-    client = await back(inn)
-    turn = await say(client, session, "blocks")
-    anew, *told = notices(turn)
-    assert "works in a new session of its own" in anew
-    assert told == ["The conversation is long: Quick is given only the last of its text."] * more
-    assert "x" * 10 in said(turn)
-    assert notices(await say(client, session, "echo")) == []
-
-
 def test_what_was_made_anew_is_untold_until_the_agent_was_prompted() -> None:
-    handshake = Handshake.of({})
-    anew = [k.opened("a", handshake, anew=False), k.prompted("t"), k.opened("b", handshake, anew=True)]
-    assert k.read_records(anew).is_untold
-    assert k.read_records([*anew, k.opened("b", handshake, anew=False)]).is_untold
-    assert not k.read_records([*anew, k.prompted("u"), k.opened("b", handshake, anew=False)]).is_untold
+    again, prompted = {"type": "opened", "sessionId": "b"}, {"type": "prompted", "turn": "u"}
+    anew = [again, prompted, {**again, "anew": True}]
+    assert read_records(anew).is_untold
+    assert read_records([*anew, again]).is_untold
+    assert not read_records([*anew, prompted, again]).is_untold
 
 
 # -- what a session is opened with -------------------------------------------------------------------------
@@ -324,69 +268,7 @@ async def test_folder_directories_and_servers_are_told_to_the_agent(
     assert (call[0], call[1]["mcpServers"]) == ("session/resume", wanted["mcpServers"])
 
 
-async def test_directories_that_the_agent_does_not_know_of_are_left_out_and_told(
-    inn: Inn, client: Client
-) -> None:
-    inn.offer()
-    session = await inn.session(client, config={"additionalDirectories": ["/a", "/b"]})
-    turn = await say(client, session, "opened")
-    assert notices(turn) == [
-        'Agent "quick" does not advertise additionalDirectories capability — ignoring 2 entries.'
-    ]
-    assert notices(await say(client, session, "echo")) == []
-
-
-@pytest.mark.parametrize(
-    ("servers", "problem"),
-    [
-        ([{"name": "a"}], "mcpServers[0].command: is required, as text"),
-        ([{"name": "a", "type": "http"}], "mcpServers[0].url: is required, as text"),
-        ([{"name": "a", "type": "ftp"}], "mcpServers[0].type: must be 'stdio', 'http' or 'sse'"),
-        ([{"name": "a", "command": "x"}] * 2, "mcpServers[1].name: is the name of another server, too"),
-    ],
-)
-async def test_a_server_that_is_not_described_completely_is_refused(
-    inn: Inn, client: Client, servers: list[dict[str, Any]], problem: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    inn.offer()
-    for method, channel in (("createSession", ONE), ("resolveSessionConfig", "ahp-root://")):
-        with pytest.raises(Refused) as caught:
-            await client.request(method, channel, provider="quick", config={"mcpServers": servers})
-        assert (caught.value.code, caught.value.message) == (-32602, f"config.mcpServers: {problem}")
-    assert not [record for record in caplog.records if record.exc_info]
-
-
-async def test_a_server_that_the_agent_cannot_reach_is_no_session(inn: Inn, client: Client) -> None:
-    inn.offer()
-    servers = [{"name": "far", "type": "http", "url": "https://example.org"}]
-    session = await inn.session(client, config={"mcpServers": servers})
-    error = client.session(session).creation_error
-    assert error is not None
-    assert (error.error_type, "mcpCapabilities.http" in error.message) == ("capability_not_supported", True)
-
-
 # -- sessions that the agent refuses to open ----------------------------------------------------------------
-
-TOO_LONG = {
-    "code": -32603,
-    "message": "cannot restore: the conversation exceeds the context window of the model",
-}
-
-
-@pytest.mark.parametrize("can", [LOADS, RESUMES])
-async def test_a_session_that_the_agent_refuses_to_open_is_made_anew_whatever_its_words(
-    inn: Inn, client: Client, keep: str, can: dict[str, Any]
-) -> None:
-    inn.offer(keep=keep, capabilities=can, refuses={"session/load": TOO_LONG, "session/resume": TOO_LONG})
-    session = await inn.session(client)
-    await say(client, session, "echo one")
-    client = await back(inn)
-    turn = await say(client, session, "blocks")
-    assert (turn.state, opened(client)) == ("complete", "re-created")
-    assert "works in a new session of its own" in notices(turn)[0]
-    assert str(TOO_LONG["message"]) in notices(turn)[0]
-    assert "You: one" in said(turn)
-    assert notices(await say(client, session, "echo more")) == []
 
 
 @pytest.mark.parametrize(
@@ -413,18 +295,6 @@ async def test_a_session_that_can_be_opened_later_is_not_given_up(
     client = await back(inn)
     turn = await say(client, session, "recall")
     assert (said(turn), opened(client)) == ('["echo one"]', "loaded")
-
-
-async def test_a_fork_that_the_agent_refuses_is_a_new_session_that_says_why(
-    inn: Inn, client: Client, keep: str
-) -> None:
-    inn.offer(keep=keep, capabilities=FORKS, refuses={"session/fork": TOO_LONG})
-    session = await inn.session(client)
-    last = await say(client, session, "echo one")
-    await inn.session(client, FORK, fork={"session": session, "turnId": last.id})
-    turn = await say(client, FORK, "blocks")
-    assert "exceeds the context window" in notices(turn)[0]
-    assert "You: one" in said(turn)
 
 
 # -- history that comes late -------------------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from serai.acp import PermissionOption
 from serai.harness.acp.call_actions import choose, offered
 
@@ -15,12 +13,6 @@ def test_an_option_of_an_unknown_kind_is_for_who_chooses_it_and_never_a_no() -> 
     assert choose(options, None, approved=True) == "a"
     assert choose(options, "b", approved=False) is None
     assert choose(options[1:], None, approved=True) is None
-
-
-@pytest.mark.parametrize("chosen", ["x", None])
-def test_a_no_whose_option_also_allows_cancels(chosen: str | None) -> None:
-    options = [PermissionOption("x", "Yes", "allow_once"), PermissionOption("x", "No", "reject_once")]
-    assert choose(options, chosen, approved=False) is None
 
 
 def test_a_plain_yes_is_not_for_ever_when_there_is_a_choice() -> None:

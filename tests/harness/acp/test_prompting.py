@@ -6,8 +6,6 @@ import base64
 import json
 from typing import Any
 
-import pytest
-
 from conformance.client import Client
 from harness.acp.conftest import Inn, notices, said, say
 from serai.ahp import wire
@@ -88,21 +86,3 @@ def test_a_command_of_the_agents_own_is_told_once() -> None:
         [{"type": "text", "text": "/review"}],
         [],
     )
-
-
-def test_an_attachment_of_an_unknown_kind_is_named() -> None:
-    blocks, unknown = blocks_of(message(attachments=[{"type": "hologram", "label": "x"}]))
-    assert (len(blocks), unknown) == (1, ["hologram"])
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        pytest.param(base64.b64encode(b"\xff\x00").decode(), id="bytes that are no text"),
-        pytest.param("ä", id="no base64"),
-    ],
-)
-def test_bytes_that_are_no_text_stay_bytes(data: str) -> None:
-    attachment = {"type": "embeddedResource", "label": "a b", "data": data, "contentType": "application/x"}
-    (_, block), _ = blocks_of(message(attachments=[attachment]))
-    assert block["resource"] == {"uri": "attachment:///a%20b", "mimeType": "application/x", "blob": data}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from serai.ahp.types import MarkdownResponsePart, ReasoningResponsePart, ResponsePart, Turn, UserMessage
-from serai.harness.acp.records import is_too_long, retold
+from serai.harness.acp.link import retold
 
 
 def turn(asked: str, answered: str = "") -> Turn:
@@ -12,10 +12,6 @@ def turn(asked: str, answered: str = "") -> Turn:
         MarkdownResponsePart(id="m", content=answered),
     ]
     return Turn(id=asked, user_message=UserMessage(text=asked), response_parts=parts, state="complete")
-
-
-def test_nothing_is_told_of_nothing() -> None:
-    assert retold([]) == ""
 
 
 def test_questions_and_answers_are_told_in_their_order_without_thoughts() -> None:
@@ -38,10 +34,3 @@ def test_of_a_long_answer_the_end_is_told() -> None:
         assert told.endswith("x the end")
         assert "Earlier messages are left out" in told
         assert len(told) < 50_000
-
-
-def test_it_is_known_whether_all_is_told() -> None:
-    assert not is_too_long([])
-    for size in (1, 20_000, 30_000):
-        turns = [turn("first", "x" * size), turn("last", "x" * size)]
-        assert is_too_long(turns) == ("left out" in retold(turns)) == (size > 24_000)

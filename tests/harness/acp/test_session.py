@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from pathlib import Path
@@ -29,27 +28,6 @@ async def kill(inn: Inn, uri: str) -> AcpAgentSession:
     os.kill(agent._link.last.agent.agent.pid, signal.SIGKILL)
     await agent._link.last.agent.agent.wait_closed()
     return agent
-
-
-async def test_what_is_chosen_while_the_agent_is_gone_holds_when_it_is_back(
-    inn: Inn, client: Client, tmp_path: Path
-) -> None:
-    inn.offer(**FULL, keep=str(tmp_path))
-    session = await inn.session(client)
-    await say(client, session, "echo one")
-    await kill(inn, session)
-    changes = len(client.heard("configChanged"))
-    await client.dispatch(session, "configChanged", config={"mode": "do"})
-    await client.dispatch(session, "modelChanged", model={"id": "large"})
-    turn = await say(client, session, "settings")
-    assert json.loads(said(turn)) == [["model", "large"], ["mode", "do"]]
-    (notice,) = notices(turn)
-    assert "has resumed its session" in notice
-    state = client.session(session)
-    assert state.config is not None
-    assert state.summary.model is not None
-    assert (state.config.values["mode"], state.summary.model.id) == ("do", "large")
-    assert [action["config"] for action in client.heard("configChanged")[changes:]] == [{"mode": "do"}]
 
 
 async def test_a_turn_that_is_cancelled_while_the_agent_comes_back_does_not_disturb_the_next(

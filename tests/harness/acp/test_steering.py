@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from conformance.client import Client
-from harness.acp.conftest import Inn, begin, ended, notices, said, say
+from harness.acp.conftest import Inn, begin, ended, said, say
 from harness.acp.test_harness import STEERS
-from harness.acp.test_work import receipts
 from serai.host.session.turns import HELD
 
 
@@ -73,34 +72,6 @@ async def both(client: Client, session: str, prompt: str, second: str) -> str:
     return turn
 
 
-@pytest.mark.parametrize("second", ["s1", "s2"])
-async def test_a_message_that_took_the_place_of_one_that_was_taken_is_not_lost(
-    inn: Inn, client: Client, second: str
-) -> None:
-    inn.offer(**STEERS)
-    session = await inn.session(client)
-    await both(client, session, "steered injected promptRequired", second)
-    await client.until(lambda: len(client.session(session).turns) == 2)
-    assert said(client.session(session).turns[1]) == "two"
-    assert waiting(client, session) == (None, [], None)
-
-
-@pytest.mark.parametrize("second", ["s1", "s2"])
-async def test_a_message_that_took_the_place_of_one_that_was_refused_does_not_come_twice(
-    inn: Inn, client: Client, second: str
-) -> None:
-    inn.offer(**STEERS)
-    session = await inn.session(client)
-    turn = await both(client, session, "steered promptRequired injected", second)
-    await ended(client, session, turn)
-    await client.until(lambda: waiting(client, session) == (None, [], None))
-    assert said(await say(client, session, "echo next")) == "next"
-    assert len(client.session(session).turns) == 2
-    told = [(each["status"], each.get("reason")) for each in (await receipts(inn))]
-    assert ("failed", "replaced") in told
-    assert ("failed", "requeued") not in told
-
-
 # -- overtaken by a cancel ---------------------------------------------------------------------------------
 
 
@@ -129,60 +100,4 @@ async def test_a_message_that_is_refused_after_a_cancel_waits_until_someone_goes
     assert [said(turn) for turn in client.session(session).turns[1:]] == ["on", "steering"]
 
 
-async def test_a_message_that_is_refused_after_a_cancel_does_not_let_the_queue_go_on(
-    inn: Inn, client: Client
-) -> None:
-    inn.offer(**STEERS)
-    session = await inn.session(client)
-    turn = await begin(client, session, "steered promptRequired promptRequired")
-    await client.hear("delta", content="working")
-    message = {"kind": "queued", "id": "q", "userMessage": {"text": "echo queued"}}
-    await client.dispatch(session, "pendingMessageSet", **message)
-    await steer(client, session, "echo steering")
-    await client.hear("delta", content=" 1")
-    await client.dispatch(session, "turnCancelled", turnId=turn)
-    held = (None, ["echo steering", "echo queued"], "cancelled")
-    await client.until(lambda: waiting(client, session) == held)
-    await client.ping()
-    assert len(client.session(session).turns) == 1
-    assert client.session(session).active_turn is None
-
-
-async def test_a_message_that_is_taken_after_a_cancel_waits_no_longer(inn: Inn, client: Client) -> None:
-    inn.offer(**STEERS)
-    session = await inn.session(client)
-    await cancelled(client, session, "injected")
-    await client.until(lambda: waiting(client, session) == (None, [], None))
-    assert said(await say(client, session, "echo next")) == "next"
-    evidence = [each.get("metadata", {}).get("evidence") for each in await receipts(inn)]
-    assert "the answer to the steering request" in evidence
-
-
 # -- what is left of them ----------------------------------------------------------------------------------
-
-
-async def test_what_is_left_out_of_a_message_is_told(
-    inn: Inn, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("conformance.client.check_known", id)  # what it says itself is not in 0.2
-    inn.offer(**STEERS)
-    session = await inn.session(client)
-    turn = await begin(client, session, "until_steered")
-    await client.hear("delta", content="working")
-    picture = {"type": "embeddedResource", "label": "p", "data": "eA==", "contentType": "image/png"}
-    await steer(client, session, "left", attachments=[picture, {"type": "hologram", "label": "h"}])
-    await client.until(lambda: client.session(session).steering_message is None)
-    told = notices(await ended(client, session, turn))
-    assert told == ['Agent "Quick" does not take these parts — dropped: image, hologram.']
-
-
-async def test_a_message_of_which_the_agent_can_take_nothing_is_not_sent(inn: Inn, client: Client) -> None:
-    inn.offer(**STEERS)
-    session = await inn.session(client)
-    turn = await begin(client, session, "steered injected")
-    await client.hear("delta", content="working")
-    picture = {"type": "embeddedResource", "label": "p", "data": "eA==", "contentType": "image/png"}
-    await steer(client, session, "", attachments=[picture])
-    await client.until(lambda: waiting(client, session) == (None, [""], None))
-    await client.dispatch(session, "turnCancelled", turnId=turn)
-    assert said(await ended(client, session, turn)) == "working"

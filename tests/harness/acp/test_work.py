@@ -48,20 +48,6 @@ async def test_thoughts_are_reasoning_and_each_message_is_a_part_of_its_own(inn:
     ]
 
 
-async def test_two_sessions_of_one_agent_run_at_once_in_processes_of_their_own(
-    inn: Inn, client: Client
-) -> None:
-    inn.offer()
-    one, two = await inn.session(client), await inn.session(client, "ahp-session:/two")
-    waiting = await begin(client, one, "wait")
-    turn = await say(client, two, "echo meanwhile")
-    assert said(turn) == "meanwhile"
-    await client.dispatch(one, "turnCancelled", turnId=waiting)
-    await ended(client, one, waiting)
-    ids = [client.session(uri).meta["serai.acp"]["sessionId"] for uri in (one, two)]  # pyright: ignore[reportOptionalSubscript] - it has one
-    assert ids[0].split("-")[1] != ids[1].split("-")[1]
-
-
 async def test_a_plan_is_in_the_session_and_its_first_and_last_state_in_the_turn(
     inn: Inn, client: Client
 ) -> None:
@@ -130,14 +116,6 @@ async def test_a_title_a_mode_a_model_and_commands_are_the_sessions(inn: Inn, cl
     assert found["items"][0]["insertText"] == "/review"
 
 
-async def test_a_title_that_a_person_gave_stays(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
-    await client.dispatch(session, "titleChanged", title="Mine")
-    await say(client, session, "news")
-    assert client.session(session).summary.title == "Mine"
-
-
 async def test_what_an_agent_says_before_it_is_asked_is_told_in_the_first_turn(
     inn: Inn, client: Client
 ) -> None:
@@ -192,41 +170,6 @@ async def test_an_agent_that_does_not_stop_is_ended_and_started_again(inn: Inn, 
     assert "new session of its own" in notices(after)[1]
 
 
-async def test_whoever_waits_for_an_agent_that_does_not_stop_is_told_so_and_what_became_of_it(
-    inn: Inn, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("serai.harness.acp.session._SOON", 0.01)
-    inn.offer(timeouts={"cancel_timeout": 1.5})
-    session = await inn.session(client)
-    turn = await begin(client, session, "until_steered")
-    await client.hear("delta", content="working")
-    await client.dispatch(session, "turnCancelled", turnId=turn)
-    turn = await begin(client, session, "echo back")
-    await client.until(lambda: (now := client.session(session).active_turn) is not None and notices(now))
-    after = await ended(client, session, turn)
-    waits, was_ended, opened = notices(after)
-    assert waits.startswith("Quick has not stopped yet what was cancelled.")
-    assert was_ended == "Quick did not stop when it was told to, and was ended."
-    assert "new session of its own" in opened
-    assert said(after) == "back"
-    assert notices(await say(client, session, "echo more")) == []
-
-
-async def test_that_an_agent_was_ended_is_told_also_when_it_does_not_come_back(
-    inn: Inn, client: Client
-) -> None:
-    (marker := inn.folder / "in").touch()
-    inn.offer(signed_in=str(marker), timeouts={"cancel_timeout": 0.1})
-    session = await inn.session(client)
-    turn = await begin(client, session, "until_steered")
-    await client.hear("delta", content="working")
-    marker.unlink()
-    await client.dispatch(session, "turnCancelled", turnId=turn)
-    after = await say(client, session, "echo back")
-    assert after.error.error_type == "auth_required"
-    assert notices(after)[0] == "Quick did not stop when it was told to, and was ended."
-
-
 async def test_a_silent_agent_fails_its_turn(inn: Inn, client: Client) -> None:
     inn.offer(timeouts={"inactivity_timeout": 0.2})
     session = await inn.session(client)
@@ -249,13 +192,6 @@ async def test_a_message_is_delivered_when_the_agent_has_shown_that_it_has_it(
     assert [r["metadata"]["evidence"] for r in await receipts(inn)] == ["the first update"]
     await client.dispatch(session, "turnCancelled", turnId=turn)
     await ended(client, session, turn)
-
-
-async def test_an_answer_without_an_update_is_evidence_as_well(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
-    await say(client, session, "stops end_turn")
-    assert [r["metadata"]["evidence"] for r in await receipts(inn)] == ["the response to the prompt"]
 
 
 async def test_a_prompt_that_nobody_answered_was_perhaps_not_delivered(inn: Inn, client: Client) -> None:
@@ -292,12 +228,6 @@ async def test_a_dead_agent_fails_its_turn_with_code_and_log_and_is_started_agai
     assert "the key is" in turn.error.stack
     after = await say(client, session, "echo alive")
     assert (said(after), after.state) == ("alive", "complete")
-
-
-async def test_an_agent_that_is_killed_says_by_which_signal(inn: Inn, client: Client) -> None:
-    inn.offer()
-    turn = await say(client, await inn.session(client), "vanish")
-    assert "SIGKILL" in turn.error.message
 
 
 async def test_an_error_of_the_agent_ends_the_turn_with_what_it_means(inn: Inn, client: Client) -> None:

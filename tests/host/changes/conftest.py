@@ -14,7 +14,7 @@ import pytest
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import ChangesetState, UserMessage
-from serai.changes.catalogue import SESSION, ChangesetKind, Which, uri_of
+from serai.changes.view import SESSION, ChangesetKind, Which, uri_of
 from serai.harness.callback import Answer, CallbackHarness
 from serai.host.changes.changeset_channel import ChangesetChannel
 from serai.host.host import Host

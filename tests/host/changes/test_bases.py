@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from host.changes.conftest import OF_SESSION, OF_TURN, WITHIN, Inn, counted, idle
-from serai.changes.catalogue import ChangesetKind, Which, uri_of
+from serai.changes.view import ChangesetKind, Which, uri_of
 from serai.errors import ProtocolError
 from serai.host.turn import Turn
 

@@ -39,16 +39,11 @@ class Ears:
 
     def __init__(self) -> None:
         self._heard = asyncio.Event()
-        self.ready = asyncio.Event()
-
-    def watch(self, watches: Watches, places: tuple[WatchedPlace, ...]) -> ChangesWatch:
-        return ChangesWatch(watches, "/", place_of("/"), places, self.ready.set, self._heard.set)
 
     async def watching(self, watches: Watches, places: tuple[WatchedPlace, ...]) -> ChangesWatch:
         """A watch that has begun."""
-        watch = self.watch(watches, places)
-        async with asyncio.timeout(WITHIN):
-            await self.ready.wait()
+        watch = ChangesWatch(watches, "/", place_of("/"), places, self._heard.set)
+        await watch.ready(WITHIN)
         return watch
 
     async def hear(self) -> None:
@@ -108,20 +103,11 @@ async def test_what_the_host_writes_itself_is_not_heard_of(tmp_path: Path) -> No
     assert not PathFilter(work.includes, work.excludes).prunes("my home")
 
 
-async def test_a_watch_of_nothing_is_ready_at_once(watches: Watches) -> None:
-    ears = Ears()
-    watch = ears.watch(watches, ())
-    assert ears.ready.is_set()
-    await watch.close()
-
-
 async def test_a_folder_that_is_gone_is_heard_of(tmp_path: Path, watches: Watches) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
     ears = Ears()
-    watch = ears.watch(watches, (WatchedPlace(str(folder)),))
-    async with asyncio.timeout(WITHIN):
-        await ears.ready.wait()
+    watch = await ears.watching(watches, (WatchedPlace(str(folder)),))
     assert not watch.has_ended
     folder.rmdir()
     await ears.hear()

@@ -16,10 +16,10 @@ from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams, SessionForkSource
 from serai.ahp.types import UserMessage
 from serai.changes import recorder
-from serai.changes.catalogue import ChangesetKind, Which, uri_of
+from serai.changes.diff import Outcome
 from serai.changes.folder import FolderChanges
-from serai.changes.records import Outcome
 from serai.changes.undo import KEPT_SECONDS, DiscardStep, Trash
+from serai.changes.view import ChangesetKind, Which, uri_of
 from serai.errors import ProtocolError, SessionGone
 from serai.host.changes import bases, session_changes
 from serai.host.changes.changesets import id_of_session, session_of_id

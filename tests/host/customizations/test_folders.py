@@ -6,15 +6,14 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from serai.customizations import Customizations
+from serai.customizations.containers import Customizations
+from serai.customizations.watched import Watched, watched
 from serai.errors import ConfigInvalid, ProtocolError
 from serai.host.customizations import folders as customized_folders
-from serai.host.customizations.folders import CustomizedFolder, CustomizedFolders, listen
-from serai.host.customizations.folders import FolderEar as Ear
+from serai.host.customizations.folders import CustomizedFolder, CustomizedFolders
 
 WITHIN = 30.0
 
@@ -86,24 +85,6 @@ async def test_who_asks_gets_what_is_there_now(place: Place) -> None:
     assert names(await folder.catch_up()) == ["AGENTS.md"]
 
 
-async def test_a_folder_that_was_away_is_followed_again(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(customized_folders, "_AWAY", 0.01)
-    (place.work / ".claude/agents").mkdir(parents=True)
-    place.write()
-    folder = place.folders.enter(place.work)
-    follower = Follower(folder)
-    folder.follow(follower.changed)
-    await follower.until(lambda: names(folder.found) == ["AGENTS.md"])
-    away = place.work.rename(place.work.with_name("away"))
-    await follower.until(lambda: names(folder.found) == [])
-    away.rename(place.work)
-    await follower.until(lambda: names(folder.found) == ["AGENTS.md"])
-    (place.work / ".claude/agents/new.md").write_text("---\nname: new\ndescription: x\n---\n")
-    await follower.until(lambda: "new" in names(folder.found))
-
-
 async def test_many_who_ask_at_once_do_not_look_as_often(place: Place) -> None:
     folder = place.folders.enter(place.work)
     await asyncio.gather(*(folder.catch_up() for _ in range(50)))
@@ -165,10 +146,10 @@ async def test_a_discovery_that_fails_leaves_what_is_known(
 async def test_without_watches_it_is_looked_at_whenever_someone_asks(
     place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def refuse(*_arguments: object) -> list[object]:
+    def refuse(*_arguments: object, **_options: object) -> object:
         raise ProtocolError("the system's limit is reached")
 
-    monkeypatch.setattr(customized_folders, "listen", refuse)
+    monkeypatch.setattr(customized_folders, "FolderWatch", refuse)
     folder = place.folders.enter(place.work)
     follower = Follower(folder)
     folder.follow(follower.changed)
@@ -197,10 +178,10 @@ async def test_nothing_is_watched_when_nobody_follows(place: Place) -> None:
     follower = Follower(folder)
     folder.follow(follower.changed)
     await follower.until(lambda: folder.found is not None)
-    assert folder._ears
+    assert folder._watches
     folder.unfollow(follower.changed)
     await folder.catch_up()
-    assert folder._ears == []
+    assert folder._watches == []
 
 
 async def test_a_follower_that_fails_does_not_keep_it_from_the_others(
@@ -235,11 +216,12 @@ async def test_what_is_written_into_a_folder_that_came_just_before_it_was_watche
 ) -> None:
     rules = place.work / ".agents/rules"
 
-    async def late(named: Any, changed: Any, lost: Any) -> list[Ear]:
+    def late(directory: Path | None, home: Path) -> Watched:
+        named = watched(directory, home)
         rules.mkdir(parents=True, exist_ok=True)
-        return await listen(named, changed, lost)
+        return named
 
-    monkeypatch.setattr(customized_folders, "listen", late)
+    monkeypatch.setattr(customized_folders, "watched", late)
     folder = place.folders.enter(place.work)
     follower = Follower(folder)
     folder.follow(follower.changed)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serai.ahp import actions as a
-from serai.ahp.reducers.terminal import LiveTerminal
+from serai.ahp.reducers import LiveTerminal
 from serai.ahp.types import (
     TerminalClientClaim,
     TerminalCommandPart,

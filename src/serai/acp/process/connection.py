@@ -8,32 +8,21 @@ import re
 import subprocess
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from serai import errors
 from serai.acp.process.failures import Failures
+from serai.acp.process.log import StderrTail
 from serai.acp.process.peer import AgentPeer, Listener, Then
 from serai.acp.process.pipes import Pipes
-from serai.acp.process.stderr import StderrTail
 from serai.acp.prompt import Silence
-from serai.errors import (
-    AgentClosed,
-    AgentError,
-    AgentInactive,
-    AgentNotInstalled,
-    AgentNotStarted,
-    LineTooLong,
-    ProcessNotStarted,
-    ProtocolError,
-)
-from serai.jsonrpc.lines import LONGEST_LINE, Lines
+from serai.jsonrpc.lines import LONGEST_LINE
 from serai.machine.processes.child import Child, Exit
 from serai.machine.processes.environment import inheritable, without_relative
 from serai.machine.processes.processes import Processes
 from serai.machine.processes.uninterrupted import uninterrupted
-
-__all__ = ["Connection", "Launch"]
 
 EOF_GRACE = 1.0
 """How long an agent may take to end because its input is closed, in seconds. Most do within that."""
@@ -68,8 +57,7 @@ class Launch:
     usage_patterns: tuple[str, ...] = ()
     """The same for an account that has nothing left to spend."""
     cumulative_tokens: bool = False
-    """Whether the tokens that it tells with the end of a turn are those of the session since that was opened,
-    and not those of the turn."""
+    """Whether it tells the tokens of the session so far, and not those of the turn that ends."""
 
 
 class Connection:
@@ -98,14 +86,10 @@ class Connection:
     ) -> None:
         self.name = launch.name
         self._on_stderr = on_stderr
-        has_patterns = bool(launch.auth_patterns or launch.usage_patterns)
-        self.tail = StderrTail(mask, self._logged if has_patterns else on_stderr)
-        self._overhear = overhear
-        self._overheard = Lines()
-        self.failures = Failures(launch.name, mask)
-        self.failures.argv = launch.argv
-        self.failures.login = launch.login
-        self.peer = AgentPeer(self._write, listener, self._line_too_long)
+        self.tail = StderrTail(mask, self._logged)
+        self.failures = Failures(launch.name, mask, argv=launch.argv, login=launch.login)
+        listener = replace(listener, noise=self.tail.add)
+        self.peer = AgentPeer(self._write, listener, self._line_too_long, overhear)
         self.is_held = False
         """Whether the agent has to wait, since someone does not take its updates."""
         self._launch = launch
@@ -115,7 +99,7 @@ class Connection:
         self._urgent = 0
         self._full: set[str] = set()
         self._ended = False
-        self._reason: Callable[[], AgentError] | None = None
+        self._reason: Callable[[], errors.AgentError] | None = None
         self._broken = asyncio.Event()
         self._mute = False  # whether it closed its pipes and ran on
         self._left = False  # whether it was we who ended the conversation
@@ -135,12 +119,12 @@ class Connection:
 
         try:
             await uninterrupted(self._open(processes), undo)
-        except ProcessNotStarted as error:
+        except errors.ProcessNotStarted as error:
             launch = self._launch
             missing = isinstance(error.__cause__, FileNotFoundError) and (
                 launch.cwd is None or launch.cwd.is_dir()
             )
-            kind = AgentNotInstalled if missing else AgentNotStarted
+            kind = errors.AgentNotInstalled if missing else errors.AgentNotStarted
             remedy = (launch.install if missing else None) or error.remedy
             raise kind(error.message, agent=launch.name, remedy=remedy) from None
 
@@ -155,8 +139,7 @@ class Connection:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        output = self.peer.feed if self._overhear is None else self._fed
-        self._pipes = await Pipes.connect(self._child, output=output, log=self.tail.feed)
+        self._pipes = await Pipes.connect(self._child, output=self.peer.feed, log=self.tail.feed)
         self._watching = asyncio.create_task(self._watch())
 
     # -- the process ---------------------------------------------------------------------------------------
@@ -172,33 +155,24 @@ class Connection:
         return not self._ended and self._closing is None and self._reason is None
 
     def check(self) -> None:
-        """Raise the reason when nothing can be asked any more.
-
-        Raises:
-            AgentError: Mostly `AgentClosed`.
-        """
+        """Raise the reason when nothing can be asked any more, mostly an `AgentClosed`."""
         if not self.is_running:
             raise self.reason()
 
-    def reason(self) -> AgentError:
+    def reason(self) -> errors.AgentError:
         """Why nothing can be asked any more, as a new error."""
         if self._reason is not None:
             return self._reason()
         how = self._child.exit
-        if self._left:
-            what = "was closed"
-        elif self._mute:
-            what = "hears or says nothing any more and was ended"
-        else:
-            what = f"is gone: {how or 'it has ended'}"
-        return self.closed(what, how)
+        gone = "hears or says nothing any more and was ended" if self._mute else f"is gone: {how or 'ended'}"
+        return self.closed("was closed" if self._left else gone, how)
 
-    def closed(self, what: str, how: Exit | None = None) -> AgentClosed:
+    def closed(self, what: str, how: Exit | None = None) -> errors.AgentClosed:
         """An error that tells what happened to the process, and what it wrote last."""
         tail = str(self.tail)
         last = " / ".join(line.strip() for line in tail.splitlines()[-_SHOWN_LINES:])[-_SHOWN:]
         words = f". It printed: {last}" if last else ""
-        return AgentClosed(
+        return errors.AgentClosed(
             f"the agent {self.name!r} {what}{words}",
             agent=self.name,
             exit_code=how.code if how else None,
@@ -206,7 +180,7 @@ class Connection:
             stderr_tail=tail,
         )
 
-    def break_off(self, reason: Callable[[], AgentError]) -> None:
+    def break_off(self, reason: Callable[[], errors.AgentError]) -> None:
         """End the process, since it does not behave. All who wait get the reason."""
         if self._reason is None and not self._ended:
             self._reason = reason
@@ -252,7 +226,7 @@ class Connection:
             await self._pipes.close_input()
             await self._child.end(grace=TERM_GRACE)
         await asyncio.wait({output}, timeout=_LAST_WORDS)
-        await self._pipes.log_ended(_LAST_WORDS)
+        await asyncio.wait({self._pipes.log_ended}, timeout=_LAST_WORDS)
         for task in (exited, broken):
             task.cancel()
         await asyncio.gather(exited, broken, return_exceptions=True)
@@ -264,12 +238,8 @@ class Connection:
         self._over()
 
     def _line_too_long(self) -> None:
-        self.break_off(
-            lambda: LineTooLong(
-                f"the agent {self.name!r} wrote a line of more than {LONGEST_LINE >> 20} MiB and was ended",
-                agent=self.name,
-            )
-        )
+        what = f"the agent {self.name!r} wrote a line of more than {LONGEST_LINE >> 20} MiB and was ended"
+        self.break_off(lambda: errors.LineTooLong(what, agent=self.name))
 
     # -- the conversation ----------------------------------------------------------------------------------
 
@@ -282,8 +252,7 @@ class Connection:
             method: What is asked.
             params: What about.
             then: Hears the answer before anything that follows it.
-            limit: How long the answer may take, in seconds. While the agent waits for one itself,
-                time does not count.
+            limit: How long it may take, in seconds, without the time in which the agent waits itself.
 
         Raises:
             AgentError: The agent answered with an error, not in time, or is gone.
@@ -296,12 +265,9 @@ class Connection:
                 with self._patience(limit, timer):
                     return await self.peer.call(method, params, then)
         except TimeoutError:
-            raise AgentInactive(
-                f"the agent {self.name!r} did not answer {method} in {limit:g} s",
-                agent=self.name,
-                elapsed=limit or 0,
-            ) from None
-        except ProtocolError as error:
+            what = f"the agent {self.name!r} did not answer {method} in {limit:g} s"
+            raise errors.AgentInactive(what, agent=self.name, elapsed=limit or 0) from None
+        except errors.ProtocolError as error:
             raise self.failures.of(method, error) from None
         finally:
             self._urgent -= 1
@@ -327,31 +293,23 @@ class Connection:
             silence.stop()
 
     def _write(self, line: bytes) -> None:
-        if self._overhear is not None:
-            self._overhear("client", line.rstrip(b"\n"))
         self._pipes.write(line)
-
-    def _fed(self, data: bytes) -> None:
-        if self._overhear is not None and self._overheard.size <= LONGEST_LINE:
-            for line in self._overheard.feed(data):
-                self._overhear("agent", line)
-        self.peer.feed(data)
 
     def _logged(self, line: str) -> None:
         if self._on_stderr is not None:
             self._on_stderr(line)
-        launch = self._launch
-        if any(re.search(pattern, line, re.IGNORECASE) for pattern in launch.usage_patterns):
+
+        def tells(patterns: tuple[str, ...]) -> bool:
+            return any(re.search(pattern, line, re.IGNORECASE) for pattern in patterns)
+
+        if tells(self._launch.usage_patterns):
             self.break_off(lambda: self.failures.usage_limit(line))
-        elif any(re.search(pattern, line, re.IGNORECASE) for pattern in launch.auth_patterns):
+        elif tells(self._launch.auth_patterns):
             self.break_off(lambda: self.failures.auth_required(line))
 
     def fill(self, session_id: str, *, full: bool) -> None:
         """Too much of a session waits to be taken, or no longer. Meanwhile the agent has to wait."""
-        if full:
-            self._full.add(session_id)
-        else:
-            self._full.discard(session_id)
+        (self._full.add if full else self._full.discard)(session_id)
         self._let_flow()
 
     def _let_flow(self) -> None:

@@ -24,8 +24,6 @@ from serai.errors import ParseError, ProtocolError
 from serai.jsonrpc import Answered, LineCodec, Lines, Notification, Request, RequestId, Unreadable
 from serai.jsonrpc.lines import LONGEST_LINE
 
-__all__ = ["AgentPeer", "Listener", "Then"]
-
 _log = logging.getLogger(__name__)
 
 
@@ -54,7 +52,7 @@ class Listener:
     """The agent wants an answer."""
     notified: Callable[[Notification], None]
     """Something else."""
-    noise: Callable[[bytes], None]
+    noise: Callable[[bytes], None] = lambda _: None
     """A line that is no message: a log line, a banner."""
 
 
@@ -76,7 +74,7 @@ class AgentPeer:
         write: Sends a line.
         listener: Who hears the agent.
         overlong: Is called when a line is longer than any that is read. Nothing after it will be.
-        loop: The event loop; by default the one that runs.
+        overhear: Is told every line of the conversation as it is, with `client` or `agent` for who wrote it.
     """
 
     def __init__(
@@ -84,15 +82,12 @@ class AgentPeer:
         write: Callable[[bytes], None],
         listener: Listener,
         overlong: Callable[[], None],
-        *,
-        loop: asyncio.AbstractEventLoop | None = None,
+        overhear: Callable[[str, bytes], None] | None = None,
     ) -> None:
-        self.noise = 0
-        """How many lines were no messages."""
-        self._write = write
+        self._send = write
         self._listener = listener
         self._overlong = overlong
-        self._loop = loop or asyncio.get_running_loop()
+        self._overhear = overhear
         self._peer = jsonrpc.Peer[_Call](LineCodec(), first_id=0)
         self._lines = Lines()
         self._waiting: deque[bytes] = deque()
@@ -100,7 +95,10 @@ class AgentPeer:
         self._held = False
         self._broken = False
 
-    # -- asking --------------------------------------------------------------------------------------------
+    def _write(self, line: bytes) -> None:
+        if self._overhear is not None:
+            self._overhear("client", line.rstrip(b"\n"))
+        self._send(line)
 
     def call(self, method: str, params: Any, then: Then | None = None) -> asyncio.Future[Any]:
         """Ask for something. The future has the result, or the agent's error as a `ProtocolError`.
@@ -113,24 +111,16 @@ class AgentPeer:
         Raises:
             ParseError: The parameters hold text that is not Unicode. Nothing was sent.
         """
-        answered: asyncio.Future[Any] = self._loop.create_future()
+        answered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._write(self._peer.request(method, params, _Call(then, answered))[1])
         return answered
 
     def post(self, method: str, params: Any, then: Then) -> None:
-        """Ask for something whose answer only `then` hears; after `fail` it hears nothing.
-
-        Raises:
-            ParseError: The parameters hold text that is not Unicode. Nothing was sent.
-        """
+        """As `call`, but only `then` hears the answer; after `fail` it hears nothing."""
         self._write(self._peer.request(method, params, _Call(then, None))[1])
 
     def notify(self, method: str, params: Any) -> None:
-        """Tell something.
-
-        Raises:
-            ParseError: The parameters hold text that is not Unicode. Nothing was sent.
-        """
+        """Tell something."""
         self._write(self._peer.notify(method, params))
 
     def answer(self, request_id: RequestId, result: Any) -> None:
@@ -147,13 +137,14 @@ class AgentPeer:
             if call.answered is not None and not call.answered.done():
                 call.answered.set_exception(error())
 
-    # -- hearing -------------------------------------------------------------------------------------------
-
     def feed(self, data: bytes) -> None:
         """Take what the agent has written."""
         if self._broken:
             return
         lines = self._lines.feed(data)
+        if self._overhear is not None:
+            for line in lines:
+                self._overhear("agent", line)
         if lines:
             self._waiting.extend(lines)
             if self._later is None and not self._held:
@@ -167,7 +158,7 @@ class AgentPeer:
         """Let lines wait, or go on with them."""
         self._held = held
         if not held and self._waiting and self._later is None:
-            self._later = self._loop.call_soon(self._go_on)
+            self._later = asyncio.get_running_loop().call_soon(self._go_on)
 
     def end(self) -> None:
         """Nothing more will come: take what waits, all of it, now."""
@@ -187,7 +178,7 @@ class AgentPeer:
         while waiting:
             if self._hear(waiting.popleft()) and waiting:
                 # Whoever serves the request takes its first step before the lines that follow are read.
-                self._later = self._loop.call_soon(self._go_on)
+                self._later = asyncio.get_running_loop().call_soon(self._go_on)
                 return
             if self._held:
                 return
@@ -225,7 +216,6 @@ class AgentPeer:
             case Notification() as notification:
                 self._listener.notified(notification)
             case None:
-                self.noise += 1
                 self._listener.noise(line)
             case _:
                 pass  # an answer that nobody waits for

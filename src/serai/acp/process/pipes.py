@@ -3,43 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable
 from typing import IO, cast
 
 from serai.errors import ProcessNotStarted
 from serai.machine.processes.child import Child
 
-__all__ = ["Pipes"]
 
-
-class _Reader(asyncio.Protocol):
-    """Hands on what comes, and says when no more will."""
+class _End(asyncio.Protocol):
+    """This end of a pipe: hands on what comes, and says when it is closed, here or there."""
 
     def __init__(self, hear: Callable[[bytes], None]) -> None:
         self._hear = hear
-        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def data_received(self, data: bytes) -> None:
         """Something has come."""
         self._hear(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The other end is closed, or this one."""
+        """It is closed."""
         del exc
-        if not self.ended.done():
-            self.ended.set_result(None)
-
-
-class _Writer(asyncio.BaseProtocol):
-    def __init__(self) -> None:
-        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The agent reads no more. What that means is seen at its output."""
-        del exc
-        if not self.ended.done():
-            self.ended.set_result(None)
+        if not self.closed.done():
+            self.closed.set_result(None)
 
 
 class Pipes:
@@ -47,13 +33,17 @@ class Pipes:
 
     def __init__(
         self,
-        stdin: tuple[asyncio.WriteTransport, _Writer],
-        stdout: tuple[asyncio.ReadTransport, _Reader],
-        stderr: tuple[asyncio.ReadTransport, _Reader],
+        stdin: tuple[asyncio.WriteTransport, _End],
+        stdout: tuple[asyncio.ReadTransport, _End],
+        stderr: tuple[asyncio.ReadTransport, _End],
     ) -> None:
-        self._input, self._input_end = stdin
-        self._output, self._output_end = stdout
-        self._log, self._log_end = stderr
+        self._input, self._output, self._log = stdin[0], stdout[0], stderr[0]
+        self.input_ended = stdin[1].closed
+        """Is done when the agent reads no more, or when this end is closed."""
+        self.output_ended = stdout[1].closed
+        """Is done when the agent, and all that it started, have closed their output."""
+        self.log_ended = stderr[1].closed
+        """The same for its log."""
         self._held = False
 
     @classmethod
@@ -76,20 +66,10 @@ class Pipes:
             for end in ends:
                 end.close()
             raise ProcessNotStarted(f"{child.what} was ended before anything was said to it")
-        stdin = await loop.connect_write_pipe(_Writer, ends[0])
-        stdout = await loop.connect_read_pipe(lambda: _Reader(output), ends[1])
-        stderr = await loop.connect_read_pipe(lambda: _Reader(log), ends[2])
+        stdin = await loop.connect_write_pipe(lambda: _End(lambda _: None), ends[0])
+        stdout = await loop.connect_read_pipe(lambda: _End(output), ends[1])
+        stderr = await loop.connect_read_pipe(lambda: _End(log), ends[2])
         return cls(stdin, stdout, stderr)
-
-    @property
-    def output_ended(self) -> asyncio.Future[None]:
-        """Is done when the agent, and all that it started, have closed their output."""
-        return self._output_end.ended
-
-    @property
-    def input_ended(self) -> asyncio.Future[None]:
-        """Is done when the agent reads no more, or when this end is closed."""
-        return self._input_end.ended
 
     def write(self, line: bytes) -> None:
         """Send a line. It never blocks; when the agent does not read, it waits here."""
@@ -114,14 +94,8 @@ class Pipes:
             self._input.close()
         await self.input_ended
 
-    async def log_ended(self, within: float) -> None:
-        """Wait for the rest of the log, but not for long: whoever the agent has started may hold it open."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(within):
-                await asyncio.shield(self._log_end.ended)
-
     async def close(self) -> None:
         """Close all three."""
         self._output.close()
         self._log.close()
-        await asyncio.gather(self.close_input(), self._output_end.ended, self._log_end.ended)
+        await asyncio.gather(self.close_input(), self.output_ended, self.log_ended)

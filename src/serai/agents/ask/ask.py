@@ -19,6 +19,7 @@ from serai.agents.ask.session import WireSession
 from serai.agents.ask.start import (
     Adapter,
     AgentRef,
+    Openable,
     default_catalogue,
     default_finder,
     find,
@@ -26,7 +27,7 @@ from serai.agents.ask.start import (
     folder_of,
     name_of,
 )
-from serai.agents.ask.stream import AgentStream, Cancelling, Events, Openable
+from serai.agents.ask.turn import AgentStream, Cancelling, Events
 from serai.agents.catalogue.agents import Catalogue
 from serai.agents.catalogue.finder import Finder
 from serai.agents.catalogue.introduction import Models, models_of
@@ -86,11 +87,6 @@ async def ask(agent: AgentRef, prompt: Prompt, **options: Unpack[Options]) -> As
     """Ask an agent something, and wait for the whole answer.
 
     Cancelling it cancels the turn. When it returns or raises, nothing of the agent is left.
-
-    Args:
-        agent: The agent's id or another name of it, an `AgentDefinition`, or an `Adapter`.
-        prompt: Text, a `Command`, or a list of parts.
-        **options: See `Options`.
 
     Raises:
         AgentUnknown: There is no agent of that name.
@@ -161,13 +157,8 @@ async def capabilities(agent: AgentRef, **options: Unpack[Options]) -> AgentCapa
         AgentUnknown: There is no agent of that name.
         AgentError: It does not start.
     """
-    checked = checked_options(options)
-    async with _elsewhere(agent, checked) as there:
-        host = await WireHost.start(agent, there)
-        try:
-            return host.capabilities
-        finally:
-            await to_its_end(host.close())
+    async with _elsewhere(agent, checked_options(options)) as there, host(agent, **there) as started:
+        return started.capabilities
 
 
 async def models(agent: AgentRef, **options: Unpack[Options]) -> Models:
@@ -180,8 +171,7 @@ async def models(agent: AgentRef, **options: Unpack[Options]) -> Models:
         AgentUnknown: There is no agent of that name.
         AgentError: It does not start, or makes no session: mostly, nobody is signed in.
     """
-    checked = checked_options(options)
-    async with _elsewhere(agent, checked) as there:
+    async with _elsewhere(agent, checked_options(options)) as there:
         found = None if isinstance(agent, Adapter) else await find(agent, there)
         if found is not None and (listed := await finder_of(there).list_models(found)):
             return models_of((), listed)

@@ -15,7 +15,7 @@ from serai.acp import Cost
 from serai.agents.ask.events import AskResult
 from serai.errors import BudgetExceeded
 
-__all__ = ["CostTracker", "Meter", "Price", "Tokens"]
+__all__ = ["CostTracker", "Price"]
 
 _VERSION = re.compile(r"[-@:.]v?\d+$")
 """The end of a model's name that tells its version or its date."""
@@ -44,13 +44,9 @@ class Tokens:
         beside = _count(usage, "totalTokens") - whole_input - whole_output
         has_cached = beside in (0, thought) and cached <= whole_input
         has_thought = (beside == 0 or beside == cached != thought) and thought <= whole_output
-        return cls(
-            input=whole_input - cached if has_cached else whole_input,
-            cached_read=read,
-            cached_write=written,
-            output=whole_output - thought if has_thought else whole_output,
-            thought=thought,
-        )
+        own_input = whole_input - cached if has_cached else whole_input
+        own_output = whole_output - thought if has_thought else whole_output
+        return cls(own_input, read, written, own_output, thought)
 
 
 def _count(usage: Mapping[str, Any], name: str) -> int:
@@ -78,10 +74,8 @@ class Price:
         tokens = Tokens.of(usage)
         read = self.input if self.cached_read is None else self.cached_read
         write = self.input if self.cached_write is None else self.cached_write
-        cached = read * tokens.cached_read + write * tokens.cached_write
-        return (
-            self.input * tokens.input + cached + self.output * (tokens.output + tokens.thought)
-        ) / 1_000_000
+        taken = self.input * tokens.input + read * tokens.cached_read + write * tokens.cached_write
+        return (taken + self.output * (tokens.output + tokens.thought)) / 1_000_000
 
 
 class CostTracker:
@@ -244,8 +238,7 @@ class Meter:
         if cost.currency != "USD":
             self._warn_once(f"tells its cost in {cost.currency} — it is not counted in US dollars")
         elif amount >= 0:  # nothing is ever paid back
-            is_anew = amount < self.last if self.is_new else self.turn_usd is None and amount < self.last / 2
-            before = 0.0 if is_anew else self.last
+            before = 0.0 if self.is_new and amount < self.last else self.last
             more = max(0.0, amount - before)
             self.last, self.is_new = before + more, False
             self.turn_usd = (self.turn_usd or 0.0) + more

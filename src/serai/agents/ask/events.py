@@ -41,7 +41,6 @@ __all__ = [
     "ToolChanged",
     "TurnFinished",
     "UsageChanged",
-    "event_of",
 ]
 
 T = TypeVar("T")

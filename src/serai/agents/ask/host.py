@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack, cast
@@ -13,8 +13,6 @@ from serai.acp import (
     AcpSession,
     Agent,
     AgentCapabilities,
-    AgentInfo,
-    AuthMethod,
     BasicClient,
     ClientCapabilities,
     ClientSide,
@@ -23,10 +21,10 @@ from serai.acp import (
     Launch,
     PermissionRequest,
     SessionInfo,
+    SessionOpening,
     SessionPage,
 )
 from serai.acp.link import OpenWay, open_session
-from serai.acp.sessions import SessionOpening as AcpOpening
 from serai.agents.ask.options import (
     Options,
     SessionOptions,
@@ -37,9 +35,18 @@ from serai.agents.ask.options import (
     without_openings,
 )
 from serai.agents.ask.session import WireSession
-from serai.agents.ask.start import Adapter, AgentRef, Workplace, definition_of, find, folder_of, mask_of
-from serai.agents.ask.stream import Closing, Openable
-from serai.agents.ask.transcript import Recorder
+from serai.agents.ask.start import (
+    Adapter,
+    AgentRef,
+    Closing,
+    Openable,
+    Recorder,
+    Workplace,
+    definition_of,
+    find,
+    folder_of,
+    mask_of,
+)
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.introduction import models_of
 from serai.errors import AgentRequestFailed, CapabilityNotSupportedError
@@ -79,52 +86,51 @@ class WireHost(Closing):
     name that was looked at in its handshake.
     """
 
-    def __init__(self, agent: AgentRef, definition: AgentDefinition, options: Options) -> None:
+    def __init__(
+        self, ref: AgentRef, definition: AgentDefinition, options: Options, launched: dict[str, str]
+    ) -> None:
         self.definition = definition
         self.warn = warn_of(options)
         """Is told what was left out, or could not be done."""
-        self._ref = agent
+        self.sessions: dict[str, WireSession] = {}
+        """The sessions that are open, by their ids."""
+        self._ref = ref
         self._options = options
-        self._sessions: dict[str, WireSession] = {}
-        self._launched: dict[str, str] = {}
+        self._launched = launched  # what was chosen by arguments, and need not be chosen again
         self._workplace: Workplace | None = None
         self._recorder: Recorder | None = None
         self._closing: asyncio.Task[None] | None = None
         self._agent: Agent
 
     @classmethod
-    async def start(cls, agent: AgentRef, options: Options) -> WireHost:
+    async def start(cls, ref: AgentRef, options: Options) -> WireHost:
         """As `agents.host`."""
-        cwd = folder_of(options)
-        if isinstance(agent, Adapter):
-            launch = await agent.launch(options)
-            started = cls(agent, definition_of(agent, launch), options)
-            await started._start(launch, cwd, options.get("processes") or agent.processes)
-            return started
-        found = await find(agent, options)
-        started = cls(agent, found.definition, options)
-        if found.way is not None:
-            if found.way.model_args and "model" in options:
-                started._launched["model"] = options["model"]
-            if found.way.effort_args and "effort" in options:
-                started._launched["effort"] = options["effort"]
-        launch = found.launching(
-            model=started._launched.get("model"),
-            effort=started._launched.get("effort"),
-            with_mcp=bool(options.get("mcp_servers")),
-        )
-        await started._start(launch, cwd, options.get("processes"))
+        processes, launched = options.get("processes"), dict[str, str]()
+        if isinstance(ref, Adapter):
+            launch = await ref.launch(options)
+            definition = definition_of(ref, launch)
+            processes = processes or ref.processes
+        else:
+            found = await find(ref, options)
+            definition = found.definition
+            if found.way is not None and found.way.model_args and "model" in options:
+                launched["model"] = options["model"]
+            if found.way is not None and found.way.effort_args and "effort" in options:
+                launched["effort"] = options["effort"]
+            launch = found.launching(**launched, with_mcp=bool(options.get("mcp_servers")))
+        started = cls(ref, definition, options, launched)
+        await started._start(launch, processes)
         return started
 
     async def again(self) -> WireHost:
         """The same agent once more, started with the same options."""
         return await WireHost.start(self._ref, self._options)
 
-    async def _start(self, launch: Launch, cwd: Path, processes: Processes | None) -> None:
+    async def _start(self, launch: Launch, processes: Processes | None) -> None:
         options = self._options
         launch = replace(
             launch,
-            cwd=cwd,
+            cwd=folder_of(options),
             env={**options.get("env", {}), **launch.env},
             env_filter=options.get("env_filter") or launch.env_filter,
         )
@@ -144,7 +150,7 @@ class WireHost(Closing):
                 client=cast("ClientSide", _Client(options.get("client") or BasicClient(), self)),
                 mask=mask,
                 warn=self.warn,
-                on_stderr=self._hears_log(),
+                on_stderr=self._hear_log,
                 overhear=self._recorder.line if self._recorder is not None else None,
                 **timeouts,
             )
@@ -152,21 +158,14 @@ class WireHost(Closing):
             await to_its_end(self._clear())
             raise
 
-    def _hears_log(self) -> Callable[[str], None] | None:
-        told, recorder = self._options.get("on_stderr"), self._recorder
-        if recorder is None and told is None:
-            return None
-
-        def hear(line: str) -> None:
-            if recorder is not None:
-                recorder.log(line)
-            try:
-                if told is not None:
-                    told(line)
-            except Exception:  # noqa: BLE001 - whoever reads the pipe must go on, whatever went wrong
-                _log.exception("on_stderr has failed")
-
-        return hear
+    def _hear_log(self, line: str) -> None:
+        if self._recorder is not None:
+            self._recorder.write("log", text=line)
+        try:
+            if (told := self._options.get("on_stderr")) is not None:
+                told(line)
+        except Exception:  # noqa: BLE001 - whoever reads the pipe must go on, whatever went wrong
+            _log.exception("on_stderr has failed")
 
     # -- what it is ----------------------------------------------------------------------------------------
 
@@ -182,18 +181,8 @@ class WireHost(Closing):
 
     @property
     def handshake(self) -> Handshake:
-        """All that it answered when it was initialised."""
+        """What it answered when it was initialised: who it is, and the ways to sign in (`auth_methods`)."""
         return self._agent.handshake
-
-    @property
-    def agent_info(self) -> AgentInfo:
-        """Who it is, in its own words."""
-        return self.handshake.agent_info
-
-    @property
-    def auth_methods(self) -> tuple[AuthMethod, ...]:
-        """The ways to sign in that it offers."""
-        return self.handshake.auth_methods
 
     @property
     def is_running(self) -> bool:
@@ -204,11 +193,6 @@ class WireHost(Closing):
     def stderr_tail(self) -> str:
         """The last lines of its log, redacted."""
         return self._agent.stderr_tail
-
-    @property
-    def sessions(self) -> Mapping[str, WireSession]:
-        """The sessions that are open, by their ids."""
-        return dict(self._sessions)
 
     @property
     def agent(self) -> Agent:
@@ -251,7 +235,6 @@ class WireHost(Closing):
 
     def stream_all_sessions(self, cwd: Path | str | None = None) -> AsyncIterator[SessionInfo]:
         """All sessions that the agent has kept, page after page. As `list_sessions`."""
-        self._need(self.capabilities.list_sessions, "sessionCapabilities.list")
         return self._agent.stream_all_sessions(None if cwd is None else Path(cwd))
 
     async def close_session(self, session: WireSession | str) -> None:
@@ -261,11 +244,12 @@ class WireHost(Closing):
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.close`. `WireSession.close`
                 does without.
         """
-        self._need(self.capabilities.close_session, "sessionCapabilities.close")
         session_id = session if isinstance(session, str) else session.id
-        if (ours := self._sessions.get(session_id)) is not None:
+        if not self.capabilities.close_session:
+            raise CapabilityNotSupportedError("sessionCapabilities.close", agent=self.name)
+        if (ours := self.sessions.get(session_id)) is not None:
             await ours.acp.close()
-            self.forget(ours)
+            self.sessions.pop(session_id, None)
         else:
             await self._agent.request("session/close", {"sessionId": session_id})
 
@@ -276,7 +260,7 @@ class WireHost(Closing):
     # -- the agent itself ----------------------------------------------------------------------------------
 
     async def authenticate(self, method_id: str) -> None:
-        """Sign in, in one of the ways in `auth_methods`. A person may take any time over it."""
+        """Sign in, in one of the ways in `handshake.auth_methods`. A person may take any time over it."""
         await self._agent.authenticate(method_id)
 
     async def logout(self) -> None:
@@ -292,46 +276,30 @@ class WireHost(Closing):
             self._closing = asyncio.create_task(self._close())
         await to_its_end(self._closing)
 
-    # -- for its sessions ----------------------------------------------------------------------------------
+    async def _close(self) -> None:
+        await self._agent.close()
+        self.sessions.clear()
+        await self._clear()
 
-    def forget(self, session: WireSession) -> None:
-        """A session is closed."""
-        if self._sessions.get(session.id) is session:
-            del self._sessions[session.id]
+    async def _clear(self) -> None:
+        if self._recorder is not None:
+            how = self._agent.exit if hasattr(self, "_agent") else None
+            self._recorder.close(how.code if how else None, how.signal if how else None)
+        if self._workplace is not None:
+            await self._workplace.close()
+
+    # -- opening -------------------------------------------------------------------------------------------
 
     async def open_session(self, options: Options, *, owns_host: bool = False) -> WireSession:
         """A new session, or an earlier one, as the options say."""
         named = ((way, cast("str | None", options.get(name))) for name, way in _WAYS.items())
         way, session_id = next((each for each in named if each[1] is not None), (OpenWay.NEW, None))
-        acp = await self._opened(options, way, session_id)
-        session = WireSession(self, acp, options, way, owns_host=owns_host)
-        await self._admitted(session, acp, options)
-        session.opened()
-        return session
+        acp = await self.open_acp(options, way, session_id)
+        return WireSession(self, acp, options, way, owns_host=owns_host)
 
-    async def admit(
-        self, session: WireSession, options: Options, way: OpenWay, session_id: str | None
-    ) -> AcpSession:
-        """Open a session that another process of the agent had. The session is told of it by its caller."""
-        return await self._admitted(session, await self._opened(options, way, session_id), options)
-
-    # -- inside --------------------------------------------------------------------------------------------
-
-    async def _new(self, options: Options) -> WireSession:
-        return await self.open_session(merged(without_openings(self._options), checked_options(options)))
-
-    async def _admitted(self, session: WireSession, acp: AcpSession, options: Options) -> AcpSession:
-        self._sessions[acp.id] = session
-        try:
-            await self._configure(acp, options)
-        except BaseException:
-            acp.forget()
-            del self._sessions[acp.id]
-            raise
-        return acp
-
-    async def _opened(self, options: Options, way: OpenWay, session_id: str | None) -> AcpSession:
-        how = AcpOpening(
+    async def open_acp(self, options: Options, way: OpenWay, session_id: str | None) -> AcpSession:
+        """Open a session in one way, and choose in it what the options say."""
+        how = SessionOpening(
             mcp_servers=tuple(options.get("mcp_servers", ())),
             additional_directories=[Path(each) for each in options.get("additional_directories", ())],
         )
@@ -341,7 +309,16 @@ class WireHost(Closing):
             meta = {"systemPrompt": {"append": text}, **meta}
         if meta:
             how["meta"] = meta
-        return await open_session(self._agent, way, session_id, folder_of(options), how)
+        acp = await open_session(self._agent, way, session_id, folder_of(options), how)
+        try:
+            await self._configure(acp, options)
+        except BaseException:
+            acp.forget()
+            raise
+        return acp
+
+    async def _new(self, options: Options) -> WireSession:
+        return await self.open_session(merged(without_openings(self._options), checked_options(options)))
 
     async def _configure(self, acp: AcpSession, options: Options) -> None:
         """Choose mode, model, effort and the rest. A value that the agent does not take is warned of.
@@ -376,22 +353,6 @@ class WireHost(Closing):
             await acp.set_config_option(config_id, value)
         except (AgentRequestFailed, CapabilityNotSupportedError) as error:
             self.warn(f'Agent "{self.name}" did not take {what} {value!r} — {error.message}.')
-
-    async def _close(self) -> None:
-        await self._agent.close()
-        self._sessions.clear()
-        await self._clear()
-
-    async def _clear(self) -> None:
-        if self._recorder is not None:
-            how = self._agent.exit if hasattr(self, "_agent") else None
-            self._recorder.close(how.code if how else None, how.signal if how else None)
-        if self._workplace is not None:
-            await self._workplace.close()
-
-    def _need(self, offered: bool, capability: str) -> None:
-        if not offered:
-            raise CapabilityNotSupportedError(capability, agent=self.name)
 
 
 class _Client:

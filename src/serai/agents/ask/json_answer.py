@@ -18,7 +18,7 @@ from serai.agents.ask.prompt import Aside, Command, Prompt
 from serai.depth import checked
 from serai.errors import JsonInvalid, Mismatch, ParseError
 
-__all__ = ["LARGEST", "AnswerShape", "Unfit", "ask_for", "instructions", "read_answer", "shape_of"]
+__all__ = ["AnswerShape", "Unfit", "ask_for", "read_answer", "shape_of"]
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ def shape_of(schema: Any) -> AnswerShape[Any]:
     return AnswerShape(described, read)
 
 
-def instructions(shape: AnswerShape[Any]) -> str:
+def _instructions(shape: AnswerShape[Any]) -> str:
     """What the agent is told beside the question."""
     schema = msgspec.json.encode(shape.schema).decode()
     return (
@@ -120,30 +120,23 @@ def read_answer(text: str, shape: AnswerShape[T]) -> tuple[T, str]:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    whole = text.strip()
-    if whole:
+    """The whole text, then the outermost pieces of it that are JSON in brackets, the last first."""
+    if whole := text.strip():
         yield whole
     if (fenced := _FENCED.fullmatch(whole)) is not None:
         yield fenced[1]
-    yield from reversed(deque(_bracketed(text), maxlen=_PIECES))
-
-
-def _bracketed(text: str) -> Iterator[str]:
-    """The outermost pieces of a text that are JSON in brackets."""
+    pieces: deque[str] = deque(maxlen=_PIECES)
     place = 0
     for _ in range(_BRACKETS):
-        start = _BRACKET.search(text, place)
-        if start is None:
-            return
+        if (start := _BRACKET.search(text, place)) is None:
+            break
         try:
             _, place = _DECODER.raw_decode(text, start.start())
         except (ValueError, RecursionError):
             place = start.end()
         else:
-            yield text[start.start() : place]
-
-
-# -- the kinds of shapes -----------------------------------------------------------------------------------
+            pieces.append(text[start.start() : place])
+    yield from reversed(pieces)
 
 
 def _adapted(schema: Any) -> AnswerShape[Any] | None:
@@ -209,24 +202,22 @@ async def ask_for(
         JsonInvalid: The second answer was not right either.
     """
     parts: list[Any] = [prompt] if isinstance(prompt, str | Command) else list(prompt)
-    result = await ask([*parts, Aside(instructions(shape))])
-    for repaired in (False, True):
+    result = await ask([*parts, Aside(_instructions(shape))])
+    repaired = False
+    while True:
         try:
             data, raw = read_answer(result.text, shape)
             return JsonResult(data, raw, result, repaired)
         except Unfit as unfit:
             if repaired or result.stop_reason != "end_turn":
-                raise _unreadable(result, unfit) from None
+                ended, who = result.stop_reason, result.agent
+                how = "" if ended == "end_turn" else f" (the turn ended with {ended})"
+                raise JsonInvalid(
+                    f"the agent {who!r} did not answer with the JSON that was asked for{how}: {unfit}",
+                    agent=who,
+                    text=result.text,
+                    issues=unfit.issues,
+                ) from None
             issues = "\n".join(f"- {issue}" for issue in unfit.issues)
-        result = await ask(f"That answer cannot be used:\n{issues}\n\n{instructions(shape)}")
-    raise AssertionError("unreachable")
-
-
-def _unreadable(result: AskResult, unfit: Unfit) -> JsonInvalid:
-    how = "" if result.stop_reason == "end_turn" else f" (the turn ended with {result.stop_reason})"
-    return JsonInvalid(
-        f"the agent {result.agent!r} did not answer with the JSON that was asked for{how}: {unfit}",
-        agent=result.agent,
-        text=result.text,
-        issues=unfit.issues,
-    )
+        result = await ask(f"That answer cannot be used:\n{issues}\n\n{_instructions(shape)}")
+        repaired = True

@@ -17,17 +17,7 @@ from serai.agents.catalogue.finder import Finder
 from serai.errors import Mismatch
 from serai.machine.processes.processes import Processes
 
-__all__ = [
-    "OPENINGS",
-    "Options",
-    "SessionOptions",
-    "checked_options",
-    "log_warning",
-    "merged",
-    "meta_of",
-    "warn_of",
-    "without_openings",
-]
+__all__ = ["Options", "SessionOptions"]
 
 _log = logging.getLogger("serai.agents")
 

@@ -1,8 +1,7 @@
 """What an agent may do: the tool filter first, then the policy.
 
-A policy that rejects never allows: where an agent offers no way to say no, the request is cancelled. In the
-same way a policy that allows never picks something that is no permission. An agent may give one id to two
-options: where that leaves open what an answer means, the request is cancelled as well.
+A policy that rejects never allows: where an agent offers no way to say no, the request is cancelled. So it is
+where one id stands for two options, and it is left open what an answer means.
 """
 
 from __future__ import annotations
@@ -24,18 +23,7 @@ if TYPE_CHECKING:
     from serai.agents.ask.options import SessionOptions
     from serai.agents.ask.turn import RunningTurn
 
-__all__ = [
-    "TOOL_KINDS",
-    "OnToolUse",
-    "PermissionAsked",
-    "PermissionPolicy",
-    "Permissions",
-    "Policy",
-    "ToolFilter",
-    "automatic",
-    "chosen",
-    "read_policy",
-]
+__all__ = ["TOOL_KINDS", "OnToolUse", "PermissionAsked", "PermissionPolicy", "Policy", "ToolFilter"]
 
 _log = logging.getLogger(__name__)
 
@@ -147,13 +135,12 @@ class PermissionAsked:
         """Why the tool filter has said no, if it has."""
         self.turn: PromptTurn | None = None
         """The turn in which it was asked. Once that is cancelled, no answer counts."""
-        self.is_for_stream = False
-        """Whether someone follows who is to answer."""
         self.reached = asyncio.Event()
         """All that was told before the request has been taken."""
         self.judged = asyncio.Event()
         """The tool filter has looked at it, or nobody wants to know any more."""
-        self._answer: asyncio.Future[PermissionOption | None] = asyncio.get_running_loop().create_future()
+        self.answer: asyncio.Future[PermissionOption | None] = asyncio.get_running_loop().create_future()
+        """What whoever follows the stream says."""
 
     def allow(self, *, always: bool = False) -> bool:
         """Allow it once, or for good. Raises `Mismatch`: the agent does not offer that."""
@@ -184,15 +171,11 @@ class PermissionAsked:
 
     def _settle(self, option: PermissionOption | None) -> bool:
         is_cancelled = self.turn is not None and self.turn.cancelled
-        if not self.is_open or self._answer.done() or is_cancelled:
+        if not self.is_open or self.answer.done() or is_cancelled:
             return False
         self.is_open = False
-        self._answer.set_result(option)
+        self.answer.set_result(option)
         return True
-
-    async def answered(self) -> PermissionOption | None:
-        """Wait for an answer. When this is cancelled, none counts any more."""
-        return await self._answer
 
 
 class Policy(StrEnum):
@@ -217,11 +200,11 @@ PermissionPolicy: TypeAlias = (
     | Callable[[PermissionAsked], PermissionChoice | Awaitable[PermissionChoice]]
 )
 
+_ONCE, _REJECTED = ("allow_once",), ("reject_once", "reject_always")
 _WANTED: dict[Policy, tuple[str, ...]] = {
     Policy.AUTO_ALLOW: ("allow_always", "allow_once"),
-    Policy.AUTO_ALLOW_ONCE: ("allow_once",),
-    Policy.AUTO_REJECT: ("reject_once", "reject_always"),
-    Policy.STREAM: (),
+    Policy.AUTO_ALLOW_ONCE: _ONCE,
+    Policy.AUTO_REJECT: _REJECTED,
 }
 
 
@@ -238,18 +221,13 @@ def read_policy(
         raise Mismatch(f"must be a function or one of {names}", field="permissions") from None
 
 
-def automatic(policy: Policy, options: Sequence[PermissionOption]) -> PermissionOption | None:
-    """What a ready-made policy chooses; `None` to cancel."""
-    return _option_of(options, *_WANTED[policy])
-
-
 def chosen(choice: PermissionChoice, options: Sequence[PermissionOption]) -> PermissionOption | None:
     """Which option a function's choice means; `None` to cancel.
 
     What was not offered cancels, too, and so does an id that stands for a yes and a no.
     """
     if isinstance(choice, bool):
-        return automatic(Policy.AUTO_ALLOW_ONCE if choice else Policy.AUTO_REJECT, options)
+        return _option_of(options, *(_ONCE if choice else _REJECTED))
     wanted = choice.id if isinstance(choice, PermissionOption) else choice
     if wanted is None or is_unclear(options, wanted):
         return None
@@ -276,9 +254,9 @@ class Permissions:
         try:
             async with asyncio.timeout(self._limit):
                 asked.refusal = None if self.tools is None else await self.tools.judge(asked.call)
-                asked.is_open = asked.is_for_stream and asked.refusal is None
+                asked.is_open = asked.refusal is None and running is not None and running.is_asking
                 asked.judged.set()
-                return await self._choose(asked, running)
+                return await self._choose(asked)
         except TimeoutError:
             question = f"what the agent {self._agent!r} asked: {asked.call.title}"
             error = PermissionTimedOut(f"nobody answered in {self._limit:g} s {question}", agent=self._agent)
@@ -292,12 +270,12 @@ class Permissions:
             call = asked.call
             self._warn(f"A tool was denied: {call.title or call.id} ({call.kind}) — {asked.refusal}.")
 
-    async def _choose(self, asked: PermissionAsked, running: RunningTurn | None) -> PermissionOption | None:
+    async def _choose(self, asked: PermissionAsked) -> PermissionOption | None:
         if asked.refusal is not None:
-            return automatic(Policy.AUTO_REJECT, asked.options)
+            return _option_of(asked.options, *_REJECTED)
         if self.is_by_stream:
-            if running is not None and running.is_asking:
-                return await asked.answered()
+            if asked.is_open:
+                return await asked.answer
             self._warn(
                 f'Agent "{self._agent}" asks for permission, and nobody follows its stream — cancelled.'
             )
@@ -305,7 +283,7 @@ class Permissions:
         if isinstance(self._policy, Policy):
             # What is allowed for good is not asked for again, and the filter would not see it.
             is_once = self.tools is not None and self._policy is Policy.AUTO_ALLOW
-            return automatic(Policy.AUTO_ALLOW_ONCE if is_once else self._policy, asked.options)
+            return _option_of(asked.options, *(_ONCE if is_once else _WANTED[self._policy]))
         try:
             return chosen(await _awaited(self._policy(asked)), asked.options)
         except (Exception, asyncio.CancelledError) as problem:  # noqa: BLE001 - it is no permission

@@ -13,7 +13,7 @@ from serai.acp import AgentCapabilities, Block, text_block
 from serai.acp.prompt import fit_prompt
 from serai.errors import PromptInvalid
 
-__all__ = ["Aside", "Command", "Part", "Prompt", "audio", "blocks_of", "embedded", "image", "link"]
+__all__ = ["Command", "Part", "Prompt", "audio", "embedded", "image", "link"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +71,9 @@ def blocks_of(
     system_prompt: str | None = None,
     capabilities: AgentCapabilities | None = None,
 ) -> list[Block]:
-    """A prompt as content blocks.
+    """A prompt as content blocks, with the system prompt before the first text.
 
-    Args:
-        prompt: What is said.
-        agent: To whom, for messages.
-        commands: The agent's commands, where it has told them.
-        system_prompt: What goes before the first text.
-        capabilities: What the agent can take, where that matters: when it can take nothing of what a person
-            says, then nothing else goes along either.
+    An agent that can take nothing of what a person says gets nothing else either.
 
     Raises:
         PromptInvalid: It is empty, or has a command that the agent does not have.

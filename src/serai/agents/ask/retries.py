@@ -22,7 +22,7 @@ from serai.errors import (
     VersionMismatch,
 )
 
-__all__ = ["Context", "Renewed", "Retries", "Why", "is_transient", "persistently", "read_retries"]
+__all__ = ["Context", "Renewed", "Retries", "Why", "is_transient"]
 
 T = TypeVar("T")
 
@@ -110,15 +110,7 @@ async def persistently(
     closed: asyncio.Event | None = None,
     agent: str,
 ) -> T:
-    """Do it until it works, or no longer. Cancelling it also ends the waiting.
-
-    Args:
-        once: Asks once.
-        retries: How often; `None` for once.
-        may_go_on: Whether there is anyone left to ask.
-        has_used_tools: Whether the agent has used tools meanwhile.
-        closed: Ends a wait.
-        agent: The agent's name.
+    """Do it until it works, or no longer. Cancelling it, and `closed`, also end the waiting.
 
     Raises:
         AttemptsExhausted: It did not work so often.

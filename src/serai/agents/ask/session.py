@@ -38,8 +38,8 @@ from serai.agents.ask.options import (
 from serai.agents.ask.permissions import PermissionAsked, Permissions
 from serai.agents.ask.prompt import Prompt, blocks_of
 from serai.agents.ask.retries import Context, Renewed, Why, persistently, read_retries
-from serai.agents.ask.stream import AgentStream, Cancelling, Closing, Events
-from serai.agents.ask.turn import RunningTurn, TurnMark
+from serai.agents.ask.start import Closing
+from serai.agents.ask.turn import AgentStream, Cancelling, Events, RunningTurn, TurnMark
 from serai.agents.catalogue.introduction import Models, models_of
 from serai.errors import AgentClosed, AgentError, BudgetExceeded
 from serai.machine.processes.uninterrupted import to_its_end
@@ -81,7 +81,6 @@ class WireSession(Closing):
         self._running: RunningTurn | None = None
         self._has_used_tools = False
         self._draining: asyncio.Task[None] | None = None
-        self._due: Why | None = None
         self._closed = asyncio.Event()
         self._link: Link[WireHost, AcpSession] = Link(host.again, self._attempt, name=host.name)
         self._link.last = Opened(host, acp, way)
@@ -100,12 +99,9 @@ class WireSession(Closing):
         self._meter = self._tracker.meter(
             self._host.name, self.id, told=told, is_known=is_known, warn=self._host.warn
         )
-        self._due = None
-        self.opened()
-
-    def opened(self) -> None:
-        """All that was chosen for it has been set: what changes from now on is news. The host calls it."""
+        self._due: Why | None = None
         self._mode = self._acp.modes.current if self._acp.modes is not None else None
+        self._host.sessions[self.id] = self
 
     # -- what is known of it -------------------------------------------------------------------------------
 
@@ -177,14 +173,9 @@ class WireSession(Closing):
     # -- asking --------------------------------------------------------------------------------------------
 
     async def ask(self, prompt: Prompt, *, meta: Mapping[str, Any] | None = None) -> AskResult:
-        """Ask something, and wait for the whole answer.
+        """Ask something, and wait for the whole answer. `meta` is the prompt's `_meta`.
 
         Cancelling it cancels the turn; the session can be used on.
-
-        Args:
-            prompt: Text, a `Command`, or a list of parts. What the agent cannot take is left out, with a
-                warning; `AskResult.dropped` has the types.
-            meta: The prompt's `_meta`.
 
         Raises:
             AgentError: The turn has failed; which error says why.
@@ -198,29 +189,15 @@ class WireSession(Closing):
     @overload
     async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]: ...
     async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]:
-        """Ask for JSON of a certain shape. An answer that does not have it is sent back once.
+        """Ask for JSON of a certain shape, as `agents.ask_json`.
 
         What others ask meanwhile waits until then, and so does a new agent after so many turns.
-
-        Args:
-            prompt: As for `ask`.
-            schema: A type that msgspec knows, a pydantic model, or a JSON Schema (a mapping, or text).
-
-        Raises:
-            JsonInvalid: The second answer was not right either. The error has both text and issues.
-            Mismatch: The schema is none. Nothing was sent.
-            AgentError: As for `ask`.
         """
         shape = shape_of(schema)
         return await self._persistently(lambda: ask_for(shape, prompt, self._once))
 
     def stream(self, prompt: Prompt, *, meta: Mapping[str, Any] | None = None) -> AgentStream:
-        """Ask something, and follow the answer while it comes. The turn begins with the first event.
-
-        Args:
-            prompt: As for `ask`.
-            meta: The prompt's `_meta`.
-        """
+        """Ask something, as `ask`, and follow the answer. The turn begins with the first event."""
         return AgentStream(lambda cancelling: self.follow(prompt, cancelling, meta=meta), lambda: self.id)
 
     async def follow(
@@ -232,17 +209,15 @@ class WireSession(Closing):
         is_attended: bool = True,
     ) -> Events:
         """One turn, as `stream` gives it."""
-        finished: TurnFinished | None = None
         async with self._turns:
             await self._renew_if_due()
-            async with aclosing(self._turn(prompt, cancelling, meta, is_attended=is_attended)) as events:
+            running = self._new_turn()
+            running.is_asking = is_attended and self._permissions.is_by_stream
+            async with aclosing(self._run(running, prompt, cancelling, meta)) as events:
                 async for event in events:
-                    if isinstance(event, TurnFinished):
-                        finished = event
-                    else:
-                        yield event
-        if finished is not None:
-            yield finished  # by now the next one may begin
+                    yield event
+            result = self._conclude(running)
+        yield TurnFinished(result)  # by now the next one may begin
 
     # -- the session itself --------------------------------------------------------------------------------
 
@@ -274,8 +249,7 @@ class WireSession(Closing):
     async def close(self) -> None:
         """End it, and the agent with it if it was started for this session. Again does no harm.
 
-        A turn that runs ends. An agent that can is told that the session is closed. When this is cancelled,
-        it waits all the same until it is closed.
+        A turn that runs ends. When this is cancelled, it waits all the same until it is closed.
         """
         await to_its_end(self._close())
 
@@ -285,11 +259,10 @@ class WireSession(Closing):
             await self._link.close()
             await self.host.close()
         elif self.host.sessions.get(self.id) is self:
-            if self.capabilities.close_session and self.host.is_running:
-                with suppress(AgentError):  # it is forgotten all the same
-                    await self._acp.close()
+            with suppress(AgentError):  # it is forgotten all the same
+                await self._acp.close()
             self._acp.forget()
-            self.host.forget(self)
+            self.host.sessions.pop(self.id, None)
         if self._draining is not None:
             await asyncio.shield(self._draining)
 
@@ -314,51 +287,43 @@ class WireSession(Closing):
             )
 
     async def _once(self, prompt: Prompt, meta: Mapping[str, Any] | None = None) -> AskResult:
-        async with aclosing(self._turn(prompt, Cancelling(), meta, is_attended=False)) as events:
-            async for event in events:
-                if isinstance(event, TurnFinished):
-                    return event.result
-        raise RuntimeError("a turn has no end")  # `_turn` promises one
+        running = self._new_turn()
+        async with aclosing(self._run(running, prompt, Cancelling(), meta)) as events:
+            async for _ in events:
+                pass
+        return self._conclude(running)
 
-    async def _turn(
-        self, prompt: Prompt, cancelling: Cancelling, meta: Mapping[str, Any] | None, *, is_attended: bool
+    def _new_turn(self) -> RunningTurn:
+        return RunningTurn(self._meter, self._permissions.tools, mode=self._mode, warn=self.host.warn)
+
+    async def _run(
+        self, running: RunningTurn, prompt: Prompt, cancelling: Cancelling, meta: Mapping[str, Any] | None
     ) -> Events:
-        """One turn, for who has the lock."""
-        running = RunningTurn(
-            self.host.name,
-            self.id,
-            self._meter,
-            self._permissions.tools,
-            mode=self._mode,
-            is_asking=is_attended and self._permissions.is_by_stream,
-            warn=self.host.warn,
-        )
+        """The events of one turn until its end, for who has the lock."""
         if cancelling.is_wanted:
             running.end = Finished("cancelled")
-        else:
-            self._begin(running, prompt, meta)
-            cancelling.began(running.cancel)
-            try:
-                async with aclosing(self._items()) as items:
-                    async for item in items:
-                        event = running.take(item)
-                        if running.end is not None:
-                            break
-                        if isinstance(event, PermissionAsked):
-                            event.is_for_stream = running.is_asking
-                            event.reached.set()
-                            await event.judged.wait()
-                            self._permissions.tell_refusal(event)
-                        if event is not None:
-                            yield event
-            finally:
-                self._running = None
-                self._mode = running.mode
-                self._has_used_tools = self._has_used_tools or any(True for _ in running.calls)
-                if running.end is None:
-                    running.cancel()
-                    self._draining = asyncio.create_task(self._drain(running))
-        yield TurnFinished(self._conclude(running))
+            return
+        self._begin(running, prompt, meta)
+        cancelling.began(running.cancel)
+        try:
+            async with aclosing(self._items()) as items:
+                async for item in items:
+                    event = running.take(item)
+                    if running.end is not None:
+                        break
+                    if isinstance(event, PermissionAsked):
+                        event.reached.set()
+                        await event.judged.wait()
+                        self._permissions.tell_refusal(event)
+                    if event is not None:
+                        yield event
+        finally:
+            self._running = None
+            self._mode = running.mode
+            self._has_used_tools = self._has_used_tools or any(True for _ in running.calls)
+            if running.end is None:
+                running.cancel()
+                self._draining = asyncio.create_task(self._drain(running))
 
     def _begin(self, running: RunningTurn, prompt: Prompt, meta: Mapping[str, Any] | None) -> None:
         self._meter.begin()
@@ -388,7 +353,7 @@ class WireSession(Closing):
                     if isinstance(event, PermissionAsked):
                         event.reached.set()
                     if isinstance(running.end, Finished):
-                        self._result(running, running.end)
+                        self._result(running)
                 except Exception:  # noqa: BLE001 - a callback: the end has to be met all the same
                     _log.exception("something in the rest of a turn was not dealt with")
                 if running.end is not None:
@@ -396,13 +361,11 @@ class WireSession(Closing):
         self._mode = running.mode
 
     def _conclude(self, running: RunningTurn) -> AskResult:
-        match running.end:
-            case Finished() as finished:
-                result = self._result(running, finished)
-            case PromptFailure(error):
-                raise running.verdict or error
-            case None:
-                raise AgentClosed(f"the session {self.id} was closed", agent=self.host.name)
+        if running.end is None:
+            raise AgentClosed(f"the session {self.id} was closed", agent=self.host.name)
+        if isinstance(running.end, PromptFailure):
+            raise running.verdict or running.end.error
+        result = self._result(running)
         tracker = self._meter.tracker
         if running.turn is not None and tracker.is_exceeded:
             running.verdict = running.verdict or tracker.exceeded()
@@ -412,8 +375,8 @@ class WireSession(Closing):
             raise running.verdict
         return result
 
-    def _result(self, running: RunningTurn, finished: Finished) -> AskResult:
-        result = running.result(finished, self.usage)
+    def _result(self, running: RunningTurn) -> AskResult:
+        result = running.result(self.host.name, self.id, self.usage)
         if running.turn is None:
             return result
         option = self.models.model_option
@@ -423,18 +386,10 @@ class WireSession(Closing):
     # -- a new agent ---------------------------------------------------------------------------------------
 
     async def revive(self) -> None:
-        """Start the agent anew if it is gone, also where that was not asked for. The pool calls it.
-
-        Raises:
-            AgentError: It does not start, as often as `retries` says; or the session was closed.
-        """
+        """Start the agent anew if it is gone, also where that was not asked for. The pool calls it."""
         if not self.host.is_running:
             self._due = self._due or Why.GONE
-
-        async def nothing() -> None:
-            pass
-
-        await self._persistently(nothing)
+        await self._persistently(lambda: asyncio.sleep(0))
 
     async def _renew_if_due(self) -> None:
         """Wait until the last turn is over, and start the agent anew if it is gone or has had its turns.
@@ -474,7 +429,7 @@ class WireSession(Closing):
         return Why.TURN_LIMIT if limit and self._count >= limit and is_alone else None
 
     async def _attempt(self, host: WireHost, way: OpenWay, session_id: str | None) -> AcpSession:
-        return await host.admit(self, without_openings(self._options), way, session_id)
+        return await host.open_acp(without_openings(self._options), way, session_id)
 
     # -- for the host --------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""How an agent of a program is started: which program, where, and what is taken out of its log."""
+"""How an agent of a program is started: which program, where, and what is written down of it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import asyncio
 import os
 import shutil
 import tempfile
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Generator
 from pathlib import Path
-from typing import TypeAlias
-from weakref import WeakKeyDictionary
+from typing import Any, Generic, Self, TypeAlias, TypeVar
+
+import msgspec
 
 from serai.acp import Launch
 from serai.agents.ask.options import Options, warn_of
@@ -24,24 +26,11 @@ from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
 from serai.machine.processes.environment import inheritable
 from serai.machine.processes.processes import Processes
+from serai.machine.processes.uninterrupted import to_its_end
 from serai.redact import Redactor
 from serai.redact.environment import managed_from_environment
 
-__all__ = [
-    "Adapter",
-    "AgentRef",
-    "Workplace",
-    "default_catalogue",
-    "default_finder",
-    "definition_of",
-    "find",
-    "finder_of",
-    "folder_of",
-    "mask_of",
-    "name_of",
-]
-
-_finders: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Path | None, Finder]] = WeakKeyDictionary()
+__all__ = ["Adapter", "AgentRef"]
 
 
 class Adapter(ABC):
@@ -78,6 +67,40 @@ def name_of(agent: AgentRef) -> str:
     return agent if isinstance(agent, str) else agent.id
 
 
+class Closing(ABC):
+    """Something open. A block of `async with` closes it, and is left when that is done."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Close it. Again does no harm."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *what: object) -> None:
+        await to_its_end(self.close())
+
+
+T = TypeVar("T", bound=Closing)
+
+
+class Openable(Generic[T]):
+    """What will be opened. Nothing happens before it is awaited or entered."""
+
+    def __init__(self, open_it: Callable[[], Awaitable[T]]) -> None:
+        self._open = open_it
+
+    def __await__(self) -> Generator[Any, None, T]:
+        return self._open().__await__()
+
+    async def __aenter__(self) -> T:
+        self._opened = await self._open()
+        return self._opened
+
+    async def __aexit__(self, *what: object) -> None:
+        await to_its_end(self._opened.close())
+
+
 class Workplace:
     """Where one agent is started. Should this program be killed, the agent's keeper ends it."""
 
@@ -89,6 +112,50 @@ class Workplace:
         """End what runs there, also what is being started, and leave nothing."""
         await self.processes.close()
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+
+
+class Recorder:
+    """Writes a conversation to a file, redacted: one JSON object on a line, for each line that passed.
+
+        {"at": 0.012, "from": "client", "message": {"jsonrpc": "2.0", "id": 0, "method": "initialize", ...}}
+        {"at": 0.094, "from": "agent", "message": {"jsonrpc": "2.0", "id": 0, "result": {...}}}
+        {"at": 0.101, "from": "log", "text": "a line of its log"}
+        {"at": 1.512, "from": "end", "exitCode": 0}
+
+    What an agent writes that is no JSON is kept as `text`. `serai.agents.testing.Replay` plays it.
+
+    Raises:
+        ConfigInvalid: It cannot be written.
+    """
+
+    def __init__(self, path: Path, mask: Callable[[str], str]) -> None:
+        try:
+            # Nobody else should read what was said.
+            number = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._file = open(number, "ab", buffering=0)  # noqa: PTH123, SIM115 - it stays open until `close`
+        except OSError as error:
+            raise ConfigInvalid(f"record: {path} cannot be written: {error.strerror}") from None
+        self._mask = mask
+        self._began = time.monotonic()
+
+    def line(self, origin: str, line: bytes) -> None:
+        """A line of the conversation."""
+        text = self._mask(line.decode("utf-8", "replace"))
+        try:
+            self.write(origin, message=msgspec.json.decode(text))
+        except msgspec.DecodeError:
+            self.write(origin, text=text)
+
+    def write(self, origin: str, **what: Any) -> None:
+        """Anything else, redacted."""
+        if not self._file.closed:
+            at = round(time.monotonic() - self._began, 3)
+            self._file.write(msgspec.json.encode({"at": at, "from": origin, **what}) + b"\n")
+
+    def close(self, exit_code: int | None, signal: int | None) -> None:
+        """The agent has ended."""
+        self.write("end", exitCode=exit_code, signal=signal)
+        self._file.close()
 
 
 async def find(agent: str | AgentDefinition, options: Options) -> FoundAgent:
@@ -104,13 +171,10 @@ async def find(agent: str | AgentDefinition, options: Options) -> FoundAgent:
             catalogue = await default_catalogue(folder_of(options), warn_of(options), name=agent)
         agent = catalogue.definition_for(agent)
     if (program := options.get("program")) is not None:
-        agent = agent.started_by(_program(program))
-    return await finder_of(options).find(agent, is_wanted=True)
-
-
-def _program(program: Path | str) -> str:
-    is_path = isinstance(program, Path) or os.sep in program
-    return str(Path(program).absolute()) if is_path else str(program)
+        if isinstance(program, Path) or os.sep in program:
+            program = Path(program).absolute()  # noqa: ASYNC240 - that does not ask the disk
+        agent = agent.started_by(str(program))
+    return await finder_of(options).find(agent, with_version=False)
 
 
 def finder_of(options: Options) -> Finder:
@@ -133,10 +197,8 @@ async def default_catalogue(
 
 def default_finder(cwd: Path | None) -> Finder:
     """Finds agents on this machine, and in a project whose folder is trusted."""
-    paths = find_paths(None, os.environ)
-    project = cwd if cwd is not None and Trust(paths.trust).is_trusted(cwd) else None
-    finders = _finders.setdefault(asyncio.get_running_loop(), {})
-    return finders.setdefault(project, Finder(Surroundings.here(project=project)))
+    is_trusted = cwd is not None and Trust(find_paths(None, os.environ).trust).is_trusted(cwd)
+    return Finder(Surroundings.here(project=cwd if is_trusted else None))
 
 
 def definition_of(adapter: Adapter, launch: Launch) -> AgentDefinition:

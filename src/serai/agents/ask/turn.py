@@ -1,9 +1,11 @@
-"""One turn of a session while it runs: its events, its result, and why it is stopped."""
+"""One turn: while it runs, for its session (`RunningTurn`), and as a program follows it (`AgentStream`)."""
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from typing import Self, TypeAlias, cast
 
 from serai.acp import Finished, Item, PromptFailure, PromptTurn, RawUpdate, UsageUpdate
 from serai.acp.tool_calls import ToolCalls, ToolUse
@@ -17,13 +19,115 @@ from serai.agents.ask.events import (
     ThinkingAdded,
     ToolCalled,
     ToolChanged,
+    TurnFinished,
     UsageChanged,
     event_of,
 )
 from serai.agents.ask.permissions import PermissionAsked, ToolFilter
+from serai.agents.ask.start import Closing
 from serai.errors import SeraiError
 
-__all__ = ["RunningTurn", "TurnMark"]
+__all__ = ["AgentStream"]
+
+Events: TypeAlias = AsyncGenerator[Event, None]
+
+
+class Cancelling:
+    """The wish that a turn be stopped, also before it has begun."""
+
+    def __init__(self) -> None:
+        self.is_wanted = False
+        self._stop: Callable[[], None] | None = None
+
+    def want(self) -> None:
+        """Stop it, now or as soon as it begins."""
+        self.is_wanted = True
+        if self._stop is not None:
+            self._stop()
+
+    def began(self, stop: Callable[[], None]) -> None:
+        """It has begun; this is how it is stopped."""
+        self._stop = stop
+        if self.is_wanted:
+            stop()
+
+
+class AgentStream(Closing):
+    """The events of one turn, the last of which is `TurnFinished`. Iterate it, or `await stream.result()`.
+
+    Nothing is sent before someone does. Use `async with` where you may stop early: leaving the block cancels
+    the turn. When too much waits to be taken, the agent has to wait.
+    """
+
+    def __init__(self, begin: Callable[[Cancelling], Events], session_id: Callable[[], str | None]) -> None:
+        self._cancelling = Cancelling()
+        self._events = begin(self._cancelling)
+        self._session_id = session_id
+        self._result: AskResult | None = None
+        self._error: Exception | None = None
+        self._is_closed = False
+        self._taking = asyncio.Lock()  # held by whoever waits for the next event
+
+    @property
+    def session_id(self) -> str | None:
+        """The agent's name for the session; `None` as long as it is not open."""
+        return self._session_id()
+
+    def cancel(self) -> None:
+        """Tell the agent to stop, once. The stream goes on until it has: then it was `cancelled`."""
+        self._cancelling.want()
+
+    async def result(self) -> AskResult:
+        """What came of the turn, after taking all events that nobody has taken. Asking again gives the same.
+
+        Cancelling it cancels the turn.
+
+        Raises:
+            SeraiError: What the turn has failed with.
+        """
+        try:
+            async for _ in self:
+                pass
+        finally:
+            await self.close()
+        if self._result is None:
+            raise self._error or RuntimeError("the stream was closed before its end")
+        return self._result
+
+    async def close(self) -> None:
+        """Be done with it. A turn that runs is cancelled. Again does no harm.
+
+        Another task that waits for the next event meets the end of the stream, and this waits for it.
+        """
+        self._is_closed = True
+        self._cancelling.want()
+        async with self._taking:
+            await self._events.aclose()
+
+    aclose = close
+    """The same, by the name that `contextlib.aclosing` looks for."""
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        if self._is_closed:
+            raise StopAsyncIteration
+        if self._taking.locked():
+            raise RuntimeError("another task waits for the next event already")
+        async with self._taking:
+            try:
+                event = await anext(self._events)
+            except StopAsyncIteration:
+                raise
+            except Exception as error:
+                self._error = error
+                raise
+        if isinstance(event, TurnFinished):
+            self._result = event.result
+        elif self._is_closed:
+            raise StopAsyncIteration
+        return event
 
 
 class TurnMark(RawUpdate):
@@ -41,18 +145,11 @@ class RunningTurn:
     """Takes what happens in a turn, item after item."""
 
     def __init__(
-        self,
-        agent: str,
-        session_id: str,
-        meter: Meter,
-        tools: ToolFilter | None,
-        *,
-        mode: str | None,
-        is_asking: bool,
-        warn: Callable[[str], None],
+        self, meter: Meter, tools: ToolFilter | None, *, mode: str | None, warn: Callable[[str], None]
     ) -> None:
         self.mode = mode
-        self.is_asking = is_asking
+        self.is_asking = False
+        """Whether someone follows who is to answer the agent's questions."""
         self.turn: PromptTurn | None = None
         """The prompt, once it was sent."""
         self.end: Finished | PromptFailure | None = None
@@ -60,8 +157,6 @@ class RunningTurn:
         self.verdict: SeraiError | None = None
         """Why it was stopped, when it was not the caller who did."""
         self.calls = ToolCalls()
-        self._agent = agent
-        self._session_id = session_id
         self._meter = meter
         self._tools = tools
         self._warn = warn
@@ -76,7 +171,7 @@ class RunningTurn:
 
     def cancel(self) -> None:
         """Tell the agent to stop, once."""
-        if self.turn is not None:
+        if self.turn is not None and self.turn.outcome is None:  # else it would stop the next one
             self.turn.cancel()
 
     def stop(self, verdict: SeraiError) -> None:
@@ -128,15 +223,16 @@ class RunningTurn:
             approved = None if option is None else option.kind.startswith("allow")
             self.calls.answer(asked.call.key, approved=approved)
 
-    def result(self, finished: Finished, usage: UsageUpdate | None = None) -> AskResult:
-        """What came of it."""
+    def result(self, agent: str, session_id: str, usage: UsageUpdate | None) -> AskResult:
+        """What came of it, once it has finished."""
+        finished = cast("Finished", self.end)
         messages = ("".join(pieces) for pieces in self._messages)
         return AskResult(
             messages=tuple(message for message in messages if message),
             thinking="".join(self._thinking),
             stop_reason=finished.stop_reason,
-            agent=self._agent,
-            session_id=self._session_id,
+            agent=agent,
+            session_id=session_id,
             duration=time.monotonic() - self._since,
             tool_uses=tuple(self.calls),
             dropped=self.turn.dropped if self.turn is not None else (),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from serai.agents.catalogue.definitions import AgentDefinition, Way
-from serai.agents.catalogue.registry import SECONDS, Registry, load_registry
+from serai.agents.catalogue.registry import Registry, load_registry
 from serai.config.agents import AgentSettings
 from serai.config.load import Configuration
 from serai.errors import AgentUnknown, ConfigInvalid
@@ -139,20 +138,14 @@ def _changed(definition: AgentDefinition, entry: AgentSettings) -> AgentDefiniti
     if entry.args is not None:
         ways = tuple(msgspec.structs.replace(way, args=entry.args) for way in ways if way.is_acp) or ways
     changes["ways"] = ways
-    if (
-        entry.command is not None and entry.args
-    ):  # it may be `python agent.py`: the version would be that of python
-        changes["version_args"] = ()
+    if entry.command is not None and entry.args:
+        changes["version_args"] = ()  # it may be `python agent.py`: the version would be that of python
     changes["env"] = {**definition.env, **entry.env}
     return msgspec.structs.replace(definition, **changes)
 
 
-_AGE = 600.0
-"""For how many seconds what was downloaded is taken as still so."""
-_ONE_AGENT = 5.0
-"""Longest wait for a registry when one agent is looked for, in seconds: its name may be mistyped."""
-
-_downloaded: dict[str, tuple[float, Registry]] = {}
+_downloaded: dict[str, Registry] = {}
+"""The registries that this program has downloaded, by their addresses."""
 
 
 class KnownAgents(NamedTuple):
@@ -167,12 +160,8 @@ async def known_agents(
 ) -> KnownAgents:
     """Returns the agents that a configuration knows. Cancelling it stops the waiting for the registry.
 
-    A registry that cannot be had is told, and its agents are missing: nothing else fails for it.
-
-    Args:
-        configuration: The configuration.
-        warn: Is told, in a sentence, that the registry cannot be had.
-        name: The agent that is looked for: the registry is read only if nothing else knows it.
+    A registry that cannot be had is warned of, and its agents are missing: nothing else fails for it. When
+    only the agent `name` is looked for, the registry is read only if nothing else knows it.
 
     Raises:
         ConfigInvalid: What the files say of their agents is wrong.
@@ -189,19 +178,11 @@ async def known_agents(
     if name is not None and without.resolve(name) is not None:
         return KnownAgents(without, Registry())
     try:
-        registry = await _load(place, SECONDS if name is None else _ONE_AGENT)
+        registry = _downloaded.get(place) or await load_registry(place)
     except ConfigInvalid as error:
         missing = "".join(f", and so is [agents.{each}]" for each in settings if each not in own)
         warn(f"{error.message}. Its agents are missing{missing}")
         return KnownAgents(without, Registry())
+    if "://" in place:
+        _downloaded[place] = registry
     return KnownAgents(make_catalogue(settings, registry.definitions), registry)
-
-
-async def _load(place: str, seconds: float) -> Registry:
-    if "://" not in place:
-        return await load_registry(place)
-    at, registry = _downloaded.get(place, (0.0, None))
-    if registry is None or time.monotonic() - at > _AGE:
-        registry = await load_registry(place, seconds=seconds)
-        _downloaded[place] = (time.monotonic(), registry)
-    return registry

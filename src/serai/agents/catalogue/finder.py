@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,15 +15,11 @@ from pathlib import Path
 from serai.acp import Launch
 from serai.agents.catalogue.definitions import AgentDefinition, Evidence, Way
 from serai.agents.catalogue.programs import (
-    NpmPackage,
     Surroundings,
     ask_program,
     find_package,
     find_program,
     is_script,
-    nodes_in_packages,
-    numbers_in,
-    package_of,
     version_in,
 )
 from serai.ahp.types import AgentInfo
@@ -32,8 +27,6 @@ from serai.errors import AgentNotInstalled
 
 __all__ = ["Finder", "FoundAgent", "agent_info", "is_signed_in"]
 
-_AGE = 10.0
-"""For how many seconds what was found is taken as still so."""
 _PROBE_SECONDS = 5.0
 _LISTING_SECONDS = 20.0
 _LISTED = re.compile(r"\s*([\w@][\w@./:+-]*)\s*(?:\s-\s.*)?")
@@ -107,24 +100,17 @@ def is_signed_in(
 
 
 class Finder:
-    """Finds agents, and remembers for a short while what it found. One for each event loop."""
+    """Finds agents. Nothing is remembered: what was installed a moment ago is there."""
 
     def __init__(self, surroundings: Surroundings | None = None) -> None:
         self._surroundings = surroundings or Surroundings.here()
-        self._found: dict[str, tuple[float, FoundAgent]] = {}
 
-    async def find(self, definition: AgentDefinition, *, is_wanted: bool = False) -> FoundAgent:
-        """Finds one agent; it never raises. One that is wanted is looked for anew if it was missing."""
-        since, found = self._found.get(definition.id, (0.0, None))
-        is_enough = found is not None and (found.launch is not None or not is_wanted)
-        if found and is_enough and found.definition == definition and time.monotonic() - since < _AGE:
-            return found
+    async def find(self, definition: AgentDefinition, *, with_version: bool = True) -> FoundAgent:
+        """Finds one agent; it never raises. To start it, its version need not be asked for."""
         try:
-            found = await self._find(definition)
+            return await self._find(definition, with_version=with_version)
         except (OSError, ValueError) as error:  # a disk that fails, a path that cannot be one
-            found = FoundAgent(definition, installed=False, reason=f"it was not found: {error}")
-        self._found[definition.id] = (time.monotonic(), found)
-        return found
+            return FoundAgent(definition, installed=False, reason=f"it was not found: {error}")
 
     async def find_all(self, definitions: Iterable[AgentDefinition]) -> list[FoundAgent]:
         """Finds several agents at once, in the order in which they were given."""
@@ -139,62 +125,60 @@ class Finder:
         answer = await ask_program([str(found.path), *words], environ, seconds=_LISTING_SECONDS)
         return [match[1] for line in (answer or "").splitlines() if (match := _LISTED.fullmatch(line))]
 
-    # -- one agent -----------------------------------------------------------------------------------------
-
-    async def _find(self, definition: AgentDefinition) -> FoundAgent:
+    async def _find(self, definition: AgentDefinition, *, with_version: bool) -> FoundAgent:
         signed_in = await asyncio.to_thread(
             is_signed_in, definition.signed_in, self._surroundings, definition.env
         )
         unusable: FoundAgent | None = None
         for way in definition.ways:
-            found = await (self._find_package if way.package else self._find_program)(definition, way)
+            if way.package:
+                found = await self._find_package(definition, way)
+            else:
+                found = await self._find_program(definition, way, with_version=with_version)
             if found is not None:
                 found = replace(found, signed_in=signed_in)
                 if found.launch is not None:
                     return found
                 unusable = unusable or found
-        if unusable is not None:
-            return unusable
-        return FoundAgent(definition, installed=False, signed_in=signed_in, reason=self._absence(definition))
+        absence = FoundAgent(definition, False, signed_in=signed_in, reason=self._absence(definition))
+        return unusable or absence
 
     async def _find_package(self, definition: AgentDefinition, way: Way) -> FoundAgent | None:
         there = await asyncio.to_thread(find_package, way, self._surroundings)
         if there is None:
             return None
         package, entry = there
-        found = FoundAgent(definition, installed=True, path=entry, version=package.version, way=way)
+        found = FoundAgent(definition, installed=True, path=entry, version=package.version or None, way=way)
         if not is_script(entry):
             return self._usable(found, (str(entry),))
-        node, reason = await self._node(package, way)
+        node, reason = await self._node(max(way.node, package.node))
         if node is None:
             return replace(found, reason=reason)
         return self._usable(found, (str(node), str(entry)), node.parent)
 
-    async def _find_program(self, definition: AgentDefinition, way: Way) -> FoundAgent | None:
+    async def _find_program(
+        self, definition: AgentDefinition, way: Way, *, with_version: bool
+    ) -> FoundAgent | None:
         path = await asyncio.to_thread(self._program, definition, way)
         if path is None:
             return None
-        package = await asyncio.to_thread(package_of, path)
-        version = package.version if package is not None and definition.version_args else None
-        found = FoundAgent(definition, installed=True, path=path, way=way, version=version)
-        folders = [path.parent]
-        argv = (str(path),)
+        found = FoundAgent(definition, installed=True, path=path, way=way)
+        folders, argv = [path.parent], (str(path),)
         if await asyncio.to_thread(is_script, path):
-            node, reason = await self._node(package, way)
+            node, reason = await self._node(way.node)
             if node is None:
                 return replace(found, reason=reason)
             folders.append(node.parent)
             if path.suffix:  # a file that was named, not a command that npm has made
                 argv = (str(node), str(path))
         found = self._usable(found, argv, *folders)
-        if version is None and definition.version_args:
-            # Found so, it is started with the same variables, if it can be started at all.
-            env = found.launch.env if found.launch is not None else definition.env
-            version = await self._version((*argv, *definition.version_args), env)
-            if version is None:
-                told = found.reason or f"it did not tell its version within {_PROBE_SECONDS:g} s"
-                found = replace(found, reason=told)
-        return replace(found, version=version)
+        if not with_version or not definition.version_args:
+            return found
+        # Found so, it is started with the same variables, if it can be started at all.
+        env = found.launch.env if found.launch is not None else definition.env
+        version = await self._version((*argv, *definition.version_args), env)
+        untold = "" if version else f"it did not tell its version within {_PROBE_SECONDS:g} s"
+        return replace(found, version=version, reason=found.reason or untold)
 
     def _program(self, definition: AgentDefinition, way: Way) -> Path | None:
         for path in find_program(way.program, self._surroundings):
@@ -235,25 +219,16 @@ class Finder:
         used = self._used(definition)
         return f"{missing}, though {used} is there" if used is not None else missing
 
-    # -- versions ------------------------------------------------------------------------------------------
-
-    async def _node(self, package: NpmPackage | None, way: Way) -> tuple[Path | None, str]:
-        """A node that is new enough; else why there is none."""
-        needed = max(way.node, package.node if package is not None else 0)
-        newest: tuple[int, ...] = ()
-        for path, known in await asyncio.to_thread(self._nodes):
-            numbers = known or numbers_in(await self._version((str(path), "--version"), {}) or "")
-            if numbers and numbers[0] >= needed:
+    async def _node(self, needed: int) -> tuple[Path | None, str]:
+        """A node of that major version or newer; else why there is none."""
+        newest = ""
+        for path in await asyncio.to_thread(lambda: list(find_program("node", self._surroundings))):
+            version = await self._version((str(path), "--version"), {}) if needed else "0"
+            if version is not None and int(version.partition(".")[0]) >= needed:
                 return path, ""
-            newest = max(newest, numbers)
+            newest = newest or version or ""
         wanted = f"node {needed} or newer" if needed else "node"
-        there = f"; there is node {'.'.join(map(str, newest))}" if newest else ""
-        return None, f"it needs {wanted}{there}"
-
-    def _nodes(self) -> list[tuple[Path, tuple[int, ...]]]:
-        """Every node, with its version where the path or its package tells it."""
-        found = [(path, _version_in_path(path)) for path in find_program("node", self._surroundings)]
-        return [*found, *nodes_in_packages(self._surroundings)]
+        return None, f"it needs {wanted}" + (f"; there is node {newest}" if newest else "")
 
     async def _version(self, argv: tuple[str, ...], env: Mapping[str, str]) -> str | None:
         environ = {**self._surroundings.environ, **env}
@@ -262,12 +237,6 @@ class Finder:
 
 def _how_to_install(definition: AgentDefinition) -> str | None:
     return f"To install it: {definition.install}" if definition.install else None
-
-
-def _version_in_path(path: Path) -> tuple[int, ...]:
-    """The version in a path such as `/home/me/.nvm/versions/node/v22.1.0/bin/node`."""
-    match = re.search(r"/v?(\d+)\.(\d+)\.(\d+)/(?:installation/)?bin/", os.path.realpath(path))
-    return tuple(map(int, match.groups())) if match else ()
 
 
 def _has_content(path: Path) -> bool:

@@ -67,21 +67,17 @@ def models_of(options: Iterable[ConfigOption], listed: Sequence[str] = ()) -> Mo
         lambda option: bool({"effort", "thinking", "thought", "reasoning"} & _words(option.id)),
         lambda option: "variant" in _words(option.id),
     )
-    kind = _kind(effort)
+    source, models = ModelsFrom.UNKNOWN, ()
     if model is not None and model.choices:
-        return Models(ModelsFrom.SESSION, model.choices, model, effort, kind)
-    if listed:
-        return Models(ModelsFrom.LISTING, tuple(Choice(name, name) for name in listed), model, effort, kind)
-    return Models(ModelsFrom.UNKNOWN, (), model, effort, kind)
+        source, models = ModelsFrom.SESSION, model.choices
+    elif listed:
+        source, models = ModelsFrom.LISTING, tuple(Choice(name, name) for name in listed)
+    return Models(source, models, model, effort, _kind(effort))
 
 
 def _first(options: list[ConfigOption], *rules: Callable[[ConfigOption], bool]) -> ConfigOption | None:
     """The first option that fits the first rule that any fits."""
-    for rule in rules:
-        for option in options:
-            if rule(option):
-                return option
-    return None
+    return next((option for rule in rules for option in options if rule(option)), None)
 
 
 def _kind(effort: ConfigOption | None) -> EffortKind:
@@ -98,10 +94,8 @@ def _words(name: str) -> set[str]:
     return set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
 
 
-_START = 30.0
-_SESSION = 30.0
-_COMMANDS = 1.0
-"""How long an agent may take, after it has made a session, to tell its commands."""
+_SECONDS = 30.0
+"""How long an agent may take to start, or to make a session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,17 +125,9 @@ async def introduce(
     processes: Processes,
     *,
     mask: Callable[[str], str],
-    seconds: float = _START,
-    commands_within: float = _COMMANDS,
+    commands_within: float = 1.0,
 ) -> Introduction:
     """Start an agent in an empty folder, ask it, and end it. Nothing of it is left, also when cancelled.
-
-    Args:
-        launch: How it is started: `Found.launching()`.
-        processes: Where it is started and written down.
-        mask: Takes secrets out of what it says.
-        seconds: How long it may take to start.
-        commands_within: How long it may take, after it has made a session, to tell its commands.
 
     Raises:
         AgentError: It does not start, or says nothing. Where it only makes no session, that is in `problem`.
@@ -155,8 +141,8 @@ async def introduce(
             client=_Curious(),
             mask=mask,
             warn=lambda _: None,
-            initialize_timeout=seconds,
-            inactivity_timeout=_SESSION,
+            initialize_timeout=_SECONDS,
+            inactivity_timeout=_SECONDS,
         )
         try:
             return await _ask(agent, folder, commands_within)

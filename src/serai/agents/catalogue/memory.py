@@ -13,6 +13,7 @@ import threading
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -63,11 +64,9 @@ class AgentMemory:
 
     def recall(self, found: FoundAgent) -> Remembered | None:
         """What an agent said; `None` when it never did, or has another version or command by now."""
-        kept = self._read().get(found.id)
-        now = _begun(found)
-        return (
-            kept if kept is not None and (kept.version, kept.command) == (now.version, now.command) else None
-        )
+        kept, now = self._read().get(found.id), _begun(found)
+        is_same = kept is not None and (kept.version, kept.command) == (now.version, now.command)
+        return kept if is_same else None
 
     def remember(
         self,
@@ -77,28 +76,19 @@ class AgentMemory:
         signed_in: bool | UnsetType | None = UNSET,
         now: datetime | None = None,
     ) -> None:
-        """Keeps what an agent has said. What is not given stays as it was.
+        """Keeps what an agent has said: its handshake, and whether someone is signed in.
 
-        Args:
-            found: The agent.
-            handshake: What it answered to `initialize`.
-            signed_in: See `Remembered.signed_in`.
-            now: The time.
+        What is not given stays as it was.
         """
-        now = now or datetime.now(UTC)
+        said: dict[str, Any] = {"at": (now or datetime.now(UTC)).isoformat(timespec="seconds")}
+        if handshake is not None:
+            said["told_version"] = _masked(handshake.agent_info.version, found)
+            for name in ("capabilities", "delete_session", "logout"):
+                said[name] = getattr(handshake, name)
+        if signed_in is not UNSET:
+            said["signed_in"] = signed_in
         with self._lock:
-            kept = self.recall(found) or _begun(found)
-            if handshake is not None:
-                kept = msgspec.structs.replace(
-                    kept,
-                    told_version=_masked(handshake.agent_info.version, found),
-                    capabilities=handshake.capabilities,
-                    delete_session=handshake.delete_session,
-                    logout=handshake.logout,
-                )
-            if signed_in is not UNSET:
-                kept = msgspec.structs.replace(kept, signed_in=signed_in)
-            kept = msgspec.structs.replace(kept, at=now.isoformat(timespec="seconds"))
+            kept = msgspec.structs.replace(self.recall(found) or _begun(found), **said)
             data = msgspec.json.encode({**self._read(), found.id: kept}, order="sorted")
             with suppress(ConfigInvalid):
                 replace_private(self._path, msgspec.json.format(data, indent=2) + b"\n", "file")

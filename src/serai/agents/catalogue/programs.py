@@ -17,23 +17,12 @@ from typing import Any
 
 import msgspec
 
+from serai.acp.shapes import is_object
 from serai.agents.catalogue.definitions import Way
 from serai.machine.processes.brief import brief
 from serai.machine.processes.environment import inheritable
 
-__all__ = [
-    "MODULES_VARIABLE",
-    "NpmPackage",
-    "Surroundings",
-    "ask_program",
-    "find_package",
-    "find_program",
-    "is_script",
-    "nodes_in_packages",
-    "numbers_in",
-    "package_of",
-    "version_in",
-]
+__all__ = ["MODULES_VARIABLE", "NpmPackage", "Surroundings", "find_program"]
 
 MODULES_VARIABLE = "SERAI_NODE_MODULES"
 """Names further folders with packages, separated as in `PATH`."""
@@ -54,7 +43,6 @@ _NODE_VERSIONS = (
 )
 _REFERENCE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _AT_LEAST = re.compile(r"\s*(?:>=?\s*|[\^~])?v?(\d+)")
-_NODE_PACKAGE = re.compile(r"node(?:-bin)?|node-(?:linux|darwin|win)-\w+")
 _VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+(?:\.\d+)*(?:[-+][\w.+-]*\w)?)")
 _LARGEST = 1024 * 1024
 """Largest part of a file or an output that is read, in bytes."""
@@ -115,23 +103,20 @@ class Surroundings:
         return [*(each / "node_modules" for each in parents), *named]
 
 
-@dataclass(frozen=True, slots=True)
-class NpmPackage:
-    """A package of npm that is there and is what it says."""
+class NpmPackage(msgspec.Struct):
+    """What a package of npm says of itself, in its `package.json`."""
 
-    folder: Path
-    name: str
-    version: str | None
-    bins: dict[str, str]
-    node: int
-    """The oldest node that its `engines` names; 0 when it names none."""
-
-
-class _Manifest(msgspec.Struct):
     name: str = ""
     version: str = ""
     bin: str | dict[str, str] = {}
     engines: Any = None
+
+    @property
+    def node(self) -> int:
+        """The oldest node, by its major version, that its `engines` names; 0 when it names none."""
+        wanted = self.engines.get("node") if is_object(self.engines) else None
+        found = map(_AT_LEAST.match, wanted.split("||")) if isinstance(wanted, str) else ()
+        return min((int(match[1]) for match in found if match), default=0)
 
 
 def find_program(name: str, surroundings: Surroundings) -> Iterator[Path]:
@@ -147,19 +132,13 @@ def find_program(name: str, surroundings: Surroundings) -> Iterator[Path]:
 def find_package(way: Way, surroundings: Surroundings) -> tuple[NpmPackage, Path] | None:
     """The package of a way to start, and the file of it to run; `None` when it is nowhere."""
     for modules in surroundings.module_folders():
-        package = _read_package(modules / way.package)
-        if package is not None and package.name == way.package and (entry := _entry(package, way)):
+        folder = modules / way.package
+        try:
+            package = msgspec.json.decode(_head(folder / "package.json"), type=NpmPackage)
+        except (ValueError, RecursionError):
+            continue
+        if package.name == way.package and (entry := _entry(folder, package, way)):
             return package, entry
-    return None
-
-
-def package_of(program: Path) -> NpmPackage | None:
-    """The package that a program belongs to, when npm has put it where it is."""
-    for folder in Path(os.path.realpath(program)).parents:
-        if "node_modules" in (folder.parent.name, folder.parent.parent.name):
-            package = _read_package(folder)
-            if package is not None and f"{folder.parent.name}/{folder.name}".endswith(package.name):
-                return package
     return None
 
 
@@ -169,17 +148,6 @@ def is_script(path: Path) -> bool:
         return True
     first = _head(path, 128).split(b"\n", 1)[0]
     return first.startswith(b"#!") and re.search(rb"\bnode\b", first) is not None
-
-
-def nodes_in_packages(surroundings: Surroundings) -> Iterator[tuple[Path, tuple[int, ...]]]:
-    """Nodes that npm has installed as packages, with their versions."""
-    for modules in surroundings.module_folders():
-        for name in filter(_NODE_PACKAGE.fullmatch, _names(modules)):
-            package = _read_package(modules / name)
-            if package is not None and package.version:
-                program = _inside(package.folder, package.bins.get("node", "bin/node"))
-                if program is not None and _is_program(program):
-                    yield program, numbers_in(package.version)
 
 
 async def ask_program(argv: Sequence[str], environ: Mapping[str, str], *, seconds: float) -> str | None:
@@ -215,11 +183,6 @@ def version_in(text: str) -> str | None:
     return match[1] if match else None
 
 
-def numbers_in(version: str) -> tuple[int, ...]:
-    """The first three numbers of a version."""
-    return tuple(map(int, re.findall(r"\d+", version)[:3]))
-
-
 def _is_program(path: Path) -> bool:
     return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113 - it never raises
 
@@ -227,46 +190,22 @@ def _is_program(path: Path) -> bool:
 def _node_versions(home: Path) -> list[Path]:
     """The folders of version managers, the newest version first."""
     found = [
-        (numbers_in(name), home / relative / name / programs)
+        ([int(number) for number in re.findall(r"\d+", name)], home / relative / name / programs)
         for relative, programs in _NODE_VERSIONS
         for name in _names(home / relative)
     ]
-    return [folder for _, folder in sorted(found, key=lambda one: one[0], reverse=True)]
+    return [folder for _, folder in sorted(found, reverse=True)]
 
 
-def _read_package(folder: Path) -> NpmPackage | None:
-    """The package in a folder, if there is one that can be read."""
-    try:
-        manifest = msgspec.json.decode(_head(folder / "package.json"), type=_Manifest)
-    except (ValueError, RecursionError):
-        return None
-    bins = manifest.bin
-    if isinstance(bins, str):
-        bins = {manifest.name.rpartition("/")[2]: bins}
-    engines = manifest.engines.get("node") if isinstance(manifest.engines, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - anything can stand there
-    return NpmPackage(folder, manifest.name, manifest.version or None, bins, _oldest(engines))
-
-
-def _entry(package: NpmPackage, way: Way) -> Path | None:
-    """The file of a package to run."""
-    if way.entry:
-        return _inside(package.folder, way.entry)
-    wanted = package.bins.get(way.bin or package.name.rpartition("/")[2])
-    if wanted is None and not way.bin and len(set(package.bins.values())) == 1:
-        wanted = next(iter(package.bins.values()))
-    return _inside(package.folder, wanted) if wanted else None
-
-
-def _inside(folder: Path, relative: str) -> Path | None:
-    """A file of a package; `None` when it is not there, or leads out of the package."""
-    path = Path(os.path.normpath(folder / relative))
+def _entry(folder: Path, package: NpmPackage, way: Way) -> Path | None:
+    """The file of a package to run; `None` when it is not there, or leads out of the package."""
+    name = package.name.rpartition("/")[2]
+    bins = {name: package.bin} if isinstance(package.bin, str) else package.bin
+    wanted = way.entry or bins.get(way.bin or name)
+    if wanted is None and not way.bin and len(set(bins.values())) == 1:
+        wanted = next(iter(bins.values()))
+    path = Path(os.path.normpath(folder / (wanted or "")))
     return path if path.is_relative_to(folder) and os.path.isfile(path) else None  # noqa: PTH113 - it never raises
-
-
-def _oldest(engines: Any) -> int:
-    """The oldest major version of a range; of several ranges the oldest of all."""
-    found = map(_AT_LEAST.match, engines.split("||")) if isinstance(engines, str) else ()
-    return min((int(match[1]) for match in found if match), default=0)
 
 
 def _head(path: Path, size: int = _LARGEST) -> bytes:

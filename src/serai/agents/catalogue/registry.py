@@ -11,13 +11,13 @@ import http.client
 import platform
 import re
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
 from typing import IO, Any, cast
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
 import msgspec
@@ -26,10 +26,10 @@ from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.config.agents import is_agent_name
 from serai.errors import ConfigInvalid
 
-__all__ = ["SECONDS", "Registry", "load_registry", "parse_registry"]
+__all__ = ["Registry", "load_registry", "parse_registry"]
 
 _LARGEST = 8 * 1024 * 1024
-SECONDS = 15.0
+_SECONDS = 5.0
 """Longest wait for a download, in seconds."""
 _PACKAGE = re.compile(r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*", re.IGNORECASE)
 _PROGRAM = re.compile(r"[\w][\w.+-]*")
@@ -71,18 +71,22 @@ class _Entry(msgspec.Struct):
     repository: str = ""
 
 
-async def load_registry(place: str, *, seconds: float = SECONDS) -> Registry:
+async def load_registry(place: str) -> Registry:
     """Loads a registry from a file or an `http(s)` address that a person has named.
 
-    Cancelling it stops the waiting; a download that is under way ends by its time limit.
+    Cancelling it stops the waiting.
 
     Raises:
         ConfigInvalid: It cannot be read, is too large or takes too long, or is no registry.
     """
-    scheme = place.partition("://")[0].lower() if "://" in place else ""
-    if scheme not in {"", "http", "https"}:
-        raise ConfigInvalid(f"a registry is a file, or at an http or https address, not {place!r}")
-    data = await (asyncio.to_thread(_fetch, place, seconds) if scheme else asyncio.to_thread(_read, place))
+    try:
+        data = await asyncio.to_thread(_fetch if "://" in place else _read, place)
+    except (OSError, ValueError, RuntimeError, http.client.HTTPException) as error:
+        if isinstance(error, HTTPError):
+            error.close()
+        is_late = isinstance(error, TimeoutError) or isinstance(getattr(error, "reason", 0), TimeoutError)
+        why = f"it did not come within {_SECONDS:g} s" if is_late else getattr(error, "strerror", 0) or error
+        raise ConfigInvalid(f"the registry {place} cannot be read: {why}") from None
     if len(data) > _LARGEST:
         raise ConfigInvalid(f"the registry {place} has more than {_LARGEST >> 20} MB")
     return parse_registry(data, place)
@@ -91,10 +95,7 @@ async def load_registry(place: str, *, seconds: float = SECONDS) -> Registry:
 def parse_registry(data: bytes, place: str, *, target: str | None = None) -> Registry:
     """Reads the agents of a registry's JSON. An entry that cannot be used is left out, and said why.
 
-    Args:
-        data: The JSON.
-        place: Where it comes from, for messages.
-        target: The platform, as `linux-x86_64`; by default this one.
+    The target is the platform, as `linux-x86_64`; by default this one.
 
     Raises:
         ConfigInvalid: It is no JSON, or has no list of agents.
@@ -122,26 +123,22 @@ def parse_registry(data: bytes, place: str, *, target: str | None = None) -> Reg
 def _definition(entry: _Entry, target: str) -> AgentDefinition:
     if not is_agent_name(entry.id):
         raise ValueError("its id cannot be a name of an agent")
-    ways: list[Way] = []
-    env: dict[str, str] | None = None
-    how = ""
-    for offer, offered, install in _offers(entry.distribution, target):
-        if not all(map(_VARIABLE.fullmatch, offer.env)):
-            raise ValueError("one of its variables cannot have that name")
-        if env is None:
-            env, how = offer.env, install
-        if offer.env == env:  # one agent has one environment: another one is left to the first
-            ways += offered
-    if not ways:
+    offers = list(_offers(entry.distribution, target))
+    if not offers:
         raise ValueError(f"it is not distributed for {target}")
+    first, _, install = offers[0]
+    if not all(map(_VARIABLE.fullmatch, first.env)):
+        raise ValueError("one of its variables cannot have that name")
+    # One agent has one environment: what is offered with another one is left to the first.
+    ways = [way for offer, ways, _ in offers if offer.env == first.env for way in ways]
     return AgentDefinition(
         id=entry.id,
         label=_shown(entry.name) or entry.id,
         description=_shown(entry.description),
         homepage=_shown(entry.website or entry.repository),
         ways=tuple(ways),
-        env=env or {},
-        install=_shown(how),
+        env=first.env,
+        install=_shown(install),
     )
 
 
@@ -184,16 +181,9 @@ def _this_platform() -> str:
     return f"{platform.system().lower()}-{_MACHINES.get(machine, machine)}"
 
 
-# -- reading -----------------------------------------------------------------------------------------------
-
-
-def _read(file: str) -> bytes:
-    try:
-        with Path(file).expanduser().open("rb") as stream:
-            return stream.read(_LARGEST + 1)
-    except (OSError, ValueError, RuntimeError) as error:
-        said = error.strerror if isinstance(error, OSError) else error
-        raise ConfigInvalid(f"the registry {file} cannot be read: {said}") from None
+def _read(place: str) -> bytes:
+    with Path(place).expanduser().open("rb") as stream:
+        return stream.read(_LARGEST + 1)
 
 
 class _SameSafety(urllib.request.HTTPRedirectHandler):
@@ -208,23 +198,15 @@ class _SameSafety(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, cast("http.client.HTTPMessage", headers), newurl)
 
 
-def _fetch(address: str, seconds: float) -> bytes:
+def _fetch(place: str) -> bytes:
     """Downloads with a limit of size and of time. Runs in a thread."""
-    opener = urllib.request.build_opener(_SameSafety())  # redirects are followed to http, https and ftp only
-    deadline = time.monotonic() + seconds
+    if urlsplit(place).scheme not in ("http", "https"):
+        raise ValueError("it is neither a file nor at an http or https address")
+    deadline = time.monotonic() + _SECONDS
     data = bytearray()
-    try:
-        with opener.open(address, timeout=seconds) as response:
-            while len(data) <= _LARGEST and (piece := response.read1(1 << 16)):
-                data += piece
-                if time.monotonic() > deadline:
-                    break
-    except urllib.error.HTTPError as error:
-        error.close()
-        raise ConfigInvalid(f"the registry {address} cannot be had: {error.code} {error.reason}") from None
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        if not isinstance(error, TimeoutError) and not isinstance(getattr(error, "reason", 0), TimeoutError):
-            raise ConfigInvalid(f"the registry {address} cannot be had: {error}") from None
-    if time.monotonic() > deadline:
-        raise ConfigInvalid(f"the registry {address} did not come within {seconds:g} s")
+    with urllib.request.build_opener(_SameSafety()).open(place, timeout=_SECONDS) as response:
+        while len(data) <= _LARGEST and (piece := response.read1(1 << 16)):
+            data += piece
+            if time.monotonic() > deadline:
+                raise TimeoutError
     return bytes(data)

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from serai.ahp.actions.files import *
-from serai.ahp.actions.files import ChangesetAction, ResourceWatchAction
-from serai.ahp.actions.root import *
-from serai.ahp.actions.root import RootAction
+from serai.ahp.actions.channels import *
+from serai.ahp.actions.channels import ChangesetAction, ResourceWatchAction, RootAction, TerminalAction
 from serai.ahp.actions.session import *
 from serai.ahp.actions.session import SessionAction
-from serai.ahp.actions.terminal import *
-from serai.ahp.actions.terminal import TerminalAction
 from serai.ahp.actions.toolcalls import *
 from serai.ahp.types import URI, Count
 from serai.ahp.wire import UnknownType, Value

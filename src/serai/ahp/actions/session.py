@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 from msgspec import field
 
-from serai.ahp.actions.root import Action
+from serai.ahp.actions.channels import Action
 from serai.ahp.actions.toolcalls import ToolCallAction
 from serai.ahp.types import (
     AgentSelection,
@@ -26,44 +26,6 @@ from serai.ahp.types import (
     UserMessage,
 )
 
-__all__ = [
-    "SessionAction",
-    "SessionActiveClientChangedAction",
-    "SessionActiveClientToolsChangedAction",
-    "SessionActivityChangedAction",
-    "SessionAgentChangedAction",
-    "SessionChangesetsChangedAction",
-    "SessionConfigChangedAction",
-    "SessionCreationFailedAction",
-    "SessionCustomizationRemovedAction",
-    "SessionCustomizationToggledAction",
-    "SessionCustomizationUpdatedAction",
-    "SessionCustomizationsChangedAction",
-    "SessionDeltaAction",
-    "SessionErrorAction",
-    "SessionInputAnswerChangedAction",
-    "SessionInputCompletedAction",
-    "SessionInputRequestedAction",
-    "SessionIsArchivedChangedAction",
-    "SessionIsReadChangedAction",
-    "SessionMetaChangedAction",
-    "SessionModelChangedAction",
-    "SessionPendingMessageRemovedAction",
-    "SessionPendingMessageSetAction",
-    "SessionQueuedMessagesReorderedAction",
-    "SessionReadyAction",
-    "SessionReasoningAction",
-    "SessionResponsePartAction",
-    "SessionServerToolsChangedAction",
-    "SessionTitleChangedAction",
-    "SessionTruncatedAction",
-    "SessionTurnCancelledAction",
-    "SessionTurnCompleteAction",
-    "SessionTurnStartedAction",
-    "SessionUsageAction",
-]
-
-
 # -- the session's beginning -------------------------------------------------------------------------------
 
 
@@ -75,9 +37,6 @@ class SessionCreationFailedAction(Action, tag="session/creationFailed"):
     """The agent could not be started."""
 
     error: ErrorInfo
-
-
-# -- a turn ------------------------------------------------------------------------------------------------
 
 
 class SessionTurnStartedAction(Action, tag="session/turnStarted"):
@@ -143,9 +102,6 @@ class SessionTruncatedAction(Action, tag="session/truncated"):
     turn_id: str | None = None
 
 
-# -- the summary -------------------------------------------------------------------------------------------
-
-
 class SessionTitleChangedAction(Action, tag="session/titleChanged"):
     """The session has another title."""
 
@@ -186,9 +142,6 @@ class SessionChangesetsChangedAction(Action, tag="session/changesetsChanged"):
     """Other changesets are on offer; none when absent."""
 
     changesets: list[ChangesetSummary] | None = None
-
-
-# -- tools, clients, customisations, settings --------------------------------------------------------------
 
 
 class SessionServerToolsChangedAction(Action, tag="session/serverToolsChanged"):
@@ -245,9 +198,6 @@ class SessionMetaChangedAction(Action, tag="session/metaChanged"):
     """The session's `_meta` is another one; none when absent."""
 
     meta: FreeForm | None = field(default=None, name="_meta")
-
-
-# -- messages that wait, questions -------------------------------------------------------------------------
 
 
 class SessionPendingMessageSetAction(Action, tag="session/pendingMessageSet"):

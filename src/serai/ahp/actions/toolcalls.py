@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 from msgspec import field
 
-from serai.ahp.actions.root import Action
+from serai.ahp.actions.channels import Action
 from serai.ahp.types import (
     ConfirmationOption,
     FileEdits,
@@ -18,18 +18,6 @@ from serai.ahp.types import (
     ToolResultContent,
     UserMessage,
 )
-
-__all__ = [
-    "SessionToolCallCompleteAction",
-    "SessionToolCallConfirmedAction",
-    "SessionToolCallContentChangedAction",
-    "SessionToolCallDeltaAction",
-    "SessionToolCallReadyAction",
-    "SessionToolCallResultConfirmedAction",
-    "SessionToolCallStartAction",
-    "ToolCallAction",
-    "ToolCallActionBase",
-]
 
 
 class ToolCallActionBase(Action):

@@ -12,18 +12,10 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, cast, get_args
 
 from serai.ahp import actions as a
 from serai.ahp.actions import StateAction
+from serai.ahp.reducers.channels import LiveChangeset, LiveResourceWatch, LiveRoot, LiveTerminal
 from serai.ahp.reducers.live import LiveState
 from serai.ahp.reducers.session import LiveSession
-from serai.ahp.reducers.simple import LiveChangeset, LiveResourceWatch, LiveRoot
-from serai.ahp.reducers.terminal import LiveTerminal
-from serai.ahp.types import (
-    ChangesetState,
-    Number,
-    ResourceWatchState,
-    RootState,
-    SessionState,
-    TerminalState,
-)
+from serai.ahp.types import ChangesetState, Number, ResourceWatchState, RootState, SessionState, TerminalState
 from serai.ahp.wire import State
 
 __all__ = [

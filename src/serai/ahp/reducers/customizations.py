@@ -38,26 +38,17 @@ def remove(containers: list[Customization], removed_id: str) -> list[Customizati
 
 
 def _without_child(container: Customization, child_id: str) -> Customization:
-    if isinstance(container, Unknown):
-        return _unknown_without_child(container, child_id)
-    if container.children is None:
-        return container
-    position = _find(container.children, child_id)
-    if position is None:
-        return container
-    return replace(container, children=container.children[:position] + container.children[position + 1 :])
-
-
-def _unknown_without_child(container: UnknownType, child_id: str) -> UnknownType:
+    if not isinstance(container, Unknown):
+        position = _find(container.children or [], child_id)
+        if position is None or container.children is None:
+            return container
+        return replace(container, children=container.children[:position] + container.children[position + 1 :])
     children = container.raw.get("children")
     if not isinstance(children, list):
         return container
     items = cast("list[Any]", children)
-    position = next(
-        (n for n, item in enumerate(items) if isinstance(item, dict) and _raw_id(item) == child_id), None
-    )
-    if position is None:
-        return container
+    places = (n for n, item in enumerate(items) if isinstance(item, dict) and _raw_id(item) == child_id)
+    position = next(places, len(items))
     return UnknownType(extra={**container.raw, "children": items[:position] + items[position + 1 :]})
 
 

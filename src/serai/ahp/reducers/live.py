@@ -30,6 +30,15 @@ class Handlers(dict[type, Callable[[Any, Any, Number], None]]):
 
         return register
 
+    def puts(self, action: type, *fields: str) -> None:
+        """Have an action's fields take the place of the state's fields of those names."""
+
+        def put(live: Any, action: Any, _now: Number) -> None:
+            for field in fields:
+                setattr(live.head, field, getattr(action, field))
+
+        self[action] = put
+
 
 class LiveState(ABC, Generic[S]):
     """A channel's state, changed in place by `apply`. What it was made from stays as it is."""

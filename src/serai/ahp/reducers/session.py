@@ -45,6 +45,9 @@ class LiveSession(LiveState[SessionState]):
     __slots__ = ("_state", "_turn")
 
     handlers: ClassVar = Handlers()
+    handlers.puts(a.SessionActiveClientChangedAction, "active_client")
+    handlers.puts(a.SessionCustomizationsChangedAction, "customizations")
+    handlers.puts(a.SessionMetaChangedAction, "meta")
 
     def __init__(self, state: SessionState) -> None:
         self._state = replace(
@@ -273,18 +276,10 @@ class LiveSession(LiveState[SessionState]):
     def _server_tools(self, action: a.SessionServerToolsChangedAction, _now: Number) -> None:
         self._state.server_tools = action.tools
 
-    @handlers.on(a.SessionActiveClientChangedAction)
-    def _active_client(self, action: a.SessionActiveClientChangedAction, _now: Number) -> None:
-        self._state.active_client = action.active_client
-
     @handlers.on(a.SessionActiveClientToolsChangedAction)
     def _active_client_tools(self, action: a.SessionActiveClientToolsChangedAction, _now: Number) -> None:
         if self._state.active_client:
             self._state.active_client = replace(self._state.active_client, tools=action.tools)
-
-    @handlers.on(a.SessionCustomizationsChangedAction)
-    def _customizations(self, action: a.SessionCustomizationsChangedAction, _now: Number) -> None:
-        self._state.customizations = action.customizations
 
     @handlers.on(a.SessionCustomizationToggledAction)
     def _customization_toggled(self, action: a.SessionCustomizationToggledAction, _now: Number) -> None:
@@ -309,10 +304,6 @@ class LiveSession(LiveState[SessionState]):
         if self._state.config is not None:
             self._state.config = merged(self._state.config, action)
             self._touch(now)
-
-    @handlers.on(a.SessionMetaChangedAction)
-    def _meta(self, action: a.SessionMetaChangedAction, _now: Number) -> None:
-        self._state.meta = action.meta
 
     # -- messages that wait --------------------------------------------------------------------------------
 

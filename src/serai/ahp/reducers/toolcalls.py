@@ -6,9 +6,9 @@ fresh state: what the next one does not list is gone.
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from serai.ahp.actions import (
@@ -21,21 +21,18 @@ from serai.ahp.actions import (
 )
 from serai.ahp.types import (
     ConfirmationOption,
-    FreeForm,
     StringOrMarkdown,
     ToolCallBase,
     ToolCallCancellationReason,
     ToolCallCancelledState,
     ToolCallCompletedState,
     ToolCallConfirmationReason,
-    ToolCallError,
     ToolCallPendingConfirmationState,
     ToolCallPendingResultConfirmationState,
     ToolCallResult,
     ToolCallRunningState,
     ToolCallState,
     ToolCallStreamingState,
-    ToolResultContent,
 )
 
 __all__ = ["complete", "confirm", "confirm_result", "is_waiting", "ready", "set_content", "skip", "start"]
@@ -174,47 +171,18 @@ def skip(call: ToolCallState) -> ToolCallState:
 # -- what goes from one state into the next ----------------------------------------------------------------
 
 
-class _Base(TypedDict):
-    tool_call_id: str
-    tool_name: str
-    display_name: str
-    tool_client_id: str | None
-    meta: FreeForm | None
-
-
-def _base(call: SessionToolCallStartAction | ToolCallBase) -> _Base:
-    return _Base(
-        tool_call_id=call.tool_call_id,
-        tool_name=call.tool_name,
-        display_name=call.display_name,
-        tool_client_id=call.tool_client_id,
-        meta=call.meta,
-    )
-
-
-class _Result(TypedDict):
-    success: bool
-    past_tense_message: StringOrMarkdown
-    content: list[ToolResultContent] | None
-    structured_content: FreeForm | None
-    error: ToolCallError | None
-    extra: dict[str, Any] | UnsetType
-
-
-def _result(result: ToolCallResult | ToolCallPendingResultConfirmationState) -> _Result:
-    return _Result(
-        success=result.success,
-        past_tense_message=result.past_tense_message,
-        content=result.content,
-        structured_content=result.structured_content,
-        error=result.error,
-        # A result's unknown fields go along, but none may pass for a field that the call has itself.
-        extra=UNSET if result.extra is UNSET else _unknown_to_calls(result.extra),
-    )
-
-
+_BASE = [name for name in ToolCallBase.__struct_fields__ if name != "extra"]
+_RESULT = [name for name in ToolCallResult.__struct_fields__ if name != "extra"]
 _CALL_FIELDS = frozenset({"status", *ToolCallCompletedState.__struct_encode_fields__})
 
 
-def _unknown_to_calls(extra: dict[str, Any]) -> dict[str, Any] | UnsetType:
-    return {name: value for name, value in extra.items() if name not in _CALL_FIELDS} or UNSET
+def _base(call: SessionToolCallStartAction | ToolCallBase) -> dict[str, Any]:
+    return {name: getattr(call, name) for name in _BASE}
+
+
+def _result(result: ToolCallResult | ToolCallPendingResultConfirmationState) -> dict[str, Any]:
+    fields = {name: getattr(result, name) for name in _RESULT}
+    # A result's unknown fields go along, but none may pass for a field that the call has itself.
+    extra = {} if result.extra is UNSET else result.extra
+    unknown = {name: value for name, value in extra.items() if name not in _CALL_FIELDS}
+    return {**fields, "extra": unknown or UNSET}

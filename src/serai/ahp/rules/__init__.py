@@ -13,11 +13,11 @@ from serai.ahp import actions as a
 from serai.ahp.reducers import CHANNEL_TYPES, LiveRoot, LiveSession, LiveState, LiveTerminal
 from serai.ahp.rules.config import problem_with_change
 from serai.ahp.rules.session import judge_session
-from serai.ahp.rules.verdict import ACCEPTED, Judgement, Verdict, ignored, judge_title, rejected
+from serai.ahp.rules.verdict import ACCEPTED, Judgement, Verdict, judge_title, rejected
 from serai.ahp.types import TerminalClientClaim
 from serai.ahp.wire import Unknown, Value
 
-__all__ = ["CLIENT_ACTIONS", "Judgement", "Verdict", "client_may_dispatch", "judge", "rejected"]
+__all__ = ["CLIENT_ACTIONS", "Judgement", "Verdict", "judge", "rejected"]
 
 CLIENT_ACTIONS: frozenset[type[Value]] = frozenset({
     a.RootConfigChangedAction,
@@ -53,16 +53,6 @@ CLIENT_ACTIONS: frozenset[type[Value]] = frozenset({
 _ACTIONS_OF = {channel.live: channel.actions for channel in CHANNEL_TYPES}
 
 
-def client_may_dispatch(action: a.StateAction) -> bool:
-    """Whether actions of this type may come from a client."""
-    return type(action) in CLIENT_ACTIONS
-
-
-def _belongs(state: LiveState[Any], action: a.StateAction) -> bool:
-    """Whether the action is one of this channel's own."""
-    return type(action) in _ACTIONS_OF[type(state)]
-
-
 def judge(state: LiveState[Any] | None, action: a.StateAction, sender: str | None) -> Judgement:
     """What is to become of an action.
 
@@ -72,14 +62,14 @@ def judge(state: LiveState[Any] | None, action: a.StateAction, sender: str | Non
         sender: The client that dispatched it; `None` for the host itself.
     """
     if state is None:
-        return ignored("there is no such channel")
+        return Judgement(Verdict.IGNORE, "there is no such channel")
     if sender is None:
         return ACCEPTED
     if isinstance(action, Unknown):
         return rejected("unknown_action", f"this host knows no action {action.raw.get('type')!r}")
-    if not _belongs(state, action):
+    if type(action) not in _ACTIONS_OF[type(state)]:
         return rejected("wrong_channel", "the action belongs to another kind of channel")
-    if not client_may_dispatch(action):
+    if type(action) not in CLIENT_ACTIONS:
         return rejected("server_only", "only the host dispatches this action")
     match state:
         case LiveSession():

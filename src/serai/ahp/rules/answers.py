@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
+from datetime import datetime
 
 from serai.ahp.types import (
     Number,
     SessionInputAnswer,
     SessionInputAnswerValue,
-    SessionInputAnswerValueKind,
     SessionInputBooleanAnswerValue,
     SessionInputBooleanQuestion,
     SessionInputIntegerQuestion,
@@ -27,7 +26,7 @@ from serai.ahp.types import (
     SessionInputTextAnswerValue,
     SessionInputTextQuestion,
 )
-from serai.ahp.wire import Unknown
+from serai.ahp.wire import Unknown, Value
 
 __all__ = ["format_problem", "problem_with_answer", "problem_with_answers"]
 
@@ -82,22 +81,19 @@ def _question(request: SessionInputRequest, question_id: str) -> SessionInputQue
     return None
 
 
-_VALUES: dict[type, tuple[type, SessionInputAnswerValueKind]] = {
-    SessionInputTextQuestion: (SessionInputTextAnswerValue, SessionInputAnswerValueKind.TEXT),
-    SessionInputNumberQuestion: (SessionInputNumberAnswerValue, SessionInputAnswerValueKind.NUMBER),
-    SessionInputIntegerQuestion: (SessionInputNumberAnswerValue, SessionInputAnswerValueKind.NUMBER),
-    SessionInputBooleanQuestion: (SessionInputBooleanAnswerValue, SessionInputAnswerValueKind.BOOLEAN),
-    SessionInputSingleSelectQuestion: (SessionInputSelectedAnswerValue, SessionInputAnswerValueKind.SELECTED),
-    SessionInputMultiSelectQuestion: (
-        SessionInputSelectedManyAnswerValue,
-        SessionInputAnswerValueKind.SELECTED_MANY,
-    ),
+_VALUES: dict[type, type[Value]] = {
+    SessionInputTextQuestion: SessionInputTextAnswerValue,
+    SessionInputNumberQuestion: SessionInputNumberAnswerValue,
+    SessionInputIntegerQuestion: SessionInputNumberAnswerValue,
+    SessionInputBooleanQuestion: SessionInputBooleanAnswerValue,
+    SessionInputSingleSelectQuestion: SessionInputSelectedAnswerValue,
+    SessionInputMultiSelectQuestion: SessionInputSelectedManyAnswerValue,
 }
 
 
 def _kind_problem(question: SessionInputQuestion, value: SessionInputAnswerValue) -> str | None:
-    wanted, kind = _VALUES[type(question)]
-    return None if isinstance(value, wanted) else f"must be of kind {kind.value!r}"
+    wanted = _VALUES[type(question)]
+    return None if isinstance(value, wanted) else f"must be of kind {wanted.__struct_config__.tag!r}"
 
 
 def _bounds_problem(question: SessionInputQuestion, value: SessionInputAnswerValue) -> str | None:
@@ -157,12 +153,8 @@ _EMAIL = re.compile(r"[^\s@]+@[^\s@]+|\"[^\"]+\"@[^\s@]+")
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]+")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _DATE_TIME = re.compile(
-    r"(?P<minutes>\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2})"
-    r"(:(?P<seconds>\d{2})([.,]\d+)?)?"
-    r"(?P<zone>[Zz]|[+-]\d{2}:?\d{2})?",
-    re.ASCII,
+    r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?([Zz]|[+-]\d{2}:?\d{2})?", re.ASCII
 )
-_LEAP_SECOND = 60
 
 
 def format_problem(text: str, wanted: str | None) -> str | None:
@@ -174,30 +166,19 @@ def format_problem(text: str, wanted: str | None) -> str | None:
     return None if fits(text) else f"must be {description}"
 
 
-def _is_date(text: str) -> bool:
-    if not _DATE.fullmatch(text):
-        return False
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
+def _is_moment(shape: re.Pattern[str]) -> Callable[[str], bool]:
+    def is_moment(text: str) -> bool:
+        try:
+            return bool(shape.fullmatch(text) and datetime.fromisoformat(text.upper()))
+        except ValueError:
+            return False
 
-
-def _is_date_time(text: str) -> bool:
-    found = _DATE_TIME.fullmatch(text)
-    if found is None or int(found["seconds"] or 0) > _LEAP_SECOND:
-        return False
-    try:
-        datetime.fromisoformat(found["minutes"].upper() + (found["zone"] or "").upper())
-    except ValueError:
-        return False
-    return True
+    return is_moment
 
 
 _FORMATS: dict[str, tuple[Callable[[str], object], str]] = {
     "email": (_EMAIL.fullmatch, "an e-mail address, such as name@example.com"),
     "uri": (_URI.fullmatch, "a URI, such as https://example.com/"),
-    "date": (_is_date, "a date, such as 2001-02-28"),
-    "date-time": (_is_date_time, "a date and a time, such as 2001-02-28T12:30:00Z"),
+    "date": (_is_moment(_DATE), "a date, such as 2001-02-28"),
+    "date-time": (_is_moment(_DATE_TIME), "a date and a time, such as 2001-02-28T12:30:00Z"),
 }

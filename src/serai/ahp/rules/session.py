@@ -9,7 +9,7 @@ from serai.ahp import actions as a
 from serai.ahp.reducers import LiveSession
 from serai.ahp.rules.answers import problem_with_answer, problem_with_answers
 from serai.ahp.rules.config import problem_with_change
-from serai.ahp.rules.verdict import ACCEPTED, Judgement, deferred, judge_title, rejected
+from serai.ahp.rules.verdict import ACCEPTED, Judgement, Verdict, judge_title, rejected
 from serai.ahp.types import (
     ConfirmationOptionKind,
     PendingMessageKind,
@@ -37,9 +37,6 @@ def judge_session(session: LiveSession, action: a.StateAction, sender: str) -> J
     """What is to become of an action that a client dispatched on this session."""
     rule = _RULES.get(type(action))
     return rule(session, action, sender) if rule else ACCEPTED
-
-
-# -- turns -------------------------------------------------------------------------------------------------
 
 
 def _turn_started(session: LiveSession, action: a.SessionTurnStartedAction, _sender: str) -> Judgement:
@@ -80,11 +77,8 @@ def _truncated(session: LiveSession, action: a.SessionTruncatedAction, _sender: 
 
 def _choice(session: LiveSession, _action: a.StateAction, _sender: str) -> Judgement:
     if session.turn is not None:
-        return deferred("a turn is running: the choice holds from the next one")
+        return Judgement(Verdict.DEFER, "a turn is running: the choice holds from the next one")
     return ACCEPTED
-
-
-# -- tool calls --------------------------------------------------------------------------------------------
 
 
 def _calls(session: LiveSession, action: a.ToolCallActionBase) -> list[ToolCallState]:
@@ -154,9 +148,6 @@ def _result_confirmed(
     return ACCEPTED
 
 
-# -- clients, settings -------------------------------------------------------------------------------------
-
-
 def _active_client(
     session: LiveSession, action: a.SessionActiveClientChangedAction, sender: str
 ) -> Judgement:
@@ -182,9 +173,6 @@ def _config(session: LiveSession, action: a.SessionConfigChangedAction, _sender:
         return rejected("no_config", "this session has no settings")
     problem = problem_with_change(session.head.config, action.config, replace=bool(action.replace))
     return rejected("bad_config", problem) if problem else ACCEPTED
-
-
-# -- messages that wait, questions -------------------------------------------------------------------------
 
 
 def _pending_set(_session: LiveSession, action: a.SessionPendingMessageSetAction, _sender: str) -> Judgement:

@@ -5,17 +5,6 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-__all__ = [
-    "ACCEPTED",
-    "LONGEST_TITLE",
-    "Judgement",
-    "Verdict",
-    "deferred",
-    "ignored",
-    "judge_title",
-    "rejected",
-]
-
 
 class Verdict(Enum):
     """What is to become of an action."""
@@ -51,16 +40,6 @@ ACCEPTED = Judgement(Verdict.ACCEPT)
 def rejected(code: str, matter: str) -> Judgement:
     """The action goes back to its sender. `code` is stable; `matter` is for people."""
     return Judgement(Verdict.REJECT, f"{code}: {matter}")
-
-
-def ignored(matter: str) -> Judgement:
-    """The action is dropped without a word to its sender."""
-    return Judgement(Verdict.IGNORE, matter)
-
-
-def deferred(matter: str) -> Judgement:
-    """The action waits."""
-    return Judgement(Verdict.DEFER, matter)
 
 
 LONGEST_TITLE = 1000

@@ -4,12 +4,9 @@ Optional fields are `None` when absent. A field whose values are an open enumera
 its `StrEnum`: values that are newer than this version are kept as they are.
 """
 
+from serai.ahp.types.channels import *
 from serai.ahp.types.common import *
 from serai.ahp.types.customizations import *
-from serai.ahp.types.files import *
-from serai.ahp.types.inputs import *
 from serai.ahp.types.messages import *
-from serai.ahp.types.root import *
 from serai.ahp.types.session import *
-from serai.ahp.types.terminal import *
 from serai.ahp.types.tools import *

@@ -8,31 +8,6 @@ from msgspec import Meta, field
 
 from serai.ahp.wire import Value
 
-__all__ = [
-    "ROOT",
-    "URI",
-    "ConfigPropertySchema",
-    "ConfigSchema",
-    "ContentRef",
-    "Count",
-    "ErrorInfo",
-    "FileEdit",
-    "FileEditDiff",
-    "FileEditSide",
-    "FreeForm",
-    "Icon",
-    "JsonSchema",
-    "Markdown",
-    "Number",
-    "ProtectedResourceMetadata",
-    "RootURI",
-    "StringOrMarkdown",
-    "TextPosition",
-    "TextRange",
-    "TextSelection",
-    "UsageInfo",
-]
-
 URI: TypeAlias = str
 """A URI. AHP compares them as text; whoever opens one checks its form."""
 

@@ -8,29 +8,6 @@ from typing import Annotated, TypeAlias
 from serai.ahp.types.common import URI, Icon, TextRange
 from serai.ahp.wire import UnknownKind, UnknownType, Value
 
-__all__ = [
-    "AgentCustomization",
-    "ChildCustomization",
-    "ClientPluginCustomization",
-    "ContainerCustomizationBase",
-    "Customization",
-    "CustomizationBase",
-    "CustomizationDegradedState",
-    "CustomizationErrorState",
-    "CustomizationLoadState",
-    "CustomizationLoadStatus",
-    "CustomizationLoadedState",
-    "CustomizationLoadingState",
-    "CustomizationType",
-    "DirectoryCustomization",
-    "HookCustomization",
-    "McpServerCustomization",
-    "PluginCustomization",
-    "PromptCustomization",
-    "RuleCustomization",
-    "SkillCustomization",
-]
-
 
 class CustomizationType(StrEnum):
     """The two containers, then what may be in them."""
@@ -53,9 +30,6 @@ class CustomizationBase(Value, tag_field="type"):
     name: str
     icons: list[Icon] | None = None
     range: TextRange | None = None
-
-
-# -- what is inside ----------------------------------------------------------------------------------------
 
 
 class AgentCustomization(CustomizationBase, tag=CustomizationType.AGENT.value):
@@ -102,9 +76,6 @@ ChildCustomization: TypeAlias = (
     | McpServerCustomization
     | UnknownType
 )
-
-
-# -- containers --------------------------------------------------------------------------------------------
 
 
 class CustomizationLoadStatus(StrEnum):

@@ -1,4 +1,4 @@
-"""What a person sends: messages, attachments, and messages that wait."""
+"""What a person sends, and what a person is asked: messages that wait, requests, questions and answers."""
 
 from __future__ import annotations
 
@@ -7,20 +7,8 @@ from typing import TypeAlias
 
 from msgspec import field
 
-from serai.ahp.types.common import ContentRef, FreeForm, TextRange, TextSelection
-from serai.ahp.wire import UnknownType, Value
-
-__all__ = [
-    "MessageAttachment",
-    "MessageAttachmentBase",
-    "MessageAttachmentKind",
-    "MessageEmbeddedResourceAttachment",
-    "MessageResourceAttachment",
-    "PendingMessage",
-    "PendingMessageKind",
-    "SimpleMessageAttachment",
-    "UserMessage",
-]
+from serai.ahp.types.common import URI, ContentRef, FreeForm, Number, TextRange, TextSelection
+from serai.ahp.wire import UnknownKind, UnknownState, UnknownType, Value
 
 
 class MessageAttachmentKind(StrEnum):
@@ -91,3 +79,195 @@ class PendingMessage(Value):
 
     id: str
     user_message: UserMessage
+
+
+class SessionInputResponseKind(StrEnum):
+    """How a request ended."""
+
+    ACCEPT = "accept"
+    DECLINE = "decline"
+    CANCEL = "cancel"
+
+
+class SessionInputQuestionKind(StrEnum):
+    """What a question wants to know."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    INTEGER = "integer"
+    BOOLEAN = "boolean"
+    SINGLE_SELECT = "single-select"
+    MULTI_SELECT = "multi-select"
+
+
+class SessionInputOption(Value):
+    """One of the choices."""
+
+    id: str
+    label: str
+    description: str | None = None
+    recommended: bool | None = None
+
+
+class SessionInputQuestionBase(Value, tag_field="kind"):
+    """What all questions have."""
+
+    id: str
+    message: str
+    title: str | None = None
+    required: bool | None = None
+
+
+class SessionInputTextQuestion(SessionInputQuestionBase, tag=SessionInputQuestionKind.TEXT.value):
+    """Asks for text; `min` and `max` bound its length."""
+
+    format: str | None = None
+    min: Number | None = None
+    max: Number | None = None
+    default_value: str | None = None
+
+
+class SessionInputNumberQuestion(SessionInputQuestionBase, tag=SessionInputQuestionKind.NUMBER.value):
+    """Asks for a number."""
+
+    min: Number | None = None
+    max: Number | None = None
+    default_value: Number | None = None
+
+
+class SessionInputIntegerQuestion(SessionInputNumberQuestion, tag=SessionInputQuestionKind.INTEGER.value):
+    """Asks for a whole number. On the page it is the number question with another kind."""
+
+
+class SessionInputBooleanQuestion(SessionInputQuestionBase, tag=SessionInputQuestionKind.BOOLEAN.value):
+    """Asks yes or no."""
+
+    default_value: bool | None = None
+
+
+class SessionInputSingleSelectQuestion(
+    SessionInputQuestionBase, tag=SessionInputQuestionKind.SINGLE_SELECT.value
+):
+    """Asks for one of several choices."""
+
+    options: list[SessionInputOption]
+    allow_freeform_input: bool | None = None
+
+
+class SessionInputMultiSelectQuestion(
+    SessionInputQuestionBase, tag=SessionInputQuestionKind.MULTI_SELECT.value
+):
+    """Asks for some of several choices; `min` and `max` bound how many."""
+
+    options: list[SessionInputOption]
+    allow_freeform_input: bool | None = None
+    min: Number | None = None
+    max: Number | None = None
+
+
+SessionInputQuestion: TypeAlias = (
+    SessionInputTextQuestion
+    | SessionInputNumberQuestion
+    | SessionInputIntegerQuestion
+    | SessionInputBooleanQuestion
+    | SessionInputSingleSelectQuestion
+    | SessionInputMultiSelectQuestion
+    | UnknownKind
+)
+
+
+class SessionInputAnswerValueKind(StrEnum):
+    """What an answer is."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    SELECTED = "selected"
+    SELECTED_MANY = "selected-many"
+
+
+class SessionInputTextAnswerValue(Value, tag_field="kind", tag=SessionInputAnswerValueKind.TEXT.value):
+    """Text."""
+
+    value: str
+
+
+class SessionInputNumberAnswerValue(Value, tag_field="kind", tag=SessionInputAnswerValueKind.NUMBER.value):
+    """A number."""
+
+    value: Number
+
+
+class SessionInputBooleanAnswerValue(Value, tag_field="kind", tag=SessionInputAnswerValueKind.BOOLEAN.value):
+    """Yes or no."""
+
+    value: bool
+
+
+class SessionInputSelectedAnswerValue(
+    Value, tag_field="kind", tag=SessionInputAnswerValueKind.SELECTED.value
+):
+    """The id of the choice that was taken."""
+
+    value: str
+    freeform_values: list[str] | None = None
+
+
+class SessionInputSelectedManyAnswerValue(
+    Value, tag_field="kind", tag=SessionInputAnswerValueKind.SELECTED_MANY.value
+):
+    """The ids of the choices that were taken."""
+
+    value: list[str]
+    freeform_values: list[str] | None = None
+
+
+SessionInputAnswerValue: TypeAlias = (
+    SessionInputTextAnswerValue
+    | SessionInputNumberAnswerValue
+    | SessionInputBooleanAnswerValue
+    | SessionInputSelectedAnswerValue
+    | SessionInputSelectedManyAnswerValue
+    | UnknownKind
+)
+
+
+class SessionInputAnswerState(StrEnum):
+    """How far an answer is."""
+
+    DRAFT = "draft"
+    SUBMITTED = "submitted"
+    SKIPPED = "skipped"
+
+
+class SessionInputAnswered(Value, tag_field="state"):
+    """An answer with a value. The page has one shape for two states; here each state is a type."""
+
+    value: SessionInputAnswerValue
+
+
+class SessionInputDraft(SessionInputAnswered, tag=SessionInputAnswerState.DRAFT.value):
+    """An answer that is still being written."""
+
+
+class SessionInputSubmitted(SessionInputAnswered, tag=SessionInputAnswerState.SUBMITTED.value):
+    """An answer that was given."""
+
+
+class SessionInputSkipped(Value, tag_field="state", tag=SessionInputAnswerState.SKIPPED.value):
+    """A question that was passed over, perhaps with a word why."""
+
+    freeform_values: list[str] | None = None
+
+
+SessionInputAnswer: TypeAlias = SessionInputDraft | SessionInputSubmitted | SessionInputSkipped | UnknownState
+
+
+class SessionInputRequest(Value):
+    """Something that a session wants to know; `answers` are by question."""
+
+    id: str
+    message: str | None = None
+    url: URI | None = None
+    questions: list[SessionInputQuestion] | None = None
+    answers: dict[str, SessionInputAnswer] | None = None

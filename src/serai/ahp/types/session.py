@@ -7,6 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import field
 
+from serai.ahp.types.channels import ChangesetSummary, ModelSelection
 from serai.ahp.types.common import (
     URI,
     ConfigPropertySchema,
@@ -19,36 +20,9 @@ from serai.ahp.types.common import (
     UsageInfo,
 )
 from serai.ahp.types.customizations import ClientPluginCustomization, Customization
-from serai.ahp.types.files import ChangesetSummary
-from serai.ahp.types.inputs import SessionInputRequest
-from serai.ahp.types.messages import PendingMessage, UserMessage
-from serai.ahp.types.root import ModelSelection
+from serai.ahp.types.messages import PendingMessage, SessionInputRequest, UserMessage
 from serai.ahp.types.tools import ToolCallState, ToolDefinition
 from serai.ahp.wire import State, UnknownKind, Value
-
-__all__ = [
-    "ActiveTurn",
-    "AgentSelection",
-    "MarkdownResponsePart",
-    "ProjectInfo",
-    "ReasoningResponsePart",
-    "ResourceResponsePart",
-    "ResponsePart",
-    "ResponsePartKind",
-    "SessionActiveClient",
-    "SessionConfigPropertySchema",
-    "SessionConfigSchema",
-    "SessionConfigState",
-    "SessionLifecycle",
-    "SessionState",
-    "SessionStatus",
-    "SessionSummary",
-    "SystemNotificationResponsePart",
-    "ToolCallResponsePart",
-    "Turn",
-    "TurnState",
-]
-
 
 # -- turns -------------------------------------------------------------------------------------------------
 
@@ -129,9 +103,6 @@ class ActiveTurn(State):
     user_message: UserMessage
     response_parts: list[ResponsePart]
     usage: UsageInfo | None = None
-
-
-# -- the session -------------------------------------------------------------------------------------------
 
 
 class SessionLifecycle(StrEnum):

@@ -25,36 +25,6 @@ from serai.ahp.types.common import URI, ContentRef, FileEdit, FreeForm, JsonSche
 from serai.ahp.types.messages import UserMessage
 from serai.ahp.wire import UnknownStatus, UnknownType, Value
 
-__all__ = [
-    "ConfirmationOption",
-    "ConfirmationOptionKind",
-    "FileEdits",
-    "ToolAnnotations",
-    "ToolCallBase",
-    "ToolCallCancellationReason",
-    "ToolCallCancelledState",
-    "ToolCallCompletedState",
-    "ToolCallConfirmationReason",
-    "ToolCallError",
-    "ToolCallPendingConfirmationState",
-    "ToolCallPendingResultConfirmationState",
-    "ToolCallResult",
-    "ToolCallRunningState",
-    "ToolCallState",
-    "ToolCallStatus",
-    "ToolCallStreamingState",
-    "ToolCallWithResult",
-    "ToolDefinition",
-    "ToolResultContent",
-    "ToolResultContentType",
-    "ToolResultEmbeddedResourceContent",
-    "ToolResultFileEditContent",
-    "ToolResultResourceContent",
-    "ToolResultSubagentContent",
-    "ToolResultTerminalContent",
-    "ToolResultTextContent",
-]
-
 
 class ToolAnnotations(Value):
     """What a tool says of itself. Advice, not a promise."""
@@ -76,9 +46,6 @@ class ToolDefinition(Value):
     output_schema: JsonSchema | None = None
     annotations: ToolAnnotations | None = None
     meta: FreeForm | None = field(default=None, name="_meta")
-
-
-# -- results -----------------------------------------------------------------------------------------------
 
 
 class ToolResultContentType(StrEnum):
@@ -159,9 +126,6 @@ class ToolCallResult(Value):
     error: ToolCallError | None = None
 
 
-# -- confirmation ------------------------------------------------------------------------------------------
-
-
 class ToolCallConfirmationReason(StrEnum):
     """Why a call was allowed to run."""
 
@@ -198,9 +162,6 @@ class FileEdits(Value):
     """The edits that a call is going to make, to look at beforehand."""
 
     items: list[FileEdit]
-
-
-# -- states ------------------------------------------------------------------------------------------------
 
 
 class ToolCallStatus(StrEnum):

@@ -18,8 +18,6 @@ from serai.client import Client, SessionClient
 from serai.config.paths import here, is_folder, real
 from serai.errors import AuthRequired, SeraiError, SessionFailed
 
-__all__ = ["configure", "converse"]
-
 # How long it may take to forget a session that was of no use.
 _PATIENCE = 2.0
 
@@ -42,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print events, one JSON object per line")
     add_connection_options(parser)
     parser.epilog = "Without SESSION a new one is begun. In a chat, /help tells more."
-    parser.set_defaults(run=partial(_checked, parser))
+    parser.set_defaults(run=partial(_checked, parser), command=_main)
 
 
 def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
@@ -58,7 +56,7 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> in
             parser.error(f"--directory: there is no folder {options.directory}")
         if not options.session and options.directory is None:
             options.directory = here()
-    return run_connected(_main, options)
+    return run_connected(options)
 
 
 async def _main(client: Client, options: argparse.Namespace) -> int:
@@ -94,7 +92,7 @@ async def _begin(client: Client, terminal: PlainTerminal, options: argparse.Name
         session = await client.open_session(uri)
         agent = session.state.summary.provider
         terminal.note(f"({agent} begins no session: nobody is signed in)")
-        if not await SignInDialog(client, terminal).offer(agent):
+        if not await SignInDialog(client, terminal).run(agent, offer=True):
             raise
     await session.ready()  # the host has tried again
     return session

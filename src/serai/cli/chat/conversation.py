@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import uuid
-from collections.abc import Coroutine
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
+from serai.ahp import actions as a
 from serai.ahp.extensions import LOGIN
-from serai.ahp.types import TurnState
-from serai.cli.chat.calls import CallOutput, CallOutputs, SubagentEvent
-from serai.cli.chat.inbox import ChatInbox, ErrandFailed, Heard, Interrupt, Line, QueueHeld, SessionQuestion
-from serai.cli.chat.questions import ChatQuestions, Decided, decide, is_open
-from serai.cli.chat.queue import NOTHING_WAITS, Queue
-from serai.cli.chat.view import TurnView
+from serai.ahp.types import PendingMessage, TurnState
+from serai.cli.chat.dialogs import Decision
+from serai.cli.chat.questions import ChatQuestions, Question, decide, is_open
+from serai.cli.chat.view import TurnView, one_line, output_elsewhere, turn_told, why_held
 from serai.cli.console.output import json_text
 from serai.cli.console.signin import SignInDialog
-from serai.cli.console.terminal import PlainTerminal
+from serai.cli.console.terminal import PlainTerminal, interrupts
 from serai.client import (
     Client,
     ClientEvent,
@@ -26,21 +25,17 @@ from serai.client import (
     Disconnected,
     QuestionAsked,
     QuestionClosed,
-    ResultWaiting,
-    SessionAdded,
-    SessionChanged,
     SessionClient,
-    SessionRemoved,
     SignInNeeded,
-    ToolWaiting,
+    ToolFinished,
     TurnEnded,
     TurnEvent,
     TurnStarted,
+    TurnStream,
     event_json,
 )
-from serai.errors import AuthRequired
-
-__all__ = ["Chat"]
+from serai.client.events import Inbox
+from serai.errors import AuthRequired, SeraiError
 
 _PATIENCE = 2.0
 """How long leaving may take when something is still to be told to the host, in seconds."""
@@ -62,36 +57,20 @@ _COMMANDS = frozenset({"/cancel", "/queue", "/steer", "/go", "/drop", "/title", 
 _TAKE_A_PASTE = frozenset({"/queue", "/steer"})
 """The commands whose text may have several lines."""
 
+_BUSY = "A turn is running: /queue sends this afterwards, /steer now, /cancel stops the turn."
+_NOTHING_WAITS = "No message waits."
+
 
 def _first_word(text: str) -> str:
-    """The word that a line begins with."""
     return next(iter(text.split(None, 1)), "")
 
 
-def _pieces(text: str | None, pasted: tuple[str, ...], *, is_asked: bool) -> list[str | None]:
-    """What lines that came at once are: one message, or one thing after the other.
-
-    Args:
-        text: The first line; `None` when there will be no more.
-        pasted: Those that came along with it.
-        is_asked: Whether something is asked: then each line is an answer.
-    """
-    if not pasted:
-        return [text]
-    whole = "\n".join([text or "", *pasted]).strip("\n")
+def _pieces(text: str, pasted: list[str], *, is_asked: bool) -> list[str]:
+    """What lines that came at once are: one message, or commands or answers, one after the other."""
+    whole = "\n".join([text, *pasted]).strip("\n")
     word = _first_word(whole)
     is_message = not word.startswith("/") or word.startswith("//") or word in _TAKE_A_PASTE
-    return [whole] if is_message and not is_asked else [text, *pasted]
-
-
-_BUSY = "A turn is running: /queue sends this afterwards, /steer now, /cancel stops the turn."
-
-
-@dataclass(frozen=True, slots=True)
-class _Refused:
-    """A message was refused, since nobody is signed in; or (`None`) the person wants to sign in anyhow."""
-
-    message: str | None
+    return [whole] if pasted and is_message and not is_asked else [text, *pasted]
 
 
 class Chat:
@@ -112,21 +91,25 @@ class Chat:
         self._client = client
         self._session = session
         self._terminal = terminal
-        self._view = TurnView(terminal)
         self._once = once
         self._as_json = as_json
-        self._inbox = ChatInbox(client, session, terminal, as_json=as_json)
-        self._questions = ChatQuestions(terminal, self._listen, self._decided)
-        self._asked_aside: set[str] = set()
+        self._has_person = terminal.is_interactive and not as_json
+        self._view = TurnView(terminal)
+        self._questions = ChatQuestions(session, terminal, self._listen, self._decided)
+        self._heard: Inbox[Callable[[], None]] = Inbox()  # what to do about what was heard, in order
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._errands: set[asyncio.Task[None]] = set()  # what was asked of the host
+        self._reading: asyncio.Task[None] | None = None
+        self._sign_in_dialog: asyncio.Task[bool] | None = None
         self._own_turns: set[str] = set()
+        self._aside: set[str] = set()  # the questions that no turn told of
         self._is_busy = False
         self._no_more_lines = False
         self._interrupts = 0
-        self._is_unwanted = False  # the turn was cancelled before it began
         self._is_lost = False
-        self._refused: _Refused | None = None
+        self._is_signing_in = False
+        self._refused: str | None = None  # the message that needs a sign-in
         self._unsent = ""  # what was written while a turn was running
-        self._queue = Queue(session)
         self._exit: int | None = None
 
     async def run(self) -> int:
@@ -135,125 +118,161 @@ class Chat:
         Raises:
             SeraiError: The session is gone, or the host for good.
         """
-        async with self._inbox:
-            await self._begin()
-            while self._exit is None:
-                self._handle(await self._inbox.get())
-                if self._refused is not None and self._exit is None:
-                    await self._sign_in(self._refused)
-            if self._client.is_connected and self._interrupts == 0:
-                await self._inbox.finish(_PATIENCE)
+        stop = self._client.on_event(partial(self._later, self._connection))
+        try:
+            with interrupts(self._interrupt):
+                self._begin()
+                while self._exit is None:
+                    (await self._heard.get())()
+                    if self._is_signing_in and self._exit is None:
+                        await self._sign_in()
+                if self._errands and self._client.is_connected and self._interrupts == 0:
+                    await asyncio.wait(self._errands, timeout=_PATIENCE)
+        finally:
+            stop()
+            tasks = [*self._tasks, *self._errands]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         return self._exit
 
-    async def _begin(self) -> None:
-        if self._once is None:
-            self._is_busy = self._session.active_turn_id is not None
-            if not self._as_json:
-                await self._greet()
-                self._tell_held()
-        else:
-            self._is_busy = True
-        self._inbox.listen(self._once)
+    def _begin(self) -> None:
+        self._is_busy = self._once is not None or self._session.active_turn_id is not None
+        if self._once is None and not self._as_json:
+            self._greet()
+            if not self._is_busy:
+                self._tell_held(why_held(self._session.state))
+        _spawn(self._follow_turns(), self._tasks)
+        # The lines of a pipe are messages: whoever wrote them knew of no question.
+        if self._once is None and (self._terminal.is_interactive or self._as_json):
+            _spawn(self._follow_questions(), self._tasks)
+        if self._terminal.is_interactive:
+            self._want_line()
         self._show_prompt()
 
-    async def _greet(self) -> None:
+    def _greet(self) -> None:
         """Say whom one talks to, and what was said last."""
         state = self._session.state
         agent, title = state.summary.provider, state.summary.title
         self._note(f"{agent}{f' {title!r}' if title else ''} ({self._session.id}). /help tells more.")
         if not state.turns and state.active_turn is None and self._client.root:
-            agents = [one for one in self._client.root.agents if one.provider == agent and one.description]
-            for one in agents:
-                self._note(one.description)
+            for one in self._client.root.agents:
+                if one.provider == agent and one.description:
+                    self._note(one.description)
         if LOGIN in (state.meta or {}):
             self._note("(nobody is signed in to the agent: /signin does it)")
         if state.turns:
-            last = state.turns[-1]
-            self._note(f"(turns so far: {len(state.turns)}; the last one:)\n> {last.user_message.text}")
-            outputs = CallOutputs(self._client, self._view.show_output)
-            async for event in self._session.follow_turn(last.id):
-                await outputs.before(event)
-                self._view.show(event)
+            told = "\n".join(turn_told(state.turns[-1]))
+            self._note(f"(turns so far: {len(state.turns)}; the last one:)\n{told}")
 
     # -- what comes in -------------------------------------------------------------------------------------
 
-    def _handle(self, item: Heard) -> None:
-        match item:
-            case Line():
-                self._written(item)
-            case Interrupt():
-                self._interrupted()
-            case ErrandFailed():
-                self._failed(item)
-            case CallOutput():
-                self._view.show_output(item)
-            case SessionQuestion(event=event):
-                self._aside(event)
-            case QueueHeld():
-                if self._tell_held():
-                    self._show_prompt()
-            case SubagentEvent():
-                self._from_subagent(item)
-            case _:
-                self._happened(item)
+    def _later(self, do: Callable[..., None], *about: Any) -> None:
+        self._heard.put(partial(do, *about))
 
-    def _happened(self, event: TurnEvent | ClientEvent) -> None:
-        match event:
-            case Connected() | Disconnected():
-                self._connection(event)
-            case SessionAdded() | SessionChanged() | SessionRemoved():
-                pass  # other sessions are not talked about here
-            case SignInNeeded():
-                self._note(f"(a sign-in is needed: {event.resource})")
-            case _:
-                if self._as_json:
-                    self._print(event)
-                else:
-                    self._view.show(event)
-                self._follow(event)
+    async def _follow_turns(self) -> None:
+        try:
+            if self._once is not None:
+                await self._follow_turn(await self._session.prompt(self._once))
+                return
+            async with contextlib.aclosing(self._session.turns()) as turns:
+                async for turn in turns:
+                    await self._follow_turn(turn)
+        except SeraiError as error:
+            self._later(self._give_up, error)
+
+    async def _follow_turn(self, turn: TurnStream) -> None:
+        async for event in turn:
+            if isinstance(event, ToolFinished) and not self._as_json:
+                self._later(self._view.finish, event.call, await output_elsewhere(self._client, event.call))
+            self._later(self._happened, event)
+
+    async def _follow_questions(self) -> None:
+        with contextlib.suppress(SeraiError):  # who follows the turns says why
+            async with contextlib.aclosing(self._session.questions()) as questions:
+                async for event in questions:
+                    self._later(self._asked_aside, event)
+
+    def _want_line(self) -> None:
+        """Take one line, and no second one before that has been looked at."""
+        if self._reading is None and not self._no_more_lines:
+            self._reading = _spawn(self._read_line(), self._tasks)
+
+    async def _read_line(self) -> None:
+        text = await self._terminal.lines.read()
+        is_typed = text is not None and self._terminal.is_interactive
+        self._later(self._written, text, await self._terminal.lines.together() if is_typed else [])
+
+    def _do(
+        self, work: Coroutine[Any, Any, Any], note: str | None = None, question: Question | None = None
+    ) -> None:
+        """Ask something of the host without waiting for it: Ctrl-C has to work meanwhile.
+
+        Args:
+            work: What does it.
+            note: What to say when it is done.
+            question: What it answers.
+        """
+
+        async def run() -> None:
+            try:
+                await work
+            except SeraiError as error:
+                self._later(self._failed, error, question)
+            else:
+                if note is not None:
+                    self._tell(note)
+
+        _spawn(run(), self._errands)
 
     # -- the person ----------------------------------------------------------------------------------------
 
-    def _written(self, line: Line) -> None:
+    def _written(self, text: str | None, pasted: list[str]) -> None:
         self._interrupts = 0
-        self._inbox.has_line()
-        if line.text is not None:
-            self._terminal.typed()
-        for piece in _pieces(line.text, line.pasted, is_asked=bool(self._questions)):
+        self._reading = None
+        if text is None:
+            self._no_more_lines = True
+            self._no_more()
+            return
+        self._terminal.typed()
+        if self._terminal.is_interactive:
+            self._want_line()  # a person may write at any time
+        for piece in _pieces(text, pasted, is_asked=bool(self._questions)):
             if self._exit is None:
                 self._line(piece)
 
-    def _line(self, text: str | None) -> None:
-        if text is None:
-            self._no_more_lines = True
-        command = _first_word(text or "")
-        rest = (text or "").strip().removeprefix(command)
-        is_left = text is None and not self._is_busy  # what no turn waits for, others may answer
-        if self._questions and command not in _COMMANDS and not is_left:
+    def _no_more(self) -> None:
+        """There will be no more lines. What no turn waits for, others may answer."""
+        if self._is_busy and self._questions:
+            self._questions.answer(None)
+            self._show_prompt()
+        elif self._terminal.is_interactive or not self._is_busy:
+            self._leave()
+
+    def _line(self, text: str) -> None:
+        command = _first_word(text)
+        message = text[1:] if text.startswith("//") else text
+        if command in _COMMANDS:
+            self._command(command, text.strip().removeprefix(command).strip())
+        elif self._questions:
             self._questions.answer(text)
             self._show_prompt()
-        elif text is None:
-            if self._terminal.is_interactive or not self._is_busy:
-                self._leave()
-        elif command in _COMMANDS:
-            self._command(command, rest.strip())
         elif command.startswith("/") and not command.startswith("//"):
-            self._note(f"There is no command {command}. /help lists those that there are.")
-            self._show_prompt()
-        elif not text.strip():
+            self._tell(f"There is no command {command}. /help lists those that there are.")
+        elif not command:
             self._show_prompt()
         elif self._is_busy:
-            self._unsent = text[1:] if text.startswith("//") else text
+            self._unsent = message
             self._note(_BUSY)
         else:
-            self._prompt(text[1:] if text.startswith("//") else text)
+            self._prompt(message)
 
     def _command(self, command: str, rest: str) -> None:
         match command:
             case "/quit":
                 self._leave()
             case "/signin":
-                self._refused = _Refused(None)
+                self._is_signing_in = True
             case "/help":
                 self._tell(_HELP)
             case "/cancel":
@@ -283,37 +302,18 @@ class Chat:
         else:
             self._do(session.set_title(text), "The session has a new title.")
 
-    def _go_on(self) -> None:
-        """Send the first of the messages that wait; the others follow it."""
-        start = self._queue.next_turn()
-        if start is None:
-            self._tell(NOTHING_WAITS)
-        elif self._is_busy:
-            self._tell("A turn is running. What waits comes after it.")
-        else:
-            self._is_busy = True
-            self._do(self._session.dispatch(start))
-
-    def _drop(self, number: str) -> None:
-        message = self._queue.chosen(number)
-        if isinstance(message, str):
-            self._tell(message)
-        else:
-            self._do(self._session.unqueue(message.id), "It is taken back.")
-
-    def _tell_held(self) -> bool:
-        """Say what is held, if that is new; while a turn runs here, it waits for its end."""
-        notice = None if self._as_json or self._is_busy else self._queue.notice()
-        if notice is not None:
-            self._note(notice)
-        return notice is not None
-
     def _prompt(self, text: str) -> None:
         self._is_busy = True
         self._unsent = ""
         turn_id = str(uuid.uuid4())
         self._own_turns.add(turn_id)
         self._do(self._session.begin_turn(text, turn_id=turn_id))
+
+    def _interrupt(self) -> None:
+        if self._sign_in_dialog is not None:
+            self._sign_in_dialog.cancel()
+        else:
+            self._later(self._interrupted)
 
     def _interrupted(self) -> None:
         self._interrupts += 1
@@ -323,27 +323,65 @@ class Chat:
             self._note("(stopping the turn; Ctrl-C again leaves)")
             self._cancel()
         else:
-            self._note("(Ctrl-C again leaves, and so does /quit)")
-            self._show_prompt()
+            self._tell("(Ctrl-C again leaves, and so does /quit)")
 
     def _cancel(self) -> None:
-        if self._session.active_turn_id is not None:
-            self._questions.clear()  # what it asks needs no answer any more
-            self._do(self._session.cancel())
-        elif self._is_busy:
-            self._is_unwanted = True
-        else:
+        turn = self._session.state.active_turn  # also one that the host has not confirmed yet
+        if turn is None:
             self._note("No turn is running.")
+        else:
+            self._questions.clear()  # what it asks needs no answer any more
+            self._do(self._session.dispatch(a.SessionTurnCancelledAction(turn_id=turn.id)))
 
     def _leave(self) -> None:
         live = self._session.live
         if live is not None and live.turn is not None:
             self._note(f"The turn goes on on the host. Come back with: serai chat {self._session.id}")
-        elif live is not None and live.head.turns and self._terminal.is_interactive and not self._as_json:
+        elif live is not None and live.head.turns and self._has_person:
             self._note(f"Come back with: serai chat {self._session.id}")
         else:
             self._terminal.new_line()
         self._exit = 0 if self._once is None else 1
+
+    # -- messages that wait --------------------------------------------------------------------------------
+
+    @property
+    def _waiting(self) -> list[PendingMessage]:
+        live = self._session.live
+        return (live.head.queued_messages if live is not None else None) or []
+
+    def _tell_held(self, why: str | None) -> None:
+        """Say which messages wait until someone goes on, and why."""
+        if why is not None and self._waiting:
+            how = "/go sends them, /drop NUMBER takes one back, or write on and they follow"
+            self._note(f"(held, since {why}: {how})\n{self._listed()}")
+
+    def _listed(self) -> str:
+        texts = (one_line(message.user_message.text) for message in self._waiting)
+        return "\n".join(f"  {place}  {text}" for place, text in enumerate(texts, start=1))
+
+    def _go_on(self) -> None:
+        """Send the first of the messages that wait; the others follow it."""
+        if not self._waiting:
+            self._tell(_NOTHING_WAITS)
+        elif self._is_busy:
+            self._tell("A turn is running. What waits comes after it.")
+        else:
+            self._is_busy = True
+            first = self._waiting[0]
+            start = a.SessionTurnStartedAction(
+                turn_id=str(uuid.uuid4()), user_message=first.user_message, queued_message_id=first.id
+            )
+            self._do(self._session.dispatch(start))
+
+    def _drop(self, number: str) -> None:
+        places = {str(place): message for place, message in enumerate(self._waiting, start=1)}
+        if not places:
+            self._tell(_NOTHING_WAITS)
+        elif message := places.get(number or "1" if len(places) == 1 else number):
+            self._do(self._session.unqueue(message.id), "It is taken back.")
+        else:
+            self._tell(f"Which one? /drop NUMBER takes it back.\n{self._listed()}")
 
     # -- questions -----------------------------------------------------------------------------------------
 
@@ -352,54 +390,45 @@ class Chat:
         if self._no_more_lines:
             self._questions.answer(None)
         else:
-            self._inbox.want_line()
+            self._want_line()
 
-    def _decided(self, decided: Decided) -> None:
-        self._do(decide(decided), decided=decided)
+    def _decided(self, question: Question, decision: Decision) -> None:
+        self._do(decide(self._session, question, decision), question=question)
 
-    def _aside(self, event: QuestionAsked | QuestionClosed) -> None:
+    def _asked_aside(self, event: QuestionAsked | QuestionClosed) -> None:
         """What is asked while a turn runs, that turn tells, in its place among all else."""
         live = self._session.live
         if isinstance(event, QuestionAsked):
             if live is None or live.turn is not None or not is_open(self._session, event):
                 return
-            self._asked_aside.add(event.request.id)
-        elif event.request_id not in self._asked_aside:
-            return
+            self._aside.add(event.request.id)
+        elif event.request_id in self._aside:
+            self._aside.remove(event.request_id)
         else:
-            self._asked_aside.discard(event.request_id)
+            return
         if self._as_json:
             self._print(event)
         was_asked = bool(self._questions)
-        self._questions.heed(self._session, event)
+        self._questions.heed(event)
         if was_asked:
             self._show_prompt()
 
-    def _from_subagent(self, item: SubagentEvent) -> None:
-        if not self._as_json:
-            self._view.interrupt()
-        elif isinstance(item.event, ToolWaiting | ResultWaiting | QuestionAsked | QuestionClosed):
-            self._print(item.event, session=item.session.uri)
-        self._questions.heed(item.session, item.event, item.whose)
-
     # -- the turn ------------------------------------------------------------------------------------------
 
-    def _follow(self, event: TurnEvent) -> None:
+    def _happened(self, event: TurnEvent) -> None:
+        if self._as_json:
+            self._print(event)
+        else:
+            self._view.show(event)
         match event:
             case TurnStarted(turn_id=turn_id, message=message):
                 self._is_busy = True
-                self._queue.goes_on()
                 if self._once is None and not self._as_json and turn_id not in self._own_turns:
                     self._note(f"> {message.text}")  # someone else's, or one from the queue
-                if self._is_unwanted:
-                    self._is_unwanted = False
-                    self._cancel()
             case TurnEnded():
                 self._ended(event)
             case _:
-                if isinstance(event, QuestionAsked):
-                    self._asked_aside.discard(event.request.id)  # from now on the turn tells of it
-                self._questions.heed(self._session, event)
+                self._questions.heed(event)
 
     def _ended(self, event: TurnEnded) -> None:
         self._interrupts = 0
@@ -409,35 +438,40 @@ class Chat:
             self._exit = 0 if event.state == TurnState.COMPLETE else 1
             return
         live = self._session.live
-        goes_on = event.state == TurnState.COMPLETE and live is not None and live.head.queued_messages
+        goes_on = event.state == TurnState.COMPLETE and self._waiting
         self._is_busy = bool(goes_on) or (live is not None and live.turn is not None)
-        if event.error is not None and event.error.error_type == AuthRequired.code and not self._is_busy:
-            self._offer_sign_in()
-        self._tell_held()
+        if not self._is_busy:
+            if event.error is not None and event.error.error_type == AuthRequired.code:
+                self._offer_sign_in()
+            if not self._as_json:
+                self._tell_held("the turn was cancelled" if event.error is None else "the turn failed")
         self._show_prompt()
 
     # -- signing in ----------------------------------------------------------------------------------------
 
     def _offer_sign_in(self) -> None:
         """Whoever sent the message that was refused is asked, if there is a person to ask."""
-        live = self._session.live
-        last = live.head.turns[-1] if live is not None and live.head.turns else None
-        has_person = self._terminal.is_interactive and not self._as_json
-        if has_person and last is not None and last.id in self._own_turns:
-            self._refused = _Refused(last.user_message.text)
+        last = self._session.state.turns[-1]
+        if self._has_person and last.id in self._own_turns:
+            self._is_signing_in, self._refused = True, last.user_message.text
 
-    async def _sign_in(self, refused: _Refused) -> None:
+    async def _sign_in(self) -> None:
         """Have the person sign in, and send again what was refused. Ctrl-C stops it."""
         dialog = SignInDialog(self._client, self._terminal)
         agent = self._session.state.summary.provider
-        text = refused.message
-        work = asyncio.create_task(dialog.run(agent) if text is None else dialog.offer(agent))
+        text, self._refused = self._refused, None
+        if self._reading is not None:
+            self._reading.cancel()  # what is typed belongs to the dialog
+            self._reading = None
+        self._sign_in_dialog = work = asyncio.create_task(dialog.run(agent, offer=text is not None))
         try:
-            with self._inbox.lent(work.cancel):
-                await asyncio.wait({work})
+            await asyncio.wait({work})
         finally:
+            self._sign_in_dialog = None
             work.cancel()
-        self._refused = None
+        self._is_signing_in = False
+        if self._terminal.is_interactive:
+            self._want_line()
         if text is not None and not work.cancelled() and work.result() and not self._is_busy:
             self._note(f"> {text}")
             self._prompt(text)
@@ -446,39 +480,40 @@ class Chat:
 
     # -- the rest ------------------------------------------------------------------------------------------
 
-    def _connection(self, event: Connected | Disconnected) -> None:
-        if self._as_json:
-            self._print(event)
-        elif isinstance(event, Connected):
-            self._is_lost = False
-            self._note("(connected again)")
-            self._show_prompt()
-        elif not self._is_lost and event.retry_in is not None:  # one line, however many tries it takes
-            self._is_lost = True
-            self._note(f"(connection lost: {event.reason}; trying again)")
+    def _connection(self, event: ClientEvent) -> None:
+        match event:
+            case Connected() | Disconnected() if self._as_json:
+                self._print(event)
+            case Connected():
+                self._is_lost = False
+                self._tell("(connected again)")
+            case Disconnected(reason=reason, retry_in=float()) if not self._is_lost:
+                self._is_lost = True  # one line, however many tries it takes
+                self._note(f"(connection lost: {reason}; trying again)")
+            case SignInNeeded(resource=resource):
+                self._note(f"(a sign-in is needed: {resource})")
+            case _:
+                pass  # other sessions are not talked about here
 
-    def _failed(self, failed: ErrandFailed) -> None:
-        if failed.is_final or self._session.live is None or self._client.failure is not None:
-            raise failed.error
-        self._note(str(failed.error))
-        if failed.decided is not None:
-            self._questions.failed(failed.decided)
+    def _give_up(self, error: SeraiError) -> None:
+        raise error
+
+    def _failed(self, error: SeraiError, question: Question | None) -> None:
+        if self._session.live is None or self._client.failure is not None:
+            raise error
+        self._note(str(error))
+        if question is not None:
+            self._questions.ask_again(question)
         else:
             self._is_busy = self._session.active_turn_id is not None
         self._show_prompt()
-
-    def _do(
-        self, work: Coroutine[Any, Any, Any], note: str | None = None, decided: Decided | None = None
-    ) -> None:
-        """Ask something of the host, and say so when it is done."""
-        self._inbox.do(work, None if note is None else partial(self._tell, note), decided)
 
     def _tell(self, text: str) -> None:
         self._note(text)
         self._show_prompt()
 
-    def _print(self, event: TurnEvent | ClientEvent, **more: str) -> None:
-        self._terminal.raw(json_text({**event_json(event), **more}))
+    def _print(self, event: TurnEvent | ClientEvent) -> None:
+        self._terminal.raw(json_text(event_json(event)))
 
     def _note(self, text: str) -> None:
         self._terminal.note(text)
@@ -486,12 +521,19 @@ class Chat:
     def _show_prompt(self) -> None:
         """The agent is done: the person may write. Where something is asked, that is what they answer."""
         if self._questions:
-            self._inbox.want_line()
-        if self._is_busy or self._questions or self._refused is not None or self._exit is not None:
+            self._want_line()
+        if self._is_busy or self._questions or self._is_signing_in or self._exit is not None:
             return
         if self._no_more_lines:
             self._leave()
         elif self._once is None:
-            self._inbox.want_line()
-            if self._terminal.is_interactive and not self._as_json:
+            self._want_line()
+            if self._has_person:
                 self._terminal.note("> ", end="")
+
+
+def _spawn(work: Coroutine[Any, Any, None], tasks: set[asyncio.Task[None]]) -> asyncio.Task[None]:
+    task = asyncio.create_task(work)
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)
+    return task

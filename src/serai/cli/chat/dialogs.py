@@ -1,8 +1,7 @@
-"""Approvals and questions as a conversation of lines, for a terminal or a chat room.
+"""Approvals and questions as a conversation of lines.
 
 A dialog is a generator: it yields what to show, is sent the line that was typed (`None` when there will be no
-more), and returns what was decided. It checks each line and asks again when it does not fit. Nothing here
-reads or prints.
+more), and returns what was decided. Nothing here reads or prints.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from serai.ahp.rules.answers import problem_with_answer
 from serai.ahp.types import (
     ConfirmationOption,
     ConfirmationOptionKind,
-    SessionInputAnswered,
     SessionInputBooleanQuestion,
     SessionInputIntegerQuestion,
     SessionInputMultiSelectQuestion,
@@ -31,21 +29,10 @@ from serai.ahp.types import (
     ToolCallPendingResultConfirmationState,
 )
 from serai.ahp.wire import Unknown
-from serai.cli.chat.view import about, last_lines, text_of
+from serai.cli.chat.view import about, about_edit, last_lines, text_of
 from serai.cli.console.output import plain
 from serai.client.answers import AnswerValue, answer_to
 from serai.errors import Rejected
-
-__all__ = [
-    "Allow",
-    "Decision",
-    "Dialog",
-    "Refuse",
-    "Reply",
-    "ask_call",
-    "ask_questions",
-    "ask_result",
-]
 
 _NOBODY = "there was nobody to ask"
 
@@ -128,10 +115,7 @@ def _about(call: ToolCallPendingConfirmationState) -> str:
     lines = [plain(call.confirmation_title) or f"{call.display_name}?", f"  {plain(call.invocation_message)}"]
     if call.tool_input:
         lines.append(f"  input: {call.tool_input}")
-    for edit in call.edits.items if call.edits else ():
-        side = edit.after or edit.before
-        counts = f" (+{edit.diff.added or 0} -{edit.diff.removed or 0})" if edit.diff else ""
-        lines.append(f"  changes: {side.uri if side else 'a file'}{counts}")
+    lines += [f"  {about_edit(edit)}" for edit in (call.edits.items if call.edits else ())]
     return "\n".join(lines)
 
 
@@ -144,16 +128,9 @@ def _menu(call: ToolCallPendingConfirmationState, options: list[ConfirmationOpti
 
 
 def _option(options: list[ConfirmationOption], word: str) -> ConfirmationOption | None:
-    number = _place(word, len(options))
-    if number is not None:
-        return options[number]
-    return next((option for option in options if word and word == option.id.casefold()), None)
-
-
-def _place(word: str, count: int) -> int | None:
-    """A number from 1 on as a place in a list."""
-    known = {str(number + 1): number for number in range(count)}
-    return known.get(word)
+    places = {str(number): option for number, option in enumerate(options, start=1)}
+    named = {option.id.casefold(): option for option in reversed(options)}
+    return places.get(word) or named.get(word)
 
 
 def _first(options: list[ConfirmationOption], kind: ConfirmationOptionKind) -> str | None:
@@ -206,7 +183,7 @@ def _ask(
 ) -> Generator[str, str | None, dict[str, AnswerValue] | Refuse]:
     if isinstance(question, Unknown):
         return {}  # a kind that is newer than we are; the host says whether it can do without
-    default = _default(request, question)
+    default = _default(question)
     problem = ""
     while True:
         said = yield f"{intro}{problem}{_wording(question, default)}"
@@ -234,11 +211,8 @@ def _ask(
         problem = f"It {found.removeprefix(f'the answer to {question.id!r} ')}.\n"
 
 
-def _default(request: SessionInputRequest, question: Any) -> AnswerValue:
-    """What an empty line means: what someone has begun to answer, else what the question itself says."""
-    draft = (request.answers or {}).get(question.id)
-    if isinstance(draft, SessionInputAnswered):
-        return draft.value
+def _default(question: Any) -> AnswerValue:
+    """What an empty line means."""
     if isinstance(question, SessionInputSingleSelectQuestion):
         return next((option.id for option in question.options if option.recommended), None)
     if isinstance(question, SessionInputMultiSelectQuestion):
@@ -280,8 +254,7 @@ _HINTS: dict[type, str] = {
 }
 
 
-def _shown(default: AnswerValue) -> str:
-    value: Any = getattr(default, "value", default)
+def _shown(value: AnswerValue) -> str:
     if isinstance(value, bool):
         return "y" if value else "n"
     return ", ".join(cast("list[str]", value)) if isinstance(value, list | tuple) else str(value)
@@ -317,9 +290,7 @@ def _number(text: str) -> float | int | None:
 
 def _chosen(options: list[SessionInputOption], text: str, free: bool | None) -> str | None:
     """The option that a number or a word means, or text of one's own where that is allowed."""
-    number = _place(text, len(options))
-    if number is not None:
-        return options[number].id
+    places = {str(number): option.id for number, option in enumerate(options, start=1)}
     word = text.casefold()
     named = (option.id for option in options if word in {option.id.casefold(), option.label.casefold()})
-    return next(named, text if free else None)
+    return places.get(text) or next(named, text if free else None)

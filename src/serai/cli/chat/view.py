@@ -1,21 +1,22 @@
-"""Shows turns on a plain terminal: text as it comes, a line for each tool call, and what the tool shows."""
+"""Shows turns in plain lines: text as it comes, and of each tool call what it does and what it brought."""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
+from serai.ahp.extensions import QUEUE_HELD
 from serai.ahp.types import (
-    ContentRef,
     FileEdit,
+    MarkdownResponsePart,
+    SessionState,
+    SystemNotificationResponsePart,
     ToolCallBase,
     ToolCallCancellationReason,
     ToolCallCancelledState,
     ToolCallCompletedState,
-    ToolCallPendingResultConfirmationState,
+    ToolCallResponsePart,
     ToolCallRunningState,
     ToolCallState,
     ToolResultContent,
@@ -23,45 +24,34 @@ from serai.ahp.types import (
     ToolResultFileEditContent,
     ToolResultResourceContent,
     ToolResultSubagentContent,
+    ToolResultTerminalContent,
     ToolResultTextContent,
+    Turn,
     TurnState,
 )
-from serai.cli.chat.calls import CallOutput
 from serai.cli.console.output import about_size, plain
 from serai.cli.console.terminal import PlainTerminal
 from serai.client import (
+    Client,
     ContentAdded,
     NoticeGiven,
     ReasoningAdded,
-    ResultWaiting,
     TextAdded,
-    ToolFinished,
     ToolRunning,
     TurnEnded,
     TurnEvent,
     UsageReported,
 )
-
-__all__ = [
-    "LAST",
-    "LIVE",
-    "OutputLines",
-    "TurnView",
-    "about",
-    "about_edit",
-    "call_told",
-    "last_lines",
-    "plain_line",
-    "text_of",
-]
+from serai.client.terminal import terminal_text
+from serai.errors import SeraiError
 
 LAST = 20
-"""So many lines of an output are shown from its end."""
-LIVE = 40
-"""So many lines of an output are shown as they come; then it is waited for its end."""
+"""Most lines of an output that are shown: its last ones."""
 _WIDTH = 400
-_UNFINISHED = 64 * 1024
-"""How much of a line that does not end is kept."""
+_PATIENCE = 2.0
+"""How long the end of a call waits for output that the host keeps elsewhere, in seconds."""
+_LARGEST = 4_000_000
+"""Largest output that is fetched, in bytes."""
 
 _ESCAPES = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC: titles, links, marks
@@ -74,82 +64,27 @@ _CONTROLS = {code: None for code in [*range(32), *range(127, 160)] if code != 9}
 
 def plain_line(line: str) -> str:
     """A line of a terminal as it stands there in the end: without colours and what was overwritten."""
-    shown = _ESCAPES.sub("", line).rstrip("\r").rpartition("\r")[2].translate(_CONTROLS)
-    return shown if len(shown) <= _WIDTH else f"{shown[: _WIDTH - 1]}…"
-
-
-class OutputLines:
-    """A text that grows, shown line by line: the first lines as they come, and the last ones at its end.
-
-    Args:
-        show: Is given each line to show.
-        live: How many lines are shown as they come.
-    """
-
-    def __init__(self, show: Callable[[str], None], *, live: int = LIVE) -> None:
-        self._show = show
-        self._live = live
-        self._shown = 0
-        self._left_out = 0
-        # The last lines that are not shown yet, and the last of all.
-        self._last: deque[str] = deque(maxlen=LAST)
-        self._tail: deque[str] = deque(maxlen=LAST)
-        self._unfinished = ""
-
-    def ends_as(self, other: str) -> bool:
-        """Whether another text ends with the same lines: then it need not be shown, too."""
-        lines = OutputLines(lambda _line: None)
-        lines.add(other)
-        lines.break_line()
-        return bool(self._tail) and self._tail == lines._tail
-
-    def add(self, text: str) -> None:
-        """There is more of it."""
-        *lines, rest = (self._unfinished + text).split("\n")
-        self._unfinished = rest[-_UNFINISHED:]
-        for line in lines:
-            self._add_line(line)
-
-    def end(self) -> None:
-        """There is no more: show what is left. Ending again shows nothing."""
-        self.break_line()
-        if self._left_out:
-            self._show(f"… ({self._left_out:,} line{'s' if self._left_out > 1 else ''} left out)")
-        for line in self._last:
-            self._show(line)
-        self._left_out = 0
-        self._last.clear()
-
-    def break_line(self) -> None:
-        """What comes next begins on a line of its own."""
-        if self._unfinished:
-            line, self._unfinished = self._unfinished, ""
-            self._add_line(line)
-
-    def _add_line(self, raw: str) -> None:
-        line = plain_line(raw)
-        self._tail.append(line)
-        if self._shown < self._live:
-            self._shown += 1
-            self._show(line)
-            return
-        if self._shown == self._live and self._live:
-            self._shown += 1
-            self._show("… (it goes on; its end is shown when it is there)")
-        self._left_out += len(self._last) == LAST
-        self._last.append(line)
+    return _cut(_ESCAPES.sub("", line).rstrip("\r").rpartition("\r")[2].translate(_CONTROLS), _WIDTH)
 
 
 def last_lines(text: str) -> list[str]:
     """The end of a text, and how much was left out before it."""
-    found: list[str] = []
-    lines = OutputLines(found.append, live=0)
-    lines.add(text)
-    lines.end()
-    return found
+    lines = text.removesuffix("\n").split("\n") if text else []
+    left_out = len(lines) - LAST
+    head = [f"… ({left_out:,} line{'s' if left_out > 1 else ''} left out)"] if left_out > 0 else []
+    return [*head, *map(plain_line, lines[-LAST:])]
 
 
-# -- content -----------------------------------------------------------------------------------------------
+def one_line(text: str, width: int = 100) -> str:
+    """Text on one line, cut when it is long."""
+    return _cut(" ".join(text.split()), width)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+# -- what tools show ---------------------------------------------------------------------------------------
 
 
 def text_of(content: list[ToolResultContent] | None) -> str:
@@ -164,12 +99,11 @@ def about(content: ToolResultContent) -> str | None:
         case ToolResultFileEditContent():
             return about_edit(content)
         case ToolResultSubagentContent(resource=uri, title=title, agent_name=name):
-            who = f"{name} works on it" if name else "another agent works on it"
-            return f"{who}: {title} (serai chat {uri.rpartition('/')[2]})"
+            return f"{name or 'another agent'} works on it: {title} (serai chat {uri.rpartition('/')[2]})"
         case ToolResultEmbeddedResourceContent(data=data, content_type=kind):
             return f"[{kind}, {about_size(len(data) * 3 // 4)}]"
-        case ToolResultResourceContent():
-            return _about_reference(content)
+        case ToolResultResourceContent(content_type=kind, size_hint=size, uri=uri):
+            return f"[{kind or 'content'}{f', {about_size(size)}' if size is not None else ''}: {uri}]"
         case _:
             return None
 
@@ -185,46 +119,74 @@ def about_edit(edit: FileEdit) -> str:
     return what + counts
 
 
-def _about_reference(content: ContentRef) -> str:
-    size = f", {about_size(content.size_hint)}" if content.size_hint is not None else ""
-    return f"[{content.content_type or 'content'}{size}: {content.uri}]"
-
-
 def _path(uri: str) -> str:
     parts = urlsplit(uri)
     return unquote(parts.path) if parts.scheme == "file" else uri
 
 
-@dataclass(slots=True)
-class _Shown:
-    """What of a call is on the screen."""
+async def output_elsewhere(client: Client, call: ToolCallState) -> str:
+    """What a call without text of its own has shown in terminals, or has too much of for the session."""
+    content: list[ToolResultContent] = getattr(call, "content", None) or []
+    texts: list[str] = []
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            for one in content if not text_of(content) else ():
+                match one:
+                    case ToolResultTerminalContent(resource=uri):
+                        terminal = await client.open_terminal(uri)
+                        texts.append(terminal_text(terminal.state))
+                        terminal.leave()
+                    case ToolResultResourceContent(uri=uri, content_type=kind, size_hint=size) if (
+                        kind or ""
+                    ).startswith("text/") and (size or 0) <= _LARGEST:
+                        texts.append((await client.read(uri)).decode(errors="replace"))
+                    case _:
+                        pass
+    except (SeraiError, TimeoutError):
+        pass  # it does not stay for ever; its address is shown in any case
+    return "".join(texts)
 
-    name: str
-    text: str = ""
-    """What it showed of its text while it ran."""
-    lines: OutputLines | None = None
-    """Its output, once there is some."""
-    result: str = ""
-    """What is kept elsewhere of its result, to be shown when it is over."""
-    about: set[str] = field(default_factory=set[str])
-    """What is no text, and was named."""
+
+def _call_told(call: ToolCallState, *, elsewhere: str = "", has_run: bool = False) -> list[str]:
+    """A call that is over, in lines: how it ended, and what it brought."""
+    match call:
+        case ToolCallCompletedState(content=content):
+            if call.success:
+                outcome = one_line(plain(call.past_tense_message)) or "done"
+            else:
+                outcome = f"failed: {call.error.message if call.error else plain(call.past_tense_message)}"
+            shown = [*last_lines(text_of(content) or elsewhere), *filter(None, map(about, content or ()))]
+            return [f"* {call.display_name}: {outcome}", *(f"  | {line}" for line in shown)]
+        case ToolCallCancelledState():
+            return [f"* {call.display_name}: {_why_cancelled(call, has_run=has_run)}"]
+        case ToolCallBase():
+            return [f"* {call.display_name}"]
+        case _:
+            return []  # a state that is newer than we are
+
+
+def _why_cancelled(call: ToolCallCancelledState, *, has_run: bool) -> str:
+    why = plain(call.reason_message)
+    if call.reason == ToolCallCancellationReason.RESULT_DENIED:
+        return f"ran, and its result was kept from the agent{f' ({why})' if why else ''}"
+    what = "was stopped" if has_run else "did not run"
+    return f"{what} ({call.reason}{f': {why}' if why else ''})"
+
+
+# -- turns -------------------------------------------------------------------------------------------------
 
 
 class TurnView:
-    """Shows the events of turns."""
+    """Shows the events of turns as they come."""
 
     def __init__(self, terminal: PlainTerminal) -> None:
         self._terminal = terminal
-        self._calls: dict[str, _Shown] = {}
-        # The call that was shown last, and whether its line may still go on.
-        self._current: str | None = None
-        self._is_line_open = False
+        # By call that runs: the lines on what is no text that were shown.
+        self._calls: dict[str, set[str]] = {}
         self._is_thinking = False
 
     def show(self, event: TurnEvent) -> None:
-        """Show one event. ChatQuestions are not shown here: they are asked."""
-        if not isinstance(event, ToolFinished | ToolRunning):
-            self.interrupt()
+        """Show one event. Questions are not shown here, they are asked; for the end of calls see `finish`."""
         if self._is_thinking != isinstance(event, ReasoningAdded):
             self._is_thinking = not self._is_thinking
             self._terminal.new_line()
@@ -235,122 +197,36 @@ class TurnView:
                 self._terminal.dim(text)
             case ToolRunning(call=call):
                 self._show_running(call)
-            case ResultWaiting(call=call):
-                self._show_result_waiting(call)
-            case ToolFinished(call=call):
-                self._show_finished(call)
-            case TurnEnded():
-                self._show_end(event)
-            case _:
-                self._show_notice(event)
-
-    def show_output(self, output: CallOutput) -> None:
-        """Show more of what a call shows elsewhere."""
-        shown = self._calls.setdefault(output.call_id, _Shown(""))
-        if output.is_live and shown.name:
-            self._lines(output.call_id, shown).add(output.text)
-        else:
-            shown.result += output.text
-
-    def interrupt(self) -> None:
-        """Something else than a call is shown now."""
-        if self._is_line_open:
-            self._terminal.new_line()
-        self._current, self._is_line_open = None, False
-
-    # -- calls ---------------------------------------------------------------------------------------------
-
-    def _show_running(self, call: ToolCallRunningState) -> None:
-        shown = self._calls.get(call.tool_call_id)
-        if shown is None or not shown.name:
-            shown = self._calls.setdefault(call.tool_call_id, _Shown(call.display_name))
-            shown.name = call.display_name
-            message = _one_line(plain(call.invocation_message))
-            self._terminal.note(f"* {call.display_name}: {message} ", end="")
-            self._current, self._is_line_open = call.tool_call_id, True
-        self._show_content(call, call.content)
-
-    def _show_content(self, call: ToolCallBase, content: list[ToolResultContent] | None) -> None:
-        """Show what is new of what a running call shows."""
-        shown = self._calls[call.tool_call_id]
-        text = text_of(content)
-        if text != shown.text:
-            lines = self._lines(call.tool_call_id, shown)
-            if text.startswith(shown.text):
-                lines.add(text.removeprefix(shown.text))
-            else:
-                lines.break_line()  # it shows something else now
-                lines.add(text)
-            shown.text = text
-        self._name(call, shown, content)
-
-    def _name(self, call: ToolCallBase, shown: _Shown, content: list[ToolResultContent] | None) -> None:
-        """Name what is no text, once."""
-        for line in filter(None, map(about, content or ())):
-            if line not in shown.about:
-                shown.about.add(line)
-                self._output_line(call.tool_call_id, shown, line)
-
-    def _show_result_waiting(self, call: ToolCallPendingResultConfirmationState) -> None:
-        """The result itself is part of the question."""
-        shown = self._calls.get(call.tool_call_id)
-        if shown is not None and shown.lines is not None:
-            shown.lines.end()
-
-    def _show_finished(self, call: ToolCallCompletedState | ToolCallCancelledState) -> None:
-        shown = self._calls.setdefault(call.tool_call_id, _Shown(""))
-        content = call.content if isinstance(call, ToolCallCompletedState) else None
-        text = text_of(content)
-        if shown.text and text.startswith(shown.text):
-            self._show_content(call, content)
-            text = ""
-        if shown.lines is not None:
-            shown.lines.end()
-            text = "" if shown.lines.ends_as(text) else text  # a tool may return what its terminal has shown
-        outcome = _outcome(call, has_run=bool(shown.name))
-        is_there = self._is_line_open and self._current == call.tool_call_id and self._terminal.is_mid_line
-        if is_there:
-            self._terminal.more(f"- {outcome}\n")  # on the line where it began
-        else:
-            self._terminal.note(f"* {call.display_name}: {outcome}")
-        self._current, self._is_line_open = call.tool_call_id, False
-        results = last_lines(text), last_lines(shown.result)
-        for line in [*results[0], *(results[1] if results[1] != results[0] else ())]:
-            self._output_line(call.tool_call_id, shown, line)
-        self._name(call, shown, content)
-        del self._calls[call.tool_call_id]
-        self._current = None
-
-    def _lines(self, call_id: str, shown: _Shown) -> OutputLines:
-        if shown.lines is None:
-            shown.lines = OutputLines(lambda line: self._output_line(call_id, shown, line))
-        return shown.lines
-
-    def _output_line(self, call_id: str, shown: _Shown, line: str) -> None:
-        if self._current != call_id and shown.name:
-            self._terminal.note(f"* {shown.name}:")  # something else was shown in between
-        self._current, self._is_line_open = call_id, False
-        self._terminal.note(f"  | {line}")
-
-    # -- the rest ------------------------------------------------------------------------------------------
-
-    def _show_notice(self, event: TurnEvent) -> None:
-        match event:
             case NoticeGiven(content=content):
                 self._terminal.note(f"({plain(content)})")
             case ContentAdded(content=content):
                 self._terminal.note(f"[{content.content_type or 'content'}: {content.uri}]")
             case UsageReported(usage=usage):
                 self._terminal.new_line()
-                tokens = f"({usage.input_tokens or 0} tokens in, {usage.output_tokens or 0} out)\n"
-                self._terminal.dim(tokens)
+                self._terminal.dim(f"({usage.input_tokens or 0} tokens in, {usage.output_tokens or 0} out)\n")
+            case TurnEnded():
+                self._show_end(event)
             case _:
                 pass
 
+    def finish(self, call: ToolCallState, elsewhere: str) -> None:
+        """Show how a call has ended, with what `output_elsewhere` has found."""
+        known = self._calls.pop(call.tool_call_id, None) if isinstance(call, ToolCallBase) else None
+        for line in _call_told(call, elsewhere=elsewhere, has_run=known is not None):
+            if line.removeprefix("  | ") not in (known or ()):
+                self._terminal.note(line)
+
+    def _show_running(self, call: ToolCallRunningState) -> None:
+        if call.tool_call_id not in self._calls:
+            self._calls[call.tool_call_id] = set()
+            self._terminal.note(f"* {call.display_name}: {one_line(plain(call.invocation_message))}")
+        known = self._calls[call.tool_call_id]
+        for line in filter(None, map(about, call.content or ())):
+            if line not in known:
+                known.add(line)
+                self._terminal.note(f"  | {line}")
+
     def _show_end(self, event: TurnEnded) -> None:
-        for shown in self._calls.values():
-            if shown.lines is not None:
-                shown.lines.end()
         self._calls.clear()
         if event.error is not None:
             self._terminal.note(f"The turn failed: {event.error.message} [{event.error.error_type}]")
@@ -359,33 +235,36 @@ class TurnView:
         self._terminal.new_line()
 
 
-def call_told(call: ToolCallState) -> list[str]:
-    """A call of a turn that is over, in lines: how it ended, and what it brought."""
-    match call:
-        case ToolCallCompletedState():
-            shown = [*last_lines(text_of(call.content)), *filter(None, map(about, call.content or ()))]
-            return [f"* {call.display_name}: {_outcome(call)}", *(f"  | {line}" for line in shown)]
-        case ToolCallCancelledState():
-            return [f"* {call.display_name}: {_outcome(call)}"]
-        case ToolCallBase():
-            return [f"* {call.display_name}"]
-        case _:
-            return []  # a state that is newer than we are
+def turn_told(turn: Turn) -> list[str]:
+    """A turn that is over, in lines."""
+    lines = [f"> {turn.user_message.text}"]
+    for part in turn.response_parts:
+        match part:
+            case MarkdownResponsePart(content=content) if content.strip():
+                lines.append(content.strip())
+            case ToolCallResponsePart(tool_call=call):
+                lines += _call_told(call)
+            case SystemNotificationResponsePart(content=content):
+                lines.append(f"({plain(content)})")
+            case _:
+                pass
+    if turn.error is not None:
+        lines.append(f"(failed: {turn.error.message})")
+    elif turn.state != TurnState.COMPLETE:
+        lines.append(f"({turn.state})")
+    return lines
 
 
-def _outcome(call: ToolCallCompletedState | ToolCallCancelledState, *, has_run: bool = False) -> str:
-    if isinstance(call, ToolCallCancelledState):
-        why = plain(call.reason_message)
-        if call.reason == ToolCallCancellationReason.RESULT_DENIED:
-            return f"ran, and its result was kept from the agent{f' ({why})' if why else ''}"
-        what = "was stopped" if has_run else "did not run"
-        return f"{what} ({call.reason}{f': {why}' if why else ''})"
-    if call.success:
-        return _one_line(plain(call.past_tense_message)) or "done"
-    return f"failed: {call.error.message if call.error else plain(call.past_tense_message)}"
+_WHY_HELD = {
+    "cancelled": "the turn was cancelled",
+    "error": "the turn failed",
+    "restart": "the host was restarted",
+}
 
 
-def _one_line(text: str) -> str:
-    """Text on one line, cut when it is long."""
-    line = " ".join(text.split())
-    return line if len(line) <= 100 else line[:99] + "…"
+def why_held(state: SessionState) -> str | None:
+    """Why messages wait until someone goes on; `None` when they do not."""
+    reason = (state.meta or {}).get(QUEUE_HELD)
+    if reason is None or not state.queued_messages:
+        return None
+    return _WHY_HELD.get(str(reason), str(reason))

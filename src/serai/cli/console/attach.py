@@ -18,8 +18,6 @@ from serai.client.events import Inbox
 from serai.client.terminal import terminal_text
 from serai.errors import SeraiError
 
-__all__ = ["LEAVE", "attach"]
-
 LEAVE = b"\x1d"
 """Ctrl-]: what telnet has always used for this."""
 

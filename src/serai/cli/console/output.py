@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from serai.ahp import wire
 from serai.ahp.types import Markdown, StringOrMarkdown
 
-__all__ = ["about_size", "clean", "json_text", "plain", "print_json", "short_ids", "table"]
-
 # JSON lets these stand as they are. To a terminal some are commands, and others cannot be written at all.
 _ESCAPED = re.compile("[\x7f-\x9f\ud800-\udfff]")
 

@@ -6,9 +6,7 @@ from serai.ahp.extensions import SignInKind, SignInMethod
 from serai.cli.console.target import session_id
 from serai.cli.console.terminal import PlainTerminal, has_person, screen_size
 from serai.client import Client, SignIn
-from serai.errors import ProtocolError, SeraiError
-
-__all__ = ["SignInDialog"]
+from serai.errors import SeraiError
 
 _NO = frozenset({"n", "no", "/quit", "/cancel"})
 _YES = frozenset({"", "y", "yes"})
@@ -21,27 +19,15 @@ class SignInDialog:
         self._client = client
         self._terminal = terminal
 
-    async def offer(self, agent: str) -> bool:
-        """Offer to sign in, and do it if the person wants that. Cancelling it leaves a terminal running.
-
-        Returns whether it makes sense to try again what was refused. A host that does not know how one signs
-        in offers nothing.
-        """
-        try:
-            methods = (await self._client.sign_in_methods(agent)).methods
-        except ProtocolError:
-            return False
-        if not methods:
-            return False
-        chosen = await self._choose(agent, methods, f"Sign in to {agent} now?")
-        return chosen is not None and await self._go(agent, chosen)
-
-    async def run(self, agent: str, method: str | None = None) -> bool:
+    async def run(self, agent: str, method: str | None = None, *, offer: bool = False) -> bool:
         """Sign in. Returns `False` when nobody is signed in, as far as is known.
+
+        Cancelling it leaves a terminal running.
 
         Args:
             agent: The kind of agent.
             method: The id of a way; by default the person chooses, if there are several.
+            offer: Whether the person is to be asked first.
         """
         try:
             methods = (await self._client.sign_in_methods(agent)).methods
@@ -51,12 +37,10 @@ class SignInDialog:
         if not methods:
             self._say(f"It is not known how one signs in to {agent}.")
             return False
-        if method is None and len(methods) > 1 and self._terminal.is_interactive:
-            chosen = await self._choose(agent, methods, "Which way?")
-            return chosen is not None and await self._go(agent, chosen)
-        return await self._go(agent, method if method is not None else methods[0].id)
-
-    # -- which way -----------------------------------------------------------------------------------------
+        if method is None and (offer or len(methods) > 1) and self._terminal.is_interactive:
+            method = await self._choose(agent, methods, f"Sign in to {agent} now?" if offer else "Which way?")
+            return method is not None and await self._go(agent, method)
+        return await self._go(agent, method or methods[0].id)
 
     async def _choose(self, agent: str, methods: list[SignInMethod], question: str) -> str | None:
         if len(methods) > 1:
@@ -80,8 +64,6 @@ class SignInDialog:
             if word.isdecimal() and 1 <= int(word) <= len(methods):
                 return methods[int(word) - 1].id
             self._say("A number of the list, or n.")
-
-    # -- the way -------------------------------------------------------------------------------------------
 
     async def _go(self, agent: str, method: str) -> bool:
         try:

@@ -6,26 +6,12 @@ import argparse
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from typing import TypeAlias
 
 from serai.ahp.types import URI
 from serai.client import Client, connect
 from serai.client.address import find_address
 from serai.errors import SessionGone
-
-__all__ = [
-    "ClientCommand",
-    "add_client_command",
-    "add_connection_options",
-    "called_by",
-    "client_of",
-    "is_on_this_machine",
-    "match",
-    "run_connected",
-    "session_id",
-    "url_of",
-]
 
 ClientCommand: TypeAlias = Callable[[Client, argparse.Namespace], Awaitable[int]]
 """What a command does once it is connected. Returns the exit code."""
@@ -34,15 +20,15 @@ ClientCommand: TypeAlias = Callable[[Client, argparse.Namespace], Awaitable[int]
 def add_client_command(parser: argparse.ArgumentParser, command: ClientCommand, *, again: bool) -> None:
     """Have a parser run a command with a connected client; `again` for a subcommand."""
     add_connection_options(parser, again=again)
-    parser.set_defaults(run=partial(run_connected, command))
+    parser.set_defaults(run=run_connected, command=command)
 
 
-def run_connected(command: ClientCommand, options: argparse.Namespace) -> int:
-    """Connect, and do what a command does."""
+def run_connected(options: argparse.Namespace) -> int:
+    """Connect, and do what the command does."""
 
     async def run() -> int:
         async with client_of(options) as client:
-            return await command(client, options)
+            return await options.command(client, options)
 
     return asyncio.run(run())
 
@@ -74,19 +60,16 @@ def is_on_this_machine(options: argparse.Namespace) -> bool:
     return find_address(options.url, options.token, home=options.home).is_local
 
 
-# -- sessions and terminals --------------------------------------------------------------------------------
-
-
 def session_id(uri: URI) -> str:
     """The last part of a session's URI, or of a terminal's."""
     return uri.rpartition("/")[2]
 
 
 def match(kind: str, name: str, uris: Sequence[URI], lists: str | None = None) -> URI:
-    """Which `session` or `terminal` a person means: by its URI, its id, or the beginning of its id.
+    """Which of these URIs a person means: by the URI, the id, or the beginning of the id.
 
     Args:
-        kind: What it is.
+        kind: `session` or `terminal`.
         name: What they wrote.
         uris: Those that there are.
         lists: Where they are listed, for people.
@@ -107,8 +90,6 @@ def match(kind: str, name: str, uris: Sequence[URI], lists: str | None = None) -
     ids = ", ".join(session_id(uri) for uri in found[:5])
     raise SessionGone(f"{len(found)} {kind}s begin with {name!r}: {ids}", remedy="Write more of the id")
 
-
-# -- addresses ---------------------------------------------------------------------------------------------
 
 # An address for examples: a datagram "to" it shows which way it would go, and none is sent.
 _EVERYWHERE = {

@@ -15,16 +15,6 @@ from serai.cli.console.output import clean
 from serai.client.events import Inbox
 from serai.errors import FileUnreadable
 
-__all__ = [
-    "LineSource",
-    "PlainTerminal",
-    "StdinLines",
-    "has_person",
-    "interrupts",
-    "open_terminal",
-    "screen_size",
-]
-
 # Seconds between two lines that nobody has typed one after the other.
 _MOMENT = 0.04
 
@@ -110,15 +100,7 @@ class StdinLines:
 
 
 class PlainTerminal:
-    """Where a person is, or a pipe.
-
-    Args:
-        lines: Where lines come from.
-        out: Where answers go.
-        notes: Where all else goes.
-        is_interactive: Whether a person is there: then prompts are shown, and lines are read at any time.
-        has_colour: Whether text may be dimmed.
-    """
+    """Where a person is, or a pipe."""
 
     def __init__(
         self, lines: LineSource, out: TextIO, notes: TextIO, *, is_interactive: bool, has_colour: bool
@@ -145,19 +127,10 @@ class PlainTerminal:
         self.new_line()
         self._write(self._notes, text + end)
 
-    def more(self, text: str) -> None:
-        """Go on with the last note."""
-        self._write(self._notes, text)
-
     def raw(self, line: str) -> None:
         """Write one line for a program."""
         self._out.write(line + "\n")
         self._out.flush()
-
-    @property
-    def is_mid_line(self) -> bool:
-        """Whether what was written last has not ended its line."""
-        return self._unfinished is not None
 
     @contextmanager
     def handed_over(self) -> Generator[None]:

@@ -13,34 +13,17 @@ from typing import Any, NamedTuple
 from serai.acp import PermissionOption, PermissionRequest, ToolCallUpdate
 from serai.acp import ToolCall as AcpToolCall
 from serai.acp.shapes import is_object
-from serai.acp.tool_calls import OVER, CallChange, CallStage, Defiance, ToolCalls, ToolUse, text_in
-from serai.ahp.types import (
-    ConfirmationOption,
-    ConfirmationOptionKind,
-    FreeForm,
-    ToolCallConfirmationReason,
-    ToolCallError,
-    ToolResultContent,
-    ToolResultTextContent,
-    UserMessage,
-)
+from serai.acp.tool_calls import OVER, CallChange, CallStage, ToolCalls, ToolUse, text_in
+from serai.ahp import types as t
 from serai.contract import AgentSessionEvent, ToolCalled, ToolCompleted, ToolFailed
-from serai.harness.acp.content import contents_of, edit_of, size_of
+from serai.harness.acp.content import contents_of, edit_of
 from serai.host.tool_call import ToolCall, untold
 from serai.host.turn import Turn
 
-__all__ = ["Permission", "TurnCalls", "choose", "offered"]
-
 _LARGEST_OUTPUT = 16 * 1024
 """A tool's raw output above this size is not kept beside its content."""
-_LARGE = 64 * 1024
-"""What a running tool shows, above this size, is shown less often."""
-_PAUSE = 0.05
-"""Seconds between two showings of what a running tool has."""
-_LONG_PAUSE = 0.25
-"""The same for what is large: each showing is a whole copy of it."""
-_NOT_NEEDED = ToolCallConfirmationReason.NOT_NEEDED.value
-_CONFIRMED = ToolCallConfirmationReason.USER_ACTION.value
+_PAUSE = 0.2
+"""Seconds between two showings of what a running tool has: each is a whole copy of it."""
 _NAMES = {
     "read": "Read",
     "edit": "Edit",
@@ -60,7 +43,7 @@ class Permission(NamedTuple):
 
     option: str | None
     """The agent's id of the option; `None` to cancel."""
-    suggestion: UserMessage | None = None
+    suggestion: t.UserMessage | None = None
     """What they would rather have."""
     is_unsayable: bool = False
     """Whether they said yes, and the agent offers no option for that."""
@@ -82,22 +65,14 @@ class _Shown:
 
 
 class TurnCalls:
-    """Shows the calls of a turn, and asks the person about them.
-
-    Args:
-        turn: The turn.
-        folder: Where relative paths begin.
-        terminal: Finds what a terminal of the host shows, by the id that the agent has for it.
-        emit: Is told what happens.
-        masked: Takes secrets out of JSON.
-    """
+    """Shows the calls of a turn, and asks the person about them."""
 
     def __init__(
         self,
         turn: Turn,
         folder: Path,
         *,
-        terminal: Callable[[str], ToolResultContent | None],
+        terminal: Callable[[str], t.ToolResultContent | None],
         emit: Callable[[AgentSessionEvent], None],
         masked: Callable[[Any], Any],
     ) -> None:
@@ -114,14 +89,18 @@ class TurnCalls:
     async def updated(self, update: AcpToolCall | ToolCallUpdate) -> None:
         """A call has begun, or something is new of it."""
         change = self._fold.update(update)
-        if change.defiance is not None:
-            await self._tell_defiance(change, update)
+        if change.is_defiant:
+            await self._tell_defiance(change.use, update)
         call, use = self._call(change), change.use
         was = CallStage.STREAMING if change.before is None else change.before.stage
         if was in OVER:
             return
         if was is CallStage.STREAMING:
-            await self._announce(call, change)
+            if change.is_retold:
+                self._grow(call, use)
+            if use.stage is not CallStage.STREAMING:
+                await self._run(call, use)
+                self._emit_called(use)
         elif was is CallStage.RUNNING and change.is_retold and not use.is_allowed:
             await self._run(call, use)  # under its new title
         if use.stage is CallStage.CLOSED:
@@ -130,13 +109,6 @@ class TurnCalls:
             call.ahp.begun()
         elif change.before is None or use.results != change.before.results:
             self._show(use.key)
-
-    async def _announce(self, call: _Shown, change: CallChange) -> None:
-        if change.is_retold:
-            self._grow(call, change.use)
-        if change.use.stage is not CallStage.STREAMING:
-            await self._run(call, change.use)
-            self._emit_called(change.use)
 
     async def ask(self, request: PermissionRequest) -> Permission:
         """Ask the person whether a call may run. Several questions about one call are asked in turn.
@@ -192,8 +164,9 @@ class TurnCalls:
 
     async def _run(self, call: _Shown, use: ToolUse) -> None:
         call.ahp.input = _input(use)
-        confirmed = _CONFIRMED if use.is_allowed else _NOT_NEEDED
-        await call.ahp.ready(message=_message(use), confirmed=confirmed, meta=_meta(use))
+        reason = t.ToolCallConfirmationReason
+        confirmed = reason.USER_ACTION if use.is_allowed else reason.NOT_NEEDED
+        await call.ahp.ready(message=_message(use), confirmed=confirmed.value, meta=_meta(use))
 
     async def _question(self, call: _Shown, use: ToolUse, request: PermissionRequest) -> None:
         call.rest()
@@ -214,13 +187,12 @@ class TurnCalls:
             for use in self._fold.end(key):
                 await self._close(use, untold())  # this ends the question, too
 
-    async def _tell_defiance(self, change: CallChange, update: AcpToolCall | ToolCallUpdate) -> None:
-        if change.defiance is Defiance.RUNS:
+    async def _tell_defiance(self, use: ToolUse, update: AcpToolCall | ToolCallUpdate) -> None:
+        brought = (text_in(update.content) or text_in(update.raw_output))[:_LARGEST_OUTPUT]
+        what = f"this came of it: {brought}" if brought else "it has done it."
+        if update.status == "in_progress":
             what = "it runs it."
-        else:
-            brought = text_in(update.content) or text_in(update.raw_output)
-            what = f"this came of it: {brought[:_LARGEST_OUTPUT]}" if brought else "it has done it."
-        await self._turn.notice(f'The agent was told no to "{_message(change.use)}", and says that {what}')
+        await self._turn.notice(f'The agent was told no to "{_message(use)}", and says that {what}')
 
     def _show(self, key: str) -> None:
         """Show what a running call has so far, now or when it may be shown again."""
@@ -228,8 +200,7 @@ class TurnCalls:
         if call.timer is not None or use.stage is not CallStage.RUNNING or not use.results:
             return
         loop = asyncio.get_running_loop()
-        pause = _LONG_PAUSE if size_of(use.results) > _LARGE else _PAUSE
-        if (wait := call.shown_at + pause - loop.time()) > 0:
+        if (wait := call.shown_at + _PAUSE - loop.time()) > 0:
             call.timer = loop.call_later(wait, self._show_later, key)
         else:
             call.shown_at = loop.time()
@@ -239,12 +210,12 @@ class TurnCalls:
         self._shown[key].timer = None
         self._show(key)
 
-    async def _close(self, use: ToolUse, error: str | ToolCallError | None = None) -> None:
+    async def _close(self, use: ToolUse, error: str | t.ToolCallError | None = None) -> None:
         call = self._shown[use.key]
         call.rest()
-        content: list[ToolResultContent] = self._contents(use)
+        content: list[t.ToolResultContent] = self._contents(use)
         if not content and (text := text_in(use.output)):
-            content = [ToolResultTextContent(text=text)]
+            content = [t.ToolResultTextContent(text=text)]
         if error is None and use.status == "failed":
             error = use.text or "the tool failed"
         await call.ahp.done(
@@ -264,7 +235,7 @@ class TurnCalls:
     def _emit_called(self, use: ToolUse) -> None:
         self._emit(ToolCalled(run=use.id, tool=use.kind, input=self._masked(use.input)))
 
-    def _contents(self, use: ToolUse) -> list[ToolResultContent]:
+    def _contents(self, use: ToolUse) -> list[t.ToolResultContent]:
         return contents_of(use.results, folder=self._folder, keep=self._turn.keep, terminal=self._terminal)
 
 
@@ -280,12 +251,12 @@ def _input(use: ToolUse) -> str | None:
     return json.dumps(use.input, ensure_ascii=False)
 
 
-def _meta(use: ToolUse) -> FreeForm:
+def _meta(use: ToolUse) -> t.FreeForm:
     """What AHP has no field for."""
     return {"serai.toolKind": use.kind, **({"serai.locations": list(use.locations)} if use.locations else {})}
 
 
-def _small(output: Any) -> FreeForm | None:
+def _small(output: Any) -> t.FreeForm | None:
     if not is_object(output) or len(json.dumps(output)) > _LARGEST_OUTPUT:
         return None
     return dict(output)
@@ -294,16 +265,18 @@ def _small(output: Any) -> FreeForm | None:
 # -- what a person can answer ------------------------------------------------------------------------------
 
 
-def offered(options: Iterable[PermissionOption]) -> list[ConfirmationOption]:
+def offered(options: Iterable[PermissionOption]) -> list[t.ConfirmationOption]:
     """The agent's options, as AHP has them.
 
     What is not known to reject stands among the ways to say yes: a no must never allow anything.
     """
     return [
-        ConfirmationOption(
+        t.ConfirmationOption(
             id=option.id,
             label=option.name,
-            kind=(ConfirmationOptionKind.DENY if _rejects(option) else ConfirmationOptionKind.APPROVE).value,
+            kind=(
+                t.ConfirmationOptionKind.DENY if _rejects(option) else t.ConfirmationOptionKind.APPROVE
+            ).value,
             group=1 if _rejects(option) else 0,
         )
         for option in options
@@ -319,8 +292,7 @@ def choose(options: Iterable[PermissionOption], chosen: str | None, *, approved:
         fitting = [option for option in options if option.kind.startswith("allow")]
         once = next((option.id for option in fitting if option.kind == "allow_once"), None)
         return fitting[0].id if once is None and len(fitting) == 1 else once
-    also_yes = {option.id for option in options if not _rejects(option)}
-    fitting = [option for option in options if _rejects(option) and option.id not in also_yes]
+    fitting = [option for option in options if _rejects(option)]
     if any(option.id == chosen for option in fitting):
         return chosen
     return next((option.id for option in fitting if option.kind == "reject_once"), None)

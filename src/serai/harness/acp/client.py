@@ -10,59 +10,27 @@ import signal
 import uuid
 from collections.abc import Awaitable
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
-from serai.acp import (
-    BasicClient,
-    ClientCapabilities,
-    CreateTerminal,
-    Elicitation,
-    ElicitationAnswer,
-    PermissionRequest,
-    ReadTextFile,
-    TerminalExit,
-    TerminalOutput,
-    TerminalRequest,
-    WriteTextFile,
-)
+from serai import acp
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.ahp.commands import ContentEncoding
 from serai.ahp.errors import AhpErrorCode
-from serai.ahp.types import SessionInputRequest, SessionInputResponseKind, ToolResultContent
+from serai.ahp.types import SessionInputRequest, SessionInputResponseKind
 from serai.errors import ProtocolError
 from serai.harness.acp.call_actions import Permission
-from serai.harness.acp.forms import questions_of, values_of
+from serai.harness.acp.content import questions_of, values_of
 from serai.harness.acp.turn import RunningPrompt
 from serai.host.seat import Seat
 from serai.host.surroundings.terminals import HostTerminal
+from serai.jsonrpc.messages import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RESOURCE_NOT_FOUND
 from serai.uris import uri_of
 
-__all__ = ["Asked", "HostClient"]
+if TYPE_CHECKING:
+    from serai.harness.acp.session import AcpAgentSession
 
 _LINE = re.compile(r"[\s|&;<>()$`\"'*?]")
 """By this a whole line for a shell, as some agents have it, is told from the name of a program."""
-_RESOURCE_NOT_FOUND = -32002
-_INTERNAL_ERROR = -32603
-_INVALID_PARAMS = -32602
-_INVALID_REQUEST = -32600
-
-
-class Asked(Protocol):
-    """The session that an agent asks in."""
-
-    @property
-    def work(self) -> RunningPrompt | None:
-        """The turn that runs."""
-        ...
-
-    @property
-    def shown_terminals(self) -> dict[str, ToolResultContent]:
-        """What tool calls show of the terminals that the agent has or had."""
-        ...
-
-    async def caught_up(self) -> None:
-        """Wait until all that the agent told before has been dealt with."""
-        ...
 
 
 class _Lent(NamedTuple):
@@ -72,25 +40,20 @@ class _Lent(NamedTuple):
     limit: int | None
 
 
-class HostClient(BasicClient):
-    """Answers the agent of one session. Files and terminals only where the catalogue says so.
+class HostClient(acp.BasicClient):
+    """Answers the agent of one session. Files and terminals only where the catalogue says so."""
 
-    Args:
-        definition: The agent.
-        seat: Its place in the session.
-        folder: Where it works.
-        asked: The session.
-    """
-
-    def __init__(self, definition: AgentDefinition, seat: Seat, folder: Path, asked: Asked) -> None:
+    def __init__(
+        self, definition: AgentDefinition, seat: Seat, folder: Path, session: AcpAgentSession
+    ) -> None:
         self._definition = definition
         self._seat = seat
         self._folder = folder
-        self._asked = asked
+        self._session = session
         self._terminals: dict[str, _Lent] = {}
         """The terminals that the agent has, in this turn and after it."""
-        self._questions: dict[str, set[str]] = {}
-        """The questions that are open, by the agent's name for them, which several may have."""
+        self._questions: dict[str, str | None] = {}
+        """The questions that are open, with the agent's name for them, which several may have."""
         self._is_closed = False
 
     async def close(self) -> None:
@@ -100,9 +63,9 @@ class HostClient(BasicClient):
         await asyncio.gather(*(each.terminal.close() for each in lent.values()))
 
     @property
-    def capabilities(self) -> ClientCapabilities:
+    def capabilities(self) -> acp.ClientCapabilities:
         """What the host has for this agent."""
-        return ClientCapabilities(
+        return acp.ClientCapabilities(
             read_text_file=self._definition.fs,
             write_text_file=self._definition.fs,
             terminal=self._definition.terminal,
@@ -112,12 +75,10 @@ class HostClient(BasicClient):
             terminal_auth=True,
         )
 
-    # -- permissions ---------------------------------------------------------------------------------------
-
-    async def request_permission(self, request: PermissionRequest) -> str | None:
+    async def request_permission(self, request: acp.PermissionRequest) -> str | None:
         """Ask the person. A turn that is over, or ends meanwhile, cancels."""
-        await self._asked.caught_up()
-        work = self._asked.work
+        await self._session.caught_up()
+        work = self._session.work
         if work is None or not work.turn.is_running:
             return None
         work.flush()
@@ -133,9 +94,7 @@ class HostClient(BasicClient):
             self._seat.queue(answer.suggestion, "suggestion")
         return answer.option
 
-    # -- files ---------------------------------------------------------------------------------------------
-
-    async def read_text_file(self, request: ReadTextFile) -> str:
+    async def read_text_file(self, request: acp.ReadTextFile) -> str:
         """Read a file of the session's folders."""
         first = max((request.line or 1) - 1, 0)
         last = None if request.limit is None else first + max(request.limit, 0)
@@ -144,30 +103,25 @@ class HostClient(BasicClient):
         except ProtocolError as error:
             raise _told(error) from None
         if found.encoding == ContentEncoding.BASE64:
-            raise ProtocolError(f"{request.path} is no text", number=_INVALID_PARAMS)
+            raise ProtocolError(f"{request.path} is no text", number=INVALID_PARAMS)
         return found.data
 
-    async def write_text_file(self, request: WriteTextFile) -> None:
+    async def write_text_file(self, request: acp.WriteTextFile) -> None:
         """Write a file of the session's folder."""
         work = self._work("files are written")
         try:
             await work.turn.write(self._uri(request.path), request.content)
         except ProtocolError as error:
-            if _is_missing(error):  # the file itself need not be there
-                what = f"{request.path} cannot be written: its folder is not there"
-                raise ProtocolError(what, number=_RESOURCE_NOT_FOUND) from None
             raise _told(error) from None
 
     def _uri(self, path: str) -> str:
         return uri_of(os.path.normpath(self._folder / path))
 
-    # -- terminals -----------------------------------------------------------------------------------------
-
-    async def create_terminal(self, request: CreateTerminal) -> str:
+    async def create_terminal(self, request: acp.CreateTerminal) -> str:
         """Run a command in a terminal that people can follow."""
         work = self._work("commands are run")
         argv = [request.command, *(request.args or ())]
-        if not request.args and await asyncio.to_thread(_is_line, request, self._folder):
+        if not request.args and _LINE.search(request.command):
             argv = ["/bin/sh", "-c", request.command]
         terminal = await work.turn.terminal(
             argv,
@@ -179,109 +133,95 @@ class HostClient(BasicClient):
             await terminal.close()
             raise _no_turn("commands are run")
         self._terminals[terminal.uri] = _Lent(terminal, request.output_byte_limit)
-        self._asked.shown_terminals[terminal.uri] = terminal.content
+        self._session.shown_terminals[terminal.uri] = terminal.content
         return terminal.uri
 
-    async def terminal_output(self, request: TerminalRequest) -> TerminalOutput:
+    async def terminal_output(self, request: acp.TerminalRequest) -> acp.TerminalOutput:
         """What the command has written, or the end of it."""
         terminal, limit = self._lent(request)
         text = terminal.text().removeprefix(terminal.live.notice)
         truncated = terminal.live.cut > 0
         data = text.encode()
-        if limit is not None and len(data) > max(limit, 0):
+        if limit is not None and len(data) > (most := max(limit, 0)):
             truncated = True
-            text = data[len(data) - max(limit, 0) :].decode("utf-8", "ignore")
+            text = data[len(data) - most :].decode("utf-8", "ignore")
         has_ended = terminal.live.head.exit_code is not None
-        return TerminalOutput(
+        return acp.TerminalOutput(
             output=text, truncated=truncated, exit_status=_exit(terminal) if has_ended else None
         )
 
-    async def wait_for_terminal_exit(self, request: TerminalRequest) -> TerminalExit:
+    async def wait_for_terminal_exit(self, request: acp.TerminalRequest) -> acp.TerminalExit:
         """Wait for the command's end."""
         terminal, _ = self._lent(request)
         await terminal.wait()
         return _exit(terminal)
 
-    async def kill_terminal(self, request: TerminalRequest) -> None:
+    async def kill_terminal(self, request: acp.TerminalRequest) -> None:
         """End the command; what it wrote can still be looked at."""
         await self._lent(request).terminal.close()
 
-    async def release_terminal(self, request: TerminalRequest) -> None:
+    async def release_terminal(self, request: acp.TerminalRequest) -> None:
         """End the command. People can still look at what it wrote; the agent no longer."""
         terminal, _ = self._lent(request)
         del self._terminals[request.terminal_id]
         await terminal.close()
 
-    def _lent(self, request: TerminalRequest) -> _Lent:
+    def _lent(self, request: acp.TerminalRequest) -> _Lent:
         found = self._terminals.get(request.terminal_id)
         if found is None:
-            raise ProtocolError(f"there is no terminal {request.terminal_id}", number=_RESOURCE_NOT_FOUND)
+            raise ProtocolError(f"there is no terminal {request.terminal_id}", number=RESOURCE_NOT_FOUND)
         return found
 
-    # -- questions -----------------------------------------------------------------------------------------
-
-    async def create_elicitation(self, request: Elicitation) -> ElicitationAnswer:
+    async def create_elicitation(self, request: acp.Elicitation) -> acp.ElicitationAnswer:
         """Ask the person, with a form or by sending them to an address."""
-        await self._asked.caught_up()
-        if (work := self._asked.work) is not None:
+        await self._session.caught_up()
+        if (work := self._session.work) is not None:
             work.flush()
         schema = request.requested_schema or {}
         if request.mode == "url" and not (request.url or "").startswith(("https://", "http://")):
-            raise ProtocolError("a person is sent to addresses of the web only", number=_INVALID_PARAMS)
+            raise ProtocolError("a person is sent to addresses of the web only", number=INVALID_PARAMS)
         asked = SessionInputRequest(
             id=str(uuid.uuid4()),
             message=request.message,
             url=request.url if request.mode == "url" else None,
             questions=(questions_of(schema) or None) if request.mode == "form" else None,
         )
-        name = request.elicitation_id or ""
-        self._questions.setdefault(name, set()).add(asked.id)
+        self._questions[asked.id] = request.elicitation_id
         try:
             answers = await self._seat.ask(asked)
         finally:
-            self._questions[name].discard(asked.id)
-            if not self._questions[name]:
-                del self._questions[name]
+            del self._questions[asked.id]
         if answers.response == SessionInputResponseKind.ACCEPT:
             content = values_of(schema, answers.answers) if request.mode == "form" else None
-            return ElicitationAnswer("accept", content)
-        return ElicitationAnswer(
+            return acp.ElicitationAnswer("accept", content)
+        return acp.ElicitationAnswer(
             "decline" if answers.response == SessionInputResponseKind.DECLINE else "cancel"
         )
 
     def elicitation_completed(self, elicitation_id: str) -> None:
         """The person has done elsewhere what they were sent for."""
-        for question in tuple(self._questions.get(elicitation_id, ())):
+        for question in [each for each, name in self._questions.items() if name == elicitation_id]:
             self._seat.answered(question)
 
     def _work(self, what: str) -> RunningPrompt:
-        work = self._asked.work
+        work = self._session.work
         if work is None or not work.turn.is_running:  # one that was cancelled may still be ending
             raise _no_turn(what)
         return work
 
 
 def _no_turn(what: str) -> ProtocolError:
-    return ProtocolError(f"{what} during a turn, and none is running", number=_INVALID_REQUEST)
+    return ProtocolError(f"{what} during a turn, and none is running", number=INVALID_REQUEST)
 
 
-def _is_line(request: CreateTerminal, folder: Path) -> bool:
-    """Whether a command is a whole line: it looks like one, and is not the path of a file. Reads the disk."""
-    command = request.command
-    if _LINE.search(command) is None:
-        return False
-    path = folder / (request.cwd or "") / command
-    return os.sep not in command or not os.path.isfile(path)  # noqa: PTH113 - a line may be too long for Path's
-
-
-def _exit(terminal: HostTerminal) -> TerminalExit:
+def _exit(terminal: HostTerminal) -> acp.TerminalExit:
     how = terminal.exit
     if how is None or how.signal is None:
-        return TerminalExit(exit_code=terminal.live.head.exit_code)
+        return acp.TerminalExit(exit_code=terminal.live.head.exit_code)
     try:
-        return TerminalExit(signal=signal.Signals(how.signal).name)
+        return acp.TerminalExit(signal=signal.Signals(how.signal).name)
     except ValueError:
-        return TerminalExit(signal=str(how.signal))
+        return acp.TerminalExit(signal=str(how.signal))
 
 
 async def _unless_over(asking: Awaitable[Permission]) -> Permission | None:
@@ -297,8 +237,5 @@ async def _unless_over(asking: Awaitable[Permission]) -> Permission | None:
 
 def _told(error: ProtocolError) -> ProtocolError:
     """A refusal of the host's files, with the numbers that ACP has."""
-    return ProtocolError(str(error), number=_RESOURCE_NOT_FOUND if _is_missing(error) else _INTERNAL_ERROR)
-
-
-def _is_missing(error: ProtocolError) -> bool:
-    return error.number in (AhpErrorCode.NOT_FOUND, AhpErrorCode.CONTENT_NOT_FOUND)
+    is_missing = error.number in (AhpErrorCode.NOT_FOUND, AhpErrorCode.CONTENT_NOT_FOUND)
+    return ProtocolError(str(error), number=RESOURCE_NOT_FOUND if is_missing else INTERNAL_ERROR)

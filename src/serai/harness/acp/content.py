@@ -1,52 +1,25 @@
-"""Content in both directions: what an agent shows becomes AHP's, what a person says becomes ACP's blocks."""
+"""Content both ways: what an agent shows and asks becomes AHP's, what a person says becomes ACP's."""
 
 from __future__ import annotations
 
 import base64
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from serai.acp import Block, text_block
-from serai.acp.shapes import is_object, object_of, text_of
-from serai.ahp.types import (
-    ContentRef,
-    FileEdit,
-    FileEditDiff,
-    FileEditSide,
-    MessageAttachment,
-    MessageEmbeddedResourceAttachment,
-    MessageResourceAttachment,
-    SimpleMessageAttachment,
-    ToolResultContent,
-    ToolResultEmbeddedResourceContent,
-    ToolResultFileEditContent,
-    ToolResultResourceContent,
-    ToolResultTextContent,
-    UserMessage,
-)
+from serai.acp.shapes import is_object, list_of, object_of, objects_of, text_of, texts_of
+from serai.ahp import types as t
 from serai.ahp.wire import Unknown
 from serai.changes.diff import count_lines
 from serai.completions.completion import KIND
 from serai.machine.files.content_types import content_type
 from serai.uris import uri_of
 
-__all__ = [
-    "COMMAND",
-    "Keep",
-    "blocks_of",
-    "bytes_of",
-    "contents_of",
-    "edit_of",
-    "in_words",
-    "link_to",
-    "size_of",
-]
-
-Keep = Callable[[bytes, str], ContentRef]
+Keep = Callable[[bytes, str], t.ContentRef]
 """Keeps content beside the session and refers to it."""
 COMMAND = "command"
 """The kind of an attachment that stands for one of the agent's own commands."""
@@ -66,8 +39,8 @@ def contents_of(
     *,
     folder: Path,
     keep: Keep,
-    terminal: Callable[[str], ToolResultContent | None],
-) -> list[ToolResultContent]:
+    terminal: Callable[[str], t.ToolResultContent | None],
+) -> list[t.ToolResultContent]:
     """The content of a tool call. What is not known here is shown as it came.
 
     Args:
@@ -76,13 +49,15 @@ def contents_of(
         keep: Keeps what a file was and is.
         terminal: Finds a terminal of the host by the id that the agent has for it. Others show nothing.
     """
-    shown: list[ToolResultContent] = []
+    shown: list[t.ToolResultContent] = []
     for entry in entries:
         match entry:
             case {"type": "content", "content": block} if is_object(block):
                 shown.append(_content(block))
             case {"type": "diff"} if (edit := edit_of(entry, folder, keep)) is not None:
-                shown.append(ToolResultFileEditContent(before=edit.before, after=edit.after, diff=edit.diff))
+                shown.append(
+                    t.ToolResultFileEditContent(before=edit.before, after=edit.after, diff=edit.diff)
+                )
             case {"type": "terminal", "terminalId": str(name)}:
                 shown += [found] if (found := terminal(name)) is not None else []
             case _:
@@ -90,19 +65,19 @@ def contents_of(
     return shown
 
 
-def _content(block: Mapping[str, Any]) -> ToolResultContent:
+def _content(block: Mapping[str, Any]) -> t.ToolResultContent:
     match block:
         case {"type": "text", "text": str(text)} | {"type": "resource", "resource": {"text": str(text)}}:
-            return ToolResultTextContent(text=text)
-        case {"type": "image" | "audio", "data": str(data)}:
-            kind = text_of(block.get("mimeType"))
-            return ToolResultEmbeddedResourceContent(data=data, content_type=kind or _BYTES)
-        case {"type": "resource", "resource": {"blob": str(data)}}:
-            kind = text_of(object_of(block["resource"]).get("mimeType"))
-            return ToolResultEmbeddedResourceContent(data=data, content_type=kind or _BYTES)
+            return t.ToolResultTextContent(text=text)
+        case {"type": "image" | "audio", "data": str(data), **more} | {
+            "type": "resource",
+            "resource": {"blob": str(data), **more},
+        }:
+            kind = text_of(more.get("mimeType"))
+            return t.ToolResultEmbeddedResourceContent(data=data, content_type=kind or _BYTES)
         case {"type": "resource_link", "uri": str(uri)}:
             size = block.get("size")
-            return ToolResultResourceContent(
+            return t.ToolResultResourceContent(
                 uri=uri,
                 size_hint=size if isinstance(size, int) else None,
                 content_type=text_of(block.get("mimeType")),
@@ -111,11 +86,11 @@ def _content(block: Mapping[str, Any]) -> ToolResultContent:
             return _as_it_came(block)
 
 
-def _as_it_came(value: Mapping[str, Any]) -> ToolResultContent:
-    return ToolResultTextContent(text=json.dumps(value, ensure_ascii=False))
+def _as_it_came(value: Mapping[str, Any]) -> t.ToolResultContent:
+    return t.ToolResultTextContent(text=json.dumps(value, ensure_ascii=False))
 
 
-def edit_of(entry: Mapping[str, Any], folder: Path, keep: Keep) -> FileEdit | None:
+def edit_of(entry: Mapping[str, Any], folder: Path, keep: Keep) -> t.FileEdit | None:
     """The edit that a `diff` tells of; `None` when the entry is none."""
     path, old, new = text_of(entry.get("path")), text_of(entry.get("oldText")), text_of(entry.get("newText"))
     if entry.get("type") != "diff" or path is None or new is None:
@@ -124,21 +99,10 @@ def edit_of(entry: Mapping[str, Any], folder: Path, keep: Keep) -> FileEdit | No
     kind = content_type(path) or "text/plain"
     before, after = (old or "").encode("utf-8", "replace"), new.encode("utf-8", "replace")
     added, removed = count_lines(before, after)
-    return FileEdit(
-        before=FileEditSide(uri=uri, content=keep(before, kind)) if old is not None else None,
-        after=FileEditSide(uri=uri, content=keep(after, kind)),
-        diff=FileEditDiff(added=added, removed=removed),
-    )
-
-
-def size_of(entries: Iterable[Mapping[str, Any]]) -> int:
-    """About how much there is to show of a tool call's content."""
-    return sum(
-        len(text)
-        for entry in entries
-        for values in (entry, object_of(entry.get("content")))
-        for text in values.values()
-        if isinstance(text, str)
+    return t.FileEdit(
+        before=t.FileEditSide(uri=uri, content=keep(before, kind)) if old is not None else None,
+        after=t.FileEditSide(uri=uri, content=keep(after, kind)),
+        diff=t.FileEditDiff(added=added, removed=removed),
     )
 
 
@@ -179,7 +143,7 @@ def _plain(text: str) -> str:
 # -- what a person says ------------------------------------------------------------------------------------
 
 
-def blocks_of(message: UserMessage) -> tuple[list[Block], list[str]]:
+def blocks_of(message: t.UserMessage) -> tuple[list[Block], list[str]]:
     """The message as content blocks, and the types of those attachments that are not known here.
 
     The text is first: a command has to stand at the beginning. Whether an agent can take the blocks is for
@@ -195,38 +159,28 @@ def blocks_of(message: UserMessage) -> tuple[list[Block], list[str]]:
     return blocks, unknown
 
 
-def _block(attachment: MessageAttachment) -> Block | None:
+def _block(attachment: t.MessageAttachment) -> Block | None:
     match attachment:
-        case SimpleMessageAttachment():
+        case t.SimpleMessageAttachment(label=label, model_representation=said):
             if (attachment.meta or {}).get(KIND) == COMMAND:
                 return None  # the text begins with it already
-            if attachment.model_representation is None:
-                return text_block(f"[{attachment.label}]")
-            return text_block(f"{attachment.label}:\n{attachment.model_representation}")
-        case MessageEmbeddedResourceAttachment():
-            return _embedded(attachment)
-        case MessageResourceAttachment():
+            return text_block(f"[{label}]" if said is None else f"{label}:\n{said}")
+        case t.MessageEmbeddedResourceAttachment(content_type=kind, data=data):
+            if (family := kind.partition("/")[0].lower()) in ("image", "audio"):
+                return {"type": family, "data": data, "mimeType": kind}
+            resource = {"uri": f"attachment:///{quote(attachment.label)}", "mimeType": kind}
+            try:
+                resource["text"] = base64.b64decode(data, validate=True).decode()
+            except ValueError:
+                resource["blob"] = data
+            return {"type": "resource", "resource": resource}
+        case t.MessageResourceAttachment():
             return _link(attachment)
         case _:
             return None
 
 
-def _embedded(attachment: MessageEmbeddedResourceAttachment) -> Block:
-    kind = attachment.content_type.partition("/")[0].lower()
-    if kind in ("image", "audio"):
-        return {"type": kind, "data": attachment.data, "mimeType": attachment.content_type}
-    resource: dict[str, Any] = {
-        "uri": f"attachment:///{quote(attachment.label)}",
-        "mimeType": attachment.content_type,
-    }
-    try:
-        resource["text"] = base64.b64decode(attachment.data, validate=True).decode()
-    except ValueError:
-        resource["blob"] = attachment.data
-    return {"type": "resource", "resource": resource}
-
-
-def _link(attachment: MessageResourceAttachment) -> Block:
+def _link(attachment: t.MessageResourceAttachment) -> Block:
     block: Block = {"type": "resource_link", "uri": attachment.uri, "name": attachment.label}
     if attachment.content_type is not None:
         block["mimeType"] = attachment.content_type
@@ -239,3 +193,109 @@ def _link(attachment: MessageResourceAttachment) -> Block:
             f"Line {first} is selected" if first == last else f"Lines {first} to {last} are selected"
         )
     return block
+
+
+# -- an agent's forms ---------------------------------------------------------------------------------------
+
+
+def questions_of(schema: Mapping[str, Any]) -> list[t.SessionInputQuestion]:
+    """The questions of a form: a question for each property of its JSON Schema."""
+    required = texts_of(schema.get("required"))
+    return [
+        _question(name, object_of(told), required=name in required)
+        for name, told in object_of(schema.get("properties")).items()
+    ]
+
+
+def _question(name: str, told: Mapping[str, Any], *, required: bool) -> t.SessionInputQuestion:
+    title = text_of(told.get("title"))
+    base: dict[str, Any] = {
+        "id": name,
+        "message": text_of(told.get("description")) or title or name,
+        "title": title,
+        "required": required or None,
+    }
+    default = told.get("default")
+    match told.get("type"):
+        case "boolean":
+            return t.SessionInputBooleanQuestion(
+                **base, default_value=default if isinstance(default, bool) else None
+            )
+        case "integer" | "number" as kind:
+            question = t.SessionInputIntegerQuestion if kind == "integer" else t.SessionInputNumberQuestion
+            return question(
+                **base,
+                min=_number(told.get("minimum")),
+                max=_number(told.get("maximum")),
+                default_value=_number(default),
+            )
+        case "array":
+            return t.SessionInputMultiSelectQuestion(
+                **base,
+                options=_options(object_of(told.get("items")), list_of(default)),
+                min=_number(told.get("minItems")),
+                max=_number(told.get("maxItems")),
+            )
+        case _ if options := _options(told, [default]):
+            return t.SessionInputSingleSelectQuestion(**base, options=options)
+        case _:
+            return t.SessionInputTextQuestion(
+                **base,
+                format=text_of(told.get("format")),
+                min=_number(told.get("minLength")),
+                max=_number(told.get("maxLength")),
+                default_value=text_of(default),
+            )
+
+
+def _options(told: Mapping[str, Any], default: list[Any]) -> list[t.SessionInputOption]:
+    return [
+        t.SessionInputOption(
+            id=value, label=label, description=description, recommended=True if value in default else None
+        )
+        for value, label, description in _choices(told)
+    ]
+
+
+def _choices(told: Mapping[str, Any]) -> Iterator[tuple[str, str, str | None]]:
+    """The values that there are to choose from, each with its name and what it means."""
+    titled = objects_of(told.get("oneOf")) or objects_of(told.get("anyOf"))
+    for each in titled:
+        if isinstance(value := each.get("const"), str):
+            yield value, text_of(each.get("title")) or value, text_of(each.get("description"))
+    if titled:
+        return
+    names = list_of(told.get("enumNames"))
+    for number, value in enumerate(list_of(told.get("enum"))):
+        if isinstance(value, str):
+            name = names[number] if number < len(names) else None
+            yield value, text_of(name) or value, None
+
+
+def _number(value: Any) -> int | float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def values_of(schema: Mapping[str, Any], answers: Mapping[str, t.SessionInputAnswer]) -> dict[str, Any]:
+    """What the person answered, as values of the form. What was passed over is left out."""
+    properties = object_of(schema.get("properties"))
+    found = {name: _value(object_of(properties[name]), answers.get(name)) for name in properties}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _value(told: Mapping[str, Any], answer: t.SessionInputAnswer | None) -> Any:
+    if not isinstance(answer, t.SessionInputSubmitted):
+        return None
+    match answer.value:
+        case t.SessionInputNumberAnswerValue(value=number):
+            return int(number) if told.get("type") == "integer" else number
+        case t.SessionInputSelectedManyAnswerValue(value=chosen):
+            return list(chosen)
+        case (
+            t.SessionInputTextAnswerValue(value=value)
+            | t.SessionInputBooleanAnswerValue(value=value)
+            | t.SessionInputSelectedAnswerValue(value=value)
+        ):
+            return value
+        case _:
+            return None

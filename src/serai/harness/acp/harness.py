@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakValueDictionary
 
 import msgspec
-from msgspec.structs import replace as with_fields
+from msgspec.structs import replace
 
-from serai.acp import Agent, AgentCapabilities, ClientSide, McpCapabilities
+from serai.acp import AgentCapabilities, McpCapabilities
 from serai.acp.servers import write_servers
 from serai.acp.shapes import text_of
 from serai.agents.catalogue.definitions import AgentDefinition
@@ -25,17 +22,13 @@ from serai.ahp.extensions import SignInMethodsResult
 from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import AgentInfo, PendingMessageKind, SessionConfigSchema, ToolDefinition
 from serai.errors import CapabilityNotSupportedError, Mismatch
+from serai.harness.acp.link import read_records
 from serai.harness.acp.login import Login
-from serai.harness.acp.records import read_records
 from serai.harness.acp.session import AcpAgentSession
 from serai.harness.acp.settings import MCP_SERVERS, Choices, schema_of
 from serai.host.agents import HostContext, WayIn
 from serai.host.host import Host
 from serai.machine.processes.processes import Processes
-
-__all__ = ["AcpHarness", "offer_installed"]
-
-_log = logging.getLogger(__name__)
 
 _ALL_SERVERS = AgentCapabilities(mcp=McpCapabilities(http=True, sse=True))
 
@@ -43,9 +36,8 @@ _ALL_SERVERS = AgentCapabilities(mcp=McpCapabilities(http=True, sse=True))
 class AcpHarness:
     """Makes agents of one kind, a process for each session.
 
-    What can be chosen (models, modes, options) is only known to a session. So the first session tells it, or
-    the agent is asked before; from then on all new sessions have it. Some of it may be there for some models
-    only: what one session has stays known when another one does not have it.
+    What can be chosen (models, modes, options) is only known to a session. So a new session tells it, or the
+    agent is asked before; from then on all new sessions have it.
 
     Args:
         found: The agent, as it is installed here.
@@ -76,15 +68,11 @@ class AcpHarness:
         """What sessions of this agent can choose, as far as one has told."""
         self.login = Login(found, processes, mask=mask, memory=memory, method=sign_in_method)
         """Whether a person has to sign in, and how."""
+        self.timeouts: dict[str, Any] = dict(timeouts or {})
         self._news = news
-        self._timeouts: dict[str, Any] = dict(timeouts or {})
         self._live: WeakValueDictionary[str, AcpAgentSession] = WeakValueDictionary()
         self._asking = asyncio.Lock()
         self._was_asked = False
-        self._is_outdated = known is not None
-        """Whether all that is known is from before, and the agent may be another version by now."""
-
-    # -- what it is ----------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -95,7 +83,7 @@ class AcpHarness:
     def info(self) -> AgentInfo:
         """What the root channel lists, with the models that are known by now."""
         models = self.known.model_infos(self.name) if self.known else []
-        return with_fields(agent_info(self.found), models=models)
+        return replace(agent_info(self.found), models=models)
 
     @property
     def schema(self) -> SessionConfigSchema:
@@ -106,8 +94,6 @@ class AcpHarness:
     def chooses_model_at_start(self) -> bool:
         """Whether the model is an argument of the program."""
         return self.found.way is not None and bool(self.found.way.model_args)
-
-    # -- sessions ------------------------------------------------------------------------------------------
 
     async def create(self, settings: Mapping[str, Any], context: HostContext) -> AcpAgentSession:  # noqa: ARG002 - the seat has them, as they are then
         """Make the agent of a session. Of a new session it is started; of an earlier one with its next turn.
@@ -125,34 +111,6 @@ class AcpHarness:
             await session.open()
         return session
 
-    async def start(
-        self,
-        client: ClientSide,
-        *,
-        processes: Processes,
-        mask: Callable[[str], str],
-        warn: Callable[[str], None],
-        cwd: Path,
-        model: str | None,
-        with_mcp: bool,
-    ) -> Agent:
-        """Start a process of the agent, as `Agent.start` does: with a model, where that is an argument.
-
-        Raises:
-            AgentError: It does not start.
-        """
-        chosen = model if self.chooses_model_at_start else None
-        launch = self.found.launching(model=chosen, with_mcp=with_mcp)
-        return await Agent.start(
-            replace(launch, cwd=cwd),
-            processes,
-            client=client,
-            mask=mask,
-            warn=warn,
-            on_stderr=lambda line: _log.debug("%s: %s", self.name, line),
-            **self._timeouts,
-        )
-
     def forget(self, session: str, agent: AcpAgentSession) -> None:
         """An agent was released."""
         if self._live.get(session) is agent:
@@ -160,24 +118,19 @@ class AcpHarness:
 
     def refusal(self, session: str, action: a.StateAction) -> Judgement | None:
         """Why a client's action cannot be: ACP has nothing like it, or the agent does not offer it."""
+        label, live = self.found.label, self._live.get(session)
         match action:
             case a.SessionCustomizationToggledAction():
-                return rejected(
-                    "capability_unsupported",
-                    f"{self.found.label} reads its files itself: what is switched here does not reach it",
-                )
+                why = f"{label} reads its files itself: what is switched here does not reach it"
             case a.SessionAgentChangedAction() if action.agent is not None:
-                return rejected("capability_unsupported", f"{self.found.label} has no custom agents here")
-            case _:
-                pass
-        live = self._live.get(session)
-        if live is not None:
-            return live.refusal(action)
-        match action:
+                why = f"{label} has no custom agents here"
+            case _ if live is not None:
+                return live.refusal(action)
             case a.SessionPendingMessageSetAction(kind=PendingMessageKind.STEERING):
-                return rejected("capability_unsupported", "no turn is running that could be steered")
+                why = "no turn is running that could be steered"
             case _:
                 return None
+        return rejected("capability_unsupported", why)
 
     def problem_with(self, name: str, value: Any) -> str | None:
         """What is the matter with the MCP servers of a new session. Which it can reach, the agent says."""
@@ -188,8 +141,6 @@ class AcpHarness:
                 return str(error)
         return None
 
-    # -- learning ------------------------------------------------------------------------------------------
-
     async def learn(self) -> None:
         """Ask the agent what can be chosen, once. It is started for that, in an empty folder, and ended."""
         async with self._asking:
@@ -199,43 +150,24 @@ class AcpHarness:
 
     def _learn_from(self, told: Introduction | None) -> None:
         if told is not None and told.problem is None:
-            self.learned(Choices(told.modes, told.options), afresh=True)
+            self.learned(Choices.of(told.modes, told.options))
 
-    def learned(self, choices: Choices, *, afresh: bool = False) -> None:
-        """A session has told what can be chosen.
-
-        Args:
-            choices: What it has.
-            afresh: Whether it is new, so that it has what all new ones have.
-        """
-        if self.known is not None and not (afresh and self._is_outdated):
-            choices = choices.beside(self.known)
-        if afresh:
-            self._is_outdated = False
+    def learned(self, choices: Choices) -> None:
+        """A new session has told what can be chosen."""
         if self.known is None or self.known.to_json() != choices.to_json():
             self.known = choices
             self._news(self)
 
-    # -- signing in ----------------------------------------------------------------------------------------
-
     async def sign_in_methods(self) -> SignInMethodsResult:
-        """How one signs in, and whether someone is. See `serai.host.agents.Guarded`."""
+        """How one signs in, and whether someone is."""
         return await self.login.methods()
 
     async def way_in(self, method_id: str | None) -> WayIn:
-        """One of the ways to sign in, or the best.
-
-        Raises:
-            InvalidParams: There is no such way.
-        """
+        """One of the ways to sign in, or the best."""
         return await self.login.way(method_id)
 
     async def authenticate(self, method_id: str) -> bool | None:
-        """Have the agent itself sign someone in.
-
-        Raises:
-            AgentError: Nobody is signed in.
-        """
+        """Have the agent itself sign someone in."""
         told = await self.login.authenticate(method_id)
         self._news(self)
         return await self._signed_in(told)
@@ -252,8 +184,6 @@ class AcpHarness:
                 session.renew()
         return signed_in
 
-
-# -- the agents that are installed here --------------------------------------------------------------------
 
 _RECORDS = "serai-agents"
 """Where it is written what was learned of agents."""
@@ -274,48 +204,28 @@ async def offer_installed(
         finder: Finds them.
         timeouts: Those of `Agent.start`.
     """
-    known = await _learned(host)
-    found = await finder.find_all(definitions)
+    rows = await host.journal.store.rows(_RECORDS, 0)
+    records: list[dict[str, Any]] = [msgspec.json.decode(row.action) for row in rows]
+    known = {record["agent"]: record for record in records}
     memory = AgentMemory(host.home / FILE)
-    harnesses = [
-        AcpHarness(
-            one,
-            host.processes,
-            mask=host.redactor.redact,
-            known=known.get(one.id, _NOTHING).choices,
-            sign_in_method=known.get(one.id, _NOTHING).sign_in_method,
-            news=lambda harness: _tell(host, harness),
-            memory=memory,
-            timeouts=timeouts,
-        )
-        for one in found
-        if one.launch is not None
-    ]
+    harnesses: list[AcpHarness] = []
+    for found in await finder.find_all(definitions):
+        if found.launch is not None:
+            learned = known.get(found.id, {})
+            choices = learned.get("choices")
+            harness = AcpHarness(
+                found,
+                host.processes,
+                mask=host.redactor.redact,
+                known=Choices.read(choices) if choices is not None else None,
+                sign_in_method=text_of(learned.get("signInMethod")),
+                news=lambda harness: _tell(host, harness),
+                memory=memory,
+                timeouts=timeouts,
+            )
+            harnesses.append(harness)
     if harnesses:
         host.add(harnesses)
-
-
-class _Learned(NamedTuple):
-    """What is known of an agent from before."""
-
-    choices: Choices | None = None
-    sign_in_method: str | None = None
-
-
-_NOTHING = _Learned()
-
-
-async def _learned(host: Host) -> dict[str, _Learned]:
-    records: list[dict[str, Any]] = [
-        msgspec.json.decode(row.action) for row in await host.journal.store.rows(_RECORDS, 0)
-    ]
-    return {
-        record["agent"]: _Learned(
-            Choices.read(record["choices"]) if record["choices"] is not None else None,
-            text_of(record.get("signInMethod")),
-        )
-        for record in records
-    }
 
 
 def _tell(host: Host, harness: AcpHarness) -> None:

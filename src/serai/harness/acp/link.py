@@ -1,33 +1,111 @@
-"""The host's link to the agent of one session: which session is wanted, and what is done once it is open."""
+"""The host's link to the agent of one session: which session is wanted, and what is done once it is open.
+
+What is known of the agent's own session is written down, as records: `opened`, `prompted` and `titled`.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from serai.acp import AcpSession, Agent, AgentCapabilities, SessionOpening
+from serai import contract as c
+from serai.acp import AcpSession, Agent, AgentCapabilities, Handshake, SessionOpening, fit_prompt
 from serai.acp import link as acp
 from serai.acp.link import OpenWay, Wanted
-from serai.acp.shapes import texts_of
+from serai.acp.shapes import object_of, text_of, texts_of
 from serai.agents.catalogue.definitions import Quirk
-from serai.contract import AgentSessionEvent, SessionForked, SessionResumed, SessionStarted
-from serai.harness.acp import records
-from serai.harness.acp.client import Asked, HostClient
+from serai.ahp.types import MarkdownResponsePart, Turn, UserMessage
+from serai.harness.acp.client import HostClient
+from serai.harness.acp.content import blocks_of
 from serai.harness.acp.notices import Notices
-from serai.harness.acp.records import AgentRecord
 from serai.harness.acp.settings import MCP_SERVERS, SessionSettings
 from serai.harness.acp.turn import RunningPrompt
-from serai.host.agents import HostContext
 from serai.host.project import directory_of
+from serai.host.seat import Seat
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES
 
 if TYPE_CHECKING:
     from serai.harness.acp.harness import AcpHarness
+    from serai.harness.acp.session import AcpAgentSession
 
-__all__ = ["AgentProcess", "OpenAgent", "SessionLink"]
+
+_log = logging.getLogger(__name__)
+
+_MOST = 48 * 1024
+"""How much of a conversation an agent is told again, in characters."""
+
+
+@dataclass(slots=True)
+class AgentRecord:
+    """What is known of an agent's session, whichever run of the host has begun it."""
+
+    session_id: str | None = None
+    """The agent's name for it."""
+    turn: str | None = None
+    """The last turn that the agent knows of."""
+    is_untold: bool = False
+    """Whether the session was made anew, and the agent does not have the conversation yet."""
+    title: str | None = None
+    """The last title that the agent gave."""
+    handshake: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What the agent said of itself when it was last started."""
+
+    def knows_too_much(self, turns: Iterable[str]) -> bool:
+        """Whether the agent knows of a turn that these do not have any more: it was taken back."""
+        return self.turn is not None and self.turn not in set(turns)
+
+
+def read_records(records: Iterable[Mapping[str, Any]]) -> AgentRecord:
+    """What the records say, oldest first."""
+    known = AgentRecord()
+    for record in records:
+        match record.get("type"):
+            case "opened":
+                known.session_id = text_of(record.get("sessionId"))
+                known.handshake = object_of(record.get("handshake"))
+                if record.get("anew"):
+                    known.turn = None
+                    known.is_untold = True
+            case "prompted":
+                known.turn = text_of(record.get("turn"))
+                known.is_untold = False
+            case "titled":
+                known.title = text_of(record.get("title"))
+            case _:
+                pass
+    return known
+
+
+# -- the conversation, told again --------------------------------------------------------------------------
+
+
+LEFT_OUT = "[Earlier messages are left out.]"
+
+
+def retold(turns: Sequence[Turn]) -> str:
+    """What was said in these turns; of what is too much only the last, after `LEFT_OUT`."""
+    told: list[str] = []
+    room = _MOST
+    for turn in reversed(turns):
+        said = _said(turn)
+        told.append(said if len(said) <= room else f"{LEFT_OUT}\n\n[…] {said[len(said) - room :]}")
+        if len(said) > room:
+            break
+        room -= len(said)
+    about = "[The conversation so far, for your information. Answer the message above, not this.]"
+    return "\n\n".join([about, *reversed(told)])
+
+
+def _said(turn: Turn) -> str:
+    answer = "".join(part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart))
+    return f"User: {turn.user_message.text}\n\nYou: {answer or '[no answer]'}"
+
+
+# -- the link ------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True, eq=False)
@@ -67,46 +145,29 @@ OpenAgent: TypeAlias = acp.Opened[AgentProcess, AcpSession]
 
 
 class SessionLink(acp.Link[AgentProcess, AcpSession]):
-    """The link of one session. `bring` gives the running agent, brought back where it is not there any more.
-
-    Args:
-        harness: The kind of agent.
-        context: What the host gives.
-        folder: Where the agent works.
-        record: What is written down about the session.
-        notices: What people are told beside its turns.
-        settings: Its model, mode and options.
-        asked: Who has its turns.
-        tell: Is told of each agent whose session was opened.
-        follow: Takes what happens in the agent's session, until that ends.
-    """
+    """The link of one session. `bring` gives the running agent, brought back where it is gone."""
 
     def __init__(
         self,
+        session: AcpAgentSession,
         harness: AcpHarness,
-        context: HostContext,
+        seat: Seat,
         folder: Path,
         record: AgentRecord,
         *,
         notices: Notices,
         settings: SessionSettings,
-        asked: Asked,
-        tell: Callable[[Agent, AgentSessionEvent], None],
-        follow: Callable[[OpenAgent], Coroutine[Any, Any, None]],
     ) -> None:
         super().__init__(self._start_agent, self._open_in, name=harness.name, opened=self._settle)
         self.was_refused = False
         """Whether the agent that runs has said that a person must sign in."""
+        self._session = session
         self._harness = harness
-        self._session = context.session
-        self._seat = context.seat
+        self._seat = seat
         self._folder = folder
         self._record = record
         self._notices = notices
         self._settings = settings
-        self._asked = asked
-        self._tell = tell
-        self._follow = follow
         self._is_to_renew = False
         self._wanted = Wanted()
 
@@ -133,7 +194,7 @@ class SessionLink(acp.Link[AgentProcess, AcpSession]):
         session_id, fork, anew = self._record.session_id, False, None
         source = self._seat.forked_from
         if session_id is None and source is not None:
-            theirs = records.read_records(await self._seat.records(source.session))
+            theirs = read_records(await self._seat.records(source.session))
             session_id, fork = theirs.session_id, True
             if session_id is None:
                 anew = "nothing is known of the session that it was forked from"
@@ -152,15 +213,19 @@ class SessionLink(acp.Link[AgentProcess, AcpSession]):
 
     async def _start_agent(self) -> AgentProcess:
         definition, model = self._harness.found.definition, self._seat.model
-        client = HostClient(definition, self._seat, self._folder, self._asked)
-        agent = await self._harness.start(
-            client,
-            processes=self._seat.processes,
+        client = HostClient(definition, self._seat, self._folder, self._session)
+        launch = self._harness.found.launching(
+            model=model.id if model and self._harness.chooses_model_at_start else None,
+            with_mcp=bool(self._seat.settings.get(MCP_SERVERS)),
+        )
+        agent = await Agent.start(
+            replace(launch, cwd=self._folder),
+            self._seat.processes,
+            client=client,
             mask=self._seat.mask,
             warn=self._notices.warn,
-            cwd=self._folder,
-            model=model.id if model else None,
-            with_mcp=bool(self._seat.settings.get(MCP_SERVERS)),
+            on_stderr=lambda line: _log.debug("%s: %s", self._harness.name, line),
+            **self._harness.timeouts,
         )
         return AgentProcess(agent, client)
 
@@ -181,16 +246,14 @@ class SessionLink(acp.Link[AgentProcess, AcpSession]):
         agent, turns = process.agent, self._seat.turns
         process.is_replaying = way.knows_past
         if self._record.is_untold and turns and way.knows_past:
-            way, reason = (
-                OpenWay.RECREATED,
-                "the one that was made for it before was not told of the conversation",
-            )
-        process.is_untold = way is OpenWay.RECREATED and bool(records.retold(turns))
+            way = OpenWay.RECREATED
+            reason = "the one that was made for it before was not told of the conversation"
+        process.is_untold = way is OpenWay.RECREATED and bool(turns)
         self._remember(agent, session, way)
         self._notices.opened(agent, session, way, reason, retold=process.is_untold)
         self._settings.adopt(session)
-        self._tell(agent, self._event(session.id, way))
-        process.following = asyncio.create_task(self._follow(opened), name=f"agent of {self._session}")
+        self._session.opened(agent, self._event(session.id, way))
+        process.following = asyncio.create_task(self._session.follow(opened))
         await self._settings.choose(session)
 
     def _remember(self, agent: Agent, session: AcpSession, way: OpenWay) -> None:
@@ -200,17 +263,72 @@ class SessionLink(acp.Link[AgentProcess, AcpSession]):
         self._record.turn = None if anew else self._record.turn
         self._record.is_untold = anew
         self._record.handshake = agent.handshake.raw
-        opened = records.opened(session.id, agent.handshake, anew=anew)
-        self._seat.record(self._seat.masked(opened))
+        opened = {"sessionId": session.id, "handshake": dict(agent.handshake.raw), "anew": anew}
+        self._seat.record(self._seat.masked({"type": "opened", **opened}))
         if way is OpenWay.FORKED and self._record.turn is not None:
-            self._seat.record(records.prompted(self._record.turn))
+            self._seat.record({"type": "prompted", "turn": self._record.turn})
 
-    def _event(self, session_id: str, way: OpenWay) -> AgentSessionEvent:
-        match way:
-            case OpenWay.RESUMED | OpenWay.LOADED:
-                return SessionResumed(session_id=session_id)
-            case OpenWay.FORKED:
-                parent = self._wanted.session_id or ""
-                return SessionForked(session_id=session_id, parent_session_id=parent)
-            case _:
-                return SessionStarted(session_id=session_id)
+    def _event(self, session_id: str, way: OpenWay) -> c.AgentSessionEvent:
+        if way is OpenWay.FORKED:
+            parent = self._wanted.session_id or ""
+            return c.SessionForked(session_id=session_id, parent_session_id=parent)
+        return (c.SessionResumed if way.knows_past else c.SessionStarted)(session_id=session_id)
+
+
+# -- what a session with an agent can do ---------------------------------------------------------------------
+
+_STEERING_METHOD = "_session/steering"
+"""An extension of ACP that several agents share: a message for the turn that runs."""
+
+_EVENTS = (
+    c.AgentSessionEventType.STATUS_CHANGED,
+    c.AgentSessionEventType.TOOL_CALLED,
+    c.AgentSessionEventType.TOOL_COMPLETED,
+    c.AgentSessionEventType.TOOL_FAILED,
+    c.AgentSessionEventType.USAGE_UPDATED,
+    c.AgentSessionEventType.SESSION_STARTED,
+    c.AgentSessionEventType.SESSION_RELEASED,
+    c.AgentSessionEventType.ERROR,
+)
+
+
+def can_steer(handshake: Handshake) -> bool:
+    """Whether the agent says that it takes messages in the middle of a turn."""
+    places = (handshake.raw, object_of(handshake.raw.get("agentCapabilities")))
+    steering = (object_of(object_of(place.get("_meta")).get("steering")) for place in places)
+    return any(each.get("supported") is True for each in steering)
+
+
+def declared(handshake: Handshake) -> c.AgentSessionCapabilities:
+    """What the agent's sessions can do."""
+    told, modes = handshake.capabilities, list(c.DeliveryMode)
+    if not can_steer(handshake):
+        modes.remove(c.DeliveryMode.NEXT_TOOL_CALL)
+    resumes = told.resume_session or told.load_session
+    attachments = (c.ContentType.TEXT, *([c.ContentType.IMAGE] if told.prompt.image else ()))
+    events = {
+        **dict.fromkeys(_EVENTS, True),
+        c.AgentSessionEventType.SESSION_RESUMED: resumes,
+        c.AgentSessionEventType.SESSION_FORKED: told.fork_session,
+    }
+    return c.AgentSessionCapabilities(
+        messaging=c.MessagingCapabilities(receive=True, attachments=attachments),
+        delivery=c.DeliveryCapabilities(modes=tuple(modes)),
+        events=c.EventCapabilities(emits=tuple(event for event, is_emitted in events.items() if is_emitted)),
+        lifecycle=c.LifecycleCapabilities(release=True, resume=resumes, fork=told.fork_session),
+    )
+
+
+async def steer(agent: Agent, session: AcpSession, message: UserMessage) -> tuple[str, ...] | None:
+    """Have the agent take a message in its turn. Returns the types of what was left out; `None` for a no.
+
+    Raises:
+        AgentError: The agent refused, or is gone.
+    """
+    blocks, unknown = blocks_of(message)
+    kept, dropped = fit_prompt(blocks, agent.capabilities)
+    if not kept:
+        return None
+    meta = {"steering": {"idleBehavior": "promptRequired"}}
+    answer = await agent.request(_STEERING_METHOD, {"sessionId": session.id, "prompt": kept, "_meta": meta})
+    return (*dropped, *unknown) if object_of(answer).get("outcome") == "injected" else None

@@ -7,6 +7,7 @@ whose program is there, a method that ACP describes.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -24,8 +25,6 @@ from serai.ahp.extensions import SignInKind, SignInMethod, SignInMethodsResult
 from serai.errors import AgentError, AuthRequired, InvalidParams
 from serai.host.agents import WayIn
 from serai.machine.processes.processes import Processes
-
-__all__ = ["LOGIN_METHOD", "Login", "LoginStage", "ways_in"]
 
 LOGIN_METHOD = "serai.login"
 """The id of the method that runs the catalogue's command."""
@@ -81,6 +80,9 @@ class Login:
         self._is_in: bool | None = None
         self._asking = asyncio.Lock()
 
+    async def _here(self) -> Surroundings:
+        return self._surroundings or await asyncio.to_thread(Surroundings.here)
+
     # -- what the agent says -------------------------------------------------------------------------------
 
     async def through(self, agent: Agent, attempt: Callable[[Agent], Awaitable[T]]) -> T:
@@ -110,12 +112,11 @@ class Login:
     async def _signed_in_again(self, agent: Agent) -> bool:
         if self.method is None or not self._can_repeat(agent.handshake):
             return False
-        try:
+        with contextlib.suppress(AgentError, TimeoutError):
             async with asyncio.timeout(_AGAIN):
                 await agent.authenticate(self.method)
-        except (AgentError, TimeoutError):
-            return False
-        return True
+                return True
+        return False
 
     def _can_repeat(self, handshake: Handshake) -> bool:
         """Whether the agent was signed in to by a call, and can be so again."""
@@ -145,10 +146,9 @@ class Login:
         async with self._asking:
             if once and self._handshake is not None:
                 return None
+            launch = self._found.launching()
             try:
-                told = await introduce(
-                    self._found.launching(), self._processes, mask=self._mask, commands_within=0
-                )
+                told = await introduce(launch, self._processes, mask=self._mask, commands_within=0)
             except AuthRequired:
                 await self.refused(LoginStage.OPENING)
                 return None
@@ -177,13 +177,11 @@ class Login:
         for way in ways:
             if method_id in (None, way.method.id):
                 return way
-        label = self._found.label
+        label, known = self._found.label, ", ".join(way.method.id for way in ways)
         if not ways:
             raise InvalidParams(f"it is not known how one signs in to {label}", field="params.provider")
-        known = ", ".join(way.method.id for way in ways)
-        raise InvalidParams(
-            f"{label} has no method {method_id!r}; there are: {known}", field="params.methodId"
-        )
+        what = f"{label} has no method {method_id!r}; there are: {known}"
+        raise InvalidParams(what, field="params.methodId")
 
     async def authenticate(self, method_id: str) -> Introduction:
         """Have the agent sign someone in, and see whether it then makes a session. Cancelling it ends it.
@@ -204,10 +202,14 @@ class Login:
             )
             try:
                 await self._heard(agent.handshake)
-                await self._wait_for_person(agent, method_id)
+                async with asyncio.timeout(_PERSON):
+                    await agent.authenticate(method_id)
                 self._refused = self._refused or LoginStage.OPENING  # it said itself that this is the way out
                 session = await agent.new_session(folder)
                 told = Introduction(agent.handshake, modes=session.modes, options=session.config_options)
+            except TimeoutError:
+                what = f"nobody has signed in to {self._found.label} within {_PERSON / 60:g} minutes"
+                raise AgentError(what, agent=self._found.id) from None
             except AuthRequired:
                 await self.refused(LoginStage.OPENING)
                 raise
@@ -216,16 +218,6 @@ class Login:
         self.method = method_id
         await self.accepted(LoginStage.PROMPT)
         return told
-
-    async def _wait_for_person(self, agent: Agent, method_id: str) -> None:
-        try:
-            async with asyncio.timeout(_PERSON):
-                await agent.authenticate(method_id)
-        except TimeoutError:
-            raise AgentError(
-                f"nobody has signed in to {self._found.label} within {_PERSON / 60:g} minutes",
-                agent=self._found.id,
-            ) from None
 
     async def check(self) -> Introduction | None:
         """Someone may have signed in: ask the agent. Returns what it told; `None` when it did not start."""
@@ -242,13 +234,12 @@ class Login:
         if self._is_in is not None:
             return self._is_in
         definition = self._found.definition
-        surroundings = self._surroundings or await asyncio.to_thread(Surroundings.here)
-        return await asyncio.to_thread(is_signed_in, definition.signed_in, surroundings, definition.env)
+        return await asyncio.to_thread(is_signed_in, definition.signed_in, await self._here(), definition.env)
 
     async def _ways(self) -> list[WayIn]:
         await self.ask(once=True)
-        surroundings = self._surroundings or await asyncio.to_thread(Surroundings.here)
-        return await asyncio.to_thread(lambda: list(ways_in(self._found, self._handshake, surroundings)))
+        here = await self._here()
+        return await asyncio.to_thread(lambda: list(ways_in(self._found, self._handshake, here)))
 
 
 class _Guest(BasicClient):
@@ -274,10 +265,8 @@ def ways_in(found: FoundAgent, handshake: Handshake | None, surroundings: Surrou
     env: Mapping[str, str] = found.launch.env if found.launch is not None else {}
     if argv := _login_argv(found, surroundings):
         command = list(found.definition.login)
-        method = SignInMethod(
-            id=LOGIN_METHOD, kind=SignInKind.TERMINAL, name=" ".join(command), command=command
-        )
-        yield WayIn(method, argv, env)
+        name, kind = " ".join(command), SignInKind.TERMINAL
+        yield WayIn(SignInMethod(id=LOGIN_METHOD, kind=kind, name=name, command=command), argv, env)
     for kind in SignInKind:  # in this order
         for told in handshake.auth_methods if handshake is not None else ():
             if _kind(told) is kind and (way := _way(told, kind, found, env, surroundings)) is not None:

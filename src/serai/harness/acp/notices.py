@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from logging import Logger
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,13 +12,13 @@ from serai.acp.link import OpenWay
 from serai.acp.shapes import text_of
 from serai.ahp.extensions import LOGIN
 from serai.completions.prompts import Prompt
-from serai.errors import AgentError, AuthRequired
+from serai.errors import AuthRequired
 from serai.harness.acp.content import COMMAND
-from serai.harness.acp.records import AgentRecord, titled
 from serai.host.seat import Seat
 from serai.host.turn import Turn
 
-__all__ = ["ACP", "Notices"]
+if TYPE_CHECKING:
+    from serai.harness.acp.link import AgentRecord
 
 ACP = "serai.acp"
 """In a session's `_meta`: the agent and what it can do, its own id of the session, how that was opened."""
@@ -26,14 +27,7 @@ _ASIDE = 64 * 1024
 
 
 class Notices:
-    """Tells people what holds for the session and not for a turn: at once, or when the next turn begins.
-
-    Args:
-        label: What people call the agent.
-        seat: Its place in the session.
-        record: What is written down about the session.
-        logger: Where warnings go, too.
-    """
+    """Tells people what holds for the session and not for a turn: at once, or when the next turn begins."""
 
     def __init__(self, label: str, seat: Seat, record: AgentRecord, logger: Logger) -> None:
         self._label = label
@@ -45,21 +39,10 @@ class Notices:
         self.is_renamed = False
         """Whether a person has given the session a title."""
 
-    # -- what the next turn begins with --------------------------------------------------------------------
-
     def warn(self, sentence: str) -> None:
         """Something was left out: the log has it, and the person sees it in the turn."""
         self._logger.warning("%s", self._seat.mask(sentence))
         self._notices.append(sentence)
-
-    def ended(self) -> None:
-        """The agent was ended, for it did not stop."""
-        self.warn(f"{self._label} did not stop when it was told to, and was ended.")
-
-    def not_opened(self, error: AgentError) -> None:
-        """There is no session at all."""
-        what = "could not be started again, and its session not be opened"
-        self._notices.append(f"{self._label} {what}: {error.message}.")
 
     def overheard(self, text: str) -> None:
         """The agent has said something while no turn ran."""
@@ -73,8 +56,6 @@ class Notices:
             await turn.notice(notice)
         if aside:
             await turn.notice(f"Between the turns {self._label} said: {aside}")
-
-    # -- what people see of the session --------------------------------------------------------------------
 
     def opened(
         self, agent: Agent, session: AcpSession, way: OpenWay, reason: str | None, *, retold: bool
@@ -92,8 +73,20 @@ class Notices:
         }
         self._seat.note(ACP, self._seat.masked(told))
         self._seat.note(LOGIN, None)
-        if notice := _opened(self._label, way, reason, retold=retold):
-            self._notices.append(notice)
+        memory = (
+            "It is given the text of the conversation above, as far as there is room, and nothing else."
+            if retold
+            else "It remembers nothing of the conversation above."
+        )
+        again = f"was started again and has {way} its session: it remembers the conversation."
+        notices = {
+            OpenWay.RESUMED: again,
+            OpenWay.LOADED: again,
+            OpenWay.FORKED: "has forked its session: it remembers the conversation up to here.",
+            OpenWay.RECREATED: f"works in a new session of its own, since {reason}. {memory}",
+        }
+        if way in notices:
+            self._notices.append(f"{self._label} {notices[way]}")
         self.show_commands(session)
 
     def needs_sign_in(self, error: AuthRequired) -> None:
@@ -108,7 +101,7 @@ class Notices:
             return
         if title and title != known:
             self._record.title = title
-            self._seat.record(titled(title))
+            self._seat.record({"type": "titled", "title": title})
             self._seat.entitle(title)
 
     def show_commands(self, session: AcpSession) -> None:
@@ -118,21 +111,3 @@ class Notices:
             for command in session.commands
             if (name := text_of(command.get("name")))
         ]
-
-
-def _opened(label: str, way: OpenWay, reason: str | None, *, retold: bool) -> str | None:
-    """What the person is told of a session that was opened; `None` when all is as they expect."""
-    match way:
-        case OpenWay.NEW:
-            return None
-        case OpenWay.RESUMED | OpenWay.LOADED:
-            return f"{label} was started again and has {way} its session: it remembers the conversation."
-        case OpenWay.FORKED:
-            return f"{label} has forked its session: it remembers the conversation up to here."
-        case OpenWay.RECREATED:
-            memory = (
-                "It is given the text of the conversation above, as far as there is room, and nothing else."
-                if retold
-                else "It remembers nothing of the conversation above."
-            )
-            return f"{label} works in a new session of its own, since {reason}. {memory}"

@@ -10,45 +10,22 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from serai.acp import (
-    AcpSession,
-    Agent,
-    AgentMessageChunk,
-    AgentThoughtChunk,
-    AvailableCommandsUpdate,
-    ConfigOptionUpdate,
-    CurrentModeUpdate,
-    Finished,
-    Handshake,
-    Item,
-    PromptFailure,
-    SessionInfoUpdate,
-    Update,
-    fit_prompt,
-    text_block,
-)
+from serai import acp
+from serai import contract as c
 from serai.ahp import actions as a
 from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import PendingMessageKind, ToolResultContent
-from serai.contract import (
-    AgentSession,
-    AgentSessionEvent,
-    BasicSession,
-    DeliveryMode,
-    ErrorReported,
-    EventHandler,
-    MessageContext,
-    MessageReceipt,
-    RelayMessage,
-    SessionReleased,
-    Unsubscribe,
-    supports,
-)
 from serai.errors import AgentError, AgentInactive, AuthRequired, CancelIgnored, SeraiError
-from serai.harness.acp import records
-from serai.harness.acp.capabilities import declared, steer
 from serai.harness.acp.content import blocks_of
-from serai.harness.acp.link import OpenAgent, SessionLink
+from serai.harness.acp.link import (
+    LEFT_OUT,
+    AgentRecord,
+    OpenAgent,
+    SessionLink,
+    declared,
+    retold,
+    steer,
+)
 from serai.harness.acp.login import LoginStage
 from serai.harness.acp.notices import Notices
 from serai.harness.acp.settings import Choices, SessionSettings
@@ -56,32 +33,21 @@ from serai.harness.acp.turn import OF_A_TURN, BeginMark, RunningPrompt
 from serai.host.agents import HostContext
 from serai.host.messages import user_message
 from serai.host.project import directory_of
-from serai.host.turn import Turn
 
 if TYPE_CHECKING:
     from serai.harness.acp.harness import AcpHarness
 
-__all__ = ["AcpAgentSession"]
-
 _log = logging.getLogger(__name__)
 
-_SOON = 1.0
-"""Seconds after which an agent that has not stopped keeps the next turn waiting, and that is told."""
 _REMEMBERED = 256
 """How many receipts are kept: a repeat of a delivery comes soon or never."""
 
 
-class AcpAgentSession(BasicSession):
-    """An agent over ACP, in one session of the host.
+class AcpAgentSession(c.BasicSession):
+    """An agent over ACP, in one session of the host."""
 
-    Args:
-        harness: The kind of agent.
-        context: What the host gives.
-        record: What was written down about the session before.
-    """
-
-    def __init__(self, harness: AcpHarness, context: HostContext, record: records.AgentRecord) -> None:
-        super().__init__(context.identity, declared(Handshake.of(record.handshake)))
+    def __init__(self, harness: AcpHarness, context: HostContext, record: AgentRecord) -> None:
+        super().__init__(context.identity, declared(acp.Handshake.of(record.handshake)))
         self._harness = harness
         self._label = harness.found.label
         self._context = context
@@ -91,15 +57,7 @@ class AcpAgentSession(BasicSession):
         self._notices = Notices(self._label, self._seat, record, context.logger)
         self._settings = SessionSettings(harness, self._seat, self._notices.warn)
         self._link = SessionLink(
-            harness,
-            context,
-            self._folder,
-            record,
-            notices=self._notices,
-            settings=self._settings,
-            asked=self,
-            tell=self._opened,
-            follow=self._follow,
+            self, harness, self._seat, self._folder, record, notices=self._notices, settings=self._settings
         )
         self.work: RunningPrompt | None = None
         """The turn that runs."""
@@ -109,14 +67,14 @@ class AcpAgentSession(BasicSession):
         self._free.set()
         self._caught_up = asyncio.Event()
         self._caught_up.set()
-        self._receipts: OrderedDict[str, asyncio.Future[MessageReceipt]] = OrderedDict()
-        self._handlers: dict[object, EventHandler] = {}
+        self._receipts: OrderedDict[str, asyncio.Future[c.MessageReceipt]] = OrderedDict()
+        self._handlers: dict[object, c.EventHandler] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._released = False
 
     # -- what the host asks --------------------------------------------------------------------------------
 
-    async def receive_message(self, message: RelayMessage, context: MessageContext) -> MessageReceipt:
+    async def receive_message(self, message: c.RelayMessage, context: c.MessageContext) -> c.MessageReceipt:
         """Prompt the agent. The receipt comes with the evidence: its first update, or its answer.
 
         A repeat prompts nobody and returns the same receipt.
@@ -131,12 +89,10 @@ class AcpAgentSession(BasicSession):
                 self._receipts.popitem(last=False)
             turn.run(self._answer(work))
             if turn.task is not None:
-                turn.task.add_done_callback(
-                    lambda _task: None if work.sent else work.undelivered("cancelled")
-                )
+                turn.task.add_done_callback(lambda _: None if work.sent else work.undelivered("cancelled"))
         return await asyncio.shield(known)
 
-    def on_event(self, handler: EventHandler) -> Unsubscribe:
+    def on_event(self, handler: c.EventHandler) -> c.Unsubscribe:
         """See `AgentSession.on_event`."""
         key = object()
         self._handlers[key] = handler
@@ -152,7 +108,9 @@ class AcpAgentSession(BasicSession):
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._emit(SessionReleased(session_id=self._seat.mask(self._record.session_id or ""), reason=reason))
+        self._emit(
+            c.SessionReleased(session_id=self._seat.mask(self._record.session_id or ""), reason=reason)
+        )
 
     async def resume(self) -> None:
         """See to it that the agent runs and its session is open."""
@@ -163,7 +121,7 @@ class AcpAgentSession(BasicSession):
         with contextlib.suppress(SeraiError):
             await self._link.bring()
 
-    async def fork(self) -> AgentSession:
+    async def fork(self) -> c.AgentSession:
         """Begin another session of the host that goes on from here."""
         return await self._seat.fork()
 
@@ -176,7 +134,7 @@ class AcpAgentSession(BasicSession):
         opened = self._link.last
         match action:
             case a.SessionPendingMessageSetAction(kind=PendingMessageKind.STEERING):
-                if self.work is None or not supports(self.capabilities, DeliveryMode.NEXT_TOOL_CALL):
+                if self.work is None or not c.supports(self.capabilities, c.DeliveryMode.NEXT_TOOL_CALL):
                     return rejected(
                         "capability_unsupported", f"{self._label} takes no messages in the middle of a turn"
                     )
@@ -184,7 +142,9 @@ class AcpAgentSession(BasicSession):
                 if problem := self._settings.problem_with(opened.session, action.config):
                     return rejected("bad_config", f"{self._label} {problem}")
             case a.SessionModelChangedAction() if opened is not None:
-                if problem := Choices.of(opened.session).problem_with_model(action.model.id):
+                if problem := Choices.of(
+                    opened.session.modes, opened.session.config_options
+                ).problem_with_model(action.model.id):
                     return rejected("bad_model", f"{self._label} {problem}")
             case _:
                 pass
@@ -216,7 +176,7 @@ class AcpAgentSession(BasicSession):
         try:
             await self._prompt(work)
         except AgentError as error:
-            self._emit(ErrorReported(error=self._seat.mask(str(error)), code=error.code))
+            self._emit(c.ErrorReported(error=self._seat.mask(str(error)), code=error.code))
             if isinstance(error, AuthRequired):
                 self._notices.needs_sign_in(error)
                 if work.sent:
@@ -229,27 +189,28 @@ class AcpAgentSession(BasicSession):
 
     async def _prompt(self, work: RunningPrompt) -> None:
         turn = work.turn
-        await self._rest(turn)
+        await self._free.wait()  # a turn that was cancelled: the agent may still be at it, or be ended for it
         try:
             opened = await self._link.bring()
         except AgentError as error:
             if self._record.session_id is not None:
-                self._notices.not_opened(error)
+                what = "could not be started again, and its session not be opened"
+                self._notices.warn(f"{self._label} {what}: {error.message}.")
             raise
         process, session = opened.agent, opened.session
         await self._settings.choose(session)
         await self._notices.tell(turn)
         blocks, unknown = blocks_of(work.message)
-        if process.is_untold and fit_prompt(blocks, process.capabilities)[0]:
-            blocks.append(text_block(records.retold(self._seat.turns)))
-            if records.is_too_long(self._seat.turns):
+        if process.is_untold and acp.fit_prompt(blocks, process.capabilities)[0]:
+            told = retold(self._seat.turns)
+            blocks.append(acp.text_block(told))
+            if LEFT_OUT in told:
                 self._notices.warn(
                     f"The conversation is long: {self._label} is given only the last of its text."
                 )
         if unknown:
-            self._notices.warn(
-                f'Agent "{self._label}" cannot be given these attachments — dropped: {", ".join(unknown)}.'
-            )
+            what = f"these attachments — dropped: {', '.join(unknown)}"
+            self._notices.warn(f'Agent "{self._label}" cannot be given {what}.')
         self.work = work
         self._free.clear()
         try:
@@ -263,7 +224,7 @@ class AcpAgentSession(BasicSession):
         process.is_untold = False
         self._record.turn = turn.id
         self._record.is_untold = False
-        self._seat.record(records.prompted(turn.id))
+        self._seat.record({"type": "prompted", "turn": turn.id})
         try:
             await work.done
         except asyncio.CancelledError:
@@ -271,16 +232,6 @@ class AcpAgentSession(BasicSession):
             raise
         self._link.was_refused = False
         await self._harness.login.accepted(LoginStage.PROMPT)
-
-    async def _rest(self, turn: Turn) -> None:
-        """Wait for the end of a turn that was cancelled: the agent may still be at it, or be ended for it."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_SOON):
-                await self._free.wait()
-        if not self._free.is_set():
-            waits = "This message waits until it has, or was ended."
-            await turn.notice(f"{self._label} has not stopped yet what was cancelled. {waits}")
-            await self._free.wait()
 
     async def _steer(self, action: a.SessionPendingMessageSetAction) -> None:
         """Bring a message into the turn that runs. One that the agent does not take is the next one."""
@@ -293,17 +244,15 @@ class AcpAgentSession(BasicSession):
             try:
                 dropped = await steer(opened.agent.agent, opened.session, action.user_message)
             except AgentError as error:
-                self._notices.warn(
-                    f'Agent "{self._label}" did not take the message in this turn: {error.message}.'
-                )
+                what = "did not take the message in this turn"
+                self._notices.warn(f'Agent "{self._label}" {what}: {error.message}.')
         if dropped is None:
             self._seat.queue_steering(waiting, "steering")
             return
         self._seat.take_steering(waiting, "the answer to the steering request")
         if dropped and turn is not None:
-            await turn.notice(
-                f'Agent "{self._label}" does not take these parts — dropped: {", ".join(dropped)}.'
-            )
+            what = f"these parts — dropped: {', '.join(dropped)}"
+            await turn.notice(f'Agent "{self._label}" does not take {what}.')
 
     # -- the agent's session -------------------------------------------------------------------------------
 
@@ -319,13 +268,14 @@ class AcpAgentSession(BasicSession):
             self._notices.needs_sign_in(error)
             raise
 
-    def _opened(self, agent: Agent, event: AgentSessionEvent) -> None:
+    def opened(self, agent: acp.Agent, event: c.AgentSessionEvent) -> None:
+        """A session of the agent is open."""
         self.capabilities = declared(agent.handshake)
         self._emit(event)
 
     # -- what the agent tells ------------------------------------------------------------------------------
 
-    async def _follow(self, opened: OpenAgent) -> None:
+    async def follow(self, opened: OpenAgent) -> None:
         """Take what happens in the session, one after the other. The agent waits when the disk does."""
         process, session = opened.agent, opened.session
         try:
@@ -348,17 +298,17 @@ class AcpAgentSession(BasicSession):
                 self._free.set()
             await process.client.close()
 
-    async def _take(self, opened: OpenAgent, item: Item) -> None:
+    async def _take(self, opened: OpenAgent, item: acp.Item) -> None:
         process = opened.agent
         work = process.work
         match item:
-            case Finished():
+            case acp.Finished():
                 self._ended(opened)
                 if work is not None:
                     await work.finish(item, cancelled=not work.turn.is_running)
-            case PromptFailure(error=error):
+            case acp.PromptFailure(error=error):
                 await self._failed(opened, error)
-            case BeginMark(work=begun):
+            case BeginMark(data={"work": RunningPrompt() as begun}):
                 process.work, process.is_replaying = begun, False
                 if begun.turn.is_running:
                     await self._notices.tell(begun.turn)
@@ -367,7 +317,7 @@ class AcpAgentSession(BasicSession):
                 await work.take(item)
             case _ if process.is_replaying and isinstance(item, OF_A_TURN):
                 pass  # nobody has asked yet: the agent is late with its history
-            case AgentMessageChunk(text=str(text)) | AgentThoughtChunk(text=str(text)):
+            case acp.AgentMessageChunk(text=str(text)) | acp.AgentThoughtChunk(text=str(text)):
                 self._notices.overheard(text)
             case _:
                 self._keep(opened.session, item)
@@ -375,7 +325,7 @@ class AcpAgentSession(BasicSession):
     async def _failed(self, opened: OpenAgent, error: AgentError) -> None:
         work = opened.agent.work
         if isinstance(error, CancelIgnored):
-            self._notices.ended()
+            self._notices.warn(f"{self._label} did not stop when it was told to, and was ended.")
         self._ended(opened)
         if isinstance(error, AgentInactive | CancelIgnored):
             self._run(self._link.drop(opened))  # it may still be at the old prompt
@@ -386,21 +336,21 @@ class AcpAgentSession(BasicSession):
         opened.agent.work = self.work = None
         self._free.set()
 
-    def _keep(self, session: AcpSession, update: Update) -> None:
+    def _keep(self, session: acp.AcpSession, update: acp.Update) -> None:
         """Show what holds for the session, and not for a turn."""
         match update:
-            case AvailableCommandsUpdate():
+            case acp.AvailableCommandsUpdate():
                 self._notices.show_commands(session)
-            case ConfigOptionUpdate() | CurrentModeUpdate():
+            case acp.ConfigOptionUpdate() | acp.CurrentModeUpdate():
                 self._settings.show(session)
-            case SessionInfoUpdate(title=str(title)):
+            case acp.SessionInfoUpdate(title=str(title)):
                 self._notices.entitle(title)
             case _:
                 pass
 
     # -- odds and ends -------------------------------------------------------------------------------------
 
-    def _emit(self, event: AgentSessionEvent) -> None:
+    def _emit(self, event: c.AgentSessionEvent) -> None:
         for handler in list(self._handlers.values()):
             try:
                 handler(event)
@@ -409,12 +359,13 @@ class AcpAgentSession(BasicSession):
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something beside. Releasing the session ends it."""
+
+        async def guarded() -> None:
+            with contextlib.suppress(SeraiError):
+                await work
+
         if self._released:
             work.close()
             return
-        self._tasks.add(task := asyncio.create_task(self._guarded(work)))
+        self._tasks.add(task := asyncio.create_task(guarded()))
         task.add_done_callback(self._tasks.discard)
-
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
-        with contextlib.suppress(SeraiError):
-            await work

@@ -1,8 +1,8 @@
 """What can be chosen for a session with an agent, as settings of the session, and both sides the same.
 
-The model is none of them: AHP has a place of its own for it. The option that the agent calls its mode, or its
-modes, are the setting `mode`; what it calls effort, thinking or the like is `effort`. Every other option has
-the name that the agent gave it. Beside these stand the two that ACP takes when a session is opened.
+The model is none of them: AHP has a place of its own for it. The agent's mode, or its modes, are the setting
+`mode`; what it calls effort, thinking or the like is `effort`; other options keep their names. Beside these
+stand the two that ACP takes when a session is opened.
 """
 
 from __future__ import annotations
@@ -15,13 +15,7 @@ from typing import TYPE_CHECKING, Any
 from serai.acp import AcpSession, Choice, ConfigOption, Modes
 from serai.acp.options import read_modes, read_options
 from serai.agents.catalogue.introduction import Models, models_of
-from serai.ahp.types import (
-    ConfigPropertySchema,
-    ModelSelection,
-    SessionConfigPropertySchema,
-    SessionConfigSchema,
-    SessionModelInfo,
-)
+from serai.ahp import types as t
 from serai.errors import AgentError, AgentInactive, CapabilityNotSupportedError
 from serai.host.seat import Seat
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, MORE_FOLDERS
@@ -29,84 +23,59 @@ from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, MORE_FOLDERS
 if TYPE_CHECKING:
     from serai.harness.acp.harness import AcpHarness
 
-__all__ = ["EFFORT", "MCP_SERVERS", "MODE", "Choices", "SessionSettings", "schema_of"]
-
 MODE = "mode"
 EFFORT = "effort"
 MCP_SERVERS = "mcpServers"
+_MODES = "serai.modes"
+"""The id of the option that stands for modes, which agents set in a way of their own."""
 
-_OPENING: dict[str, SessionConfigPropertySchema] = {
+_OPENING: dict[str, t.SessionConfigPropertySchema] = {
     ADDITIONAL_DIRECTORIES: MORE_FOLDERS,
-    MCP_SERVERS: SessionConfigPropertySchema(
+    MCP_SERVERS: t.SessionConfigPropertySchema(
         type="array",
         title="MCP servers",
         description="Servers whose tools the agent gets: name, and command, args, env or type, url, headers",
-        items=ConfigPropertySchema(
+        items=t.ConfigPropertySchema(
             type="object",
             title="A server",
             properties={
-                "name": ConfigPropertySchema(type="string", title="Name"),
-                "type": ConfigPropertySchema(type="string", title="stdio, http or sse"),
-                "command": ConfigPropertySchema(type="string", title="Program"),
-                "url": ConfigPropertySchema(type="string", title="Address"),
+                "name": t.ConfigPropertySchema(type="string", title="Name"),
+                "type": t.ConfigPropertySchema(type="string", title="stdio, http or sse"),
+                "command": t.ConfigPropertySchema(type="string", title="Program"),
+                "url": t.ConfigPropertySchema(type="string", title="Address"),
             },
             required=["name"],
         ),
-    ),
-}
-_UNKNOWN: dict[str, SessionConfigPropertySchema] = {
-    MODE: SessionConfigPropertySchema(
-        type="string",
-        title="Mode",
-        description="How the agent works",
-        enum_dynamic=True,
-        session_mutable=True,
-    ),
-    EFFORT: SessionConfigPropertySchema(
-        type="string",
-        title="Effort",
-        description="How hard the agent thinks",
-        enum_dynamic=True,
-        session_mutable=True,
     ),
 }
 
 
 @dataclass(frozen=True)
 class Choices:
-    """The modes and options of a session, with their values now."""
+    """The options of a session, with their values now. Modes are an option among them."""
 
-    modes: Modes | None = None
     options: tuple[ConfigOption, ...] = ()
 
     @classmethod
-    def of(cls, session: AcpSession) -> Choices:
-        """What a session has now."""
-        return cls(session.modes, session.config_options)
+    def of(cls, modes: Modes | None, options: tuple[ConfigOption, ...]) -> Choices:
+        """What a session has. Modes count where no option takes their place."""
+        if modes is None or not modes.available or cls(options).mode_option is not None:
+            return cls(options)
+        choices = [
+            {"value": mode.id, "name": mode.name, "description": mode.description} for mode in modes.available
+        ]
+        about = {"name": "Mode", "description": "How the agent works", "category": "mode"}
+        told = {"id": _MODES, "currentValue": modes.current, "options": choices, **about}
+        return cls((*read_options([told]), *options))
 
     @classmethod
     def read(cls, written: Mapping[str, Any]) -> Choices:
         """What `to_json` has written."""
-        return cls(read_modes(written.get("modes")), read_options(written.get("options")))
+        return cls.of(read_modes(written.get("modes")), read_options(written.get("options")))
 
     def to_json(self) -> dict[str, Any]:
         """All of it but the values, which are one session's."""
-        modes = self.modes and {
-            "currentModeId": "",
-            "availableModes": [
-                {"id": mode.id, "name": mode.name, "description": mode.description}
-                for mode in self.modes.available
-            ],
-        }
-        options = [{**option.raw, "currentValue": None} for option in self.options]
-        return {"modes": modes, "options": options}
-
-    def beside(self, other: Choices) -> Choices:
-        """These, and of the settings of the other those that are not among them."""
-        names = {*self.named, *([MODE] if self.has_modes else [])}
-        more = tuple(option for name, option in other.named.items() if name not in names)
-        takes_modes = MODE not in names and other.has_modes
-        return Choices(other.modes if takes_modes else self.modes, (*self.options, *more))
+        return {"options": [{**option.raw, "currentValue": None} for option in self.options]}
 
     # -- models --------------------------------------------------------------------------------------------
 
@@ -121,10 +90,10 @@ class Choices:
         option = self.models.model_option
         return option.value if option is not None and isinstance(option.value, str) else None
 
-    def model_infos(self, provider: str) -> list[SessionModelInfo]:
+    def model_infos(self, provider: str) -> list[t.SessionModelInfo]:
         """The models as the root channel lists them."""
         return [
-            SessionModelInfo(id=choice.value, provider=provider, name=choice.name)
+            t.SessionModelInfo(id=choice.value, provider=provider, name=choice.name)
             for choice in self.models.models
         ]
 
@@ -138,47 +107,34 @@ class Choices:
         for option in self.options:
             if option is models.model_option or option.type not in ("select", "boolean"):
                 continue
-            name = MODE if option is self._mode else EFFORT if option is models.effort_option else option.id
+            is_effort, is_mode = option is models.effort_option, option is self.mode_option
+            name = MODE if is_mode else EFFORT if is_effort else option.id
             if name not in _OPENING:
                 named.setdefault(name, option)
         return named
 
     @property
-    def _mode(self) -> ConfigOption | None:
+    def mode_option(self) -> ConfigOption | None:
+        """The option that is the agent's mode."""
         selects = [option for option in self.options if option.type == "select"]
         found = [option for option in selects if option.category == "mode"]
         return next(iter(found or [option for option in selects if option.id == MODE]), None)
 
     @property
-    def has_modes(self) -> bool:
-        """Whether modes are chosen as such, and not as an option."""
-        return self.modes is not None and bool(self.modes.available) and self._mode is None
-
-    @property
     def values(self) -> dict[str, Any]:
         """The values of all settings."""
-        values = {name: option.value for name, option in self.named.items() if option.value is not None}
-        if self.modes is not None and self.has_modes:
-            values[MODE] = self.modes.current
-        return values
-
-    def offered(self, name: str) -> list[Choice] | None:
-        """What a setting can be; `None` when it is yes or no, or there is no such setting."""
-        if name == MODE and self.modes is not None and self.has_modes:
-            return [Choice(mode.id, mode.name, mode.description) for mode in self.modes.available]
-        option = self.named.get(name)
-        return list(option.choices) if option is not None and option.type == "select" else None
+        return {name: option.value for name, option in self.named.items() if option.value is not None}
 
     def problem_with(self, name: str, value: Any) -> str | None:
         """What is the matter with a value for a setting, as the end of a sentence; `None` when nothing is."""
-        offered = self.offered(name)
-        if offered is None:
-            if name not in self.named:
-                return f"has no setting {name!r}"
+        option = self.named.get(name)
+        if option is None:
+            return f"has no setting {name!r}"
+        if option.type == "boolean":
             return None if isinstance(value, bool) else f"has only true and false for {name!r}"
-        if any(choice.value == value for choice in offered):
+        if any(choice.value == value for choice in option.choices):
             return None
-        return f"has these values for {name!r}: {', '.join(choice.value for choice in offered)}"
+        return f"has these values for {name!r}: {', '.join(choice.value for choice in option.choices)}"
 
     def problem_with_model(self, model: str) -> str | None:
         """The same for a model."""
@@ -188,35 +144,37 @@ class Choices:
         return None if model in offered else f"has these models: {', '.join(offered)}"
 
 
-def schema_of(learned: Choices | None) -> SessionConfigSchema:
+def schema_of(learned: Choices | None) -> t.SessionConfigSchema:
     """The settings of sessions with an agent.
 
     Args:
         learned: What one of its sessions has told; `None` when none has been yet.
     """
+    properties: dict[str, t.SessionConfigPropertySchema] = {}
     if learned is None:
-        return SessionConfigSchema(type="object", properties={**_UNKNOWN, **_OPENING})
-    properties: dict[str, SessionConfigPropertySchema] = {}
-    if learned.has_modes:
-        properties[MODE] = _select("Mode", "How the agent works", learned.offered(MODE) or [])
-    for name, option in learned.named.items():
+        properties[MODE] = _select("Mode", "How the agent works")
+        properties[EFFORT] = _select("Effort", "How hard the agent thinks")
+    for name, option in learned.named.items() if learned is not None else ():
         if option.type == "boolean":
-            properties[name] = SessionConfigPropertySchema(
+            properties[name] = t.SessionConfigPropertySchema(
                 type="boolean", title=option.name, description=option.description, session_mutable=True
             )
         else:
-            properties[name] = _select(option.name, option.description, list(option.choices))
-    return SessionConfigSchema(type="object", properties={**properties, **_OPENING})
+            properties[name] = _select(option.name, option.description, option.choices)
+    return t.SessionConfigSchema(type="object", properties={**properties, **_OPENING})
 
 
-def _select(title: str, description: str | None, choices: list[Choice]) -> SessionConfigPropertySchema:
-    return SessionConfigPropertySchema(
+def _select(
+    title: str, description: str | None, choices: tuple[Choice, ...] | None = None
+) -> t.SessionConfigPropertySchema:
+    known = choices or ()
+    return t.SessionConfigPropertySchema(
         type="string",
         title=title,
         description=description,
-        enum=[choice.value for choice in choices],
-        enum_labels=[choice.name for choice in choices],
-        enum_descriptions=[choice.description or "" for choice in choices],
+        enum=None if choices is None else [choice.value for choice in known],
+        enum_labels=None if choices is None else [choice.name for choice in known],
+        enum_descriptions=None if choices is None else [choice.description or "" for choice in known],
         enum_dynamic=True,  # the agent has the last word on what there is
         session_mutable=True,
     )
@@ -233,11 +191,6 @@ class SessionSettings:
 
     The session's settings are what people wish and what the agent has, in one. So a wish is what differs from
     what the agent told last. It stands until the agent has answered it, or has not in the time that it has.
-
-    Args:
-        harness: The kind of agent, which learns what can be chosen.
-        seat: The agent's place in the session.
-        warn: Is told, in a sentence, what could not be chosen.
     """
 
     def __init__(self, harness: AcpHarness, seat: Seat, warn: Callable[[str], None]) -> None:
@@ -255,7 +208,7 @@ class SessionSettings:
 
     def problem_with(self, session: AcpSession, wanted: Mapping[str, Any]) -> str | None:
         """What is the matter with settings that someone wants; `None` when nothing is."""
-        choices, now = Choices.of(session), self._seat.settings
+        choices, now = Choices.of(session.modes, session.config_options), self._seat.settings
         for name, value in wanted.items():
             if name in _OPENING or (name in now and now[name] == value):
                 continue
@@ -266,9 +219,10 @@ class SessionSettings:
     def adopt(self, session: AcpSession) -> None:
         """The session has just been opened: what nobody has chosen is as the agent has it."""
         self._session = session
-        choices = self._actual = Choices.of(session)
+        choices = self._actual = Choices.of(session.modes, session.config_options)
         self._model = choices.model or self._model
-        self._harness.learned(choices, afresh=not self._seat.turns)
+        if not self._seat.turns:  # it has what all new ones have
+            self._harness.learned(choices)
         chosen = self._seat.settings
         self._take_over(
             {name: value for name, value in choices.values.items() if name not in chosen},
@@ -277,11 +231,10 @@ class SessionSettings:
 
     def show(self, session: AcpSession) -> None:
         """The agent may have changed something by itself: tell what. Wishes stand."""
-        before, choices = self._actual, Choices.of(session)
+        before, choices = self._actual, Choices.of(session.modes, session.config_options)
         if choices == before:
             return
         self._actual = choices
-        self._harness.learned(choices)
         old, new, now = before.values, choices.values, self._seat.settings
         wished = {name for name in now if now[name] != old.get(name)} | {self._asked}
         had, self._model = self._model, choices.model or self._model
@@ -326,7 +279,7 @@ class SessionSettings:
         """Let people see what the agent has."""
         self._seat.configure(values, gone)
         if model is not None:
-            self._seat.choose_model(ModelSelection(id=model))
+            self._seat.choose_model(t.ModelSelection(id=model))
 
     def _wishes(self) -> Iterator[tuple[str, Any]]:
         """What is wished: the model, which others depend on, before the rest."""
@@ -353,7 +306,7 @@ class SessionSettings:
                 self._warn(f"{label} did not {what}: it {problem}." if has_others else f"{label} {problem}.")
             return True
         try:
-            if option is None:
+            if option is None or option.id == _MODES:
                 await session.set_mode(value)
             else:
                 await session.set_config_option(option.id, value)

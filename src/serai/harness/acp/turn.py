@@ -7,28 +7,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from serai.acp import (
-    AgentMessageChunk,
-    AgentThoughtChunk,
-    Finished,
-    Item,
-    PlanUpdate,
-    RawUpdate,
-    ToolCall,
-    ToolCallUpdate,
-    Update,
-    UsageUpdate,
-    UserMessageChunk,
-)
-from serai.acp.shapes import is_object, object_of, text_of
+from serai import acp
+from serai.acp.shapes import is_amount, is_object, object_of, text_of
 from serai.ahp.types import Markdown, ToolResultContent, UsageInfo, UserMessage
 from serai.contract import AgentSessionEvent, Delivered, Failed, MessageReceipt, UsageUpdated
 from serai.harness.acp.call_actions import TurnCalls
 from serai.harness.acp.content import bytes_of, in_words
 from serai.host.seat import Seat
 from serai.host.turn import Turn
-
-__all__ = ["OF_A_TURN", "PLAN", "BeginMark", "RunningPrompt"]
 
 PLAN = "serai.plan"
 """In a session's `_meta`: the agent's plan, as a list of `content`, `priority` and `status`."""
@@ -43,22 +29,16 @@ _STOPPED = {
     "refusal": "The agent refused to go on.",
     "cancelled": "The agent ended the turn as cancelled.",
 }
-_CHUNKS = (AgentMessageChunk, AgentThoughtChunk)
-OF_A_TURN = (*_CHUNKS, UserMessageChunk, ToolCall, ToolCallUpdate, PlanUpdate)
+_CHUNKS = (acp.AgentMessageChunk, acp.AgentThoughtChunk)
+OF_A_TURN = (*_CHUNKS, acp.UserMessageChunk, acp.ToolCall, acp.ToolCallUpdate, acp.PlanUpdate)
 """What an agent tells because it was prompted. The rest it may tell at any time."""
 
 
 class RunningPrompt:
-    """What one prompt brings about.
+    """What one prompt, which carries a delivery, brings about in the turn where the answer goes.
 
-    Args:
-        turn: The turn where the answer goes.
-        message: What the agent is asked.
-        delivery_id: The delivery that it carries.
-        seat: The agent's place in the session.
-        folder: Where the agent works.
-        terminals: What tool calls show of the agent's terminals, by its ids for them.
-        emit: Is told what happens.
+    `terminals` is what tool calls show of the agent's terminals, by its ids for them; `emit` is told what
+    happens.
     """
 
     def __init__(
@@ -74,7 +54,7 @@ class RunningPrompt:
         loop = asyncio.get_running_loop()
         self.turn = turn
         self.message = message
-        self.done: asyncio.Future[Finished] = loop.create_future()
+        self.done: asyncio.Future[acp.Finished] = loop.create_future()
         """The end of the prompt, once all that came before it is in the turn."""
         self.receipt: asyncio.Future[MessageReceipt] = loop.create_future()
         """What became of the message, as soon as that is known."""
@@ -91,18 +71,19 @@ class RunningPrompt:
         self._shown_plan: str | None = None
         self._usage: dict[str, Any] = {}
 
-    # -- what the agent tells ------------------------------------------------------------------------------
-
-    def takes(self, item: Item) -> bool:
+    def takes(self, item: acp.Item) -> bool:
         """Take more of a text that is gathering already, as most updates are. Returns whether it was that."""
-        if self._text and isinstance(item, _CHUNKS) and (type(item), item.message_id) == self._part:
-            text = item.text
-            if text is not None:
-                self._text.append(text)
-                return True
+        if (
+            self._text
+            and isinstance(item, _CHUNKS)
+            and (type(item), item.message_id) == self._part
+            and (text := item.text) is not None
+        ):
+            self._text.append(text)
+            return True
         return False
 
-    async def take(self, update: Update) -> None:
+    async def take(self, update: acp.Update) -> None:
         """Something has happened."""
         if not self.receipt.done() and isinstance(update, OF_A_TURN):
             self.delivered("the first update")
@@ -111,20 +92,20 @@ class RunningPrompt:
             return
         self.flush()
         match update:
-            case ToolCall() | ToolCallUpdate():
+            case acp.ToolCall() | acp.ToolCallUpdate():
                 self._part = None
                 await self.calls.updated(update)
-            case PlanUpdate():
+            case acp.PlanUpdate():
                 self._seat.note(PLAN, [entry for entry in update.entries if is_object(entry)])
                 self._plan = _checklist(update.entries)
                 if self._shown_plan is None:
                     await self._show_plan()
-            case UsageUpdate():
+            case acp.UsageUpdate():
                 await self._used(update)
             case _:
                 pass
 
-    async def _say(self, chunk: AgentMessageChunk | AgentThoughtChunk) -> None:
+    async def _say(self, chunk: acp.AgentMessageChunk | acp.AgentThoughtChunk) -> None:
         text = chunk.text
         if text is None:
             self.flush()
@@ -145,7 +126,7 @@ class RunningPrompt:
         """Put what the agent has said so far into the turn."""
         if self._text and self._part is not None:
             text, self._text = "".join(self._text), []
-            self.turn.add(text, reasoning=self._part[0] is AgentThoughtChunk)
+            self.turn.add(text, reasoning=self._part[0] is acp.AgentThoughtChunk)
 
     async def _show(self, block: dict[str, Any]) -> None:
         """Show content that is no text."""
@@ -164,7 +145,7 @@ class RunningPrompt:
             self._shown_plan = self._plan
             await self.turn.notice(Markdown(markdown=self._plan))
 
-    async def _used(self, update: UsageUpdate) -> None:
+    async def _used(self, update: acp.UsageUpdate) -> None:
         if update.cost is not None:
             self._usage[_COST] = {"amount": update.cost.amount, "currency": update.cost.currency}
         if update.used is not None:
@@ -173,17 +154,18 @@ class RunningPrompt:
 
     async def _tell_usage(self, tokens: dict[str, Any]) -> None:
         model = self._seat.model
+        counts = {name: value for name, value in tokens.items() if is_amount(value)}
         await self.turn.used(
             UsageInfo(
-                input_tokens=_count(tokens.get("inputTokens")),
-                output_tokens=_count(tokens.get("outputTokens")),
-                cache_read_tokens=_count(tokens.get("cachedReadTokens")),
+                input_tokens=counts.get("inputTokens"),
+                output_tokens=counts.get("outputTokens"),
+                cache_read_tokens=counts.get("cachedReadTokens"),
                 model=model.id if model else None,
                 meta=dict(self._usage) or None,
             )
         )
         cost = object_of(self._usage.get(_COST))
-        total = tokens.get("totalTokens")
+        total = counts.get("totalTokens")
         self._emit(
             UsageUpdated(
                 tokens=total if isinstance(total, int) else None,
@@ -192,9 +174,7 @@ class RunningPrompt:
             )
         )
 
-    # -- how it ends ---------------------------------------------------------------------------------------
-
-    async def finish(self, finished: Finished, *, cancelled: bool) -> None:
+    async def finish(self, finished: acp.Finished, *, cancelled: bool) -> None:
         """The agent has answered the prompt."""
         self.flush()
         if finished.usage:
@@ -209,12 +189,7 @@ class RunningPrompt:
         self.delivered("the response to the prompt")
 
     async def fail(self, error: Exception, *, answered: bool) -> None:
-        """The prompt has failed.
-
-        Args:
-            error: Why.
-            answered: Whether that is what the agent answered, so that it had the prompt.
-        """
+        """The prompt has failed: `answered` when that is what the agent said, so that it had the prompt."""
         self.flush()
         await self.calls.end()
         if not self.done.done():
@@ -237,7 +212,7 @@ class RunningPrompt:
             self.receipt.set_result(Failed(delivery_id=self._delivery_id, reason=reason))
 
 
-class BeginMark(RawUpdate):
+class BeginMark(acp.RawUpdate):
     """Stands among the updates where a turn began: what comes before it belongs to no answer.
 
     It has a type of its own: no agent can tell anything that is taken for it.
@@ -246,22 +221,11 @@ class BeginMark(RawUpdate):
     def __init__(self, work: RunningPrompt) -> None:
         super().__init__("", {"work": work})
 
-    @property
-    def work(self) -> RunningPrompt:
-        """The turn."""
-        return self.data["work"]
-
-
-def _count(value: Any) -> int | float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
-
 
 def _checklist(entries: list[dict[str, Any]]) -> str:
     lines: list[str] = []
     for entry in entries:
         content, status = text_of(entry.get("content")) or "", entry.get("status")
-        lines.append(
-            f"- [{'x' if status == 'completed' else ' '}] "
-            + (f"**{content}**" if status == "in_progress" else content)
-        )
+        shown = f"**{content}**" if status == "in_progress" else content
+        lines.append(f"- [{'x' if status == 'completed' else ' '}] {shown}")
     return "\n".join(lines)

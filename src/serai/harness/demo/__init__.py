@@ -27,13 +27,10 @@ from serai.ahp.types import (
 )
 from serai.contract import ContentType, MessagingCapabilities
 from serai.harness.callback import STEERABLE, CallbackHarness
-from serai.harness.demo import deeds, questions, talk, tools
+from serai.harness.demo import questions, talk, tools
 from serai.harness.demo.stage import APPROVE, PACE, DemoStage, Misuse, Stopped, lines
-from serai.harness.demo.talk import DemoFailed
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, MORE_FOLDERS
 from serai.host.turn import Turn
-
-__all__ = ["COMMANDS", "DemoCommand", "DemoFailed", "DemoHarness", "find", "split"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +88,10 @@ COMMANDS: tuple[DemoCommand, ...] = (
     DemoCommand("tool big", "N", "returns N KiB of output", tools.big_output),
     DemoCommand("tool image", "", "returns a picture", tools.picture),
     DemoCommand("tool fail", "", "calls a tool that fails, and goes on", tools.failing_tool),
-    DemoCommand("run", "COMMAND", _RUN, deeds.run_command, True),
-    DemoCommand("read", "FILE", "reads a file of the session's folder", deeds.read_file),
-    DemoCommand("save", "FILE [TEXT]", "writes a file, so that a changeset appears", deeds.save_file, True),
-    DemoCommand("subagent", "[MESSAGE]", "has another demo agent do something", deeds.send_subagent),
+    DemoCommand("run", "COMMAND", _RUN, tools.run_command, True),
+    DemoCommand("read", "FILE", "reads a file of the session's folder", tools.read_file),
+    DemoCommand("save", "FILE [TEXT]", "writes a file, so that a changeset appears", tools.save_file, True),
+    DemoCommand("subagent", "[MESSAGE]", "has another demo agent do something", tools.send_subagent),
     DemoCommand("client tool", "NAME [INPUT]", "calls a tool that your client offers", tools.of_client),
     DemoCommand("ask", "[KIND]", _ASK, questions.ask),
     DemoCommand("usage", "N", "reports that N tokens were used", talk.usage),
@@ -165,9 +162,6 @@ async def _do(stage: DemoStage, piece: str) -> None:
         await stage.say(
             f"I know `{command.name}`, but {problem}. It is written `{command.usage}`: it {command.does}."
         )
-
-
-# -- the harness -------------------------------------------------------------------------------------------
 
 
 def _setting(default: str, title: str, description: str, values: dict[str, tuple[str, str]]) -> Any:

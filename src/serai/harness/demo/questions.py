@@ -5,97 +5,73 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from serai.ahp.types import (
-    SessionInputAnswer,
-    SessionInputAnswered,
-    SessionInputAnswerValue,
-    SessionInputBooleanQuestion,
-    SessionInputDraft,
-    SessionInputIntegerQuestion,
-    SessionInputMultiSelectQuestion,
-    SessionInputNumberQuestion,
-    SessionInputOption,
-    SessionInputRequest,
-    SessionInputResponseKind,
-    SessionInputSelectedAnswerValue,
-    SessionInputSelectedManyAnswerValue,
-    SessionInputSingleSelectQuestion,
-    SessionInputTextQuestion,
-)
+from serai.ahp import types as t
 from serai.ahp.wire import Unknown
 from serai.harness.demo.stage import DemoStage, Misuse, quoted
-
-__all__ = ["KINDS", "QUESTIONS", "Question", "ask"]
 
 _URL = "https://example.com/"
 
 _BREAD = [
-    SessionInputOption(id="flat", label="Flat bread", description="As it is made here", recommended=True),
-    SessionInputOption(id="rye", label="Rye bread"),
-    SessionInputOption(id="none", label="No bread", description="The soup is thick enough"),
+    t.SessionInputOption(id="flat", label="Flat bread", description="As it is made here", recommended=True),
+    t.SessionInputOption(id="rye", label="Rye bread"),
+    t.SessionInputOption(id="none", label="No bread", description="The soup is thick enough"),
 ]
 _EXTRAS = [
-    SessionInputOption(id="tea", label="Tea", recommended=True),
-    SessionInputOption(id="dates", label="Dates", recommended=True),
-    SessionInputOption(id="lamp", label="A lamp", description="For those who read at night"),
-    SessionInputOption(id="story", label="A story"),
+    t.SessionInputOption(id="tea", label="Tea", recommended=True),
+    t.SessionInputOption(id="dates", label="Dates", recommended=True),
+    t.SessionInputOption(id="lamp", label="A lamp", description="For those who read at night"),
+    t.SessionInputOption(id="story", label="A story"),
 ]
 
 Question: TypeAlias = (
-    SessionInputTextQuestion
-    | SessionInputNumberQuestion
-    | SessionInputIntegerQuestion
-    | SessionInputBooleanQuestion
-    | SessionInputSingleSelectQuestion
-    | SessionInputMultiSelectQuestion
+    t.SessionInputTextQuestion
+    | t.SessionInputNumberQuestion
+    | t.SessionInputIntegerQuestion
+    | t.SessionInputBooleanQuestion
+    | t.SessionInputSingleSelectQuestion
+    | t.SessionInputMultiSelectQuestion
 )
 """The kinds of questions that there are."""
 
 QUESTIONS: Mapping[str, tuple[Question, ...]] = {
     "text": (
-        SessionInputTextQuestion(
+        t.SessionInputTextQuestion(
             id="name",
             title="Name",
             message="What may I call you?",
             required=True,
             min=2,
-            max=40,
             default_value="Traveller",
         ),
-        SessionInputTextQuestion(
+        t.SessionInputTextQuestion(
             id="email", title="Address", message="Where do letters reach you?", format="email", max=200
         ),
     ),
     "number": (
-        SessionInputNumberQuestion(
-            id="warmth",
-            title="Warmth",
-            message="How warm should the room be, in °C?",
-            min=10,
-            max=30,
-            default_value=19.5,
+        t.SessionInputNumberQuestion(
+            id="warmth", title="Warmth", message="How warm, in °C?", min=10, max=30, default_value=19.5
         ),
     ),
     "integer": (
-        SessionInputIntegerQuestion(
+        t.SessionInputIntegerQuestion(
             id="nights", title="Nights", message="How many nights?", min=1, max=14, default_value=2
         ),
     ),
     "boolean": (
-        SessionInputBooleanQuestion(
+        t.SessionInputBooleanQuestion(
             id="camel", title="Camel", message="Do you bring a camel?", default_value=False
         ),
     ),
     "single": (
-        SessionInputSingleSelectQuestion(
+        t.SessionInputSingleSelectQuestion(
             id="bread", title="Bread", message="Which bread?", options=_BREAD, allow_freeform_input=True
         ),
     ),
     "multi": (
-        SessionInputMultiSelectQuestion(
+        t.SessionInputMultiSelectQuestion(
             id="extras",
             title="Extras",
-            message="What else, one to three things?",
+            message="What else?",
             options=_EXTRAS,
             allow_freeform_input=True,
             min=1,
@@ -114,9 +90,9 @@ async def ask(stage: DemoStage, kind: str) -> None:
     request = _request(stage.question_id(), kind.lower())
     reply = await stage.turn.ask(request)
     match reply.response:
-        case SessionInputResponseKind.ACCEPT:
+        case t.SessionInputResponseKind.ACCEPT:
             pass
-        case SessionInputResponseKind.DECLINE:
+        case t.SessionInputResponseKind.DECLINE:
             await stage.say("You would rather not say. That is your right.")
             return
         case _:
@@ -132,37 +108,36 @@ async def ask(stage: DemoStage, kind: str) -> None:
     await stage.say("Thank you. I have written down:\n\n" + "\n".join(told))
 
 
-def _request(request_id: str, kind: str) -> SessionInputRequest:
+def _request(request_id: str, kind: str) -> t.SessionInputRequest:
     if kind == "url":
         message = "Please look at this page, then come back."
-        return SessionInputRequest(id=request_id, message=message, url=_URL)
+        return t.SessionInputRequest(id=request_id, message=message, url=_URL)
     if kind and kind not in QUESTIONS:
         raise Misuse(f"{quoted(kind)} is no kind of question")
     asked = [question for name, some in QUESTIONS.items() if kind in {"", name} for question in some]
     message = (
         "One question." if len(asked) == 1 else "Some questions for the guest book. Only the name is needed."
     )
-    return SessionInputRequest(id=request_id, message=message, url=None if kind else _URL, questions=[*asked])
+    return t.SessionInputRequest(
+        id=request_id, message=message, url=None if kind else _URL, questions=[*asked]
+    )
 
 
-# -- answers, in words -------------------------------------------------------------------------------------
-
-
-def _told(question: Question, answer: SessionInputAnswer | None) -> str:
+def _told(question: Question, answer: t.SessionInputAnswer | None) -> str:
     default = getattr(question, "default_value", None)
     match answer:
         case None:
             return "no answer" if default is None else f"no answer, so I take {_plain(default)}"
-        case SessionInputAnswered(value=value) if not isinstance(value, Unknown):
-            draft = ", only a draft" if isinstance(answer, SessionInputDraft) else ""
+        case t.SessionInputAnswered(value=value) if not isinstance(value, Unknown):
+            draft = ", only a draft" if isinstance(answer, t.SessionInputDraft) else ""
             return _value(question, value) + draft
         case _:
             why = getattr(answer, "freeform_values", None)
             return f"skipped ({quoted(' '.join(why))})" if why else "skipped"
 
 
-def _value(question: Question, value: SessionInputAnswerValue) -> str:
-    if not isinstance(value, SessionInputSelectedAnswerValue | SessionInputSelectedManyAnswerValue):
+def _value(question: Question, value: t.SessionInputAnswerValue) -> str:
+    if not isinstance(value, t.SessionInputSelectedAnswerValue | t.SessionInputSelectedManyAnswerValue):
         return _plain(getattr(value, "value", None))
     labels = {option.id: option.label for option in getattr(question, "options", ())}
     chosen = [value.value] if isinstance(value.value, str) else value.value

@@ -11,8 +11,6 @@ from serai.ahp.types import ToolCallConfirmationReason
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
 
-__all__ = ["APPROVE", "PACE", "PACES", "DemoStage", "Misuse", "Stopped", "lines", "number", "quoted", "words"]
-
 PACE = "pace"
 """The setting that says how fast it speaks."""
 APPROVE = "approve"
@@ -41,8 +39,6 @@ class DemoStage:
     async def breathe(self) -> None:
         """Wait as long as the pace says. It is read each time: someone may change it at any moment."""
         await asyncio.sleep(PACES.get(str(self.turn.settings.get(PACE)), 0.0))
-
-    # -- speaking ------------------------------------------------------------------------------------------
 
     async def say(self, text: str) -> None:
         """Stream a block of Markdown, word by word, apart from what was said before."""
@@ -73,8 +69,6 @@ class DemoStage:
         self._in_text = False
         await self.turn.notice(text)
 
-    # -- hearing -------------------------------------------------------------------------------------------
-
     async def heed(self, *, before_call: bool = False) -> None:
         """Take a message that steers, if there is one, and say that it was heard.
 
@@ -92,8 +86,6 @@ class DemoStage:
         """An id for the next input request."""
         self._asked += 1
         return f"{self.turn.id}-ask-{self._asked}"
-
-    # -- doing ---------------------------------------------------------------------------------------------
 
     async def call(self, name: str, display_name: str, **how: Any) -> ToolCall:
         """Begin a tool call; whoever steers is heard first. See `Turn.tool`.
@@ -114,9 +106,6 @@ class DemoStage:
     def asks(self) -> bool:
         """Whether the settings let it ask anyone about its tools."""
         return self.turn.settings.get(APPROVE) != "always"
-
-
-# -- small things for commands -----------------------------------------------------------------------------
 
 
 def words(text: str) -> list[str]:

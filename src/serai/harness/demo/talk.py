@@ -8,17 +8,9 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar
 
-from serai.ahp.types import (
-    MessageAttachment,
-    MessageEmbeddedResourceAttachment,
-    MessageResourceAttachment,
-    SimpleMessageAttachment,
-    UsageInfo,
-)
+from serai.ahp import types as t
 from serai.errors import SeraiError
 from serai.harness.demo.stage import DemoStage, Misuse, number, quoted, words
-
-__all__ = ["DemoFailed"]
 
 _MOST_WORDS = 100_000
 _MOST_SECONDS = 7 * 24 * 3600
@@ -107,7 +99,9 @@ async def usage(stage: DemoStage, argument: str) -> None:
     tokens = int(number(argument, most=_MOST_TOKENS, what="a number of tokens"))
     model = stage.turn.model.id if stage.turn.model else "demo-small"
     await stage.turn.used(
-        UsageInfo(input_tokens=tokens, output_tokens=tokens // 10, cache_read_tokens=tokens // 2, model=model)
+        t.UsageInfo(
+            input_tokens=tokens, output_tokens=tokens // 10, cache_read_tokens=tokens // 2, model=model
+        )
     )
     await stage.say(f"I report {tokens:,} tokens for {model}. They cost nothing: I made them up.")
 
@@ -135,10 +129,7 @@ async def crash(_stage: DemoStage, _argument: str) -> None:
     raise RuntimeError("the demo agent fell over, as it was told to")
 
 
-# -- attachments -------------------------------------------------------------------------------------------
-
-
-async def list_attachments(stage: DemoStage, attachments: list[MessageAttachment]) -> None:
+async def list_attachments(stage: DemoStage, attachments: list[t.MessageAttachment]) -> None:
     """Say what came with the message."""
     count = f"{len(attachments)} attachments" if len(attachments) > 1 else "one attachment"
     await stage.say(
@@ -146,15 +137,15 @@ async def list_attachments(stage: DemoStage, attachments: list[MessageAttachment
     )
 
 
-def _described(attachment: MessageAttachment) -> str:
+def _described(attachment: t.MessageAttachment) -> str:
     match attachment:
-        case SimpleMessageAttachment():
+        case t.SimpleMessageAttachment():
             size = len(attachment.model_representation or "")
             return f"simple: **{attachment.label}**, {size:,} characters"
-        case MessageEmbeddedResourceAttachment():
+        case t.MessageEmbeddedResourceAttachment():
             size = len(attachment.data.rstrip("=")) * 3 // 4  # base64 has four characters for three bytes
             return f"embeddedResource: **{attachment.label}**, {attachment.content_type}, {size:,} bytes"
-        case MessageResourceAttachment():
+        case t.MessageResourceAttachment():
             size = "unknown size" if attachment.size_hint is None else f"{attachment.size_hint:,} bytes"
             return f"resource: **{attachment.label}**, {attachment.uri}, {size}"
         case _:

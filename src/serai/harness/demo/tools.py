@@ -1,61 +1,40 @@
-"""Tools that the demo agent only pretends to have: nothing is run, read or written. `deeds` are for real."""
+"""The demo agent's tools. Most only pretend: nothing is run, read or written.
+
+`run`, `read`, `save` and `subagent` are for real. All of it happens in the session's folder, and what changes
+something asks first.
+"""
 
 from __future__ import annotations
 
+import base64
 import json
 from mimetypes import guess_type
 from typing import Any
+from urllib.parse import quote
 
-from serai.ahp.types import (
-    ConfirmationOption,
-    ConfirmationOptionKind,
-    FileEdit,
-    FileEditDiff,
-    FileEditSide,
-    Markdown,
-    ToolCallConfirmationReason,
-    ToolCallResult,
-    ToolResultEmbeddedResourceContent,
-    ToolResultFileEditContent,
-    ToolResultTextContent,
-)
+from serai.ahp import types as t
+from serai.ahp.commands import ContentEncoding
+from serai.changes.diff import count_lines
+from serai.errors import ProtocolError, SeraiError
 from serai.harness.demo.stage import DemoStage, Misuse, number, quoted
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
 
-__all__ = [
-    "OPTIONS",
-    "ask_about_result",
-    "ask_again",
-    "big_output",
-    "edit_file",
-    "failing_tool",
-    "field_of",
-    "file_edit",
-    "freely",
-    "live_output",
-    "made",
-    "may",
-    "of_client",
-    "picture",
-    "shell",
-]
-
-_NOT_NEEDED = ToolCallConfirmationReason.NOT_NEEDED.value
+_NOT_NEEDED = t.ToolCallConfirmationReason.NOT_NEEDED.value
 _MOST_KIB = 8192
 _LISTING = "-rw-r--r-- 1 guest guest  42 README.md\n-rw-r--r-- 1 guest guest 128 notes.md\n"
 _FOR_SESSION = "allow-session"
 
 
-def _option(option_id: str, label: str, kind: ConfirmationOptionKind, group: int) -> ConfirmationOption:
-    return ConfirmationOption(id=option_id, label=label, kind=kind.value, group=group)
+def _option(option_id: str, label: str, kind: t.ConfirmationOptionKind, group: int) -> t.ConfirmationOption:
+    return t.ConfirmationOption(id=option_id, label=label, kind=kind.value, group=group)
 
 
 OPTIONS = [
-    _option("allow-once", "Allow once", ConfirmationOptionKind.APPROVE, 0),
-    _option(_FOR_SESSION, "Allow for this session", ConfirmationOptionKind.APPROVE, 0),
-    _option("deny", "Deny", ConfirmationOptionKind.DENY, 1),
-    _option("deny-suggest", "Deny, and say what to do instead", ConfirmationOptionKind.DENY, 1),
+    _option("allow-once", "Allow once", t.ConfirmationOptionKind.APPROVE, 0),
+    _option(_FOR_SESSION, "Allow for this session", t.ConfirmationOptionKind.APPROVE, 0),
+    _option("deny", "Deny", t.ConfirmationOptionKind.DENY, 1),
+    _option("deny-suggest", "Deny, and say what to do instead", t.ConfirmationOptionKind.DENY, 1),
 ]
 """The answers to choose from when a tool wants to run: two ways to say yes, and two to say no."""
 
@@ -63,7 +42,7 @@ OPTIONS = [
 # -- asking first ------------------------------------------------------------------------------------------
 
 
-async def may(stage: DemoStage, name: str, display_name: str, **how: Any) -> ToolCall | None:
+async def _may(stage: DemoStage, name: str, display_name: str, **how: Any) -> ToolCall | None:
     """Begin a call that needs an approval; `None` when it was denied, and that has been said."""
     call = await stage.call(name, display_name, options=OPTIONS, **how)
     return await _heard(stage, call)
@@ -81,7 +60,7 @@ async def _heard(stage: DemoStage, call: ToolCall) -> ToolCall | None:
     return call
 
 
-def field_of(call: ToolCall, key: str, otherwise: str | None = None) -> str:
+def _field_of(call: ToolCall, key: str, otherwise: str | None = None) -> str:
     """A field of the call's input, which a person may have changed into anything.
 
     Without the field it is `otherwise`, or the whole input.
@@ -96,11 +75,11 @@ def field_of(call: ToolCall, key: str, otherwise: str | None = None) -> str:
 
 
 async def _shell(stage: DemoStage, command: str, **how: Any) -> ToolCall | None:
-    return await may(
+    return await _may(
         stage,
         "shell",
         "Run a command",
-        message=Markdown(markdown=f"Run `{command}`"),
+        message=t.Markdown(markdown=f"Run `{command}`"),
         title="Run a command?",
         input=json.dumps({"command": command}),
         editable=True,
@@ -113,9 +92,9 @@ async def shell(stage: DemoStage, argument: str) -> None:
     call = await _shell(stage, argument or "ls -l")
     if call is None:
         return
-    command = field_of(call, "command")
+    command = _field_of(call, "command")
     await stage.breathe()
-    await call.done(Markdown(markdown=f"Ran `{command}`"), text=f"$ {command}\n{_LISTING}")
+    await call.done(t.Markdown(markdown=f"Ran `{command}`"), text=f"$ {command}\n{_LISTING}")
     await stage.say(f"I have pretended to run `{command}`; its output stands with the call.")
 
 
@@ -123,46 +102,40 @@ async def edit_file(stage: DemoStage, _argument: str) -> None:
     """Pretend to edit a file, and show the edit beforehand."""
     uri, before = "demo-file:/notes.md", b"Rooms: twelve.\nWater: yes.\n"
     planned = "Rooms: fourteen.\nWater: yes.\nStables: two.\n"
-    call = await may(
+    call = await _may(
         stage,
         "edit_file",
         "Edit a file",
-        message=Markdown(markdown="Edit `notes.md`"),
+        message=t.Markdown(markdown="Edit `notes.md`"),
         title="Edit notes.md?",
         input=json.dumps({"path": "notes.md", "text": planned}),
         editable=True,
-        edits=[file_edit(stage.turn, uri, before, planned)],
+        edits=[_file_edit(stage.turn, uri, before, planned)],
     )
     if call is None:
         return
-    edit = file_edit(stage.turn, uri, before, field_of(call, "text"))
-    await call.done(Markdown(markdown="Edited `notes.md`"), content=[made(edit)])
+    edit = _file_edit(stage.turn, uri, before, _field_of(call, "text"))
+    await call.done(t.Markdown(markdown="Edited `notes.md`"), content=[_made(edit)])
     await stage.say("I have pretended to edit `notes.md`. No file was touched.")
 
 
-def file_edit(turn: Turn, uri: str, before: bytes | None, after: str) -> FileEdit:
+def _file_edit(turn: Turn, uri: str, before: bytes | None, after: str) -> t.FileEdit:
     """What writing a text changes in a file, or (`None`) in one that is not there."""
 
-    def side(data: bytes) -> FileEditSide:
-        return FileEditSide(uri=uri, content=turn.keep(data, guess_type(uri)[0] or "text/plain"))
+    def side(data: bytes) -> t.FileEditSide:
+        return t.FileEditSide(uri=uri, content=turn.keep(data, guess_type(uri)[0] or "text/plain"))
 
-    old, new, diff = _lines(before or b""), after.splitlines(), None
-    if old is not None:  # what is no text has no lines to count
-        added, removed = (line not in old for line in new), (line not in new for line in old)
-        diff = FileEditDiff(added=sum(added), removed=sum(removed))
-    return FileEdit(before=None if before is None else side(before), after=side(after.encode()), diff=diff)
-
-
-def _lines(data: bytes) -> list[str] | None:
-    try:
-        return data.decode().splitlines()
-    except UnicodeDecodeError:
-        return None
+    added, removed = count_lines(before or b"", after.encode())
+    return t.FileEdit(
+        before=None if before is None else side(before),
+        after=side(after.encode()),
+        diff=t.FileEditDiff(added=added, removed=removed),
+    )
 
 
-def made(edit: FileEdit) -> ToolResultFileEditContent:
+def _made(edit: t.FileEdit) -> t.ToolResultFileEditContent:
     """An edit that was made, as the result of its call."""
-    return ToolResultFileEditContent(before=edit.before, after=edit.after, diff=edit.diff)
+    return t.ToolResultFileEditContent(before=edit.before, after=edit.after, diff=edit.diff)
 
 
 async def ask_about_result(stage: DemoStage, _argument: str) -> None:
@@ -182,11 +155,11 @@ async def ask_again(stage: DemoStage, _argument: str) -> None:
     call = await _shell(stage, "make install")
     if call is None:
         return
-    call.show(ToolResultTextContent(text="built; installing needs another permission\n"))
+    call.show(t.ToolResultTextContent(text="built; installing needs another permission\n"))
     await stage.breathe()
     # Whatever was allowed for the session, this is another question: it is asked each time.
     await call.ready(
-        confirmed=None if stage.asks else ToolCallConfirmationReason.SETTING.value,
+        confirmed=None if stage.asks else t.ToolCallConfirmationReason.SETTING.value,
         message="Write outside of the working directory",
         meta={"serai.demo.permission": "write-outside"},
         title="Go on and install?",
@@ -200,18 +173,18 @@ async def ask_again(stage: DemoStage, _argument: str) -> None:
 # -- not asking --------------------------------------------------------------------------------------------
 
 
-async def freely(stage: DemoStage, name: str, display_name: str, message: str) -> ToolCall:
+async def _freely(stage: DemoStage, name: str, display_name: str, message: str) -> ToolCall:
     """Begin a call that nobody need be asked about."""
     return await stage.call(name, display_name, message=message, confirmed=_NOT_NEEDED)
 
 
 async def live_output(stage: DemoStage, _argument: str) -> None:
     """Show what a tool has so far, while it runs."""
-    call = await freely(stage, "tests", "Run the tests", "Run five tests")
+    call = await _freely(stage, "tests", "Run the tests", "Run five tests")
     shown = ""
     for test in ("arrive", "settle in", "eat", "sleep", "leave"):
         shown += f"test {test} … ok\n"
-        call.show(ToolResultTextContent(text=shown))
+        call.show(t.ToolResultTextContent(text=shown))
         await stage.breathe()
     await call.done("Ran five tests", text=f"{shown}5 passed\n", structured={"passed": 5, "failed": 0})
     await stage.say("All five pass. A client that shows live output showed each as it ended.")
@@ -220,7 +193,7 @@ async def live_output(stage: DemoStage, _argument: str) -> None:
 async def big_output(stage: DemoStage, argument: str) -> None:
     """Return so many KiB of text."""
     size = int(number(argument, most=_MOST_KIB, what="a size in KiB")) * 1024
-    call = await freely(stage, "read_log", "Read a log", "Read a long log")
+    call = await _freely(stage, "read_log", "Read a log", "Read a long log")
     line = "2001-01-01 00:00:00 a traveller came in, and another one went\n"
     await call.done("Read a long log", text=(line * (size // len(line) + 1))[:size])
     await stage.say(f"The log has {size:,} bytes. I have not read them all, to be honest.")
@@ -228,8 +201,8 @@ async def big_output(stage: DemoStage, argument: str) -> None:
 
 async def picture(stage: DemoStage, _argument: str) -> None:
     """Return an image."""
-    call = await freely(stage, "paint", "Paint a picture", "Paint a small picture")
-    content = ToolResultEmbeddedResourceContent(data=_SUNSET, content_type="image/png")
+    call = await _freely(stage, "paint", "Paint a picture", "Paint a small picture")
+    content = t.ToolResultEmbeddedResourceContent(data=_SUNSET, content_type="image/png")
     await call.done("Painted a small picture", text="A sunset over the court", content=[content])
     await stage.say("Here is a sunset, 16 by 16 pixels.")
 
@@ -244,9 +217,132 @@ _SUNSET = (
 
 async def failing_tool(stage: DemoStage, _argument: str) -> None:
     """Run a tool that fails, and go on."""
-    call = await freely(stage, "fetch", "Fetch a page", "Fetch a page that is not there")
+    call = await _freely(stage, "fetch", "Fetch a page", "Fetch a page that is not there")
     await call.done("Could not fetch the page", error="the page is not there")
     await stage.say("The tool failed. That happens; the turn goes on all the same.")
+
+
+# -- for real -----------------------------------------------------------------------------------------------
+
+
+async def run_command(stage: DemoStage, argument: str) -> None:
+    """Run a shell command in a terminal that can be followed, once someone allows it."""
+    if not argument:
+        raise Misuse("it needs a command")
+    call = await _may(
+        stage,
+        "run",
+        "Run a command for real",
+        message=t.Markdown(markdown=f"Run `{argument}`"),
+        title="Run a command?",
+        input=json.dumps({"command": argument}),
+        editable=True,
+    )
+    if call is None:
+        return
+    command = _field_of(call, "command")
+    try:
+        terminal = await stage.turn.terminal(["sh", "-c", command], title=command, call=call)
+    except SeraiError as error:
+        await call.done("Could not run it", error=str(error))
+        await stage.say(f"That did not work: {error}")
+        return
+    call.show(terminal.content)
+    code = await terminal.wait()
+    failed = None if code == 0 else f"it ended with {code}"
+    await call.done(
+        t.Markdown(markdown=f"Ran `{command}`"),
+        text=terminal.text(),
+        content=[terminal.content],
+        error=failed,
+    )
+    await stage.say(f"`{command}` ended with {code}.")
+
+
+async def read_file(stage: DemoStage, argument: str) -> None:
+    """Read a file of the session's folder."""
+    uri = _uri(stage.turn, argument)
+    call = await _freely(stage, "read", "Read a file", f"Read {argument}")
+    try:
+        read = await stage.turn.read(uri)
+    except ProtocolError as error:
+        await call.done("Could not read it", error=str(error))
+        await stage.say(f"I could not read it: {error}")
+        return
+    await call.done(f"Read {argument}", text=read.data)
+    await stage.say(f"`{argument}` has {len(read.data):,} characters ({read.encoding}).")
+
+
+async def save_file(stage: DemoStage, argument: str) -> None:
+    """Write a file of the session's folder, once someone allows it. What it changes becomes a changeset."""
+    name, _, text = argument.partition(" ")
+    uri = _uri(stage.turn, name)
+    text = f"{text.strip() or 'A traveller was here.'}\n"
+    call = await _may(
+        stage,
+        "save",
+        "Write a file for real",
+        message=t.Markdown(markdown=f"Write `{name}`"),
+        title=f"Write {name}?",
+        input=json.dumps({"path": name, "text": text}),
+        editable=True,
+        edits=[await _edit(stage.turn, uri, text)],
+    )
+    if call is None:
+        return
+    name, text = _field_of(call, "path", name), _field_of(call, "text")
+    try:
+        uri = _uri(stage.turn, name)
+        edit = await _edit(stage.turn, uri, text)  # again: the file may have changed in the meantime
+        await stage.turn.write(uri, text)
+    except (Misuse, ProtocolError) as error:
+        await call.done("Could not write it", error=str(error))
+        await stage.say(f"I could not write it: {error}")
+        return
+    await call.done(t.Markdown(markdown=f"Wrote `{name}`"), content=[_made(edit)])
+    await stage.say(f"`{name}` is written. The session's changesets show it.")
+
+
+async def _edit(turn: Turn, uri: str, text: str) -> t.FileEdit:
+    """What writing a text would change in a file as it is now. One that cannot be read counts as none."""
+    try:
+        read = await turn.read(uri)
+    except ProtocolError:
+        return _file_edit(turn, uri, None, text)
+    is_text = read.encoding != ContentEncoding.BASE64
+    return _file_edit(turn, uri, read.data.encode() if is_text else base64.b64decode(read.data), text)
+
+
+async def send_subagent(stage: DemoStage, argument: str) -> None:
+    """Have another demo agent do something, in a session of its own that can be followed."""
+    errand = argument or "write 60"
+    call = await _freely(stage, "delegate", "Ask another agent", f"Have it done: {errand}")
+    try:
+        subagent = await stage.turn.delegate("demo", t.UserMessage(text=errand), title=quoted(errand))
+        call.show(subagent.content)
+        answer = await subagent.answer()
+    except SeraiError as error:
+        await call.done("It could not be done", error=str(error))
+        await stage.say(f"That did not work: {error}")
+        return
+    said = "".join(part.content for part in answer.response_parts if isinstance(part, t.MarkdownResponsePart))
+    complete = answer.state == t.TurnState.COMPLETE
+    await call.done(
+        "The other agent has answered",
+        text=said,
+        content=[subagent.content],
+        error=None if complete else f"its turn ended as {answer.state}",
+    )
+    await stage.say(f"The other agent said {len(said.split())} words.")
+
+
+def _uri(turn: Turn, name: str) -> str:
+    """The URI of a file that is named as people name it: from the session's folder on."""
+    if not name:
+        raise Misuse("it needs the name of a file")
+    if turn.working_directory is None:
+        raise Misuse("this session has no folder")
+    return f"{turn.working_directory.rstrip('/')}/{quote(name)}"
 
 
 # -- a client's tools --------------------------------------------------------------------------------------
@@ -266,7 +362,7 @@ async def of_client(stage: DemoStage, argument: str) -> None:
     call = await stage.call(
         name,
         tool.title or name,
-        message=Markdown(markdown=f"Call `{name}`"),
+        message=t.Markdown(markdown=f"Call `{name}`"),
         input=tool_input.strip() or "{}",
         # The person has just asked for this very call.
         confirmed=_NOT_NEEDED,
@@ -275,8 +371,8 @@ async def of_client(stage: DemoStage, argument: str) -> None:
     await stage.say(_told(name, await call.result()))
 
 
-def _told(name: str, result: ToolCallResult) -> str:
+def _told(name: str, result: t.ToolCallResult) -> str:
     if not result.success:
         return f"`{name}` failed: {result.error.message if result.error else 'it does not say why'}."
-    texts = [item.text for item in result.content or () if isinstance(item, ToolResultTextContent)]
+    texts = [item.text for item in result.content or () if isinstance(item, t.ToolResultTextContent)]
     return f"`{name}` says: {quoted(' '.join(texts), 1000)}." if texts else f"`{name}` is done."

@@ -23,8 +23,6 @@ from serai.redact import Redactor
 if TYPE_CHECKING:
     from serai.host.session.session import Session
 
-__all__ = ["FAILURES", "STOPPING", "Bases", "told_of"]
-
 _log = logging.getLogger(__name__)
 
 FAILURES = (SeraiError, OSError)
@@ -32,8 +30,6 @@ FAILURES = (SeraiError, OSError)
 
 _PATIENCE = 10.0
 """Seconds that a turn waits until its base is recorded."""
-_IMPATIENCE = 1.0
-"""Seconds that a turn waits when that was not enough the last time."""
 STOPPING = 2.0
 """Seconds that a cancelled agent has to stop, and that what is under way has to end when the host does."""
 
@@ -61,59 +57,48 @@ class Bases:
         head = session.live.head
         self.directory = directory_of(head.summary.working_directory)
         self.changes: FolderChanges | None = None
-        """What `opened` has opened."""
+        """What was last opened."""
         self.missed: dict[str, ErrorInfo] = {}
         """Why it was not recorded what there was before a turn, by its id."""
         self._session = session
         self._host = session.host
         self._recorded = recorded
         self._taken_back = taken_back
-        self._opening: asyncio.Task[FolderChanges] | None = None
-        self._renewing = asyncio.Lock()
+        self._opening = asyncio.Lock()
         self._begun: dict[str, FolderChanges] = {}
         """The turns that are running, and where they began: there they end as well."""
         self._may_begin = not head.turns and session.live.turn is None
         """True until something happens that belongs into the session's changeset."""
         self._forked_from: SessionForkSource | None = None
-        self._patience = _PATIENCE
         self._recording: set[asyncio.Task[None]] = set()
         self._closed = False
 
     @property
     def is_busy(self) -> bool:
         """Whether something is being recorded."""
-        return bool(self._recording or self._opening)
+        return bool(self._recording) or self._opening.locked()
 
     # -- opening -------------------------------------------------------------------------------------------
 
-    async def opened(self) -> FolderChanges:
-        """The changes of the folder. Cancelling does not stop others who wait for them.
+    async def current(self) -> FolderChanges:
+        """The changes of the folder; anew when it or its repository is another one, between turns.
 
         Raises:
             SeraiError: There is no folder, or no git.
         """
-        if self._closed:
-            raise self._gone()
-        if self.changes is not None:
+        async with self._opening:
+            if self._closed:
+                raise SessionGone(f"the session {self._session.uri} is closed")
+            changes = self.changes
+            if changes is not None:
+                place = await asyncio.to_thread(place_of, changes.directory)
+                if place is None:
+                    raise FileUnreadable("the folder is gone")
+                if place == changes.place or self._begun:
+                    return changes
+            self.changes = None
+            self.changes = await self._open()
             return self.changes
-        if self._opening is None:
-            self._opening = asyncio.create_task(self._open(), name=f"changes of {self._session.uri}")
-            self._opening.add_done_callback(self._has_opened)
-        opening = self._opening
-        try:
-            return await asyncio.shield(opening)
-        except asyncio.CancelledError:
-            if opening.cancelled():
-                raise self._gone() from None
-            raise
-
-    def _gone(self) -> SessionGone:
-        return SessionGone(f"the session {self._session.uri} is closed")
-
-    def _has_opened(self, task: asyncio.Task[FolderChanges]) -> None:
-        self._opening = None
-        if not task.cancelled():
-            task.exception()  # those who waited for it may have gone
 
     async def _open(self) -> FolderChanges:
         session, home = self._session, self._host.home
@@ -128,7 +113,6 @@ class Bases:
         if self._forked_from is not None:
             await self._inherit(changes, self._forked_from)
             self._forked_from = None
-        self.changes = changes
         return changes
 
     async def _inherit(self, changes: FolderChanges, fork: SessionForkSource) -> None:
@@ -151,23 +135,6 @@ class Bases:
         if self._recording:
             await asyncio.wait(self._recording, timeout=_PATIENCE / 2)  # a turn may be waiting for this
 
-    async def current(self) -> FolderChanges:
-        """The same as `opened`; but anew when the folder or its repository is another one, between turns.
-
-        Raises:
-            SeraiError: There is no folder, or no git.
-        """
-        async with self._renewing:
-            changes = await self.opened()
-            place = await asyncio.to_thread(place_of, changes.directory)
-            if place is None:
-                raise FileUnreadable("the folder is gone")
-            if place != changes.place and not self._begun:
-                if self.changes is changes:
-                    self.changes = None
-                changes = await self.opened()
-        return changes
-
     # -- turns ---------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
@@ -181,21 +148,19 @@ class Bases:
             return
         self.missed.pop(turn_id, None)
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(_PATIENCE):
                 if self._recording:
                     await asyncio.wait(self._recording)  # the end of the turn before this one
                 changes = await self.current()
                 await changes.begin_session(late=not self._may_begin)
                 await changes.begin_turn(turn_id)
                 self._begun[turn_id] = changes
-            self._patience = _PATIENCE
             turn = self._session.live.turn
             if turn is None or turn.id != turn_id:  # it was cancelled meanwhile
                 self.turn_ended(turn_id)
         except TimeoutError:
-            problem = f"it took more than {self._patience:g} s to record what there was before this turn"
+            problem = f"it took more than {_PATIENCE:g} s to record what there was before this turn"
             self.missed[turn_id] = told_of(GitTimedOut(problem), self._host.redactor)
-            self._patience = min(_PATIENCE, _IMPATIENCE)
         except FAILURES as error:
             self.missed[turn_id] = told_of(error, self._host.redactor)
         finally:
@@ -216,10 +181,9 @@ class Bases:
             self._forget([turn_id], task)
 
     async def _end(self, turn_id: str) -> None:
-        changes = self._begun.get(turn_id)
         try:
-            if changes is not None:
-                await changes.end_turn(turn_id)
+            if turn_id in self._begun:
+                await self._begun[turn_id].end_turn(turn_id)
         finally:
             self._begun.pop(turn_id, None)
 
@@ -278,9 +242,6 @@ class Bases:
         if self._recording:
             await asyncio.wait(self._recording, timeout=STOPPING)
         self._closed = True
-        tasks: list[asyncio.Task[Any]] = [*self._recording]
-        if self._opening is not None:
-            tasks.append(self._opening)
-        for task in tasks:
+        for task in self._recording:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*self._recording, return_exceptions=True)

@@ -16,14 +16,11 @@ from serai.ahp.types import (
     ChangesetStatus,
     ErrorInfo,
 )
-from serai.changes.catalogue import Which
-from serai.changes.view import actions_between
+from serai.changes.view import Which, actions_between
 from serai.host.channels import Channel
 
 if TYPE_CHECKING:
     from serai.host.session.session import SessionHost
-
-__all__ = ["MOST_FILES", "ChangesetChannel"]
 
 MOST_FILES = 2_000
 """Most files that a changeset shows. All are counted, and its operations work on all."""

@@ -21,18 +21,15 @@ from serai.ahp.channels import ChannelKind
 from serai.ahp.commands import ChangesetOperationTarget, InvokeChangesetOperationResult
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import URI
-from serai.changes.catalogue import Address, address_of
 from serai.changes.operations import invoke
 from serai.changes.undo import Trash
-from serai.changes.view import content_address
+from serai.changes.view import Address, address_of, content_address
 from serai.errors import ProtocolError, SeraiError
 from serai.host.channels import Channel
 
 if TYPE_CHECKING:
     from serai.host.host import Host
     from serai.host.session.session import Session
-
-__all__ = ["Changesets", "changes_folder", "erase_changes", "id_of_session", "session_of_id"]
 
 _log = logging.getLogger(__name__)
 

@@ -22,8 +22,6 @@ from serai.changes.folder import FolderChanges, Place, place_of
 from serai.errors import ProtocolError
 from serai.machine.watch.watch import Watches
 
-__all__ = ["ChangesWatch", "WatchedPlace", "places_to_watch"]
-
 _log = logging.getLogger(__name__)
 
 _NOT_LOOKED_AT = ("**/.git", "**/node_modules")
@@ -80,7 +78,6 @@ class ChangesWatch:
         directory: The folder, as the session names it.
         here: Where it is, or was when it was last looked at.
         places: What to watch.
-        ready: Is called when all that can be watched is watched: what happens from then on is heard.
         changed: Is called when something may have changed.
     """
 
@@ -90,21 +87,28 @@ class ChangesWatch:
         directory: str,
         here: Place | None,
         places: tuple[WatchedPlace, ...],
-        ready: Callable[[], None],
         changed: Callable[[], None],
     ) -> None:
         self.places = places
-        self.is_ready = asyncio.Event()
         self.has_ended = False
         """True once a folder is gone or another one: what is there now is to be watched instead."""
         self._watches = watches
-        self._ready = ready
         self._changed = changed
+        self._is_late = False
         self._unready = len(places)
+        self._is_ready = asyncio.Event()
         self._tasks = [asyncio.create_task(self._watch(place)) for place in places]
         self._tasks.append(asyncio.create_task(self._until_another(directory, here)))
         if not places:
-            self._one_ready()
+            self._is_ready.set()
+
+    async def ready(self, within: float) -> None:
+        """Wait until all that can be watched is watched. If that takes longer, it is told as a change."""
+        try:
+            async with asyncio.timeout(within):
+                await self._is_ready.wait()
+        except TimeoutError:
+            self._is_late = True
 
     async def _watch(self, place: WatchedPlace) -> None:
         try:
@@ -116,10 +120,10 @@ class ChangesWatch:
             )
         except ProtocolError as error:
             self._not_watched(error)
-            self._one_ready()
             return
-        try:
+        finally:
             self._one_ready()
+        try:
             async for _ in watch:
                 self._changed()
             self._end()
@@ -144,9 +148,10 @@ class ChangesWatch:
 
     def _one_ready(self) -> None:
         self._unready -= 1
-        if self._unready <= 0:
-            self.is_ready.set()
-            self._ready()
+        if self._unready == 0:
+            self._is_ready.set()
+            if self._is_late:
+                self._changed()
 
     async def close(self) -> None:
         """Hear nothing more. Cancelling is safe: it ends all the same."""

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from serai.ahp import actions as a
 from serai.ahp.types import URI, ErrorInfo
-from serai.changes.catalogue import SESSION, UNCOMMITTED, Counts, Which, summaries, uri_of
+from serai.changes.diff import Changes, told
 from serai.changes.folder import FolderChanges, Place, place_of
 from serai.changes.operations import operations_for
-from serai.changes.records import Changes, told
-from serai.changes.view import show
+from serai.changes.view import SESSION, UNCOMMITTED, Counts, Which, show, summaries, uri_of
 from serai.errors import FolderMoved, GitUnavailable, SeraiError, SessionGone
 from serai.host.changes.bases import FAILURES, STOPPING, Bases, told_of
 from serai.host.changes.changeset_channel import MOST_FILES, ChangesetChannel
@@ -25,8 +24,6 @@ from serai.host.changes.folder_watch import ChangesWatch, WatchedPlace, places_t
 
 if TYPE_CHECKING:
     from serai.host.session.session import Session
-
-__all__ = ["SessionChanges"]
 
 T = TypeVar("T")
 
@@ -61,7 +58,6 @@ class SessionChanges:
         self._can_undo = False
         self._watch: ChangesWatch | None = None
         self._is_attending = False
-        self._looked_unwatched = False
         self._closed = False
 
     @property
@@ -105,7 +101,7 @@ class SessionChanges:
         listed = self._session.live.head.summary.changesets
         if self.bases.changes is None and listed is None:
             try:
-                await self.bases.opened()
+                await self.bases.current()
             except GitUnavailable:
                 return which != UNCOMMITTED
             except FAILURES:
@@ -148,23 +144,11 @@ class SessionChanges:
             return
         if self._watch is None or self._watch.places != places or self._watch.has_ended:
             self._unwatch()
-            self._looked_unwatched = False
+            directory = str(self.bases.directory)
             self._watch = ChangesWatch(
-                self._host.watches,
-                str(self.bases.directory),
-                here,
-                places,
-                self._is_watched,
-                lambda: self.look_again(_GATHER),
+                self._host.watches, directory, here, places, lambda: self.look_again(_GATHER)
             )
-        if not self._watch.is_ready.is_set():
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_WATCHED_WITHIN):
-                    await self._watch.is_ready.wait()
-
-    def _is_watched(self) -> None:
-        if self._looked_unwatched:
-            self.look_again()
+        await self._watch.ready(_WATCHED_WITHIN)
 
     # -- looking -------------------------------------------------------------------------------------------
 
@@ -211,7 +195,6 @@ class SessionChanges:
         if self._is_followed:
             places = await asyncio.to_thread(places_to_watch, changes, self._host.home)
             await self._follow_files(here, places)
-        self._looked_unwatched = self._watch is None or not self._watch.is_ready.is_set()
         listed = [UNCOMMITTED, SESSION] if changes.has_git else [SESSION]
         shown = [one for one in self._channels.values() if is_new or not one.is_final]
         found = await self._computed(changes, list(dict.fromkeys([*listed, *(one.which for one in shown)])))

@@ -6,37 +6,26 @@ import asyncio
 import base64
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import quote
-
-from msgspec.structs import replace
 
 from serai.ahp import commands as c
 from serai.ahp import wire
 from serai.ahp.types import (
     ROOT,
     ClientPluginCustomization,
-    CustomizationDegradedState,
     CustomizationErrorState,
     CustomizationLoadingState,
     CustomizationLoadState,
     PluginCustomization,
     SessionActiveClient,
 )
-from serai.customizations import Customizations, read_client_plugin
+from serai.customizations.containers import Customizations
+from serai.customizations.plugins import read_client_plugin
 from serai.errors import FileUnreadable, SeraiError
 
 if TYPE_CHECKING:
     from serai.host.session.session import Session
-
-__all__ = ["Ask", "FetchedPlugin", "PublishedPlugins", "fetch_files"]
-
-_MAX_PLUGINS = 64
-"""Most plugins of a client that are read."""
-_AT_ONCE = 4
-"""Most plugins that are fetched at the same time."""
-_MAX_PROBLEMS = 5
-"""Most missing files of a plugin that are named."""
 
 _MAX_FILES = 1_000
 _MAX_FOLDERS = 1_000
@@ -73,7 +62,7 @@ class PublishedPlugins:
         self._kept = session.host.client_plugins
         self._spawn = spawn
         self._changed = changed
-        self._client_id: str | None = None
+        self._client_id = ""
         self.shown: list[Customizations] = []
         """One container each, with what is in it as far as it is known."""
         self._fetching: asyncio.Task[Any] | None = None
@@ -86,20 +75,16 @@ class PublishedPlugins:
                 task.cancel()
         self._fetching = self._leaving = None
         had_some = bool(self.shown)
-        self._client_id = client.client_id if client else None
+        self._client_id = client_id = client.client_id if client else ""
         self.shown = []
         missing: list[tuple[int, ClientPluginCustomization]] = []
         for place, plugin in enumerate((client.customizations if client else None) or ()):
-            client_id = self._client_id or ""
             known = self._kept.get(client_id, plugin)
-            if known is None and place < _MAX_PLUGINS:
+            if known is None:
                 missing.append((place, plugin))
-                known = _unread(client_id, plugin, CustomizationLoadingState())
-            elif known is None:
-                known = _failed(client_id, plugin, f"only {_MAX_PLUGINS} plugins of a client are read")
-            self.shown.append(known)
-        if client is not None and missing:
-            self._fetching = self._spawn(self._fetch_all(client.client_id, missing))
+            self.shown.append(known or _unread(client_id, plugin, CustomizationLoadingState()))
+        if missing:
+            self._fetching = self._spawn(self._fetch_all(client_id, missing))
         if had_some or self.shown:
             self._changed()
 
@@ -118,31 +103,25 @@ class PublishedPlugins:
             self.publish(None)
 
     async def _fetch_all(self, client_id: str, missing: list[tuple[int, ClientPluginCustomization]]) -> None:
-        limit = asyncio.Semaphore(_AT_ONCE)
-
         async def fetch(place: int, plugin: ClientPluginCustomization) -> None:
-            async with limit:
-                self.shown[place] = await self._fetch(client_id, plugin)
+            self.shown[place] = await self._fetch(client_id, plugin)
             self._changed()
 
         await asyncio.gather(*(fetch(place, plugin) for place, plugin in missing))
 
     async def _fetch(self, client_id: str, plugin: ClientPluginCustomization) -> Customizations:
         host = self._session.host
+        fetch = PluginFetch(partial(host.clients.ask, client_id), plugin.uri)
         try:
-            fetched = await fetch_files(partial(host.clients.ask, client_id), plugin.uri)
+            await fetch.run()
         except SeraiError as error:
-            return _failed(client_id, plugin, error.message)
+            return _unread(client_id, plugin, CustomizationErrorState(message=error.message))
         found = await host.customized_folders.read(
-            lambda: read_client_plugin(plugin, fetched.files, client_id)
+            lambda: read_client_plugin(plugin, fetch.files, client_id, fetch.problems)
         )
-        if not fetched.problems:
+        if not fetch.problems:  # otherwise the rest may be there next time
             self._kept.keep(client_id, plugin, found)
-            return found
-        # Next time the rest may be there, so it is not kept.
-        container = cast("PluginCustomization", found.containers[0])
-        load = _with_problems(container.load, fetched.problems)
-        return Customizations([replace(container, load=load)], found.definitions, found.locked)
+        return found
 
 
 def _unread(
@@ -160,60 +139,39 @@ def _unread(
     return Customizations([container])
 
 
-def _failed(client_id: str, plugin: ClientPluginCustomization, message: str) -> Customizations:
-    return _unread(client_id, plugin, CustomizationErrorState(message=message))
+class PluginFetch:
+    """Fetches from a client the files of a plugin that say what it has.
 
-
-def _with_problems(load: CustomizationLoadState | None, problems: list[str]) -> CustomizationLoadState:
-    lines = problems[:_MAX_PROBLEMS]
-    if len(problems) > _MAX_PROBLEMS:
-        lines.append(f"and {len(problems) - _MAX_PROBLEMS:,} more")
-    if isinstance(load, CustomizationDegradedState | CustomizationErrorState):
-        lines.insert(0, load.message)
-    is_error = isinstance(load, CustomizationErrorState)
-    kind = CustomizationErrorState if is_error else CustomizationDegradedState
-    return kind(message="\n".join(lines))
-
-
-# -- the files of a plugin ----------------------------------------------------------------------------------
-
-
-class FetchedPlugin(NamedTuple):
-    """What a client has sent of a plugin."""
-
-    files: dict[str, bytes]
-    """By their path below the plugin's URI."""
-    problems: list[str]
-    """What is missing of it, in sentences."""
-
-
-async def fetch_files(ask: Ask, uri: str) -> FetchedPlugin:
-    """Fetch the files of a plugin that say what it has.
-
-    Raises:
-        SeraiError: The client is gone, does not list the plugin, or takes too long; or the plugin is too
-            large.
+    Args:
+        ask: Asks the client.
+        uri: The plugin's.
     """
-    fetch = _Fetch(ask, uri)
-    try:
-        async with asyncio.timeout(_WITHIN):
-            await fetch.walk()
-            await fetch.read()
-    except TimeoutError:
-        raise FileUnreadable(f"the client did not send it within {_WITHIN:g} s") from None
-    return FetchedPlugin(fetch.files, fetch.problems)
 
-
-class _Fetch:
     def __init__(self, ask: Ask, uri: str) -> None:
         self._ask = ask
         self._base = uri.rstrip("/")
         self._paths: list[str] = []
         self._limit = asyncio.Semaphore(_QUESTIONS)
         self.files: dict[str, bytes] = {}
+        """What has come, by the path below the plugin's URI."""
         self.problems: list[str] = []
+        """What is missing, in sentences."""
 
-    async def walk(self) -> None:
+    async def run(self) -> None:
+        """Fetch them. Cancelling is safe.
+
+        Raises:
+            SeraiError: The client is gone, does not list the plugin, or takes too long; or the plugin is too
+                large.
+        """
+        try:
+            async with asyncio.timeout(_WITHIN):
+                await self._walk()
+                await self._read_all()
+        except TimeoutError:
+            raise FileUnreadable(f"the client did not send it within {_WITHIN:g} s") from None
+
+    async def _walk(self) -> None:
         """List the plugin, one level after the other."""
         level = self._sort("", await self._list(""))
         folders = 0
@@ -227,14 +185,10 @@ class _Fetch:
                 return
         self.problems.append(f"what is more than {_MAX_DEPTH} folders deep is not read")
 
-    async def read(self) -> None:
-        """Read what was listed."""
-        size = 0
+    async def _read_all(self) -> None:
         for start in range(0, len(self._paths), _QUESTIONS):
-            for path, data in await self._all(self._paths[start : start + _QUESTIONS], self._read):
-                size += len(data)
-                self.files[path] = data
-            if size > _MAX_BYTES:
+            self.files |= dict(await self._all(self._paths[start : start + _QUESTIONS], self._read))
+            if sum(map(len, self.files.values())) > _MAX_BYTES:
                 raise FileUnreadable(f"its texts have more than {_MAX_BYTES // 1024 // 1024} MiB")
 
     async def _all(

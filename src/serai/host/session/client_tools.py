@@ -6,13 +6,9 @@ import asyncio
 from collections.abc import Callable
 
 from serai.ahp import actions as a
-from serai.ahp.types import (
-    ToolCallError,
-    ToolCallPendingConfirmationState,
-    ToolCallResult,
-    ToolCallRunningState,
-)
+from serai.ahp.types import ToolCallPendingConfirmationState, ToolCallRunningState
 from serai.host.session.core import SessionCore
+from serai.host.session.questions import failed_result
 
 __all__ = ["ClientTools"]
 
@@ -20,13 +16,7 @@ _OPEN = ToolCallRunningState | ToolCallPendingConfirmationState
 
 
 class ClientTools:
-    """The clients that lend something to one session, and those that have left it.
-
-    Args:
-        core: The session.
-        is_connected: Whether a client is there.
-        act_instead: Lets an action happen that a client owes, and tells whoever waits for it.
-    """
+    """The clients that lend something to one session, and those that have left it."""
 
     def __init__(
         self,
@@ -88,10 +78,7 @@ class ClientTools:
 
     def _give_up(self, client_id: str) -> None:
         del self._graces[client_id]
-        turn = self._core.live.turn
-        if turn is None or self._is_connected(client_id):
-            return
-        for call in self._calls_of(client_id):
+        for call in () if self._is_connected(client_id) else self._calls_of(client_id):
             message, why = "The client that runs this tool is gone", "the client disconnected"
             self._end(call.tool_call_id, message, why, "client_gone")
 
@@ -99,8 +86,7 @@ class ClientTools:
         """Complete a call in the place of who owes that."""
         turn = self._core.live.turn
         if turn is not None:
-            error = ToolCallError(message=why, code=code)
-            result = ToolCallResult(success=False, past_tense_message=message, error=error)
+            result = failed_result(message, why, code)
             self._act_instead(
                 a.SessionToolCallCompleteAction(turn_id=turn.id, tool_call_id=call_id, result=result)
             )

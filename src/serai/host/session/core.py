@@ -30,15 +30,8 @@ _SIGN_IN_NEEDED = "A sign-in is needed"
 class SessionCore:
     """The state of one session, and the one way in which it changes.
 
-    Args:
-        journal: Where its actions go.
-        kept: Its state.
-        redactor: Masks secrets.
-        telemetry: Is told what happens.
-        settings: How this session behaves: the host's settings, and those of its project.
-        now: The clock, in milliseconds since 1970.
-        new_id: Makes ids that nobody else has.
-        changed: Is called after each action: the summary may be another one.
+    `settings` are the host's, with those of its project; `changed` is called after each action, since the
+    summary may be another one.
     """
 
     def __init__(
@@ -76,8 +69,6 @@ class SessionCore:
     def is_busy(self) -> bool:
         """Whether a task runs, or something is to happen once a commit is done."""
         return bool(self.tasks or self._awaited)
-
-    # -- actions -------------------------------------------------------------------------------------------
 
     def act(
         self, action: a.StateAction, origin: a.ActionOrigin | None = None, *, is_masked: bool = False
@@ -142,8 +133,6 @@ class SessionCore:
         elif code is None:
             self.note(LOGIN, None)
         self.clear_activity()
-
-    # -- what follows --------------------------------------------------------------------------------------
 
     def then(self, effect: Callable[[], object]) -> None:
         """Do something once all that has happened here is committed, unless the session is closed then."""

@@ -8,19 +8,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from serai.ahp import types as t
 from serai.ahp.commands import CreateSessionParams, SessionForkSource
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.rules.config import problem_with_value
-from serai.ahp.types import (
-    FreeForm,
-    SessionConfigState,
-    SessionLifecycle,
-    SessionState,
-    SessionStatus,
-    SessionSummary,
-)
 from serai.errors import InvalidParams, ProtocolError
-from serai.host.agents import Exacting, HostedHarness
+from serai.host.agents import HostedHarness, Particular
 from serai.host.project import project_of
 from serai.journal.sessions import KeptSession
 
@@ -30,25 +23,15 @@ __all__ = ["first_state", "fork_source", "resolved_config"]
 async def first_state(
     params: CreateSessionParams,
     client_id: str,
-    meta: FreeForm | None,
-    source: SessionState | None,
+    meta: t.FreeForm | None,
+    source: t.SessionState | None,
     *,
     default_directory: str | None,
     default_provider: Callable[[str | None], Awaitable[str]],
     harness_of: Callable[[str], Awaitable[HostedHarness]],
     now: int,
-) -> SessionState:
+) -> t.SessionState:
     """The state of a new session.
-
-    Args:
-        params: What was asked for.
-        client_id: Who asked.
-        meta: What its `_meta` begins with.
-        source: What it is forked from, up to the turn that it goes on from.
-        default_directory: The working directory of sessions that name none.
-        default_provider: The agent of sessions in a folder that name none.
-        harness_of: Finds a kind of agent.
-        now: The time, in milliseconds since 1970.
 
     Raises:
         ProtocolError: The provider does not exist.
@@ -58,36 +41,37 @@ async def first_state(
         raise InvalidParams(
             "the active client must be the one that creates the session", field="params.activeClient.clientId"
         )
-    directory = params.working_directory or (
-        source.summary.working_directory if source else default_directory
-    )
-    provider = params.provider or (source.summary.provider if source else await default_provider(directory))
+    origin = source.summary if source else None
+    directory = params.working_directory or (origin.working_directory if origin else default_directory)
+    provider = params.provider or (origin.provider if origin else await default_provider(directory))
     harness = await harness_of(provider)
     project = await asyncio.to_thread(project_of, directory)
-    inherited = _fitting(harness, source.config.values) if source and source.config else {}
-    return SessionState(
-        summary=SessionSummary(
+    inherited = source.config.values if source and source.config else {}
+    # Nobody has asked for what is inherited: what cannot be is left out.
+    fitting = {name: value for name, value in inherited.items() if not _problem_with(harness, name, value)}
+    return t.SessionState(
+        summary=t.SessionSummary(
             resource=params.channel,
             provider=provider,
-            title=source.summary.title if source else "",
-            status=int(SessionStatus.IDLE),
+            title=origin.title if origin else "",
+            status=int(t.SessionStatus.IDLE),
             created_at=now,
             modified_at=now,
-            model=params.model or (source.summary.model if source else None),
-            agent=params.agent or (source.summary.agent if source else None),
+            model=params.model or (origin.model if origin else None),
+            agent=params.agent or (origin.agent if origin else None),
             working_directory=directory,
             project=project,
         ),
-        lifecycle=SessionLifecycle.CREATING.value,
+        lifecycle=t.SessionLifecycle.CREATING.value,
         turns=source.turns if source else [],
-        config=resolved_config(harness, {**inherited, **(params.config or {})}),
+        config=resolved_config(harness, {**fitting, **(params.config or {})}),
         active_client=params.active_client,
         server_tools=harness.tools or None,
         meta=meta,
     )
 
 
-def fork_source(fork: SessionForkSource, source: KeptSession | None) -> SessionState:
+def fork_source(fork: SessionForkSource, source: KeptSession | None) -> t.SessionState:
     """What a session is forked from, up to the turn that it goes on from.
 
     Raises:
@@ -102,7 +86,7 @@ def fork_source(fork: SessionForkSource, source: KeptSession | None) -> SessionS
     return replace(state, turns=state.turns[: place + 1])
 
 
-def resolved_config(harness: HostedHarness, chosen: FreeForm) -> SessionConfigState | None:
+def resolved_config(harness: HostedHarness, chosen: t.FreeForm) -> t.SessionConfigState | None:
     """The settings of a new session: what was chosen, over the defaults.
 
     Raises:
@@ -115,12 +99,7 @@ def resolved_config(harness: HostedHarness, chosen: FreeForm) -> SessionConfigSt
         if problem := _problem_with(harness, name, value):
             raise InvalidParams(f"config.{name}: {problem}", field=f"params.config.{name}")
     defaults = {name: p.default for name, p in schema.properties.items() if p.default is not None}
-    return SessionConfigState(schema=schema, values={**defaults, **chosen})
-
-
-def _fitting(harness: HostedHarness, inherited: FreeForm) -> FreeForm:
-    """What can be inherited: nobody has asked for it, so what cannot be is left out."""
-    return {name: value for name, value in inherited.items() if not _problem_with(harness, name, value)}
+    return t.SessionConfigState(schema=schema, values={**defaults, **chosen})
 
 
 def _problem_with(harness: HostedHarness, name: str, value: Any) -> str | None:
@@ -129,4 +108,4 @@ def _problem_with(harness: HostedHarness, name: str, value: Any) -> str | None:
         return "there is no such setting"
     if problem := problem_with_value(known, value):
         return problem
-    return harness.problem_with(name, value) if isinstance(harness, Exacting) else None
+    return harness.problem_with(name, value) if isinstance(harness, Particular) else None

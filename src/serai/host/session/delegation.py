@@ -35,17 +35,13 @@ class Delegate(Protocol):
 
 
 class Subagent:
-    """A session that an agent began, and its first turn.
-
-    Attributes:
-        uri: The session.
-        content: What a tool call shows of it.
-    """
+    """A session that an agent began, and its first turn."""
 
     def __init__(self, session: Delegate, message: UserMessage, sender: str, title: str) -> None:
         self.uri = session.core.uri
         provider = session.core.live.head.summary.provider
         self.content = ToolResultSubagentContent(resource=self.uri, title=title, agent_name=provider)
+        """What a tool call shows of it."""
         self._session = session
         self._message = message
         self._sender = sender
@@ -71,14 +67,6 @@ async def delegate(
 ) -> Subagent:
     """Begin a session for another agent, in the same folder.
 
-    Args:
-        parent: The session whose agent asks for it.
-        bring: Brings a session into memory.
-        create: Makes a session.
-        provider: The other agent.
-        message: What it is to do.
-        title: What people see.
-
     Raises:
         ProtocolError: There is no such agent.
         CapabilityUnsupported: Too many agents stand one above the other.
@@ -94,10 +82,8 @@ async def delegate(
         raise CapabilityUnsupported(
             "subagents", f"a session {depth} deep", remedy=f"At most {_DEEPEST} may stand one above the other"
         )
-    summary = parent.live.head.summary
-    channel = f"ahp-session:/{parent.new_id()}"
-    params = CreateSessionParams(
-        channel=channel, provider=provider, working_directory=summary.working_directory
-    )
+    summary, channel = parent.live.head.summary, f"ahp-session:/{parent.new_id()}"
+    folder = summary.working_directory
+    params = CreateSessionParams(channel=channel, provider=provider, working_directory=folder)
     session = await create(params, summary.provider, {PARENT: parent.uri})
     return Subagent(session, message, summary.provider, title)

@@ -8,21 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from serai.ahp import actions as a
+from serai.ahp import types as t
 from serai.ahp.reducers import LiveSession
 from serai.ahp.rules import Judgement, rejected
-from serai.ahp.types import (
-    SessionInputAnswer,
-    SessionInputRequest,
-    SessionInputResponseKind,
-    ToolCallConfirmationReason,
-    ToolCallError,
-    ToolCallPendingConfirmationState,
-    ToolCallResult,
-)
 from serai.errors import SessionGone
 from serai.host.session.core import SessionCore
 
-__all__ = ["Answers", "Expected", "Questions", "all_answers", "unknown_option"]
+__all__ = ["Answers", "Expected", "Questions", "all_answers", "failed_result", "unknown_option"]
 
 Expected = tuple[str, str]
 """What is expected, and of which call or question: `call`, `result`, `complete` or `input`, and an id."""
@@ -33,12 +25,12 @@ class Answers:
     """How an input request ended."""
 
     response: str
-    answers: Mapping[str, SessionInputAnswer]
+    answers: Mapping[str, t.SessionInputAnswer]
 
     @property
     def accepted(self) -> bool:
         """Whether the person answered."""
-        return self.response == SessionInputResponseKind.ACCEPT
+        return self.response == t.SessionInputResponseKind.ACCEPT
 
 
 class Questions:
@@ -48,14 +40,14 @@ class Questions:
         self._core = core
         self._futures: dict[Expected, asyncio.Future[Any]] = {}
 
-    async def ask(self, request: SessionInputRequest) -> Answers:
+    async def ask(self, request: t.SessionInputRequest) -> Answers:
         """Ask the person something that no turn waits for. It ends, unanswered, with a turn that runs.
 
         Cancelling takes the question back.
         """
-        return await self._ask(request) or Answers(SessionInputResponseKind.CANCEL.value, {})
+        return await self._ask(request) or Answers(t.SessionInputResponseKind.CANCEL.value, {})
 
-    async def keep_asking(self, request: SessionInputRequest) -> Answers:
+    async def keep_asking(self, request: t.SessionInputRequest) -> Answers:
         """The same for what turns have nothing to do with: it is asked again when one took it along.
 
         Raises:
@@ -66,7 +58,7 @@ class Questions:
                 return answers
         raise SessionGone(f"{self._core.uri} is closed")
 
-    async def _ask(self, request: SessionInputRequest) -> Answers | None:
+    async def _ask(self, request: t.SessionInputRequest) -> Answers | None:
         """The answer; `None` when the question went with a turn, or with the session."""
         answer = self.expect(("input", request.id))
         self._core.act(a.SessionInputRequestedAction(request=request))
@@ -77,14 +69,12 @@ class Questions:
             raise
         return None if answer.cancelled() else answer.result()
 
-    def conclude(self, request_id: str, response: str = SessionInputResponseKind.CANCEL.value) -> None:
+    def conclude(self, request_id: str, response: str = t.SessionInputResponseKind.CANCEL.value) -> None:
         """A question that is open need not be answered any more."""
         if any(request.id == request_id for request in self._core.live.head.input_requests or ()):
             action = a.SessionInputCompletedAction(request_id=request_id, response=response)
             self._core.act(action)
             self._core.then(lambda: self.tell(action, {}))
-
-    # -- answers -------------------------------------------------------------------------------------------
 
     def expect(self, what: Expected) -> asyncio.Future[Any]:
         """A future for an answer that some client will give."""
@@ -101,21 +91,29 @@ class Questions:
 
         return cancel
 
-    def tell(self, action: a.StateAction, answers: Mapping[str, SessionInputAnswer]) -> None:
+    def tell(self, action: a.StateAction, answers: Mapping[str, t.SessionInputAnswer]) -> None:
         """A client's action is committed: if it answers something, whoever waits for that gets it.
 
-        Args:
-            action: What the client did.
-            answers: All answers to an input request that it completed.
+        `answers` are all answers to an input request that it completed.
         """
         match action:
             case a.SessionToolCallConfirmedAction():
                 self._answer(("call", action.tool_call_id), action)
-                if not action.approved:
-                    self._answer(("complete", action.tool_call_id), _denied(action))
+                if not action.approved:  # the result that the agent waits for
+                    result = failed_result("The call was denied", "the call was denied", "denied")
+                    denied = a.SessionToolCallCompleteAction(
+                        turn_id=action.turn_id, tool_call_id=action.tool_call_id, result=result
+                    )
+                    self._answer(("complete", action.tool_call_id), denied)
             case a.SessionToolCallCompleteAction():
                 # It may still have waited for a yes, and nobody need say it any more.
-                self._answer(("call", action.tool_call_id), _not_needed(action))
+                granted = a.SessionToolCallConfirmedAction(
+                    turn_id=action.turn_id,
+                    tool_call_id=action.tool_call_id,
+                    approved=True,
+                    confirmed=t.ToolCallConfirmationReason.NOT_NEEDED.value,
+                )
+                self._answer(("call", action.tool_call_id), granted)
                 self._answer(("complete", action.tool_call_id), action)
             case a.SessionToolCallResultConfirmedAction():
                 self._answer(("result", action.tool_call_id), action)
@@ -130,7 +128,7 @@ class Questions:
             future.set_result(answer)
 
 
-def all_answers(session: LiveSession, action: a.StateAction) -> dict[str, SessionInputAnswer]:
+def all_answers(session: LiveSession, action: a.StateAction) -> dict[str, t.SessionInputAnswer]:
     """All answers to an input request that an action is about to complete, and so to take away."""
     if not isinstance(action, a.SessionInputCompletedAction):
         return {}
@@ -145,30 +143,18 @@ def unknown_option(session: LiveSession, action: a.StateAction) -> Judgement | N
         return None
     turn, option = session.turn, action.selected_option_id
     calls = turn.calls(action.tool_call_id) if turn is not None and turn.id == action.turn_id else []
-    asked = next((call for call in calls if isinstance(call, ToolCallPendingConfirmationState)), None)
+    asked = next((call for call in calls if isinstance(call, t.ToolCallPendingConfirmationState)), None)
     if asked is None or not asked.options or any(offered.id == option for offered in asked.options):
         return None
     return rejected("no_such_option", f"call {action.tool_call_id!r} has no option {option!r}")
 
 
-def _not_needed(action: a.SessionToolCallCompleteAction) -> a.SessionToolCallConfirmedAction:
-    """What whoever waits to run a call is told when its owner has completed it already."""
-    return a.SessionToolCallConfirmedAction(
-        turn_id=action.turn_id,
-        tool_call_id=action.tool_call_id,
-        approved=True,
-        confirmed=ToolCallConfirmationReason.NOT_NEEDED.value,
-    )
-
-
-def _denied(action: a.SessionToolCallConfirmedAction) -> a.SessionToolCallCompleteAction:
-    """A client's own "no" to a call it was to run, as the result that the agent waits for."""
-    return a.SessionToolCallCompleteAction(
-        turn_id=action.turn_id,
-        tool_call_id=action.tool_call_id,
-        result=ToolCallResult(
-            success=False,
-            past_tense_message="The call was denied",
-            error=ToolCallError(message="the call was denied", code="denied"),
-        ),
-    )
+def failed_result(
+    message: t.StringOrMarkdown,
+    error: str,
+    code: str | None = None,
+    content: list[t.ToolResultContent] | None = None,
+) -> t.ToolCallResult:
+    """The result of a tool call that has failed, with what it has shown so far."""
+    told = t.ToolCallError(message=error, code=code)
+    return t.ToolCallResult(success=False, past_tense_message=message, content=content, error=told)

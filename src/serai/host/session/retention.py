@@ -14,7 +14,7 @@ from serai.ahp.types import ROOT
 from serai.errors import SeraiError
 from serai.host.session.sessions import Sessions
 from serai.journal.journal import Journal
-from serai.store.upkeep import day_of
+from serai.store.contract import day_of
 
 __all__ = ["prune", "prune_daily"]
 

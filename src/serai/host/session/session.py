@@ -10,14 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from serai.ahp import actions as a
-from serai.ahp.commands import (
-    ContentEncoding,
-    CreateSessionParams,
-    ResourceReadParams,
-    ResourceReadResult,
-    ResourceWriteParams,
-    SessionForkSource,
-)
+from serai.ahp import commands as c
 from serai.ahp.reducers import LiveSession
 from serai.ahp.rules import Judgement, Verdict, judge
 from serai.ahp.types import (
@@ -29,7 +22,7 @@ from serai.ahp.types import (
     UserMessage,
 )
 from serai.contract import AgentSession, AgentSessionCapabilities, AgentStatus
-from serai.customizations import ClientPlugins
+from serai.customizations.plugins import ClientPlugins
 from serai.errors import SeraiError, SessionFailed, SessionGone
 from serai.host.agents import Attentive, HostedHarness, Particular
 from serai.host.changes.session_changes import SessionChanges
@@ -49,8 +42,7 @@ from serai.host.session.mailbox import Mailbox, Waiting, not_taken
 from serai.host.session.questions import Questions, all_answers, unknown_option
 from serai.host.session.turns import Turns
 from serai.host.settings import HostSettings
-from serai.host.surroundings.client_resources import Shown
-from serai.host.surroundings.files import Files
+from serai.host.surroundings.files import Files, Shown
 from serai.host.surroundings.terminals import Terminals
 from serai.host.telemetry import HostTelemetry, SessionTelemetry
 from serai.host.turn import Reach
@@ -123,7 +115,7 @@ class SessionHost(Protocol):
         ...
 
     async def create(
-        self, params: CreateSessionParams, client_id: str, meta: FreeForm | None = None
+        self, params: c.CreateSessionParams, client_id: str, meta: FreeForm | None = None
     ) -> Session:
         """Make a session."""
         ...
@@ -232,9 +224,11 @@ class Session:
 
     def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
         """Take an action from a client: it happens, waits, or goes back with the reason."""
-        refusal = self._refusal(action) or self.host.files.refused(action, origin.client_id)
-        if refusal is None and self.customizations.holds_up(action, origin, sender):
-            return
+        refusal = (
+            self._refusal(action)
+            or self.host.files.refused(action, origin.client_id)
+            or self.customizations.refused(action)
+        )
         judgement = refusal or judge(self.live, action, origin.client_id)
         match judgement.verdict:
             case Verdict.REJECT:
@@ -332,7 +326,7 @@ class Session:
 
     # -- what an agent reaches -----------------------------------------------------------------------------
 
-    async def read(self, uri: str, *, first: int = 0, last: int | None = None) -> ResourceReadResult:
+    async def read(self, uri: str, *, first: int = 0, last: int | None = None) -> c.ResourceReadResult:
         """Read a file, or some of its lines: below the session's folders, or what a person has allowed it.
 
         Args:
@@ -345,25 +339,27 @@ class Session:
         """
         roots = await self.host.files.for_session(self)
         read = partial(read_file, first=first, last=last, most=MOST_READ)
-        return await self.host.files.run(read, ResourceReadParams(channel=ROOT, uri=uri), roots)
+        return await self.host.files.run(read, c.ResourceReadParams(channel=ROOT, uri=uri), roots)
 
     async def _write(self, uri: str, text: str) -> None:
         """Write a file as a whole: below the session's folder, or where a person has allowed it."""
         roots = await self.host.files.for_session(self)
-        params = ResourceWriteParams(channel=ROOT, uri=uri, data=text, encoding=ContentEncoding.UTF8.value)
+        params = c.ResourceWriteParams(
+            channel=ROOT, uri=uri, data=text, encoding=c.ContentEncoding.UTF8.value
+        )
         await self.host.files.run(write_file, params, roots)
 
     async def _delegate(self, provider: str, message: UserMessage, title: str) -> Subagent:
         """Begin a session for another agent. See `delegate`."""
         return await delegate(self.core, self.host.sessions.bring, self.host.create, provider, message, title)
 
-    async def _fork(self, source: SessionForkSource) -> AgentSession:
+    async def _fork(self, source: c.SessionForkSource) -> AgentSession:
         """Begin a session that goes on from a turn of this one, and return its agent.
 
         Raises:
             SessionFailed: Its agent did not start.
         """
-        params = CreateSessionParams(channel=f"ahp-session:/{self.host.new_id()}", fork=source)
+        params = c.CreateSessionParams(channel=f"ahp-session:/{self.host.new_id()}", fork=source)
         forked = await self.host.create(params, self.live.head.summary.provider)
         await forked.ready()
         return await forked.agent()

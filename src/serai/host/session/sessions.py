@@ -108,8 +108,6 @@ class Sessions:
         """End what runs in them."""
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
 
-    # -- which there are -----------------------------------------------------------------------------------
-
     def knows(self, uri: str) -> bool:
         """Whether there is a session of that URI."""
         return uri in self._sessions or uri in self._rows
@@ -141,8 +139,6 @@ class Sessions:
         if (session := self._sessions.get(uri)) is not None:
             return session.live.head.summary.provider
         return listed(self._rows[uri])[0].provider if uri in self._rows else None
-
-    # -- into memory ---------------------------------------------------------------------------------------
 
     def peek(self, uri: str) -> Session | None:
         """The session, if it is in memory. That counts as no use of it."""
@@ -228,8 +224,6 @@ class Sessions:
         head = kept.live.head
         self._known(kept.uri, head.summary.working_directory, folders_of(head))
         return session
-
-    # -- out of memory -------------------------------------------------------------------------------------
 
     def remove(self, uri: str) -> bool:
         """A session is disposed of. Returns whether it was in memory still."""

@@ -17,8 +17,6 @@ from serai.host.project import directory_of
 if TYPE_CHECKING:
     from serai.host.session.session import Session
 
-__all__ = ["Completions"]
-
 _MOST = 16
 """Most folders of which the files are known."""
 _PATIENCE = 2.0

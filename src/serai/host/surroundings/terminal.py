@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from serai.host.host import Host
     from serai.host.surroundings.terminals import Terminals
 
-__all__ = ["HostTerminal"]
-
 _LONG = 0.005
 """Longest time that one portion of text may take, in seconds."""
 _PORTION = 4096
@@ -149,11 +147,11 @@ class HostTerminal(Channel):
                 self.act(action)
                 self._owner.listing.changed(self, "terminal.exited")
             case a.TerminalTitleChangedAction():
-                self.act(self._host.redactor.redact_action(action, observed=True))
+                self.act(self._host.redactor.redact_value(action, observed=True))
                 self._owner.listing.titled(self)
             case _:
                 self._show_text(self._stream.flush())  # a command begins or ends: its text is whole
-                self.act(self._host.redactor.redact_action(action, observed=True))
+                self.act(self._host.redactor.redact_value(action, observed=True))
                 if isinstance(action, a.TerminalCwdChangedAction):
                     self._owner.listing.note(self, "terminal.moved")
 
@@ -216,7 +214,7 @@ class HostTerminal(Channel):
     def accept(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
         """Let a client's action happen, and what follows from it."""
         if isinstance(action, a.TerminalTitleChangedAction):
-            action = self._host.redactor.redact_action(action, observed=False)
+            action = self._host.redactor.redact_value(action, observed=False)
         self.act(action, origin)
         match action:
             case a.TerminalClaimedAction():

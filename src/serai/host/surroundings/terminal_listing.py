@@ -1,14 +1,13 @@
 """Which terminals there are: the root channel lists them, and the next host reads of them.
 
-Both hear of what happens to a terminal at once, but for titles. A program may set one with every line that it
-writes, and with each the whole list would be told and stored. So they are told now and then, and written down
-more rarely: the last one always, if not at once.
+Both hear of what happens to a terminal at once, but for titles: a program may set one with every line that it
+writes. They are told once a second, and written down with what happens next, at the latest when it ends.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -21,15 +20,10 @@ if TYPE_CHECKING:
     from serai.host.host import Host
     from serai.host.surroundings.terminal import HostTerminal
 
-__all__ = ["Seldom", "TerminalListing", "TerminalRecord"]
-
 _RECORDS = "serai-terminals"
 """Where it is written which terminals there are."""
 _TOLD_EVERY = 1.0
 """How often the root channel tells of titles, in seconds."""
-_WRITTEN_EVERY = 60.0
-"""How often titles are written to disk, in seconds. So is the list with them: a client that was away for long
-is told what is stored, and what has come since when it is written."""
 
 
 class TerminalRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -63,10 +57,9 @@ class TerminalListing:
         self._terminals = terminals
         self._unwritten: dict[str, HostTerminal] = {}
         """Those whose title is not written down yet."""
-        self._is_told = self._is_kept = True
-        """Whether the list that the root channel told last is the present one, and whether it is on disk."""
-        self._telling = Seldom(_TOLD_EVERY, self._tell_titles)
-        self._writing = Seldom(_WRITTEN_EVERY, self._write_all)
+        self._is_told = True
+        """Whether the list that the root channel told last is the present one."""
+        self._rest: asyncio.TimerHandle | None = None
 
     async def read(self) -> dict[str, TerminalRecord] | None:
         """The terminals of the hosts before, by their URIs; `None` when there never was one."""
@@ -83,7 +76,7 @@ class TerminalListing:
     def tell(self, *, kept: bool = True) -> None:
         """Tell the root channel which terminals there are."""
         terminals = [channel.info for channel in self._terminals.values()]
-        self._is_told, self._is_kept = True, kept
+        self._is_told = True
         self._host.root.act(a.RootTerminalsChangedAction(terminals=terminals), kept=kept)
 
     def changed(self, channel: HostTerminal, what: str) -> None:
@@ -116,8 +109,8 @@ class TerminalListing:
         if self._is_listed(channel):
             self._is_told = False
             self._unwritten[channel.uri] = channel
-            self._writing.ask()
-            self._telling.ask()
+            if self._rest is None:
+                self._tell_titles()
 
     def settle(self, channel: HostTerminal) -> None:
         """Write down what was not yet: there may be no later."""
@@ -133,46 +126,10 @@ class TerminalListing:
         return self._terminals.get(channel.uri) is channel
 
     def _tell_titles(self) -> None:
+        self._rest = None
         if not self._is_told:
+            self._rest = asyncio.get_running_loop().call_later(_TOLD_EVERY, self._tell_titles)
             self.tell(kept=False)
-
-    def _write_all(self) -> None:
-        for channel in list(self._unwritten.values()):
-            self.settle(channel)
-        if not (self._is_told and self._is_kept):
-            self.tell()
 
     def _write(self, record: TerminalRecord) -> None:
         self._host.journal.record(_RECORDS, wire.encode(record))
-
-
-class Seldom:
-    """Does something at once when it is asked to, then not for a while, and then once for all who asked.
-
-    Args:
-        seconds: How long a while is.
-        work: What it does.
-    """
-
-    def __init__(self, seconds: float, work: Callable[[], None]) -> None:
-        self.seconds = seconds
-        self._work = work
-        self._rest: asyncio.TimerHandle | None = None
-        self._asked = False
-
-    def ask(self) -> None:
-        """Do it, now or later."""
-        if self._rest is None:
-            self._do()
-        else:
-            self._asked = True
-
-    def _do(self) -> None:
-        self._asked = False
-        self._rest = asyncio.get_running_loop().call_later(self.seconds, self._rested)
-        self._work()
-
-    def _rested(self) -> None:
-        self._rest = None
-        if self._asked:
-            self._do()

@@ -27,8 +27,6 @@ from serai.machine.watch.watch import Watch
 if TYPE_CHECKING:
     from serai.host.host import Host
 
-__all__ = ["HostWatch", "ResourceWatches"]
-
 _log = logging.getLogger(__name__)
 
 _FOLLOWED_WITHIN = 30.0

@@ -11,8 +11,7 @@ from collections import deque
 from msgspec.structs import replace
 
 from serai.ahp import actions as a
-from serai.ahp.reducers.live import LiveState
-from serai.ahp.reducers.terminal import LiveTerminal
+from serai.ahp.reducers import LiveState, LiveTerminal
 from serai.ahp.types import (
     Number,
     TerminalCommandPart,

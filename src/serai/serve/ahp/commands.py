@@ -14,7 +14,7 @@ from serai.ahp import commands as c
 from serai.ahp.channels import ChannelKind, kind_of, problem_with_choice
 from serai.ahp.extensions import SIGN_IN, SIGN_IN_METHODS, SignInMethodsParams, SignInParams
 from serai.errors import InvalidParams
-from serai.host.agents import Learning
+from serai.host.agents import Particular
 from serai.host.host import Host
 from serai.host.project import problem_with_folder
 from serai.host.session.creation import resolved_config
@@ -109,7 +109,7 @@ async def resolve_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
     await _check_folders(params)
     provider = params.provider or await host.provider_for(params.working_directory)
     harness = await host.sought(provider)
-    if isinstance(harness, Learning):
+    if isinstance(harness, Particular):
         await harness.learn()
     config = resolved_config(harness, params.config or {})
     result = c.ResolveSessionConfigResult(schema=harness.schema, values=config.values if config else {})

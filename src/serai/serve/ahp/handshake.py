@@ -21,7 +21,7 @@ from serai.journal.envelopes import MAX_BYTES, MAX_ENVELOPES, envelope
 from serai.serve.ahp.peer import AhpPeer
 from serai.serve.ahp.subscriptions import follow, is_stream, loaded, states
 from serai.store.contract import ClientRow
-from serai.telemetry.channels import CAPABILITIES
+from serai.telemetry.otlp import CAPABILITIES
 
 __all__ = ["initialize", "ping", "reconnect"]
 

@@ -160,10 +160,9 @@ class AhpPeer:
     def disconnected(self) -> None:
         """The connection is gone. That changes nothing but presence, and ends what only it waited for.
 
-        What the client did happens all the same, though it wait for others: it was received.
+        What waits in line happens all the same: it was received.
         """
         self.is_gone = True
-        self._keep_what_was_done()
         self.journal.subscriptions.forget(self)
         for task in self._alongside:
             task.cancel()
@@ -173,20 +172,6 @@ class AhpPeer:
             self.host.client_disconnected(self.client_id, self)
         if self._in_line is None:
             self._finish_counting()
-
-    def _keep_what_was_done(self) -> None:
-        """Drop from the line what nobody hears the answer to, and on which nothing behind it depends."""
-        kept = [one for one in self._backlog if self._is_deed(one[0])]
-        self._backlog = deque(kept)
-        self._backlog_bytes = sum(size + _EACH for _, size in kept)
-
-    def _is_deed(self, message: _Incoming) -> bool:
-        """Whether a message changes something in its place in the line."""
-        if isinstance(message, jsonrpc.Request):
-            command = self._service.commands.get(message.method)
-            is_one = command is not None and not command.only_asks and not command.alongside
-            return is_one and message.method not in self._service.first
-        return isinstance(message, jsonrpc.Notification) and isinstance(message.params, DispatchActionParams)
 
     def _finish_counting(self) -> None:
         if self._is_client:
@@ -328,7 +313,7 @@ class AhpPeer:
         self._is_client = True
         self.host.clients.began(client_id)
         if not self.is_gone:
-            self.host.client_connected(client_id, self)
+            self.host.clients.connected(client_id, self)
 
     def become_nobody(self) -> None:
         """The handshake has failed after all: the client may try it again."""

@@ -13,7 +13,7 @@ from serai import jsonrpc
 from serai.ahp import commands as c
 from serai.changes.view import CONTENT_SCHEME
 from serai.host.blobs import BLOB_SCHEME, read_blob, read_result
-from serai.host.surroundings.client_resources import named_in
+from serai.host.surroundings.files import named_in
 from serai.machine import files
 from serai.machine.files import Content, Roots
 from serai.machine.files.content_types import content_type, guessed_type

@@ -15,7 +15,7 @@ from serai.ahp.notifications import UnsubscribeParams
 from serai.errors import ProtocolError, StorageUnavailable
 from serai.host.host import Host
 from serai.serve.ahp.peer import AhpPeer
-from serai.telemetry.channels import parse
+from serai.telemetry.otlp import parse
 
 __all__ = ["follow", "is_stream", "loaded", "states", "subscribe", "unknown", "unsubscribe"]
 

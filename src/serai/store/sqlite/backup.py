@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import apsw
 
-from serai.errors import DatabaseCorrupt, StorageUnavailable, StorageUnreadable
+from serai.errors import DatabaseCorrupt, StorageUnavailable, StorageUnreadable, WrongKey
 from serai.store.contract import SessionRow
 from serai.store.sqlite import care
 from serai.store.sqlite.connection import (
@@ -25,41 +25,22 @@ from serai.store.sqlite.connection import (
     beside,
     connect,
     copy_database,
-    look_at,
     raw_key,
     salt_of,
     sync,
     unreadable,
 )
-from serai.store.sqlite.file import (
-    HighWater,
-    check_header,
-    check_schema,
-    inspect,
-    refuse_empty,
-    refuse_second_name,
-)
+from serai.store.sqlite.file import HighWater, check_header, check_schema, inspect, refuse_empty
 from serai.store.sqlite.lock import FileLock
 from serai.store.sqlite.migrations import MIGRATIONS
 
-__all__ = [
-    "back_up",
-    "copy_to_new_file",
-    "disposed_sessions",
-    "look_over",
-]
+__all__ = ["back_up", "disposed_sessions", "look_over", "restore"]
 
 T = TypeVar("T")
 
-_ANOTHER = "name another copy"
-"""What a person does about a copy that cannot be restored."""
-
-# A restored copy does not know which numbers were given out after it was made. No host gives out as many as
-# this between two restores, and there is room for two million of them below 2 ** 53.
-_RESTORE_JUMP = 1 << 32
-
-# The same copy may be restored again, and what was given out in between be lost. So a restored database has
-# numbers from now on, in microseconds: no host uses them up faster. 2 ** 53 of them last to 2255.
+# A copy does not know which numbers were given out after it was made, and it may be restored more than once.
+# So a restored database has numbers from now on, in microseconds: no host uses them up faster, and 2 ** 53 of
+# them last to 2255.
 _NUMBERS_PER_SECOND = 1_000_000
 
 
@@ -70,7 +51,19 @@ def back_up(database: Path, key: bytes | str, destination: Path) -> None:
         StorageUnreadable: The database cannot be opened.
         StorageUnavailable: The file exists, or cannot be written.
     """
-    _visit(database, key, lambda connection: copy_to_new_file(connection, destination))
+    if os.path.lexists(destination):
+        raise StorageUnavailable(f"{destination} exists", remedy="Name a new file; nothing is overwritten")
+
+    def copy(connection: Database) -> None:
+        try:
+            copy_database(connection, destination)
+        except (OSError, apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            raise StorageUnavailable(
+                f"{destination} cannot be written ({why})", remedy="Check the folder and the free space"
+            ) from error
+
+    _visit(database, key, copy)
 
 
 def look_over(database: Path, key: bytes | str, *, full: bool) -> list[str]:
@@ -115,7 +108,6 @@ def _visit(database: Path, key: bytes | str, job: Callable[[Database], T]) -> T:
         raise StorageUnreadable(f"{database} is no file", remedy="Move it away, or name another --home")
     if not database.stat().st_size:
         refuse_empty(database)
-    refuse_second_name(database)
     check_header(database)
     try:
         connection = connect(database, raw_key(key, salt_of(database)))
@@ -150,20 +142,22 @@ def restore(
             )
         fresh = destination.with_name(f"{destination.name}.new")
         try:
-            raw = inspect(backup, key, newest=MIGRATIONS[-1].version, otherwise=_ANOTHER)
+            raw = inspect(backup, key, newest=MIGRATIONS[-1].version)
             _clear(fresh)
             for suffix in ("", "-wal"):
                 if beside(backup, suffix).exists():
                     shutil.copyfile(beside(backup, suffix), beside(fresh, suffix))
                     beside(fresh, suffix).chmod(0o600)
-            given_out = max(_given_out(destination, key), round(now() * _NUMBERS_PER_SECOND))
-            _adopt(fresh, raw, backup, given_out)
+            _adopt(fresh, raw, backup, round(now() * _NUMBERS_PER_SECOND))
             sync(fresh)
             aside = _move_aside(destination)
             fresh.replace(destination)
             sync(destination.parent)
         finally:
             _clear(fresh)
+    except (DatabaseCorrupt, WrongKey) as error:
+        error.remedy = "Name another copy, or the key that it was made with; nothing was changed"
+        raise
     except OSError as error:
         raise StorageUnreadable(
             f"{backup} could not be restored to {destination} ({error.strerror})",
@@ -174,21 +168,8 @@ def restore(
     return aside
 
 
-def _given_out(database: Path, key: bytes | str) -> int:
-    """Which numbers a database may have given out; 0 when it cannot be read, or is not there."""
-    try:
-        connection = look_at(database, raw_key(key, salt_of(database)))
-        try:
-            state: tuple[int, int, int] | None = connection.execute(SQL["state"]).get
-            return state[0] if state else 0
-        finally:
-            connection.close()
-    except (OSError, apsw.Error):
-        return 0
-
-
-def _adopt(fresh: Path, raw: bytes, backup: Path, given_out: int) -> None:
-    """Check a copy in full, and set aside the numbers that may have been given out since it was made."""
+def _adopt(fresh: Path, raw: bytes, backup: Path, first_new: int) -> None:
+    """Check a copy in full, and have its numbers begin at one that was not given out yet."""
     try:
         connection = connect(fresh, raw)
         try:
@@ -196,16 +177,13 @@ def _adopt(fresh: Path, raw: bytes, backup: Path, given_out: int) -> None:
             connection.pragma("journal_mode", "wal")
             problems = care.check(connection, full=True)
             if problems:
-                raise DatabaseCorrupt(
-                    f"{backup} is damaged ({problems[0]})",
-                    remedy=f"{_ANOTHER.capitalize()}; nothing was changed",
-                )
+                raise DatabaseCorrupt(f"{backup} is damaged ({problems[0]})")
             ceiling = connection.execute(SQL["state"]).get[0]
-            connection.execute(SQL["open_state"], (max(ceiling + _RESTORE_JUMP, given_out),))
+            connection.execute(SQL["open_state"], (max(ceiling + 1, first_new),))
         finally:
             connection.close()
     except apsw.Error as error:
-        raise unreadable(error, backup, otherwise=_ANOTHER) from error
+        raise unreadable(error, backup) from error
 
 
 def _move_aside(database: Path) -> Path | None:
@@ -224,22 +202,3 @@ def _move_aside(database: Path) -> Path | None:
 def _clear(fresh: Path) -> None:
     for suffix in ("", "-wal", "-shm", "-journal"):
         beside(fresh, suffix).unlink(missing_ok=True)
-
-
-def copy_to_new_file(connection: Database, destination: Path) -> None:
-    """Write a consistent copy under the same key to a file that a person has named.
-
-    Raises:
-        apsw.Error: The database cannot be read.
-        StorageUnavailable: There is something of that name, be it a link that leads nowhere, or the copy
-            cannot be written.
-    """
-    if os.path.lexists(destination):
-        raise StorageUnavailable(f"{destination} exists", remedy="Name a new file; nothing is overwritten")
-    try:
-        copy_database(connection, destination)
-    except (OSError, apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise StorageUnavailable(
-            f"{destination} cannot be written ({why})", remedy="Check the folder and the free space"
-        ) from error

@@ -7,13 +7,14 @@ from array import array
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import apsw
+import msgspec
 
 from serai.store.sqlite import relay
 from serai.store.sqlite.connection import SQL, Database
 from serai.store.sqlite.locator import decode
-from serai.store.upkeep import RECORDS, ROOT, terminals_of, without
 
 __all__ = ["check", "erase"]
 
@@ -33,13 +34,15 @@ def check(connection: Database, *, full: bool) -> list[str]:
         connection: Only read from.
         full: Also compare indexes with tables, and locators with the rows that they list.
     """
+    problems: list[str] = []
     try:
         with connection:  # one moment for all of it
             pragma = "integrity_check" if full else "quick_check"
-            problems = [line for (line,) in connection.execute(f"PRAGMA {pragma}") if line != "ok"]
-            return problems + list(_check_invariants(connection, full=full))
+            problems += [line for (line,) in connection.execute(f"PRAGMA {pragma}") if line != "ok"]
+            problems += _check_invariants(connection, full=full)
     except (apsw.CorruptError, apsw.NotADBError) as error:
-        return [str(error)]
+        problems.append(str(error))
+    return problems
 
 
 def _check_invariants(db: Database, *, full: bool) -> Iterator[str]:
@@ -105,15 +108,60 @@ def erase(db: Database, uri: str) -> dict[str, int]:
     return channels
 
 
-def _erase_mentions(db: Database, uri: str) -> None:
-    records = (action for _, action in db.execute(SQL["rows_of_channel"], (RECORDS,)))
-    terminals = terminals_of(uri, records)
-    for channel in (RECORDS, ROOT) if terminals else ():
-        for seq, action in db.execute(SQL["rows_of_channel"], (channel,)).fetchall():
-            left = without(channel, action, terminals)
-            if left is not action:
-                db.execute(SQL["rewrite_row"], (left, seq))
-
-
 def _references(contents: Iterable[tuple[bytes, ...]]) -> set[str]:
     return {digest.decode() for (content,) in contents for digest in _BLOB_REFERENCE.findall(content)}
+
+
+# -- what other channels say of a session ------------------------------------------------------------------
+# Which terminals it had, and what ran in them: the rows stay, with their numbers, and say nothing of it.
+
+_RECORDS = "serai-terminals"
+"""The channel that says which terminals there are."""
+_ROOT = "ahp-root://"
+"""The channel that lists them to clients."""
+
+_NOTHING = b'{"type":"terminal.disposed","uri":""}'
+_LISTING = b"root/terminalsChanged"
+
+
+class _Claim(msgspec.Struct):
+    session: str | None = None
+
+
+class _Record(msgspec.Struct):
+    uri: str
+    claim: _Claim | None = None
+
+
+_RECORD = msgspec.json.Decoder(_Record)
+
+
+def _terminals_of(session: str, records: Iterable[bytes]) -> set[str]:
+    """The terminals that a session has ever claimed, also those that were handed over since."""
+    decoded = map(_RECORD.decode, records)
+    return {record.uri for record in decoded if record.claim and record.claim.session == session}
+
+
+def _without(channel: str, action: bytes, terminals: set[str]) -> bytes:
+    """A row of one of the two channels as it is without some terminals."""
+    if channel == _ROOT and _LISTING not in action:
+        return action
+    if channel == _RECORDS:
+        return _NOTHING if _RECORD.decode(action).uri in terminals else action
+    decoded: Any = msgspec.json.decode(action)
+    left = [one for one in decoded["terminals"] if one["resource"] not in terminals]
+    return (
+        action
+        if len(left) == len(decoded["terminals"])
+        else msgspec.json.encode({**decoded, "terminals": left})
+    )
+
+
+def _erase_mentions(db: Database, uri: str) -> None:
+    records = (action for _, action in db.execute(SQL["rows_of_channel"], (_RECORDS,)))
+    terminals = _terminals_of(uri, records)
+    for channel in (_RECORDS, _ROOT) if terminals else ():
+        for seq, action in list(db.execute(SQL["rows_of_channel"], (channel,))):
+            left = _without(channel, action, terminals)
+            if left is not action:
+                db.execute(SQL["rewrite_row"], (left, seq))

@@ -6,10 +6,8 @@ import hashlib
 import os
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Protocol, cast
 from urllib.parse import quote
 
 import apsw
@@ -28,13 +26,11 @@ __all__ = [
     "RESTORE",
     "SALT_SIZE",
     "SQL",
-    "Cursor",
     "Database",
     "beside",
     "connect",
     "copy_database",
     "look_at",
-    "open_database",
     "parse",
     "raw_key",
     "read_fault",
@@ -44,6 +40,8 @@ __all__ = [
     "unreadable",
     "write_fault",
 ]
+
+Database = apsw.Connection
 
 RESTORE = "bring back a copy with 'serai restore'"
 """What a person does about a database that is lost."""
@@ -130,32 +128,25 @@ def look_at(path: Path, key: bytes) -> Database:
 
 
 def _unlock(filename: str, flags: int, key: bytes, vfs: str | None) -> Database:
-    connection = open_database(filename, flags=flags, vfs=vfs, statements=_STATEMENTS)
+    connection = apsw.Connection(filename, flags=flags, vfs=vfs, statementcachesize=_STATEMENTS)
     connection.set_busy_timeout(_BUSY_MILLISECONDS)
     connection.pragma("cipher", "chacha20")
     connection.pragma("hexkey", (b"raw:" + key).hex())
     return connection
 
 
-def unreadable(error: apsw.Error, path: Path, *, otherwise: str = RESTORE) -> StorageUnreadable:
-    """What an error while opening says to the person who opens.
-
-    Args:
-        error: What SQLite said.
-        path: The file.
-        otherwise: What to do when the file is damaged.
-    """
+def unreadable(error: apsw.Error, path: Path) -> StorageUnreadable:
+    """What an error while opening says to the person who opens."""
     code = _code(error) & 0xFF
     if code == apsw.SQLITE_NOTADB:
         return WrongKey(
             f"the key does not open {path}",
             remedy="Set SERAI_DATABASE_KEY to the key that it was made with, or, if its beginning is damaged,"
-            f" {otherwise}; nothing was changed",
+            f" {RESTORE}; nothing was changed",
         )
     if code == apsw.SQLITE_CORRUPT:
         return DatabaseCorrupt(
-            f"{path} is damaged ({error})",
-            remedy=f"{otherwise.capitalize()}; nothing was changed",
+            f"{path} is damaged ({error})", remedy=f"{RESTORE.capitalize()}; nothing was changed"
         )
     if code in {apsw.SQLITE_BUSY, apsw.SQLITE_LOCKED}:
         return DatabaseLocked(f"another program has {path} open", remedy="Close it and start again")
@@ -200,88 +191,9 @@ def _code(error: apsw.Error) -> int:
     return int(getattr(error, "extendedresult", apsw.SQLITE_ERROR))
 
 
-class Cursor(Protocol):
-    """The rows of a statement."""
-
-    @property
-    def get(self) -> Any:
-        """The only value, the only row, or all rows; `None` when there is nothing."""
-        ...
-
-    def fetchone(self) -> tuple[Any, ...] | None:
-        """The next row."""
-        ...
-
-    def fetchall(self) -> list[tuple[Any, ...]]:
-        """All other rows."""
-        ...
-
-    def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
-
-
-class Database(Protocol):
-    """A connection. `with` makes one transaction of a block."""
-
-    @property
-    def in_transaction(self) -> bool:
-        """Whether a transaction is open."""
-        ...
-
-    def execute(self, statements: str, bindings: Sequence[Any] | None = None, /) -> Cursor:
-        """Run statements."""
-        ...
-
-    def executemany(self, statements: str, bindings: Iterable[Sequence[Any]], /) -> Cursor:
-        """Run a statement once for each of the bindings."""
-        ...
-
-    def pragma(self, name: str, value: int | str | None = None) -> Any:
-        """Read or set something of SQLite's own."""
-        ...
-
-    def config(self, op: int, *args: int) -> int:
-        """Change how the connection behaves."""
-        ...
-
-    def set_busy_timeout(self, milliseconds: int) -> None:
-        """How long to wait for a lock."""
-        ...
-
-    def status(self, op: int, reset: bool = False) -> tuple[int, int]:
-        """A counter of SQLite's: its value, and the highest that it had."""
-        ...
-
-    def wal_autocheckpoint(self, n: int) -> None:
-        """After how many pages a commit does a checkpoint; 0 for never."""
-        ...
-
-    def wal_checkpoint(self, dbname: str | None = None, mode: int = 0) -> tuple[int, int]:
-        """Move pages from the log to the file; returns the log's length and how much of it is done."""
-        ...
-
-    def interrupt(self) -> None:
-        """Make what runs now fail. Any thread may call."""
-        ...
-
-    def close(self) -> None:
-        """Close it."""
-        ...
-
-    def __enter__(self) -> object: ...
-
-    def __exit__(self, *args: object) -> bool | None: ...
-
-
-def open_database(filename: str, *, flags: int, vfs: str | None, statements: int) -> Database:
-    """Make a connection; `statements` is how many prepared ones it keeps."""
-    make = cast("Callable[..., Database]", apsw.Connection)
-    return make(filename, flags=flags, vfs=vfs, statementcachesize=statements)
-
-
 def table_of(numbers: array[int]) -> object:
     """A binding for `carray(?)`: an array, which is not empty, as a table."""
-    bind = cast("Callable[[array[int]], object]", apsw.carray)  # pyright: ignore[reportUnknownMemberType]
-    return bind(numbers)
+    return apsw.carray(numbers)
 
 
 _NAME = re.compile(r"^-- (\w+) --$", re.MULTILINE)

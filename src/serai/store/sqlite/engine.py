@@ -24,13 +24,12 @@ from serai.store.sqlite.reader import Reader
 from serai.store.sqlite.worker import Worker
 from serai.store.sqlite.writer import BLOCK, LOCATOR_INTERVAL, Writer
 
-__all__ = ["CHECKPOINT_PAGES", "Checkpoints", "Engine", "EngineSettings"]
+__all__ = ["CHECKPOINT_PAGES", "Engine", "EngineSettings"]
 
 T = TypeVar("T")
 
 # To how many bytes a log that grew longer is cut when it begins anew.
 _LOG_LIMIT = 16 << 20
-
 
 CHECKPOINT_PAGES = 2_000
 """After how many new pages in the log a checkpoint runs: about 4 MB."""
@@ -46,7 +45,6 @@ class EngineSettings:
 
     path: Path
     key: bytes | str
-    address: str | None = None
     block: int = BLOCK
     locator_interval: int = LOCATOR_INTERVAL
     checkpoint_pages: int = CHECKPOINT_PAGES
@@ -70,7 +68,6 @@ class Engine:
         self.settings = settings
         self.writing = Worker("serai-store-writer")
         self.reading = Worker("serai-store-reader")
-        self.copies: list[Path] = []
         self._checkpointing = Worker("serai-store-checkpoints")
         self._lock = FileLock(settings.path)
         self._key = b""
@@ -79,7 +76,11 @@ class Engine:
         # Connections of checks and copies that run now, in threads of their own.
         self._guests: set[Database] = set()
         self._guests_lock = Lock()
+        # Held during every checkpoint: SQLite does not let one wait for another.
         self._checkpoint_lock = Lock()
+        self._is_checkpointing = False
+        # How many pages the writer had written in all when the last checkpoint was asked for.
+        self._pages_before = 0
         self._opened = self._closing = False
 
     def open(self) -> Opening:
@@ -91,7 +92,7 @@ class Engine:
         settings = self.settings
         # The lock comes before the checks: they read without SQLite's own locks, and would take the page
         # that a living host is writing for a damaged one.
-        self._lock.take(settings.address)
+        self._lock.take()
         try:
             was_used = settings.was_used or self._lock.was_there
             self._key = prepare(settings.path, settings.key, settings.migrations, was_used=was_used)
@@ -114,25 +115,18 @@ class Engine:
         has_log = beside(settings.path, "-wal").exists()
         database = self._connect()
         database.pragma("journal_mode", "wal")
-        self.copies = migrate(database, settings.migrations, path=settings.path, keep_copy=True)
+        migrate(database, settings.migrations, path=settings.path, keep_copy=True)
         database.wal_autocheckpoint(0)
         database.pragma("journal_size_limit", _LOG_LIMIT)
         self._database = database
         tail = Tail()
         self.reader = Reader(self._connect(), tail)
-        checkpoints = Checkpoints(
-            self._connect(),
-            self._checkpointing,
-            self._checkpoint_lock,
-            pages=settings.checkpoint_pages,
-            finish=lambda: self.writing.post(self._checkpoint),
-            fail=self.fail,
-        )
+        self._beside_writer = self._connect()
         self.writer = Writer(
             settings.path,
             database,
             tail,
-            committed=checkpoints.committed,
+            committed=self._committed,
             block=settings.block,
             locator_interval=settings.locator_interval,
             now=settings.now,
@@ -143,10 +137,6 @@ class Engine:
         self.writing.chores = self.writer.do_chores
         self._opened = True
         return opening
-
-    def fail(self, failure: StorageFailed) -> None:
-        """Have all later writes refused: it is not known what is on the disk. Any thread may call."""
-        self.writer.failure = self.writer.failure or failure
 
     def erase(self, uri: str) -> None:
         """Erase a session for good. It may take long; erasing again after an error does no harm.
@@ -169,7 +159,7 @@ class Engine:
         except apsw.Error as error:
             fault = write_fault(error, committing=True)
             if isinstance(fault, StorageFailed):
-                self.fail(fault)
+                self.writer.failure = self.writer.failure or fault
             raise fault from error
 
     def visit(self, job: Callable[[Database], T]) -> T:
@@ -217,10 +207,37 @@ class Engine:
         try:
             self.writer.end()
         finally:
-            self._release_or_tell()
+            try:
+                self._release()
+            except apsw.Error as error:
+                raise write_fault(error, committing=False) from error
 
-    def _checkpoint(self) -> None:
-        checkpoint(self._database, self._checkpoint_lock, self.fail)
+    def _committed(self, pages: int) -> None:
+        """The writer has written so many pages in all: have a checkpoint run if it is time for one."""
+        if pages - self._pages_before >= self.settings.checkpoint_pages and not self._is_checkpointing:
+            self._is_checkpointing, self._pages_before = True, pages
+            self._checkpointing.post(self._checkpoint_beside_writer)
+
+    def _checkpoint_beside_writer(self) -> None:
+        log = self._checkpoint(self._beside_writer)
+        self._is_checkpointing = False
+        if log >= _OVERDUE * self.settings.checkpoint_pages:
+            self.writing.post(lambda: self._checkpoint(self._database))
+
+    def _checkpoint(self, connection: Database) -> int:
+        """One passive checkpoint; returns how long the log was, in pages. It does not raise.
+
+        A full disk does no harm: the log stays, and the next checkpoint tries again. A failed sync does.
+        """
+        try:
+            with self._checkpoint_lock:
+                return connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)[0]
+        except apsw.Error as error:
+            fault = write_fault(error, committing=False)
+            if isinstance(fault, StorageFailed):
+                fault.__cause__ = error
+                self.writer.failure = self.writer.failure or fault
+            return 0
 
     def _connect(self) -> Database:
         connection = connect(self.settings.path, self._key, vfs=self.settings.vfs)
@@ -231,78 +248,9 @@ class Engine:
         connection.pragma("secure_delete", 1)
         return connection
 
-    def _release_or_tell(self) -> None:
-        try:
-            self._release()
-        except apsw.Error as error:
-            raise write_fault(error, committing=False) from error
-
     def _release(self) -> None:
         """Close all connections, then give up the lock. One that fails keeps the others from nothing."""
         with ExitStack() as last_to_first:
             last_to_first.callback(self._lock.release)
             for connection in reversed(self._connections):
                 last_to_first.callback(connection.close)
-
-
-class Checkpoints:
-    """Passive checkpoints on a connection and a thread of their own.
-
-    Args:
-        connection: A connection that nobody else uses.
-        worker: The thread.
-        lock: Held during every checkpoint: SQLite does not let one wait for another.
-        pages: After how many new pages in the log a checkpoint runs.
-        finish: Called when the writer should do a checkpoint itself.
-        fail: Called when the database file could not be synced.
-    """
-
-    def __init__(
-        self,
-        connection: Database,
-        worker: Worker,
-        lock: Lock,
-        *,
-        pages: int,
-        finish: Callable[[], None],
-        fail: Callable[[StorageFailed], None],
-    ) -> None:
-        self._db = connection
-        self._worker = worker
-        self._lock = lock
-        self._pages = pages
-        self._finish = finish
-        self._fail = fail
-        self._running = False
-        # How many pages the writer had written in all when the last checkpoint was asked for.
-        self._before = 0
-
-    def committed(self, written: int) -> None:
-        """There was a commit, and the writer has written so many pages in all. It does not block."""
-        if written - self._before >= self._pages and not self._running:
-            self._running = True
-            self._before = written
-            self._worker.post(self._run)
-
-    def _run(self) -> None:
-        log = checkpoint(self._db, self._lock, self._fail)
-        self._running = False
-        if log >= _OVERDUE * self._pages:
-            self._finish()
-
-
-def checkpoint(connection: Database, lock: Lock, fail: Callable[[StorageFailed], None]) -> int:
-    """One passive checkpoint; returns how long the log was, in pages. It does not raise.
-
-    A full disk does no harm: the log stays, and the next checkpoint tries again. A failed sync does.
-    """
-    try:
-        with lock:
-            log, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-    except apsw.Error as error:
-        fault = write_fault(error, committing=False)
-        if isinstance(fault, StorageFailed):
-            fault.__cause__ = error
-            fail(fault)
-        return 0
-    return max(log, 0)

@@ -34,7 +34,6 @@ __all__ = [
     "inspect",
     "prepare",
     "refuse_empty",
-    "refuse_second_name",
 ]
 
 PAGE_SIZE = 2048
@@ -67,7 +66,6 @@ def prepare(path: Path, key: bytes | str, migrations: Sequence[Migration], *, wa
             if was_used and path.exists():
                 refuse_empty(path)
             return create(path, key, migrations)
-        refuse_second_name(path)
         return inspect(path, key, newest=migrations[-1].version)
     except OSError as error:
         raise StorageUnreadable(
@@ -76,21 +74,15 @@ def prepare(path: Path, key: bytes | str, migrations: Sequence[Migration], *, wa
         ) from error
 
 
-def inspect(path: Path, key: bytes | str, *, newest: int, otherwise: str = RESTORE) -> bytes:
+def inspect(path: Path, key: bytes | str, *, newest: int) -> bytes:
     """Check key, header and schema, through the log, and without changing a byte. Returns the raw key.
-
-    Args:
-        path: The file.
-        key: 32 bytes, or a passphrase.
-        newest: The newest schema that is known.
-        otherwise: What a person does when the file is damaged.
 
     Raises:
         DatabaseCorrupt: It is damaged.
         SchemaNewer: A newer Serai wrote it.
         WrongKey: The key does not open it, or it is not ours.
     """
-    check_header(path, otherwise=otherwise)
+    check_header(path)
     raw = raw_key(key, salt_of(path))
     try:
         connection = look_at(path, raw)
@@ -98,14 +90,14 @@ def inspect(path: Path, key: bytes | str, *, newest: int, otherwise: str = RESTO
             check_schema(connection, path, newest=newest)
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
             if connection.execute(SQL["state"]).get is None:
-                raise DatabaseCorrupt(f"{path} has lost its state", remedy=otherwise.capitalize())
+                raise DatabaseCorrupt(f"{path} has lost its state", remedy=RESTORE.capitalize())
             connection.execute(SQL["last_number"]).fetchall()
         finally:
             connection.close()
     except apsw.SQLError as error:
-        raise DatabaseCorrupt(f"{path} lacks a table ({error})", remedy=otherwise.capitalize()) from error
+        raise DatabaseCorrupt(f"{path} lacks a table ({error})", remedy=RESTORE.capitalize()) from error
     except apsw.Error as error:
-        raise unreadable(error, path, otherwise=otherwise) from error
+        raise unreadable(error, path) from error
     return raw
 
 
@@ -155,12 +147,8 @@ def create(path: Path, key: bytes | str, migrations: Sequence[Migration]) -> byt
     return raw
 
 
-def check_header(path: Path, *, otherwise: str = RESTORE) -> None:
+def check_header(path: Path) -> None:
     """See that a file looks like a database of ours. That can be seen without the key.
-
-    Args:
-        path: The file.
-        otherwise: What a person does when it is damaged.
 
     Raises:
         WrongKey: It does not.
@@ -173,25 +161,7 @@ def check_header(path: Path, *, otherwise: str = RESTORE) -> None:
     if constants != _PAGE_SIZE_FIELD + _CONSTANTS:
         raise WrongKey(
             f"{path} is no database of Serai's, or its beginning is damaged",
-            remedy=f"{otherwise.capitalize()}; nothing was changed",
-        )
-    if beside(path, "-journal").exists():
-        raise WrongKey(
-            f"{beside(path, '-journal')} lies beside {path}, and Serai writes none",
-            remedy="Close the program that wrote it",
-        )
-
-
-def refuse_second_name(path: Path) -> None:
-    """Locks and logs go by the name of the file: under two names, two hosts would ruin it.
-
-    Raises:
-        StorageUnreadable: It has another name.
-    """
-    if path.stat().st_nlink > 1:
-        raise StorageUnreadable(
-            f"{path} has another name (a hard link), under which another host could use it",
-            remedy=f"Remove the other one; 'find DIR -samefile {path}' finds it",
+            remedy=f"{RESTORE.capitalize()}; nothing was changed",
         )
 
 
@@ -229,8 +199,7 @@ class HighWater:
 
     def __init__(self, database: Path) -> None:
         self._path = beside(database, "-highwater")
-        with database.open("rb") as file:
-            self._salt = file.read(16).hex()
+        self._salt = salt_of(database).hex()
 
     def read(self) -> int:
         """The number; 0 when there is none for this database."""

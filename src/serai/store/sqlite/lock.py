@@ -48,7 +48,7 @@ class FileLock:
         self.was_there = False
         """Once it is taken: whether someone held it before, at any time."""
 
-    def take(self, address: str | None = None) -> None:
+    def take(self) -> None:
         """Take the lock and write down who holds it.
 
         Raises:
@@ -72,7 +72,7 @@ class FileLock:
                 remedy="Stop that host, or name another --home",
             ) from error
         self._descriptor = descriptor
-        self.say(address)
+        _write(descriptor, Holder(os.getpid(), datetime.now(UTC).isoformat(timespec="seconds")))
 
     def holder(self) -> Holder | None:
         """Who else holds it now; `None` when nobody does. To look changes nothing."""
@@ -87,12 +87,6 @@ class FileLock:
         finally:
             os.close(descriptor)
         return None
-
-    def say(self, address: str | None) -> None:
-        """Write down where the holder can be reached."""
-        if self._descriptor is not None:
-            since = datetime.now(UTC).isoformat(timespec="seconds")
-            _write(self._descriptor, Holder(os.getpid(), since, address))
 
     def release(self) -> None:
         """Give the lock up. Doing it again does nothing."""

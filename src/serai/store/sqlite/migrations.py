@@ -43,10 +43,8 @@ def read_migrations() -> tuple[Migration, ...]:
 MIGRATIONS = read_migrations()
 
 
-def migrate(
-    connection: Database, migrations: Sequence[Migration], *, path: Path, keep_copy: bool
-) -> list[Path]:
-    """Bring a database up to date, and return the copies that were kept: one from before each step.
+def migrate(connection: Database, migrations: Sequence[Migration], *, path: Path, keep_copy: bool) -> None:
+    """Bring a database up to date, and keep a copy from before each step if that is wanted.
 
     A copy is `<name>.before-<version>` beside the database. It can be brought back with `restore`.
 
@@ -54,22 +52,20 @@ def migrate(
         StorageUnreadable: A step failed. The database is as it was before that step.
     """
     version = int(connection.pragma("user_version"))
-    copies: list[Path] = []
     for step in migrations:
         if step.version <= version:
             continue
+        copy = path.with_name(f"{path.name}.before-{step.version:04d}")
         try:
             if keep_copy:
-                copies.append(path.with_name(f"{path.name}.before-{step.version:04d}"))
-                copy_database(connection, copies[-1])
+                copy_database(connection, copy)
             _apply(connection, step)
         except (apsw.Error, OSError) as error:
-            kept = f"; {copies[-1]} is a copy from before" if copies else ""
+            kept = f"; {copy} is a copy from before" if keep_copy else ""
             raise StorageUnreadable(
                 f"{path} could not be migrated by {step.version:04d}_{step.name} ({error}){kept}",
                 remedy="This step changed nothing. Make room on the disk, or use the Serai that made it",
             ) from error
-    return copies
 
 
 def _apply(connection: Database, step: Migration) -> None:

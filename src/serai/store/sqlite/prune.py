@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 
 from serai.store.sqlite.connection import SQL, Database, table_of
 
-__all__ = ["Pace", "Piece", "Plan", "delete", "find", "make_plan"]
+__all__ = ["Piece", "Plan", "delete", "find", "make_plan"]
 
-_PIECE_BYTES = 128 * 1024
-"""So many bytes of rows go at once, but at least one row: what is deleted is overwritten, page by page."""
+_PIECE_BYTES, _PIECE_ROWS = 128 * 1024, 256
+"""So much is looked at and goes at once, but at least one row: no batch waits for long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +60,23 @@ def make_plan(db: Database, *, first_day: int, whole: Collection[str]) -> Plan |
         first: int | None = db.execute(SQL["first_number"]).get
         if first is None or first > until:
             return None
-        limits: dict[int, int] = {}
-        sessions: dict[int, str] = {}
+        plan = Plan(until, {}, {})
         for name in whole:
             known: int | None = db.execute(SQL["channel_id"], (name,)).get
             if known is not None:
-                limits[known] = until
+                plan.limits[known] = until
         # A head only ever moves forward, so that what it reflects now it reflects for good.
         for channel, name, seq in db.execute(SQL["heads_of_channels"]):
-            limits[channel] = min(seq, until)
-            sessions[channel] = name
-    return Plan(until, limits, sessions)
+            plan.limits[channel] = min(seq, until)
+            plan.sessions[channel] = name
+        return plan
 
 
-def find(db: Database, plan: Plan, after: int, rows: int) -> Piece:
-    """The next piece of a plan: of the rows after a number, at most so many."""
+def find(db: Database, plan: Plan, after: int) -> Piece:
+    """The next piece of a plan, of the rows after a number."""
     piece = Piece(until=None)
     size = looked_at = 0
-    for seq, channel, length in db.execute(SQL["old_rows"], (after, plan.until, rows)):
+    for seq, channel, length in db.execute(SQL["old_rows"], (after, plan.until, _PIECE_ROWS)):
         if size >= _PIECE_BYTES:
             return piece
         looked_at += 1
@@ -91,7 +90,7 @@ def find(db: Database, plan: Plan, after: int, rows: int) -> Piece:
         piece.numbers.append(seq)
         piece.last[channel] = seq
         size += length
-    if looked_at < rows:
+    if looked_at < _PIECE_ROWS:
         piece.until = None
     return piece
 
@@ -106,23 +105,3 @@ def delete(db: Database, piece: Piece) -> None:
     lasts = sorted(piece.last.items())
     db.executemany(SQL["prune_locators"], lasts)
     db.executemany(SQL["set_pruned"], [(last, channel) for channel, last in lasts])
-
-
-class Pace:
-    """How much goes at once, so that no batch waits for long: it learns from what the last piece took."""
-
-    _LONG, _SHORT = 0.002, 0.001
-    _MOST, _FEWEST = 2_000, 16
-    _SHORTEST_REST = 0.004
-
-    def __init__(self) -> None:
-        self.rows = 128
-        """How many rows the next piece should look at."""
-
-    def took(self, seconds: float) -> float:
-        """A piece took so long. Returns how long to rest: at most a quarter of the time is spent deleting."""
-        if seconds > self._LONG:
-            self.rows = max(self._FEWEST, self.rows // 2)
-        elif seconds < self._SHORT:
-            self.rows = min(self._MOST, self.rows + self.rows // 4)
-        return max(self._SHORTEST_REST, 3 * seconds)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from array import array
 from collections.abc import Sequence
 from typing import Any
 
-from serai.store.contract import BlobRow, ClientRow, HeadRow, SessionRow, StoredRow, TurnRow
+from serai.store.contract import StoredRow
 from serai.store.sqlite import relay
 from serai.store.sqlite.connection import SQL, Database, table_of
 from serai.store.sqlite.locator import Tail, numbers_after
@@ -27,20 +26,9 @@ class Reader:
         self._db = connection
         self._tail = tail
 
-    def sessions(self) -> list[SessionRow]:
-        """All sessions that are not disposed of, the last modified one first."""
-        return [SessionRow(*row) for row in self._db.execute(SQL["sessions"])]
-
-    def head(self, uri: str) -> HeadRow | None:
-        """The newest head of a session."""
-        row = self._db.execute(SQL["head"], (uri,)).fetchone()
-        return None if row is None else HeadRow(*row)
-
-    def turns(self, uri: str, before: int | None, limit: int | None) -> list[TurnRow]:
-        """The last turns of a session that are not truncated, oldest first."""
-        bounds = (uri, sys.maxsize if before is None else before, -1 if limit is None else limit)
-        rows = self._db.execute(SQL["turns"], bounds).fetchall()
-        return [TurnRow(*row) for row in reversed(rows)]
+    def fetch(self, query: str, values: Sequence[str | int]) -> list[Any]:
+        """The rows of a named query."""
+        return list(self._db.execute(SQL[query], values))
 
     def rows(self, channel: str, after: int) -> list[StoredRow]:
         """The rows of one channel above a number, ascending."""
@@ -70,24 +58,6 @@ class Reader:
         if any((self._db.execute(SQL["pruned"], (channel,)).get or 0) > after for channel in names):
             return None
         return rows
-
-    def gaps(self) -> list[tuple[int, int]]:
-        """For each start, the last committed number before it and the first new one."""
-        return [(last, first) for last, first in self._db.execute(SQL["openings"])]
-
-    def client(self, client_id: str) -> ClientRow | None:
-        """What a client id is bound to."""
-        row = self._db.execute(SQL["client"], (client_id,)).fetchone()
-        return None if row is None else ClientRow(*row)
-
-    def mark(self, client_id: str) -> int:
-        """How far a client has counted; 0 when it has not."""
-        return self._db.execute(SQL["mark"], (client_id,)).get or 0
-
-    def blob(self, digest: str) -> BlobRow | None:
-        """Large content by its digest."""
-        row = self._db.execute(SQL["blob"], (digest,)).fetchone()
-        return None if row is None else BlobRow(*row)
 
     def relay(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         """The rows of a named query of the relay."""

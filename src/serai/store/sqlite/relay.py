@@ -42,7 +42,7 @@ def read(db: Database, query: str, values: Sequence[Any]) -> list[tuple[Any, ...
     Raises:
         apsw.Error: They cannot be read.
     """
-    return db.execute(SQL[query], values).fetchall()
+    return list(db.execute(SQL[query], values))
 
 
 def erase(db: Database, session: str) -> None:
@@ -79,17 +79,22 @@ def index_words(db: Database) -> bool:
     Raises:
         apsw.Error: Nothing was indexed.
     """
-    with db:
-        messages, turns = db.execute(SQL["indexed"]).fetchall()[0]
-        new_messages = db.execute(SQL["messages_to_index"], (messages, _INDEXED_AT_ONCE)).fetchall()
-        new_turns = db.execute(SQL["turns_to_index"], (turns, _INDEXED_AT_ONCE)).fetchall()
-        if not new_messages and not new_turns:
-            return False
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        [(messages, turns)] = read(db, "indexed", ())
+        new_messages = read(db, "messages_to_index", (messages, _INDEXED_AT_ONCE))
+        new_turns = read(db, "turns_to_index", (turns, _INDEXED_AT_ONCE))
         words = [(2 * seq, _read_message(message).text) for seq, message in new_messages]
         words += [(2 * row + 1, words_of_turn(turn)) for row, turn in new_turns]
-        db.executemany(SQL["add_words"], words)
-        until = new_messages[-1][0] if new_messages else messages
-        db.execute(SQL["set_indexed"], (until, new_turns[-1][0] if new_turns else turns))
+        if words:
+            db.executemany(SQL["add_words"], words)
+            until = new_messages[-1][0] if new_messages else messages
+            db.execute(SQL["set_indexed"], (until, new_turns[-1][0] if new_turns else turns))
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
     return max(len(new_messages), len(new_turns)) == _INDEXED_AT_ONCE
 
 

@@ -7,6 +7,7 @@ was committed from the log into the file. None of it runs on the event loop.
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -26,34 +27,35 @@ from serai.store.contract import (
     StoredRow,
     TurnRow,
     failed,
+    first_day_kept,
     settled,
 )
 from serai.store.sqlite import care
-from serai.store.sqlite.backup import copy_to_new_file
 from serai.store.sqlite.connection import Database, read_fault
 from serai.store.sqlite.engine import CHECKPOINT_PAGES, Engine, EngineSettings
 from serai.store.sqlite.migrations import MIGRATIONS, Migration
-from serai.store.sqlite.prune import Pace, make_plan
+from serai.store.sqlite.prune import make_plan
 from serai.store.sqlite.reader import Reader
 from serai.store.sqlite.worker import Worker
 from serai.store.sqlite.writer import BLOCK, LOCATOR_INTERVAL
-from serai.store.upkeep import first_day_kept
 
 __all__ = ["SqliteStore"]
 
 T = TypeVar("T")
 
+_SHORTEST_REST = 0.004
+"""Between two pieces of pruning, in seconds: at most a quarter of the time is spent deleting."""
+
 
 class SqliteStore:
     """A `Store` in one file, encrypted with ChaCha20.
 
-    Cancelling a read, a check, a backup or `prune` is harmless. Cancelling `append`, `purge` or `close` does
-    not stop them.
+    Cancelling a read, a check or `prune` is harmless. Cancelling `append`, `purge` or `close` does not stop
+    them.
 
     Args:
         path: The database file; it is made when it is not there.
         key: 32 bytes, or a passphrase.
-        address: Where the host can be reached, for the next host that finds the database in use.
         block: How many numbers are set aside at a time.
         locator_interval: After how many rows the channels' numbers are written down.
         checkpoint_pages: After how many new pages in the log a checkpoint runs.
@@ -69,7 +71,6 @@ class SqliteStore:
         path: Path,
         key: bytes | str,
         *,
-        address: str | None = None,
         block: int = BLOCK,
         locator_interval: int = LOCATOR_INTERVAL,
         checkpoint_pages: int = CHECKPOINT_PAGES,
@@ -81,7 +82,6 @@ class SqliteStore:
         self._settings = EngineSettings(
             path.resolve(),
             key,
-            address,
             block,
             locator_interval,
             checkpoint_pages,
@@ -99,11 +99,6 @@ class SqliteStore:
     def path(self) -> Path:
         """The database file."""
         return self._settings.path
-
-    @property
-    def copies(self) -> list[Path]:
-        """The copies that were made before migrations when it was opened."""
-        return [] if self._engine is None else self._engine.copies
 
     async def open(self) -> Opening:
         """See `Store`."""
@@ -147,15 +142,16 @@ class SqliteStore:
 
     async def sessions(self) -> list[SessionRow]:
         """See `Store`."""
-        return await self._read(Reader.sessions)
+        return [SessionRow(*row) for row in await self._fetch("sessions")]
 
     async def head(self, uri: str) -> HeadRow | None:
         """See `Store`."""
-        return await self._read(lambda reader: reader.head(uri))
+        return next((HeadRow(*row) for row in await self._fetch("head", uri)), None)
 
     async def turns(self, uri: str, *, before: int | None = None, limit: int | None = None) -> list[TurnRow]:
         """See `Store`."""
-        return await self._read(lambda reader: reader.turns(uri, before, limit))
+        bounds = (sys.maxsize if before is None else before, -1 if limit is None else limit)
+        return [TurnRow(*row) for row in reversed(await self._fetch("turns", uri, *bounds))]
 
     async def rows(self, channel: str, after: int) -> list[StoredRow]:
         """See `Store`."""
@@ -169,19 +165,19 @@ class SqliteStore:
 
     async def gaps(self) -> list[tuple[int, int]]:
         """See `Store`."""
-        return await self._read(Reader.gaps)
+        return await self._fetch("openings")
 
     async def client(self, client_id: str) -> ClientRow | None:
         """See `Store`."""
-        return await self._read(lambda reader: reader.client(client_id))
+        return next((ClientRow(*row) for row in await self._fetch("client", client_id)), None)
 
     async def mark(self, client_id: str) -> int:
         """See `Store`."""
-        return await self._read(lambda reader: reader.mark(client_id))
+        return next((mark for (mark,) in await self._fetch("mark", client_id)), 0)
 
     async def blob(self, digest: str) -> BlobRow | None:
         """See `Store`."""
-        return await self._read(lambda reader: reader.blob(digest))
+        return next((BlobRow(*row) for row in await self._fetch("blob", digest)), None)
 
     async def relay(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """See `Store`."""
@@ -197,6 +193,9 @@ class SqliteStore:
     async def purge(self, uri: str) -> None:
         """Erase all that is kept of a session, for good. The file is written anew, and writing waits for it.
 
+        These are its rows, head and turns, the blobs that only it uses, and what the channels of the host as
+        a whole say of its terminals.
+
         Raises:
             StorageFailed: It is not known what is on the disk.
             StorageUnavailable: Something is not yet erased; purge it again.
@@ -206,14 +205,9 @@ class SqliteStore:
             await engine.writing.run(partial(engine.erase, uri))
 
     async def prune(self, days: int, *, whole: Collection[str] = ()) -> list[str]:
-        """Delete rows that are more than so many days old and that no state needs.
+        """See `Store`. It goes in short pieces, between batches; a check, a copy or a purge goes first.
 
-        It goes in pieces of a few milliseconds, between batches, and stands back while there is a check, a
-        copy or a purge. Pages that become free are overwritten, and used again for what is written next; the
-        file does not get shorter.
-
-        Returns:
-            The sessions of which old rows stay, because their heads do not reflect them.
+        Pages that become free are overwritten, and used again: the file does not get shorter.
 
         Raises:
             StorageFailed: It is not known what is on the disk.
@@ -222,15 +216,15 @@ class SqliteStore:
         """
         first_day = first_day_kept(self._settings.now(), days)
         plan = await self._visit(partial(make_plan, first_day=first_day, whole=whole))
-        pace, behind = Pace(), set[int]()
+        behind = set[int]()
         after = 0 if plan else None
         while plan and after is not None:
             async with self._care:
                 engine = self._opened()
-                piece = await engine.writing.run(partial(engine.writer.prune, plan, after, pace.rows))
+                piece = await engine.writing.run(partial(engine.writer.prune, plan, after))
             behind |= piece.behind
             after = piece.until
-            await asyncio.sleep(pace.took(piece.seconds))
+            await asyncio.sleep(max(_SHORTEST_REST, 3 * piece.seconds))
         return sorted(plan.sessions[channel] for channel in behind) if plan else []
 
     async def check(self, *, full: bool) -> list[str]:
@@ -238,16 +232,15 @@ class SqliteStore:
         problems = await self._visit(partial(care.check, full=full))
         return [f"{self.path}: {problem}" for problem in problems]
 
-    async def backup(self, destination: Path) -> None:
-        """See `Store`."""
-        await self._visit(partial(copy_to_new_file, destination=destination))
-
     # -- inside --------------------------------------------------------------------------------------------
 
     def _opened(self) -> Engine:
         if self._engine is None:
             raise StorageUnavailable("the store is not open")
         return self._engine
+
+    async def _fetch(self, query: str, *values: str | int) -> list[Any]:
+        return await self._read(lambda reader: reader.fetch(query, values))
 
     async def _read(self, job: Callable[[Reader], T]) -> T:
         engine = self._opened()

@@ -5,20 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import apsw
 
 from serai.errors import Fenced, StorageFailed, StorageUnavailable
-from serai.store.contract import Batch, Opening, Row
+from serai.store.contract import Batch, Opening, Row, day_of
 from serai.store.sqlite import relay
 from serai.store.sqlite.connection import SQL, Database, beside, write_fault
 from serai.store.sqlite.file import HighWater
 from serai.store.sqlite.locator import Group, Tail
 from serai.store.sqlite.prune import Piece, Plan, delete, find
-from serai.store.upkeep import day_of
 
 __all__ = ["BLOCK", "LOCATOR_INTERVAL", "Writer"]
 
@@ -326,24 +326,21 @@ class Writer:
         self._db.execute(SQL["set_located"], (max(numbers[-1] for _, numbers in groups),))
 
     def _write_more(self, batch: Batch, first: int) -> None:
-        many = self._db.executemany
-        if batch.sessions:
-            many(SQL["put_session"], batch.sessions)
-        if batch.truncations:
-            many(SQL["truncate_turns"], batch.truncations)
-        if batch.turns:
-            many(SQL["add_turn"], batch.turns)
-        if batch.heads:
-            many(SQL["put_head"], [head._replace(seq=first + head.seq) for head in batch.heads])
-        if batch.disposed:
-            many(SQL["dispose_session"], [(uri,) for uri in batch.disposed])
-        if batch.marks:
-            many(SQL["put_mark"], batch.marks)
-        if batch.clients:
-            many(SQL["put_client"], batch.clients)
-        if batch.blobs:
-            many(SQL["add_blob"], [(blob.digest, blob.content_type, blob.data) for blob in batch.blobs])
-            many(SQL["use_blob"], [(blob.session or "", blob.digest) for blob in batch.blobs])
+        blobs = batch.blobs
+        written: tuple[tuple[str, Sequence[Any]], ...] = (
+            ("put_session", batch.sessions),
+            ("truncate_turns", batch.truncations),
+            ("add_turn", batch.turns),
+            ("put_head", [head._replace(seq=first + head.seq) for head in batch.heads]),
+            ("dispose_session", [(uri,) for uri in batch.disposed]),
+            ("put_mark", batch.marks),
+            ("put_client", batch.clients),
+            ("add_blob", [(blob.digest, blob.content_type, blob.data) for blob in blobs]),
+            ("use_blob", [(blob.session or "", blob.digest) for blob in blobs]),
+        )
+        for query, rows in written:
+            if rows:
+                self._db.executemany(SQL[query], rows)
         if batch.relay:
             relay.write(self._db, batch.relay, first)
 
@@ -358,8 +355,8 @@ class Writer:
 
     # -- care ----------------------------------------------------------------------------------------------
 
-    def prune(self, plan: Plan, after: int, rows: int) -> Piece:
-        """Delete what a plan names of the rows after a number; it looks at so many of them at most.
+    def prune(self, plan: Plan, after: int) -> Piece:
+        """Delete what a plan names of the rows after a number: one piece of it.
 
         It is not synced: whatever is synced later comes after it, and if it is lost it is done again.
 
@@ -373,7 +370,7 @@ class Writer:
             began = self._clock()
             committing = False
             try:
-                piece = find(self._db, plan, after, rows)
+                piece = find(self._db, plan, after)
                 if piece.numbers:
                     self._sync_with(full=False)
                     self._begin()

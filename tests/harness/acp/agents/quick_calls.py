@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -18,12 +17,6 @@ OPTIONS = [
     {"optionId": "ever", "name": "Always", "kind": "allow_always"},
     {"optionId": "no", "name": "No", "kind": "reject_once"},
 ]
-
-
-def careful(session: str) -> Any:
-    """Says what it is about to do, and asks."""
-    say(session, "I will ask.")
-    permission(session)
 
 
 def tool(session: str, outcome: str = "completed") -> Any:
@@ -41,19 +34,6 @@ def tool(session: str, outcome: str = "completed") -> Any:
     update(session, "tool_call_update", toolCallId="c", content=[text])
     whole = {"type": "content", "content": {"type": "text", "text": "the whole"}}
     update(session, "tool_call_update", toolCallId="c", status=outcome, content=[whole])
-
-
-def renamed(session: str) -> Any:
-    """A call that has no more than a promise of a title at first."""
-    update(session, "tool_call", toolCallId="c", title="Preparing file…", kind="edit", status="pending")
-    update(session, "tool_call_update", toolCallId="c", title="Write a.txt", status="completed")
-
-
-def stray(session: str) -> Any:
-    """The first that is heard of a call is its end."""
-    update(
-        session, "tool_call_update", toolCallId="c", title="ls", status="completed", rawOutput={"output": "a"}
-    )
 
 
 def permission(session: str, kinds: str = "yes,ever,no") -> Any:
@@ -100,17 +80,6 @@ def untold(session: str, then: str) -> Any:
     update(session, "tool_call", toolCallId="e", title="never", status="pending")
     if then == "crash":
         os._exit(1)
-
-
-def settled(session: str, status: str) -> Any:
-    """Asks about a call, and ends it without the answer."""
-    call = {"toolCallId": "c", "title": "ls"}
-    params = {"sessionId": session, "toolCall": call, "options": OPTIONS}
-    send(id="s", method="session/request_permission", params=params)
-    update(session, "tool_call_update", toolCallId="c", status=status)
-    while (message := receive()).get("id") != "s":
-        pass
-    say(session, told(message))
 
 
 def hasty(session: str, then: str) -> Any:
@@ -170,32 +139,6 @@ def withdrawn(session: str, method: str) -> Any:
     if method == "session/request_permission":
         update(session, "tool_call_update", toolCallId="c", title="ls", status="completed")
     say(session, told(message))
-
-
-def growing(session: str, count: str) -> Any:
-    """A call whose output grows, to half a megabyte."""
-    update(session, "tool_call", toolCallId="g", title="make", status="in_progress")
-    text = ""
-    for number in range(int(count)):
-        text += str(number % 10) * (500_000 // int(count))
-        entry = {"type": "content", "content": {"type": "text", "text": text}}
-        update(session, "tool_call_update", toolCallId="g", content=[entry])
-    wait(session)
-
-
-def burst(session: str, count: str) -> Any:
-    """A call that tells what it has so often, all in one breath."""
-    update(session, "tool_call", toolCallId="b", title="make", status="in_progress")
-    entries = [
-        {"type": "content", "content": {"type": "text", "text": f"line {n}"}} for n in range(int(count))
-    ]
-    told = [{"sessionUpdate": "tool_call_update", "toolCallId": "b", "content": [entry]} for entry in entries]
-    lines = [
-        {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": session, "update": each}}
-        for each in (*told, {"sessionUpdate": "tool_call_update", "toolCallId": "b", "status": "completed"})
-    ]
-    sys.stdout.write("".join(json.dumps(line) + "\n" for line in lines))
-    sys.stdout.flush()
 
 
 def unkind(session: str, *names: str) -> Any:

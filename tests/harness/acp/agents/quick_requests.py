@@ -75,23 +75,10 @@ def ending(session: str) -> Any:
     say(session, told(ask("terminal/wait_for_exit", **where)))
 
 
-def awaited(session: str, *words: str) -> Any:
-    lasting(session, *words)
-    where = {"sessionId": session, **MADE}
-    ask("terminal/wait_for_exit", **where)
-    output = ask("terminal/output", **where)["result"]
-    shown = output["output"]
-    say(session, json.dumps({**output, "output": [shown[:20], shown[-20:]]}))
-
-
 def lines(session: str, path: str, *ranges: str) -> Any:
     for each in ranges:
         line, limit = json.loads(each)
         say(session, told(ask("fs/read_text_file", sessionId=session, path=path, line=line, limit=limit)))
-
-
-def put(session: str, path: str) -> Any:
-    say(session, told(ask("fs/write_text_file", sessionId=session, path=path, content="made")))
 
 
 def form(session: str) -> Any:
@@ -112,16 +99,3 @@ def address(session: str) -> Any:
 def elsewhere(session: str, url: str) -> Any:
     where = {"mode": "url", "url": url, "elicitationId": "e1"}
     say(session, told(ask("elicitation/create", sessionId=session, message="Go", **where)))
-
-
-def namesakes(session: str) -> Any:
-    """Two questions that have one name."""
-    params = {"sessionId": session, "mode": "form", "elicitationId": "e", "requestedSchema": FORM}
-    for number in ("1", "2"):
-        send(id=number, method="elicitation/create", params={**params, "message": number})
-    answers: dict[str, str] = {}
-    while len(answers) < 2:
-        message = receive()
-        if "result" in message:
-            answers[message["id"]] = message["result"]["action"]
-    say(session, json.dumps(answers, sort_keys=True))

@@ -1,4 +1,4 @@
-"""The terminal channel's reducer."""
+"""The reducers of the channels beside the sessions."""
 
 from __future__ import annotations
 
@@ -7,14 +7,75 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from serai.ahp import actions as a
-from serai.ahp.reducers.live import GrowingText, Handlers, LiveState
+from serai.ahp.reducers.live import GrowingText, Handlers, LiveState, SimpleLive, merged
 from serai.ahp.types import (
+    ChangesetState,
+    ChangesetStatus,
     Number,
+    ResourceWatchState,
+    RootState,
     TerminalCommandPart,
     TerminalContentPart,
     TerminalState,
     TerminalUnclassifiedPart,
 )
+
+__all__ = ["LiveChangeset", "LiveResourceWatch", "LiveRoot", "LiveTerminal"]
+
+
+class LiveRoot(SimpleLive[RootState]):
+    """The root state, changed in place."""
+
+    __slots__ = ()
+
+    handlers: ClassVar = Handlers()
+    handlers.puts(a.RootAgentsChangedAction, "agents")
+    handlers.puts(a.RootActiveSessionsChangedAction, "active_sessions")
+    handlers.puts(a.RootTerminalsChangedAction, "terminals")
+
+    @handlers.on(a.RootConfigChangedAction)
+    def _config(self, action: a.RootConfigChangedAction, _now: Number) -> None:
+        if self._state.config is not None:
+            self._state.config = merged(self._state.config, action)
+
+
+class LiveChangeset(SimpleLive[ChangesetState]):
+    """A changeset's state, changed in place."""
+
+    __slots__ = ()
+
+    handlers: ClassVar = Handlers()
+    handlers.puts(a.ChangesetOperationsChangedAction, "operations")
+
+    @handlers.on(a.ChangesetStatusChangedAction)
+    def _status(self, action: a.ChangesetStatusChangedAction, _now: Number) -> None:
+        self._state.status = action.status
+        self._state.error = action.error if action.status == ChangesetStatus.ERROR else None
+
+    @handlers.on(a.ChangesetFileSetAction)
+    def _file_set(self, action: a.ChangesetFileSetAction, _now: Number) -> None:
+        files = self._state.files
+        if any(file.id == action.file.id for file in files):
+            self._state.files = [action.file if file.id == action.file.id else file for file in files]
+        else:
+            self._state.files = [*files, action.file]
+
+    @handlers.on(a.ChangesetFileRemovedAction)
+    def _file_removed(self, action: a.ChangesetFileRemovedAction, _now: Number) -> None:
+        self._state.files = [file for file in self._state.files if file.id != action.file_id]
+
+    @handlers.on(a.ChangesetClearedAction)
+    def _cleared(self, _action: a.ChangesetClearedAction, _now: Number) -> None:
+        self._state.files = []
+
+
+class LiveResourceWatch(SimpleLive[ResourceWatchState]):
+    """A watch's state. No action changes it."""
+
+    __slots__ = ()
+
+    handlers: ClassVar = Handlers()
+
 
 __all__ = ["LiveTerminal"]
 
@@ -25,6 +86,11 @@ class LiveTerminal(LiveState[TerminalState]):
     __slots__ = ("_state", "_tail")
 
     handlers: ClassVar = Handlers()
+    handlers.puts(a.TerminalResizedAction, "cols", "rows")
+    handlers.puts(a.TerminalClaimedAction, "claim")
+    handlers.puts(a.TerminalTitleChangedAction, "title")
+    handlers.puts(a.TerminalCwdChangedAction, "cwd")
+    handlers.puts(a.TerminalExitedAction, "exit_code")
 
     def __init__(self, state: TerminalState) -> None:
         self._state = replace(state, content=state.content.copy())
@@ -61,27 +127,6 @@ class LiveTerminal(LiveState[TerminalState]):
                 return
             self._tail = GrowingText(text)
         self._tail.append(action.data)
-
-    @handlers.on(a.TerminalResizedAction)
-    def _resized(self, action: a.TerminalResizedAction, _now: Number) -> None:
-        self._state.cols = action.cols
-        self._state.rows = action.rows
-
-    @handlers.on(a.TerminalClaimedAction)
-    def _claimed(self, action: a.TerminalClaimedAction, _now: Number) -> None:
-        self._state.claim = action.claim
-
-    @handlers.on(a.TerminalTitleChangedAction)
-    def _title(self, action: a.TerminalTitleChangedAction, _now: Number) -> None:
-        self._state.title = action.title
-
-    @handlers.on(a.TerminalCwdChangedAction)
-    def _cwd(self, action: a.TerminalCwdChangedAction, _now: Number) -> None:
-        self._state.cwd = action.cwd
-
-    @handlers.on(a.TerminalExitedAction)
-    def _exited(self, action: a.TerminalExitedAction, _now: Number) -> None:
-        self._state.exit_code = action.exit_code
 
     @handlers.on(a.TerminalClearedAction)
     def _cleared(self, _action: a.TerminalClearedAction, _now: Number) -> None:

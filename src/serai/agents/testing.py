@@ -1,16 +1,185 @@
-"""An agent that does what a test has written down."""
+"""Agents for tests: nothing has to be installed, and no process is started.
+
+    from serai import agents
+    from serai.agents.testing import ScriptedAgent
+
+    agent = ScriptedAgent(["Hello!"])
+    answer = await agents.ask(agent, "Hi")
+    assert answer.text == "Hello!" and agent.prompts == ["Hi"]
+
+They speak ACP through pipes, like any other agent, and everything in `serai.agents` takes them instead of a
+name: `session`, `stream`, `failover`, `pool`, `client`. A `Replay` plays a conversation that was recorded.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
+import os
+from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, NoReturn, TypeAlias
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Literal, NoReturn, TypeAlias, cast
 
-from serai.agents.testing.pipes import Ended, Inside, Wire
+import msgspec
+
+from serai.acp import Launch
+from serai.agents.ask.options import Options
+from serai.agents.ask.start import Adapter
+from serai.errors import FileUnreadable
 from serai.machine.processes.child import Exit
+from serai.machine.processes.processes import Processes
 
-__all__ = ["EVERYTHING", "Refused", "Script", "ScriptedAgent", "ScriptedTurn"]
+__all__ = ["EVERYTHING", "Replay", "Script", "ScriptedAgent", "ScriptedTurn"]
+
+_LONGEST = 64 * 1024 * 1024
+
+
+class Ended(Exception):
+    """The agent ends, with a code or by a signal."""
+
+    def __init__(self, how: Exit) -> None:
+        super().__init__(str(how))
+        self.how = how
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """The agent's ends of its three pipes."""
+
+    _heard: asyncio.StreamReader
+    _said: asyncio.WriteTransport
+    _logged: asyncio.WriteTransport
+
+    async def receive(self) -> dict[str, Any] | None:
+        """The next message of the client; `None` when it says no more."""
+        line = await self._heard.readline()
+        return msgspec.json.decode(line) if line else None
+
+    def send(self, **message: Any) -> None:
+        """Send a message."""
+        self.write(msgspec.json.encode({"jsonrpc": "2.0", **message}))
+
+    def write(self, line: bytes) -> None:
+        """Write a line, whatever it is, to the standard output."""
+        self._said.write(line + b"\n")
+
+    def log(self, line: str) -> None:
+        """Write a line to the standard error."""
+        self._logged.write(line.encode() + b"\n")
+
+
+class Inside(Adapter):
+    """An agent that runs inside this program."""
+
+    def __init__(self, name: str) -> None:
+        self.id = name
+        self.environ: Mapping[str, str] = {}
+        """The variables that it was last started with."""
+        self.cwd: Path | None = None
+        """Where it was last started."""
+        self.starts = 0
+        """How often it was started."""
+
+    @abstractmethod
+    async def play(self, wire: Wire) -> None:
+        """Be the agent, until the client says no more. Raises `Ended`: it ends in another way."""
+
+    async def launch(self, options: Options) -> Launch:  # noqa: ARG002 - nothing depends on them
+        """Nothing has to be found."""
+        return Launch((self.id,), name=self.id)
+
+    @property
+    def processes(self) -> Processes:
+        """Starts it in the place of a process."""
+        return cast("Processes", self)  # of which agents use `start` alone
+
+    async def start(
+        self,
+        argv: Sequence[str],  # noqa: ARG002 - there is only one
+        *,
+        cwd: Path | None = None,
+        environ: Mapping[str, str] | None = None,
+        **how: Any,  # noqa: ARG002 - it is what a process would need
+    ) -> _Child:
+        """As `Processes.start`."""
+        self.starts += 1
+        self.cwd, self.environ = cwd, dict(environ or {})
+        return await _Child.start(self)
+
+
+class _Child:
+    """What an agent's connection needs of `Child`."""
+
+    def __init__(self, stdin: IO[bytes], stdout: IO[bytes], stderr: IO[bytes]) -> None:
+        self.stdin = stdin
+        self.stdout = stdout
+        self.stderr = stderr
+        self.pid = os.getpid()
+        self._exit: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
+        self._task: asyncio.Task[None]
+
+    @classmethod
+    async def start(cls, agent: Inside) -> _Child:
+        loop = asyncio.get_running_loop()
+        (hears, tells), (reads, says), (notes, logs) = os.pipe(), os.pipe(), os.pipe()
+        child = cls(*(os.fdopen(*each, 0) for each in ((tells, "wb"), (reads, "rb"), (notes, "rb"))))
+        heard = asyncio.StreamReader(limit=_LONGEST)
+        ears, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(heard), os.fdopen(hears, "rb", 0)
+        )
+        said, _ = await loop.connect_write_pipe(_Writing, os.fdopen(says, "wb", 0))
+        logged, _ = await loop.connect_write_pipe(_Writing, os.fdopen(logs, "wb", 0))
+        child._task = asyncio.create_task(
+            child._run(agent, Wire(heard, said, logged), (ears, said, logged)), name=f"agent {agent.id}"
+        )
+        return child
+
+    @property
+    def exit(self) -> Exit | None:
+        return self._exit.result() if self._exit.done() else None
+
+    async def wait(self) -> Exit:
+        return await asyncio.shield(self._exit)
+
+    async def gone(self) -> None:
+        await asyncio.wait([self._task])
+
+    async def end(self, *, eof: float = 0.0, grace: float = 0.0) -> Exit:
+        del grace  # a task cannot refuse
+        with contextlib.suppress(OSError):
+            self.stdin.close()
+        if eof and not self._exit.done():
+            await asyncio.wait([self._exit], timeout=eof)
+        self._task.cancel()
+        await self.gone()
+        return await self._exit
+
+    async def _run(self, agent: Inside, wire: Wire, ends: tuple[asyncio.BaseTransport, ...]) -> None:
+        how = Exit(signal=15)
+        try:
+            await agent.play(wire)
+            how = Exit(code=0)
+        except Ended as ended:
+            how = ended.how
+        except (ConnectionError, asyncio.CancelledError):
+            pass
+        except Exception as problem:  # noqa: BLE001 - as a program that fails: its log says why
+            wire.log(f"{type(problem).__name__}: {problem}")
+            how = Exit(code=1)
+        finally:
+            for end in ends:
+                end.close()
+            self._exit.set_result(how)
+
+
+class _Writing(asyncio.BaseProtocol):
+    """The agent does not wait until it is heard."""
+
+
+# -- an agent whose turns a test writes --------------------------------------------------------------------
 
 
 class Refused(Exception):
@@ -246,8 +415,6 @@ class ScriptedAgent(Inside):
             raise RuntimeError(f"the agent {self.id!r} was not started")
         return self._running
 
-    # -- what it answers -----------------------------------------------------------------------------------
-
     def next_turn(self) -> tuple[Script, int]:
         """The next turn, and its number."""
         number = next(self._numbers)
@@ -281,19 +448,15 @@ class ScriptedAgent(Inside):
             case _:
                 raise Refused({"code": -32601, "message": f"there is no method {method}"})
 
-    def commands_of(self, session_id: str) -> None:
-        """Tell a session's commands, if there are any."""
-        if self._commands:
-            told = [{"name": name, "description": ""} for name in self._commands]
-            self.tell(session_id, "available_commands_update", availableCommands=told)
-
     def _opened(self, session_id: str, cwd: str) -> dict[str, Any]:
         self._sessions[session_id] = cwd
         answer: dict[str, Any] = {"sessionId": session_id, "configOptions": self._described()}
         if self._modes:
             available = [{"id": mode, "name": mode} for mode in self._modes]
             answer["modes"] = {"currentModeId": self._modes[0], "availableModes": available}
-        self.commands_of(session_id)
+        if self._commands:
+            told = [{"name": name, "description": ""} for name in self._commands]
+            self.tell(session_id, "available_commands_update", availableCommands=told)
         return answer
 
     def _chosen(self, option: str, value: str) -> dict[str, Any]:
@@ -338,9 +501,7 @@ class _Running:
         listening = asyncio.create_task(self._listen())
         try:
             await asyncio.wait([listening, self._ended], return_when=asyncio.FIRST_COMPLETED)
-            if self._ended.done():
-                self._ended.result()
-            listening.result()
+            (self._ended if self._ended.done() else listening).result()
         finally:
             self._ended.cancel()
             for task in (listening, *self._tasks):
@@ -356,20 +517,22 @@ class _Running:
                 if (turn := self._turns.get(message["params"].get("sessionId"))) is not None:
                     turn.is_cancelled.set()  # the only notification that there is
             elif message["method"] == "session/prompt":
-                task = asyncio.create_task(self._answer(message, self._turn))
+                task = asyncio.create_task(self._answer(message))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
             else:
-                await self._answer(message, self._plain)
+                await self._answer(message)
 
-    async def _answer(
-        self, message: Mapping[str, Any], how: Callable[[Mapping[str, Any]], Awaitable[Any]]
-    ) -> None:
-        if (error := self._agent.fails.get(message["method"])) is not None:
+    async def _answer(self, message: Mapping[str, Any]) -> None:
+        method: str = message["method"]
+        params: Mapping[str, Any] = message.get("params") or {}
+        if (error := self._agent.fails.get(method)) is not None:
             self.wire.send(id=message["id"], error=error)
             return
         try:
-            self.wire.send(id=message["id"], result=await how(message))
+            is_prompt = method == "session/prompt"
+            result = await self._turn(params) if is_prompt else self._agent.answer(method, params)
+            self.wire.send(id=message["id"], result=result)
         except Refused as refused:
             self.wire.send(id=message["id"], error=refused.error)
         except Ended as ended:
@@ -378,12 +541,9 @@ class _Running:
             error = {"code": -32603, "message": f"the script failed with {problem!r}"}
             self.wire.send(id=message["id"], error=error)
 
-    async def _plain(self, message: Mapping[str, Any]) -> Any:
-        return self._agent.answer(message["method"], message.get("params") or {})
-
-    async def _turn(self, message: Mapping[str, Any]) -> dict[str, Any]:
+    async def _turn(self, params: Mapping[str, Any]) -> dict[str, Any]:
         script, number = self._agent.next_turn()
-        turn = ScriptedTurn(self.wire, message["params"], number, self._ask)
+        turn = ScriptedTurn(self.wire, params, number, self._ask)
         self._turns[turn.session_id] = turn
         reason = None
         if callable(script):
@@ -409,3 +569,91 @@ class _Running:
             asked.set_exception(RuntimeError(str(answer["error"])))
         else:
             asked.set_result(answer.get("result"))
+
+
+# -- an agent that plays what was recorded -----------------------------------------------------------------
+
+
+class _TranscriptLine(msgspec.Struct, frozen=True, rename={"origin": "from", "exit_code": "exitCode"}):
+    """One line of what a `Recorder` has written."""
+
+    origin: Literal["client", "agent", "log", "end"]
+    message: Any = None
+    text: str | None = None
+    exit_code: int | None = None
+
+
+class Replay(Inside):
+    """Says again what an agent has said, when the client asks again what it has asked.
+
+    `agents.ask("claude", ..., record="talk.ndjson")` records. What the client asks has to come in the same
+    order; its parameters may differ. A file with several conversations is played one for each start. A client
+    that goes another way is answered with an error that says what was expected.
+
+    Args:
+        path: The file.
+        name: What the agent is called.
+
+    Raises:
+        FileUnreadable: The file is not there, or is no transcript.
+    """
+
+    def __init__(self, path: Path | str, *, name: str = "replay") -> None:
+        super().__init__(name)
+        self._conversations: list[list[_TranscriptLine]] = []
+        try:
+            entries = msgspec.json.Decoder(_TranscriptLine).decode_lines(Path(path).read_bytes())
+        except (OSError, msgspec.DecodeError) as error:
+            raise FileUnreadable(f"{path} cannot be read as a transcript: {error}") from None
+        has_ended = True
+        for entry in entries:
+            if has_ended:
+                self._conversations.append([])
+            self._conversations[-1].append(entry)
+            has_ended = entry.origin == "end"
+        if not self._conversations:
+            raise FileUnreadable(f"{path} is empty")
+
+    async def play(self, wire: Wire) -> None:
+        """Be the agent. Who starts it calls this."""
+        place = min(self.starts, len(self._conversations)) - 1
+        ids: dict[str, Any] = {}  # of the requests then: what they are now
+        for entry in self._conversations[place]:
+            match entry.origin:
+                case "client":
+                    if not await self._expect(entry.message, wire, ids):
+                        return
+                case "agent":
+                    self._say(entry, wire, ids)
+                case "log":
+                    wire.log(entry.text or "")
+                case "end" if entry.exit_code:
+                    raise Ended(Exit(code=entry.exit_code))
+                case _:
+                    break
+        while (message := await wire.receive()) is not None:
+            self._refuse(message, "nothing", wire)
+
+    async def _expect(self, then: dict[str, Any], wire: Wire, ids: dict[str, Any]) -> bool:
+        """Wait for what the client said then. Returns whether it has not ended."""
+        while (message := await wire.receive()) is not None:
+            if message.get("method") == then.get("method"):
+                if "method" in then and "id" in then:
+                    ids[str(then["id"])] = message["id"]
+                return True
+            self._refuse(message, then.get("method", "an answer"), wire)
+        return False
+
+    def _say(self, entry: _TranscriptLine, wire: Wire, ids: dict[str, Any]) -> None:
+        message = entry.message
+        if message is None:
+            wire.write((entry.text or "").encode())
+            return
+        if "method" not in message and "id" in message:
+            message = {**message, "id": ids.get(str(message["id"]), message["id"])}
+        wire.write(msgspec.json.encode(message))
+
+    def _refuse(self, message: dict[str, Any], expected: str, wire: Wire) -> None:
+        if "method" in message and "id" in message:
+            text = f"{message['method']} was not asked then: {expected} was"
+            wire.send(id=message["id"], error={"code": -32603, "message": text})

@@ -1,27 +1,85 @@
-"""`serai acp`: look into the Agent Client Protocol."""
+"""`serai ahp` and `serai acp`: look into the protocols."""
 
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from serai.acp.capabilities import AgentCapabilities
 from serai.acp.shapes import is_object, object_of
+from serai.ahp import wire
+from serai.ahp.actions import StateAction
+from serai.ahp.reducers import CHANNEL_TYPES, fold
+from serai.ahp.types import Number
 from serai.cli.console.output import print_json
 from serai.cli.console.terminal import read_input
 from serai.depth import checked
 from serai.errors import Mismatch, ParseError
 from serai.jsonrpc.lines import mended
 
-__all__ = ["configure"]
+_FILE: dict[str, Any] = {
+    "metavar": "FILE",
+    "nargs": "?",
+    "default": "-",
+    "help": "by default, standard input",
+}
+
+_REDUCERS = {channel.name: channel.state for channel in CHANNEL_TYPES}
+
+
+class _Case(Struct):
+    reducer: str
+    initial: Any
+    actions: list[Any]
+    now: Number | None = None
+
+
+def configure_ahp(parser: argparse.ArgumentParser) -> None:
+    """Add the subcommands of `serai ahp`."""
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    reduce = commands.add_parser(
+        "reduce",
+        help="apply actions to a state and print the state that results",
+        description="Apply actions to a state and print the state that results, as JSON.",
+        epilog=(
+            'The input is {"reducer", "initial", "actions", "now"?}: one of '
+            f"{', '.join(_REDUCERS)}; a state; a list of actions; "
+            "the time in milliseconds since 1970 (by default, the time now)."
+        ),
+    )
+    reduce.add_argument("file", **_FILE)
+    reduce.set_defaults(run=_reduce)
+
+
+def _reduce(options: argparse.Namespace) -> int:
+    case = wire.decode(read_input(options.file), _Case)
+    state_type = _REDUCERS.get(case.reducer)
+    if state_type is None:
+        raise Mismatch(f"must be one of {', '.join(_REDUCERS)}", field="reducer")
+    state = _convert(case.initial, state_type, "initial")
+    actions = [_convert(action, StateAction, f"actions[{n}]") for n, action in enumerate(case.actions)]
+    now = round(time.time() * 1000) if case.now is None else case.now
+    print_json(fold(state, actions, now))
+    return 0
+
+
+def _convert(plain: Any, as_type: Any, place: str) -> Any:
+    try:
+        return wire.convert(plain, as_type)
+    except Mismatch as error:
+        field = f"{place}.{error.field}" if error.field else place
+        raise Mismatch(error.problem, field=field) from None
+
 
 _OWN_FIELDS = frozenset({"loadSession", "mcpCapabilities", "promptCapabilities", "sessionCapabilities"})
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure_acp(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands of `serai acp`."""
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     capabilities = commands.add_parser(
@@ -33,15 +91,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
             'recording {"agent", "initialize"} with the response in it.'
         ),
     )
-    capabilities.add_argument(
-        "file", metavar="FILE", nargs="?", default="-", help="by default, standard input"
-    )
+    capabilities.add_argument("file", **_FILE)
     capabilities.set_defaults(run=_capabilities)
 
 
 def _capabilities(options: argparse.Namespace) -> int:
-    capabilities = AgentCapabilities.of(_result(read_input(options.file)))
-    print_json(capabilities)
+    print_json(AgentCapabilities.of(_result(read_input(options.file))))
     return 0
 
 

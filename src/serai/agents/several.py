@@ -1,20 +1,23 @@
-"""Several agents for one question: one after the other, by what they answer, or all at once."""
+"""Several agents for one question: one after the other, by what they answer, all at once, or from a pool."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TypeAlias, Unpack
+from typing import Any, TypeAlias, TypeVar, Unpack, overload
 
 from serai.agents.ask.ask import AgentClient
-from serai.agents.ask.events import AskResult
+from serai.agents.ask.events import AskResult, JsonResult
 from serai.agents.ask.options import Options, checked_options, merged
 from serai.agents.ask.prompt import Prompt
 from serai.agents.ask.retries import is_transient
-from serai.agents.ask.start import AgentRef
+from serai.agents.ask.session import WireSession
+from serai.agents.ask.start import AgentRef, Closing, Openable
 from serai.errors import (
+    AgentClosed,
     AgentInactive,
     AgentInitFailed,
     AgentNotInstalled,
@@ -27,7 +30,7 @@ from serai.errors import (
 from serai.machine.processes.uninterrupted import to_its_end
 
 __all__ = [
-    "Accept",
+    "AgentPool",
     "Attempt",
     "Candidate",
     "CascadeResult",
@@ -35,11 +38,12 @@ __all__ = [
     "RaceResult",
     "Stage",
     "cascade",
-    "clients_of",
-    "exhausted",
     "failover",
+    "pool",
     "race",
 ]
+
+T = TypeVar("T")
 
 Candidate: TypeAlias = AgentRef | AgentClient
 """An agent, or one with defaults of its own: `agents.client("codex", model="…")`."""
@@ -90,6 +94,17 @@ class CascadeResult:
     """What came of the stages before."""
 
 
+@dataclass(frozen=True, slots=True)
+class RaceResult:
+    """What the fastest agent answered."""
+
+    result: AskResult
+    winner: str
+    """That agent."""
+    losers: tuple[Attempt, ...]
+    """The others, in the order in which they were given."""
+
+
 def is_anothers_turn(error: BaseException) -> bool:
     """Whether another agent may help: this one does not start, has no access, is busy or silent."""
     if isinstance(error, AttemptsExhausted):
@@ -109,21 +124,15 @@ async def failover(
     """Asks the first agent; if it cannot answer, the next.
 
     By default that is so when an agent is not installed, does not start, wants a person to sign in, has
-    nothing left to spend, is too busy, falls silent, or ends. An agent that ends in the middle may have done
-    a part of the work. Cancelling it cancels the turn that runs.
-
-    Args:
-        prompt: What is asked.
-        candidates: Whom, the first first.
-        on_attempt: Is told whom it is tried with.
-        should_go_on: Whether the next shall be asked after an error.
-        **options: What holds for all.
+    nothing left to spend, is too busy, falls silent, or ends; `should_go_on` decides otherwise. An agent that
+    ends in the middle may have done a part of the work. `on_attempt` is told whom it is tried with.
+    Cancelling it cancels the turn that runs.
 
     Raises:
         AttemptsExhausted: None of them could.
         SeraiError: An error after which the next is not asked.
     """
-    steps = [(client, None) for client in clients_of(candidates, options)]
+    steps = [(client, None) for client in _clients(candidates, options)]
     result, attempts = await _first(prompt, steps, should_go_on, on_attempt)
     return FailoverResult(result, attempts[-1].agent, tuple(attempts))
 
@@ -135,17 +144,12 @@ async def cascade(
 
     Cancelling it cancels the turn that runs.
 
-    Args:
-        prompt: What is asked.
-        stages: Whom, and what does.
-        **options: What holds for all.
-
     Raises:
         AttemptsExhausted: No answer did.
         SeraiError: An error after which another agent would not help either.
     """
     steps = [stage if isinstance(stage, Stage) else Stage(stage) for stage in stages]
-    clients = clients_of([step.agent for step in steps], options)
+    clients = _clients([step.agent for step in steps], options)
     accepts = [step.accept for step in steps]
     result, attempts = await _first(prompt, list(zip(clients, accepts, strict=True)), is_anothers_turn)
     return CascadeResult(result, attempts[-1].agent, len(attempts) - 1, tuple(attempts[:-1]))
@@ -162,29 +166,15 @@ async def _first(
     for client, accept in steps:
         if on_attempt is not None:
             on_attempt(client.name)
-        try:
-            result = await client.ask(prompt)
-        except SeraiError as error:
-            if not should_go_on(error):
-                raise
-            attempts.append(Attempt(client.name, error=error))
-            continue
-        attempts.append(Attempt(client.name, result))
-        verdict = True if accept is None else accept(result)
-        if await verdict if inspect.isawaitable(verdict) else verdict:
-            return result, attempts
-    raise exhausted(attempts)
-
-
-@dataclass(frozen=True, slots=True)
-class RaceResult:
-    """What the fastest agent answered."""
-
-    result: AskResult
-    winner: str
-    """That agent."""
-    losers: tuple[Attempt, ...]
-    """The others, in the order in which they were given."""
+        attempt = await _attempt(client, prompt)
+        attempts.append(attempt)
+        if attempt.error is not None and not should_go_on(attempt.error):
+            raise attempt.error
+        if attempt.result is not None:
+            verdict = True if accept is None else accept(attempt.result)
+            if await verdict if inspect.isawaitable(verdict) else verdict:
+                return attempt.result, attempts
+    raise _exhausted(attempts)
 
 
 async def race(
@@ -197,19 +187,13 @@ async def race(
     """Asks all at once. The first that answers wins, the others are cancelled, and then all are gone.
 
     They work in the same folder unless they are told otherwise: let them only read, or give each a `cwd`.
-    Cancelling it cancels all of them.
-
-    Args:
-        prompt: What is asked.
-        candidates: Whom.
-        cancel_losers: Whether the others are stopped; if not, they are waited for.
-        **options: What holds for all.
+    Cancelling it cancels all of them. Without `cancel_losers` the others are waited for.
 
     Raises:
         AttemptsExhausted: None of them answered.
     """
-    clients = clients_of(candidates, options)
-    tasks = [asyncio.create_task(_run(client, prompt)) for client in clients]
+    clients = _clients(candidates, options)
+    tasks = [asyncio.create_task(_attempt(client, prompt)) for client in clients]
     winner: asyncio.Task[Attempt] | None = None
     try:
         pending = set(tasks)
@@ -229,18 +213,18 @@ async def race(
     ]
     won = attempts.pop(tasks.index(winner)) if winner is not None else None
     if won is None or won.result is None:
-        raise exhausted(attempts)
+        raise _exhausted(attempts)
     return RaceResult(won.result, won.agent, tuple(attempts))
 
 
-async def _run(client: AgentClient, prompt: Prompt) -> Attempt:
+async def _attempt(client: AgentClient, prompt: Prompt) -> Attempt:
     try:
         return Attempt(client.name, await client.ask(prompt))
     except SeraiError as error:
         return Attempt(client.name, error=error)
 
 
-def clients_of(candidates: Sequence[Candidate], options: Options) -> list[AgentClient]:
+def _clients(candidates: Sequence[Candidate], options: Options) -> list[AgentClient]:
     """The candidates with what holds for all. What one says for itself counts.
 
     Raises:
@@ -257,9 +241,124 @@ def clients_of(candidates: Sequence[Candidate], options: Options) -> list[AgentC
     ]
 
 
-def exhausted(attempts: Sequence[Attempt]) -> AttemptsExhausted:
-    """The error that says that nobody gave an answer that counts."""
+def _exhausted(attempts: Sequence[Attempt]) -> AttemptsExhausted:
     errors = tuple((one.agent, one.error) for one in attempts if one.error is not None)
     words = [f"{agent}: {error.message}" for agent, error in errors]
     words += [f"{one.agent}: its answer was not accepted" for one in attempts if one.result is not None]
     return AttemptsExhausted(f"no agent gave an answer that counts ({'; '.join(words)})", errors=errors)
+
+
+# -- a pool ------------------------------------------------------------------------------------------------
+
+
+def pool(
+    candidates: Sequence[Candidate], *, capacity: int | None = None, **options: Unpack[Options]
+) -> Openable[AgentPool]:
+    """Starts several agents, each with one session: `async with agents.pool(["codex"], capacity=4) as pool`.
+
+    The candidates are taken in turns until there are as many as `capacity` says; by default there is one of
+    each. When one of them does not start, the others are ended again.
+
+    Raises:
+        AgentError: One of them did not start.
+        ValueError: There are none.
+    """
+    clients = _clients(candidates, options)
+    count = len(clients) if capacity is None else capacity
+    if count < 1:
+        raise ValueError("a pool needs a capacity of at least 1")
+    return Openable(lambda: AgentPool.open([clients[number % len(clients)] for number in range(count)]))
+
+
+class AgentPool(Closing):
+    """Agents that wait for work. `agents.pool` opens it.
+
+    A worker is used by one at a time; whoever comes when all are busy waits, in order. Its session goes on
+    from one question to the next. One whose agent has died gets a new agent when it is needed again, which
+    goes on in the same session where it can (`on_renewed`).
+    """
+
+    def __init__(self, sessions: Sequence[WireSession]) -> None:
+        self._sessions = sessions
+        self._free: asyncio.Queue[WireSession | None] = asyncio.Queue()  # `None` once it is closed
+        for session in sessions:
+            self._free.put_nowait(session)
+        self._users = 0
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+
+    @classmethod
+    async def open(cls, clients: Sequence[AgentClient]) -> AgentPool:
+        """As `agents.pool`: one worker for each of these."""
+        opening = [asyncio.ensure_future(client.session()) for client in clients]
+        try:
+            return cls(await asyncio.gather(*opening))
+        except BaseException:
+            await to_its_end(_undone(opening))
+            raise
+
+    @property
+    def capacity(self) -> int:
+        """How many workers there are."""
+        return len(self._sessions)
+
+    @property
+    def idle(self) -> int:
+        """How many of them have nothing to do."""
+        return self._free.qsize()
+
+    async def ask(self, prompt: Prompt) -> AskResult:
+        """Asks whoever is free. As `WireSession.ask`."""
+        async with self.worker() as session:
+            return await session.ask(prompt)
+
+    @overload
+    async def ask_json(self, prompt: Prompt, schema: type[T]) -> JsonResult[T]: ...
+    @overload
+    async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]: ...
+    async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]:
+        """Asks whoever is free for JSON. As `WireSession.ask_json`."""
+        async with self.worker() as session:
+            return await session.ask_json(prompt, schema)
+
+    @asynccontextmanager
+    async def worker(self) -> AsyncGenerator[WireSession, None]:
+        """The session of whoever is free, until the block ends; the pool closes it, not you.
+
+        Cancelling the waiting gives up the place.
+
+        Raises:
+            AgentClosed: The pool is closed.
+            AgentError: The worker's agent had died, and does not start again.
+        """
+        self._users += 1
+        self._quiet.clear()
+        try:
+            session = await self._free.get()
+            try:
+                if session is None or session.is_closed:
+                    raise AgentClosed("the pool is closed")
+                await session.revive()
+                yield session
+            finally:
+                self._free.put_nowait(session)
+        finally:
+            self._users -= 1
+            if not self._users:
+                self._quiet.set()
+
+    async def drain(self) -> None:
+        """Waits until nobody is busy, and nobody waits."""
+        await self._quiet.wait()
+
+    async def close(self) -> None:
+        """Ends all. Turns that run fail; whoever waits is told. Again does no harm."""
+        self._free.put_nowait(None)
+        await to_its_end(asyncio.gather(*(session.close() for session in self._sessions)))
+
+
+async def _undone(opening: Sequence[asyncio.Future[WireSession]]) -> None:
+    for task in opening:
+        task.cancel()
+    opened = await asyncio.gather(*opening, return_exceptions=True)
+    await asyncio.gather(*(one.close() for one in opened if isinstance(one, WireSession)))

@@ -1,1 +1,0 @@
-"""Several agents for one question."""
