@@ -33,7 +33,7 @@ from serai.contract import (
     decode,
     to_wire,
 )
-from serai.errors import ConnectionLost, ProtocolError
+from serai.errors import ConnectionLost, ProtocolError, RelayError, SeraiError
 from serai.relay.predicates import Predicate, named
 
 __all__ = ["EventHandler", "Link", "Relay"]
@@ -108,7 +108,8 @@ class Relay:
         """Call a method of the relay, with its parameters under their names on the wire.
 
         Raises:
-            ProtocolError: The relay refused; `data["code"]` says why.
+            RelayError: The relay refused; its class, and its `code`, say why.
+            ProtocolError: The call is not one, or its parameters do not fit.
             ConnectionLost: The host is gone.
         """
         return await self._link.call(
@@ -246,7 +247,7 @@ class RemoteLink:
                 raise self._lost
         finally:
             self._subscriptions.pop(started.subscription, None)
-            with contextlib.suppress(ConnectionLost, ProtocolError):
+            with contextlib.suppress(SeraiError):
                 await self.call("events.unsubscribe", {"subscription": started.subscription})
 
     def _queue(self, subscription: str) -> asyncio.Queue[WorkspaceEvent | None]:
@@ -282,8 +283,15 @@ class RemoteLink:
         if answer is None or answer.done():
             return
         if (error := message.get("error")) is not None:
-            answer.set_exception(
-                ProtocolError(error["message"], number=error["code"], data=error.get("data"))
-            )
+            answer.set_exception(_refusal(error))
         else:
             answer.set_result(decode(msgspec.json.encode(message["result"]), METHODS[method][1]))
+
+
+def _refusal(error: dict[str, Any]) -> SeraiError:
+    """The error that the relay told of, as the class that has its code."""
+    data: dict[str, Any] = error.get("data") or {}
+    for kind in RelayError.__subclasses__():
+        if kind.code == data.get("code"):
+            return kind(data.get("message") or error["message"], remedy=data.get("remedy"))
+    return ProtocolError(error["message"], number=error["code"], data=data)

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import apsw
-
 from serai.errors import Fenced, SeraiError, StorageUnavailable
 from serai.store.contract import (
     Batch,
@@ -33,8 +31,6 @@ from serai.store.contract import (
     settled,
 )
 from serai.store.sqlite import relay
-from serai.store.sqlite.connection import SQL, Database
-from serai.store.sqlite.migrations import MIGRATIONS
 
 __all__ = ["MemoryStore"]
 
@@ -82,12 +78,9 @@ class MemoryStore:
         self._blobs: dict[str, BlobRow] = {}
 
     @cached_property
-    def _tables(self) -> Database:
+    def _tables(self) -> relay.Database:
         """The relay's tables, and the turns that it searches: the same SQL as on a disk."""
-        database = apsw.Connection(":memory:")
-        for step in MIGRATIONS:
-            database.execute(step.script)
-        return database
+        return relay.open_in_memory()
 
     async def open(self) -> Opening:
         """See `Store`."""
@@ -136,7 +129,7 @@ class MemoryStore:
         for blob in batch.blobs:
             self._blobs.setdefault(blob.digest, blob._replace(session=None))
         if batch.turns:
-            self._tables.executemany(SQL["add_turn"], batch.turns)
+            relay.add_turns(self._tables, batch.turns)
         if batch.relay:
             relay.write(self._tables, batch.relay, first)
         return first

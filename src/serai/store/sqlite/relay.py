@@ -9,8 +9,10 @@ from typing import Any
 
 import msgspec
 
-from serai.store.contract import RelayWrite
+from serai.store.contract import RelayWrite, TurnRow
+from serai.store.sqlite.connection import SQL as CORE
 from serai.store.sqlite.connection import Database, parse
+from serai.store.sqlite.migrations import MIGRATIONS
 
 __all__ = ["SQL", "erase", "index_words", "read", "words_of_turn", "write"]
 
@@ -19,6 +21,19 @@ SQL = parse(files("serai.store.sqlite").joinpath("sql", "relay.sql").read_text(e
 
 _INDEXED_AT_ONCE = 200
 """How many messages, and how many turns, are indexed in one step: a batch may have to wait for it."""
+
+
+def open_in_memory() -> Database:
+    """A database without a disk that has all tables: what a store in memory keeps of the relay is there."""
+    db = Database(":memory:")
+    for step in MIGRATIONS:
+        db.execute(step.script)
+    return db
+
+
+def add_turns(db: Database, turns: Sequence[TurnRow]) -> None:
+    """Add completed turns, to be searched."""
+    db.executemany(CORE["add_turn"], turns)
 
 
 def write(db: Database, writes: Iterable[RelayWrite], first: int) -> None:
