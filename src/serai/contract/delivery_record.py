@@ -127,7 +127,9 @@ class DeliveryRecord(Record):
         """The next moment at which something has to be done about it."""
         if not self.is_open:
             return None
-        moments = (self.next_attempt_at, self.available_at, self.lease_until, self.deadline, self.expires_at)
+        if self.state == DeliveryState.HANDING:
+            return self.lease_until  # until then whoever has it says what became of it
+        moments = (self.next_attempt_at, self.available_at, self.deadline, self.expires_at)
         return min((moment for moment in moments if moment is not None), default=None)
 
     @property
@@ -179,8 +181,14 @@ def settled(
             )
         case Delivered(metadata=metadata):
             return replace(record, state=DeliveryState.DELIVERED, evidence=metadata)
-        case Deferred(available_at=available_at, reason=reason):
-            return replace(record, state=DeliveryState.DEFERRED, available_at=available_at, error=reason)
+        case Deferred(available_at=available_at, reason=reason, metadata=metadata):
+            return replace(
+                record,
+                state=DeliveryState.DEFERRED,
+                available_at=available_at,
+                error=reason,
+                waits_for=metadata.get("waitsFor"),
+            )
         case Failed(reason=reason, retryable=True) if retry_at is not None:
             return replace(
                 record,

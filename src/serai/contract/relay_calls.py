@@ -12,11 +12,12 @@ from typing import Any, Literal
 from msgspec import field
 
 from serai.contract.capabilities import AgentSessionCapabilities
-from serai.contract.delivery import DeliveryMode, Priority
+from serai.contract.delivery import DeliveryMode, MessageContext, MessageReceipt, Priority
 from serai.contract.delivery_record import DeliveryRecord, DeliveryState
-from serai.contract.identity import AgentIdentity, AgentStatus
+from serai.contract.events import AgentSessionEvent
+from serai.contract.identity import AgentIdentity, AgentStatus, IdentityKind
 from serai.contract.messages import Attachment, RelayMessage
-from serai.contract.record import Metadata, Moment, Record
+from serai.contract.record import Metadata, Moment, Record, refuse_naive
 
 __all__ = [
     "METHODS",
@@ -29,7 +30,9 @@ __all__ = [
     "DeliveriesResult",
     "DeliveryParams",
     "Empty",
+    "ExtendParams",
     "FlushParams",
+    "HeldParams",
     "HelloResult",
     "Inbox",
     "InboxParams",
@@ -39,10 +42,17 @@ __all__ = [
     "MessagesListParams",
     "MessagesResult",
     "MuteParams",
+    "Offer",
     "ReactParams",
     "ReadParams",
+    "ReceiptParams",
     "RecentReaction",
+    "RegisterParams",
+    "RegisterResult",
+    "Registrant",
     "ReplyParams",
+    "ReportParams",
+    "ReportResult",
     "Role",
     "Room",
     "RoomCreateParams",
@@ -58,6 +68,8 @@ __all__ = [
     "SendResult",
     "SubscribeParams",
     "SubscribeResult",
+    "TakeParams",
+    "TakeResult",
     "TokenCreateParams",
     "TokenInfo",
     "TokenParams",
@@ -350,7 +362,107 @@ class AgentsResult(Record):
     agents: tuple[AgentInfo, ...]
 
 
+# -- sessions elsewhere ------------------------------------------------------------------------------------
+
+
+class Registrant(Record):
+    """Who registers. Its id and its handle come from the relay."""
+
+    name: str
+    display_name: str | None = None
+    description: str | None = None
+    kind: IdentityKind = IdentityKind.AGENT
+    metadata: Metadata = field(default_factory=dict)
+
+
+class RegisterParams(Record):
+    """A session elsewhere takes part. Registering again under the same name goes on where it was."""
+
+    identity: Registrant
+    capabilities: AgentSessionCapabilities
+    strict: bool = False
+    """Refuse with `name_taken` if someone has the name, also if that is the same session."""
+    lease_seconds: float | None = None
+    """How long it may take to answer with a receipt."""
+    url: str | None = None
+    """Where its messages are posted. Without it they go over the connection that registers, or are taken."""
+
+
+class RegisterResult(Record):
+    """Under which identity a session takes part."""
+
+    identity: AgentIdentity
+    lease_seconds: float
+    secret: str | None = None
+    """What the messages to its `url` are signed with. It is shown this once."""
+
+
+class ReportParams(Record):
+    """What was observed of a session elsewhere, in its order."""
+
+    agent: str
+    events: tuple[AgentSessionEvent, ...]
+
+
+class ReportResult(Record):
+    """How many events were passed on, and the types of those that were not, since they are not declared."""
+
+    passed_on: int
+    undeclared: tuple[str, ...] = ()
+
+
 # -- deliveries --------------------------------------------------------------------------------------------
+
+
+class Offer(Record):
+    """A message for a session elsewhere. `receiveMessage` asks with it; `deliveries.take` gives several."""
+
+    agent: str
+    message: RelayMessage
+    context: MessageContext
+    lease: str
+    """Names this attempt. A receipt that names it cannot be taken for that of another attempt."""
+    lease_until: Moment
+    """After this moment the message is offered again, under the same delivery id."""
+
+    def __post_init__(self) -> None:
+        refuse_naive(self.lease_until)
+
+
+class HeldParams(Record):
+    """A delivery that a session elsewhere holds: `flush` asks to surface it now, `cancel` to give it up."""
+
+    agent: str
+    delivery_id: str
+    reason: str | None = None
+
+
+class TakeParams(Record):
+    """Whose deliveries to take, how many at most, and how long to wait for the first."""
+
+    agent: str
+    limit: int = 10
+    wait_ms: int = 0
+
+
+class TakeResult(Record):
+    """Messages in their order. Each wants a receipt before its lease is over."""
+
+    offers: tuple[Offer, ...]
+
+
+class ReceiptParams(Record):
+    """What became of a message that a session elsewhere was given, or holds."""
+
+    receipt: MessageReceipt
+    lease: str | None = None
+
+
+class ExtendParams(Record):
+    """A delivery takes longer: its lease begins anew."""
+
+    delivery_id: str
+    lease: str | None = None
 
 
 class DeliveriesListParams(Record):
@@ -495,8 +607,14 @@ METHODS: Mapping[str, tuple[type[Record], Any]] = {
     "rooms.mute": (MuteParams, Room),
     "agents.list": (AgentsListParams, AgentsResult),
     "agents.get": (AgentParams, AgentInfo),
+    "sessions.register": (RegisterParams, RegisterResult),
+    "sessions.unregister": (AgentParams, Empty),
+    "sessions.report": (ReportParams, ReportResult),
     "deliveries.list": (DeliveriesListParams, DeliveriesResult),
     "deliveries.get": (DeliveryParams, DeliveryRecord),
+    "deliveries.take": (TakeParams, TakeResult),
+    "deliveries.receipt": (ReceiptParams, DeliveryRecord),
+    "deliveries.extend": (ExtendParams, DeliveryRecord),
     "deliveries.retry": (DeliveryParams, DeliveryRecord),
     "deliveries.flush": (FlushParams, DeliveriesResult),
     "deliveries.cancel": (CancelParams, DeliveryRecord),

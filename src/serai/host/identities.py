@@ -35,6 +35,10 @@ class Participant(Record):
     """What a session elsewhere has declared. What one of this host can do, its agent says."""
     url: str | None = None
     """Where messages for it are posted."""
+    secret: str | None = None
+    """What those messages are signed with."""
+    lease_seconds: float | None = None
+    """How long a session elsewhere may take to answer; without it, as long as the policy says."""
     gone: bool = False
     """Its session was disposed of: nothing reaches it any more."""
 
@@ -55,6 +59,8 @@ class _Kept(Record):
     identity: AgentIdentity
     capabilities: AgentSessionCapabilities | None = None
     url: str | None = None
+    secret: str | None = None
+    lease_seconds: float | None = None
 
 
 class Identities:
@@ -86,6 +92,8 @@ class Identities:
                     session=session,
                     capabilities=kept.capabilities,
                     url=kept.url,
+                    secret=kept.secret,
+                    lease_seconds=kept.lease_seconds,
                     gone=bool(gone),
                 )
             )
@@ -181,7 +189,13 @@ class Identities:
         """Keep what is new of someone, and tell of it."""
         self._keep(participant)
         identity = participant.identity
-        kept = _Kept(identity=identity, capabilities=participant.capabilities, url=participant.url)
+        kept = _Kept(
+            identity=identity,
+            capabilities=participant.capabilities,
+            url=participant.url,
+            secret=participant.secret,
+            lease_seconds=participant.lease_seconds,
+        )
         values = (
             participant.number,
             identity.id,

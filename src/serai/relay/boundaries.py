@@ -135,7 +135,7 @@ class SessionBox:
             return self._steer(entry, session)
         return self._hold(entry)
 
-    def drop(self, record: DeliveryRecord) -> None:
+    def drop(self, record: DeliveryRecord, why: str | None = None) -> None:  # noqa: ARG002 - all the same here
         """A delivery does not wait any more."""
         waits_for = record.waits_for or ""
         if self.waiting[waits_for] > 0:

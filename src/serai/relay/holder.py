@@ -41,5 +41,5 @@ class InboxBox:
         held = {"heldBy": "inbox", "waitsFor": "fetch"}
         return self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=held))
 
-    def drop(self, record: DeliveryRecord) -> None:
+    def drop(self, record: DeliveryRecord, why: str | None = None) -> None:
         """Nothing is kept here."""

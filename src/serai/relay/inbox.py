@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from serai.contract import (
     Inbox,
     Reaction,
     RecentReaction,
+    Record,
     RelayMessage,
     Role,
     RoomKind,
@@ -37,7 +38,7 @@ from serai.relay.runner import Runner
 from serai.store.contract import RelayWrite
 from serai.store.sqlite.relay import words_of_turn
 
-__all__ = ["Caller", "Inboxes"]
+__all__ = ["Caller", "CallerLink", "Inboxes"]
 
 _MOST = 500
 _FETCHED = ("fetch", "flush")
@@ -46,11 +47,30 @@ _WORD = re.compile(r"\w+")
 _SHOWN_OF_TURN = 2000
 
 
+class CallerLink(Protocol):
+    """A connection over which the relay can ask whoever calls."""
+
+    async def request(self, method: str, params: Record) -> bytes:
+        """Ask something. Returns the result, as JSON. Cancelling forgets the question.
+
+        Raises:
+            ConnectionLost: The connection is over, and nobody answers any more.
+            ProtocolError: The answer is an error.
+        """
+        ...
+
+    def when_closed(self, call: Callable[[], None]) -> None:
+        """Call something once the connection is over, after all questions have been given up."""
+        ...
+
+
 class Caller(NamedTuple):
     """Who calls the relay, and as what."""
 
     role: Role
     participant: Participant | None = None
+    link: CallerLink | None = None
+    """Where the caller can be asked; there is none for what is posted."""
 
     @property
     def sees_all(self) -> bool:
@@ -208,7 +228,7 @@ class Inboxes:
                 messages += [decode(data, RelayMessage) for _, data in found]
                 if not peek:
                     evidence = {"evidence": "fetched"}
-                    self._runner.drop(record)
+                    self._runner.drop(record, "fetched")
                     self._ledger.settle(record, Delivered(delivery_id=record.id, metadata=evidence))
         unread = [
             UnreadRoom(room=self._rooms.shown(self._rooms[room]), unread=count)

@@ -98,7 +98,8 @@ def choose_mode(
         sender: What sort of participant sends.
         is_busy: Whether a turn runs: only then does `immediate` interrupt.
     """
-    wanted = requested or policy.default_mode or next(iter(declared))
+    by_default = policy.default_mode
+    wanted = requested or (by_default if by_default and by_default in declared else next(iter(declared)))
     may_interrupt = not is_busy or sender in policy.interrupt
     if wanted in declared and (wanted != DeliveryMode.IMMEDIATE or may_interrupt):
         return ModeChoice(wanted)

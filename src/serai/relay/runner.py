@@ -64,8 +64,8 @@ class Box(Protocol):
         """Take a delivery that was written down: hand it on, or hold it for its boundary."""
         ...
 
-    def drop(self, record: DeliveryRecord) -> None:
-        """A delivery is not held any more: it was cancelled, or its time is up."""
+    def drop(self, record: DeliveryRecord, why: str | None = None) -> None:
+        """A delivery is not held any more; with `why` it is over for good, and else offered anew."""
         ...
 
 
@@ -148,7 +148,7 @@ class Runner:
         )
         self._ledger.create(record, recipient.number)
         self._watch(record.due)
-        message, problem = self._fitting(message, box)
+        message, problem = self.fitting(message, box)
         problem = problem or choice.problem or self._refused(recipient, sender, hops, now)
         if problem is not None:
             return self._ledger.settle(record, Failed(delivery_id=record.id, reason=problem))
@@ -157,7 +157,7 @@ class Runner:
             return self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=held))
         return box.take(record, message)
 
-    def _fitting(self, message: RelayMessage, box: Box) -> tuple[RelayMessage, str | None]:
+    def fitting(self, message: RelayMessage, box: Box) -> tuple[RelayMessage, str | None]:
         """The message as the session can take it, or why it cannot."""
         unfit = refusal(box.capabilities, ContentType.IMAGE)
         if unfit is None or ContentType.IMAGE not in message.content_types:
@@ -211,7 +211,7 @@ class Runner:
             return self._ledger.settle(record, Failed(delivery_id=record.id, reason="not_tried_again"))
         message = decode(rows[0][1], RelayMessage)
         box = self._box_of(self._identities.get(record.agent))
-        message, _ = self._fitting(message, box)
+        message, _ = self.fitting(message, box)
         return box.take(record, message)
 
     async def flush(self, agent: Participant, mode: DeliveryMode | None) -> list[DeliveryRecord]:
@@ -230,15 +230,15 @@ class Runner:
         """Give a delivery up. One that is final stays as it is."""
         if not record.is_open:
             return record
-        self.drop(record)
+        self.drop(record, "cancelled")
         metadata = {"why": why} if why else {}
         return self._ledger.settle(
             record, Failed(delivery_id=record.id, reason="cancelled", metadata=metadata)
         )
 
-    def drop(self, record: DeliveryRecord) -> None:
-        """Whoever holds a delivery holds it no longer."""
-        self._box_of(self._identities.get(record.agent)).drop(record)
+    def drop(self, record: DeliveryRecord, why: str | None = None) -> None:
+        """Whoever holds a delivery holds it no longer; with `why` it is over for good."""
+        self._box_of(self._identities.get(record.agent)).drop(record, why)
 
     # -- waiting for an outcome ----------------------------------------------------------------------------
 
@@ -300,16 +300,18 @@ class Runner:
         now = self._ledger.now
         rows = await self._ledger.store.relay("due_deliveries", round(now.timestamp() * 1000), _DUE_AT_ONCE)
         for record in map(record_of, rows):
-            if not record.is_open or record.state == DeliveryState.HANDING:
-                continue  # whoever has it says what became of it
-            if record.deadline is not None and record.deadline <= now:
-                self.drop(record)
+            if not record.is_open:
+                continue
+            if record.state == DeliveryState.HANDING:
+                await self._offer_again(record)  # its lease is over
+            elif record.deadline is not None and record.deadline <= now:
+                self.drop(record, "deadline_exceeded")
                 self._ledger.settle(record, Failed(delivery_id=record.id, reason="deadline_exceeded"))
             elif record.expires_at is not None and record.expires_at <= now:
-                self.drop(record)
+                self.drop(record, "expired")
                 self._ledger.settle(record, Failed(delivery_id=record.id, reason="expired"))
             else:
-                await self._offer_again(replace(record, attempts=record.attempts + 1))
+                await self._offer_again(record)
         await self.committed()
         ((soonest,),) = await self._ledger.store.relay("next_due")
         if soonest is not None:

@@ -14,7 +14,7 @@ import inspect
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -23,6 +23,7 @@ from serai.client.address import find_address
 from serai.client.connection import Transport, websocket_opener
 from serai.contract import (
     METHODS,
+    AgentSession,
     DeliveryRecord,
     Inbox,
     RelayMessage,
@@ -33,15 +34,29 @@ from serai.contract import (
     decode,
     to_wire,
 )
-from serai.errors import ConnectionLost, ProtocolError, RelayError, SeraiError
+from serai.errors import (
+    CapabilityUnsupported,
+    ConnectionLost,
+    MethodNotFound,
+    ProtocolError,
+    RelayError,
+    SeraiError,
+)
 from serai.relay.predicates import Predicate, named
 
-__all__ = ["EventHandler", "Link", "Relay"]
+if TYPE_CHECKING:
+    from serai.relay.harness import Registration
+
+__all__ = ["Answer", "EventHandler", "Link", "Relay"]
 
 _log = logging.getLogger(__name__)
 
 EventHandler = Callable[[WorkspaceEvent], Awaitable[None] | None]
 """Is called with each event, one after the other. What it raises is logged, and disturbs nobody else."""
+
+
+Answer = Callable[[bytes], Awaitable[Any]]
+"""Answers what the relay asks: takes the parameters, as JSON. What it raises is told to the relay."""
 
 
 class Link(Protocol):
@@ -59,6 +74,14 @@ class Link(Protocol):
         """The events of a subscription, until it is closed."""
         ...
 
+    def answer(self, method: str, answer: Answer) -> None:
+        """Answer a method that the relay asks for. There is one answer to each; the last one counts."""
+        ...
+
+    async def closed(self) -> None:
+        """Wait until nothing can be called any more."""
+        ...
+
     async def close(self) -> None:
         """Call nothing any more."""
         ...
@@ -70,6 +93,8 @@ class Relay:
     def __init__(self, link: Link) -> None:
         self._link = link
         self._listening: set[asyncio.Task[None]] = set()
+        self.registrations: dict[str, Registration] = {}
+        """The sessions that take part over this connection, by their handles."""
 
     @classmethod
     async def connect(
@@ -99,10 +124,27 @@ class Relay:
 
     async def close(self) -> None:
         """Listen no longer, and close the connection. Sessions and messages stay."""
+        for registration in self.registrations.values():
+            registration.end()
         for task in self._listening:
             task.cancel()
         await asyncio.gather(*self._listening, return_exceptions=True)
         await self._link.close()
+
+    @property
+    def link(self) -> Link:
+        """How calls get there. Whoever answers what the relay asks does that here."""
+        return self._link
+
+    async def closed(self) -> None:
+        """Wait until the connection is over."""
+        await self._link.closed()
+
+    async def register(self, session: AgentSession, **more: Any) -> Registration:
+        """Have a session take part: see `serai.relay.harness.register`."""
+        from serai.relay.harness import register  # noqa: PLC0415 - it needs this module
+
+        return await register(self, session, **more)
 
     async def call(self, method: str, **params: Any) -> Any:
         """Call a method of the relay, with its parameters under their names on the wire.
@@ -218,6 +260,8 @@ class RemoteLink:
         self._last_id = 0
         self._calls: dict[int, tuple[str, asyncio.Future[Any]]] = {}
         self._subscriptions: dict[str, asyncio.Queue[WorkspaceEvent | None]] = {}
+        self._answers: dict[str, Answer] = {}
+        self._answering: set[asyncio.Task[None]] = set()
         self._lost: ConnectionLost | None = None
         self._reading = asyncio.create_task(self._read())
 
@@ -250,6 +294,24 @@ class RemoteLink:
             with contextlib.suppress(SeraiError):
                 await self.call("events.unsubscribe", {"subscription": started.subscription})
 
+    def answer(self, method: str, answer: Answer) -> None:
+        """See `Link`."""
+        self._answers[method] = answer
+
+    async def closed(self) -> None:
+        """See `Link`."""
+        await asyncio.wait({self._reading})
+
+    async def _respond(self, method: str, call_id: Any, params: bytes) -> None:
+        answer = self._answers.get(method, _no_answer)
+        response: dict[str, Any] = {"jsonrpc": "2.0", "id": call_id}
+        try:
+            response["result"] = await answer(params)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the relay gets an answer
+            response["error"] = told_as_error(error)
+        with contextlib.suppress(ConnectionLost):
+            await self._transport.send(msgspec.json.encode(response))
+
     def _queue(self, subscription: str) -> asyncio.Queue[WorkspaceEvent | None]:
         return self._subscriptions.setdefault(subscription, asyncio.Queue())
 
@@ -257,7 +319,9 @@ class RemoteLink:
         """See `Link`."""
         await self._transport.close()
         self._reading.cancel()
-        await asyncio.gather(self._reading, return_exceptions=True)
+        for task in self._answering:
+            task.cancel()
+        await asyncio.gather(self._reading, *self._answering, return_exceptions=True)
 
     async def _read(self) -> None:
         try:
@@ -279,6 +343,12 @@ class RemoteLink:
             event = msgspec.convert(told["event"], WorkspaceEvent)
             self._queue(told["subscription"]).put_nowait(event)
             return
+        if "method" in message:
+            params = msgspec.json.encode(message.get("params", {}))
+            task = asyncio.create_task(self._respond(message["method"], message.get("id"), params))
+            self._answering.add(task)
+            task.add_done_callback(self._answering.discard)
+            return
         method, answer = self._calls.get(message.get("id") or 0, ("", None))
         if answer is None or answer.done():
             return
@@ -288,9 +358,30 @@ class RemoteLink:
             answer.set_result(decode(msgspec.json.encode(message["result"]), METHODS[method][1]))
 
 
+async def _no_answer(params: bytes) -> Any:
+    del params
+    raise MethodNotFound("nobody here answers this")
+
+
+def told_as_error(error: Exception) -> dict[str, Any]:
+    """An exception as the relay is told of it."""
+    if isinstance(error, SeraiError):
+        number = error.number if isinstance(error, ProtocolError) else -32000
+        return {"code": number, "message": str(error), "data": {"message": error.message, **error.to_wire()}}
+    return {"code": -32603, "message": str(error) or type(error).__name__}
+
+
 def _refusal(error: dict[str, Any]) -> SeraiError:
     """The error that the relay told of, as the class that has its code."""
     data: dict[str, Any] = error.get("data") or {}
+    if data.get("code") == CapabilityUnsupported.code:
+        return CapabilityUnsupported(
+            data["capability"],
+            data["requested"],
+            tuple(data["available"]),
+            agent=data.get("agent"),
+            remedy=data.get("remedy"),
+        )
     for kind in RelayError.__subclasses__():
         if kind.code == data.get("code"):
             return kind(data.get("message") or error["message"], remedy=data.get("remedy"))

@@ -24,6 +24,7 @@ from serai.contract import (
     DeliveryRecord,
     DeliveryState,
     Empty,
+    ExtendParams,
     FlushParams,
     HelloResult,
     IdentityKind,
@@ -37,9 +38,14 @@ from serai.contract import (
     MuteParams,
     ReactParams,
     ReadParams,
+    ReceiptParams,
     Record,
+    RegisterParams,
+    RegisterResult,
     RelayMessage,
     ReplyParams,
+    ReportParams,
+    ReportResult,
     Role,
     Room,
     RoomCreateParams,
@@ -54,6 +60,8 @@ from serai.contract import (
     SendResult,
     SubscribeParams,
     SubscribeResult,
+    TakeParams,
+    TakeResult,
     TokenCreateParams,
     TokenParams,
     TokenResult,
@@ -61,16 +69,18 @@ from serai.contract import (
     WaitFor,
     WorkspaceEvent,
 )
-from serai.errors import DeliveryFinal, Forbidden, UnknownDelivery
+from serai.errors import DeliveryFinal, Forbidden, InvalidParams, UnknownDelivery
 from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import record_of
+from serai.relay.adapters import AdapterBox
 from serai.relay.boundaries import SessionBox, Wakes
 from serai.relay.events import EventStream, wanted
 from serai.relay.holder import InboxBox
 from serai.relay.inbox import Caller, Inboxes
 from serai.relay.policy import RelayPolicy
 from serai.relay.post import Post
+from serai.relay.registration import register
 from serai.relay.rooms import Rooms
 from serai.relay.runner import Box, Runner
 from serai.relay.tokens import Tokens
@@ -133,14 +143,24 @@ class Workspace:
             box = self.box_of(self.identities[number])
             if isinstance(box, SessionBox):
                 box.waiting[waits_for] += count
+            elif isinstance(box, AdapterBox):
+                box.waiting += count
+        for one in self.identities:
+            if one.capabilities is not None:
+                self.box_of(one)
+            if one.secret is not None:
+                self.host.redactor.register(f"{one.handle} webhook", one.secret)
         for box in list(self._boxes.values()):
-            if isinstance(box, SessionBox):
+            if isinstance(box, SessionBox | AdapterBox):
                 await box.recover()
         await self.runner.open()
 
     async def close(self) -> None:
         """Deliver nothing any more. Sessions stay as they are."""
         self.runner.close()
+        for box in self._boxes.values():
+            if isinstance(box, AdapterBox):
+                box.close()
         await asyncio.gather(*(box.close() for box in self._boxes.values() if isinstance(box, SessionBox)))
 
     @property
@@ -156,6 +176,8 @@ class Workspace:
         if box is None:
             if participant.session is not None:
                 box = SessionBox(self.host, participant, self.policy, self._wakes, self.identities.get)
+            elif participant.capabilities is not None:
+                box = AdapterBox(self.host, participant, self.policy, self.runner.fitting)
             else:
                 box = InboxBox(self.ledger)
             self._boxes[participant.number] = box
@@ -368,7 +390,9 @@ class Workspace:
     def _info(self, participant: Participant) -> AgentInfo:
         box = self.box_of(participant)
         is_session = isinstance(box, SessionBox)
+        is_adapter = isinstance(box, AdapterBox)
         status = self.host.status_of(participant.session) if participant.session else None
+        status = box.status if is_adapter else status
         return AgentInfo(
             identity=participant.identity,
             session=participant.session,
@@ -376,8 +400,70 @@ class Workspace:
             capabilities=box.capabilities
             if is_session and not participant.gone
             else participant.capabilities,
-            waiting=box.waiting.total() if is_session else 0,
+            waiting=box.waiting.total() if is_session else box.waiting if is_adapter else 0,
         )
+
+    # -- sessions elsewhere --------------------------------------------------------------------------------
+
+    def _adapter(self, caller: Caller, name: str) -> AdapterBox:
+        """The box of a session elsewhere that the caller may act for."""
+        agent = self._about(caller, name)
+        box = self.box_of(agent)
+        if not isinstance(box, AdapterBox):
+            raise Forbidden(f"{agent.handle} has not registered", remedy="Call sessions.register first")
+        return box
+
+    async def _adapter_of(self, caller: Caller, delivery_id: str) -> AdapterBox:
+        """The box that a delivery is for."""
+        record = await self._delivery(caller, delivery_id)
+        return self._adapter(caller, record.agent)
+
+    async def _sessions_register(self, caller: Caller, params: RegisterParams) -> RegisterResult:
+        params = replace(params, identity=self.host.redactor.redact_value(params.identity, observed=True))
+        new_secret = lambda: secrets.token_urlsafe(32)  # noqa: E731 - it is only handed on
+        participant, result = register(self.identities, caller, params, self.policy, new_secret)
+        if participant.secret is not None:
+            self.host.redactor.register(f"{participant.handle} webhook", participant.secret)
+        box = self._boxes.get(participant.number)
+        if not isinstance(box, AdapterBox):
+            self._boxes.pop(participant.number, None)
+            box = self.box_of(participant)
+        if isinstance(box, AdapterBox):
+            box.registered(participant, caller.link)
+        return result
+
+    async def _sessions_unregister(self, caller: Caller, params: AgentParams) -> Empty:
+        box = self._adapter(caller, params.agent)
+        participant = box.participant
+        await self.host.journal.committed()
+        while rows := await self.ledger.store.relay("list_open", participant.number, 1000):
+            for record in map(record_of, rows):
+                self.runner.cancel(record, "unregistered")
+            await self.host.journal.committed()
+        box.unregistered()
+        del self._boxes[participant.number]
+        left = replace(participant, capabilities=None, url=None, secret=None, gone=True)
+        self.identities.put(left, "session.released")
+        return Empty()
+
+    async def _sessions_report(self, caller: Caller, params: ReportParams) -> ReportResult:
+        return self._adapter(caller, params.agent).report(params.events)
+
+    async def _deliveries_take(self, caller: Caller, params: TakeParams) -> TakeResult:
+        box = self._adapter(caller, params.agent)
+        seconds = max(0, min(params.wait_ms, _LONGEST_WAIT_MS)) / 1000
+        return TakeResult(offers=await box.fetch(max(1, min(params.limit, 100)), seconds))
+
+    async def _deliveries_receipt(self, caller: Caller, params: ReceiptParams) -> DeliveryRecord:
+        delivery_id = params.receipt.delivery_id
+        if delivery_id is None:
+            raise InvalidParams("a receipt names its delivery", field="params.receipt.deliveryId")
+        box = await self._adapter_of(caller, delivery_id)
+        return await box.receipt(delivery_id, params.receipt, params.lease, caller.link)
+
+    async def _deliveries_extend(self, caller: Caller, params: ExtendParams) -> DeliveryRecord:
+        box = await self._adapter_of(caller, params.delivery_id)
+        return box.extend(params.delivery_id, params.lease, caller.link)
 
     # -- deliveries ----------------------------------------------------------------------------------------
 

@@ -28,7 +28,16 @@ from serai.contract import (
     decode,
     to_wire,
 )
-from serai.errors import InvalidParams, InvalidRequest, MethodNotFound, Mismatch, ParseError, SeraiError
+from serai.errors import (
+    ConnectionLost,
+    InvalidParams,
+    InvalidRequest,
+    MethodNotFound,
+    Mismatch,
+    ParseError,
+    ProtocolError,
+    SeraiError,
+)
 from serai.relay.inbox import Caller
 from serai.relay.workspace import Workspace
 from serai.serve import Connection
@@ -45,12 +54,20 @@ _NUMBERS = {ParseError: -32700, InvalidRequest: -32600, MethodNotFound: -32601, 
 
 
 class _Call(msgspec.Struct):
-    """A call, with its parameters unread."""
+    """A call, with its parameters unread, or, without a method, the answer to one of ours."""
 
     jsonrpc: Literal["2.0"]
-    method: str
+    method: str = ""
     id: int | float | str | msgspec.UnsetType | None = msgspec.UNSET
     params: msgspec.Raw = msgspec.Raw(b"{}")
+    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    error: _Error | msgspec.UnsetType = msgspec.UNSET
+
+
+class _Error(msgspec.Struct):
+    code: int = 0
+    message: str = ""
+    data: Any = None
 
 
 _read_call = msgspec.json.Decoder(_Call).decode
@@ -63,11 +80,14 @@ def caller_of(workspace: Workspace, token_digest: str, *, is_owner: bool) -> Cal
 
 def _read(data: bytes) -> _Call:
     try:
-        return _read_call(data)
+        call = _read_call(data)
     except msgspec.ValidationError as error:
         raise InvalidRequest(f"not a call: {error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ParseError(f"not JSON: {error}") from None
+    if not call.method and call.result is call.error is msgspec.UNSET:
+        raise InvalidRequest("not a call: it names no method")
+    return call
 
 
 def _params(call: _Call) -> Record:
@@ -132,6 +152,10 @@ class RelayPeer:
         self._link = link
         self._under_way: set[asyncio.Task[None]] = set()
         self._subscriptions: dict[str, asyncio.Task[None]] = {}
+        self._last_request = 0
+        self._requests: dict[int | float | str | None, asyncio.Future[bytes]] = {}
+        """What the client was asked and has not answered yet."""
+        self._when_closed: list[Callable[[], None]] = []
 
     def received(self, data: bytes) -> None:
         """Take a call. Calls do not wait for each other; what they store is in their order."""
@@ -139,6 +163,9 @@ class RelayPeer:
             call = _read(data)
         except SeraiError as error:
             self._respond(_failure(None, error))
+            return
+        if not call.method:
+            self._answered(call)
             return
         if len(self._under_way) >= _MOST_UNDER_WAY:
             self._respond(_failure(call.id, InvalidRequest("too many calls are under way")))
@@ -155,6 +182,50 @@ class RelayPeer:
         """The connection is over. What was begun is done to its end; nobody hears of it here."""
         for task in self._subscriptions.values():
             task.cancel()
+        for answer in self._requests.values():
+            if not answer.done():
+                answer.set_exception(ConnectionLost("the connection is over"))
+        for call in self._when_closed:
+            call()
+
+    # -- asking the client ---------------------------------------------------------------------------------
+
+    async def request(self, method: str, params: Record) -> bytes:
+        """Ask the client. The question is written before anything is waited for.
+
+        Returns the result, as JSON. Cancelling forgets the question: an answer that comes later is ignored.
+
+        Raises:
+            ConnectionLost: The connection is over, and nobody answers any more.
+            ProtocolError: The answer is an error.
+        """
+        if not self._link.is_open:
+            raise ConnectionLost("the connection is over")
+        self._last_request = number = self._last_request + 1
+        answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._requests[number] = answer
+        try:
+            call = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            self._respond(msgspec.json.encode(call))  # whoever asks bounds how much is asked at once
+            return await answer
+        finally:
+            del self._requests[number]
+
+    def when_closed(self, call: Callable[[], None]) -> None:
+        """Call something once the connection is over, after all questions have been given up."""
+        self._when_closed.append(call)
+
+    def _answered(self, call: _Call) -> None:
+        answer = self._requests.get(None if call.id is msgspec.UNSET else call.id)
+        if answer is None or answer.done():
+            return
+        if isinstance(call.error, _Error):
+            error = ProtocolError(call.error.message, number=call.error.code, data=call.error.data)
+            answer.set_exception(error)
+        elif isinstance(call.result, msgspec.Raw):
+            answer.set_result(bytes(call.result))
+
+    # -- answering it --------------------------------------------------------------------------------------
 
     async def _answer(self, call: _Call) -> None:
         call_id = None if call.id is msgspec.UNSET else call.id
@@ -163,6 +234,7 @@ class RelayPeer:
             if caller is None:
                 self._link.close(4401, "the token was revoked")
                 return
+            caller = caller._replace(link=self)
             params = _params(call)
             if isinstance(params, SubscribeParams):
                 answer = _success(call_id, await self._subscribe(caller, params))

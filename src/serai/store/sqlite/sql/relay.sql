@@ -116,6 +116,12 @@ SELECT seq, record FROM deliveries
 WHERE open AND agent = ?1 AND message IS NOT NULL AND waits != '' AND (?2 = '' OR waits = ?2)
 ORDER BY urgent DESC, seq LIMIT ?3
 
+-- offers_of_agent --
+-- What a session elsewhere can be offered as soon as it can be reached, urgent ones first.
+SELECT seq, record FROM deliveries
+WHERE open AND agent = ?1 AND message IS NOT NULL AND (state = 'created' OR waits IN ('connection', 'take', 'turn', 'fetch'))
+ORDER BY urgent DESC, seq LIMIT ?2
+
 -- entries_of_session --
 -- What has entered over AHP and is not settled, and what was on its way when the host was stopped.
 SELECT seq, record FROM deliveries WHERE open AND agent = ?1 AND (message IS NULL OR state = 'handing') ORDER BY seq

@@ -1,0 +1,652 @@
+"""Sessions elsewhere: who registered with capabilities, and how messages get to them.
+
+    over the connection that registered   the relay asks `receiveMessage`; the answer is a receipt
+    to the URL that was registered        the same, as a signed post
+    by `deliveries.take`                  for those who fetch, or work through a queue
+
+Whichever way it is, `handing` is committed before a message leaves, with a lease. A message without a receipt
+by then is offered again under the same id. So nothing is lost, and an adapter that knows the ids it has seen
+surfaces nothing twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+
+from msgspec.structs import replace
+
+from serai.contract import (
+    Accepted,
+    AgentSessionCapabilities,
+    AgentSessionEvent,
+    AgentStatus,
+    Deferred,
+    Delivered,
+    DeliveryMode,
+    DeliveryRecord,
+    DeliveryState,
+    Failed,
+    HeldParams,
+    MessageReceipt,
+    Offer,
+    RelayMessage,
+    ReportResult,
+    StatusActive,
+    StatusBlocked,
+    StatusChanged,
+    StatusEvent,
+    StatusIdle,
+    StatusOffline,
+    StatusWaiting,
+    decode,
+    to_wire,
+)
+from serai.errors import (
+    ConnectionLost,
+    LeaseLost,
+    SeraiError,
+)
+from serai.host.host import Host
+from serai.host.identities import Participant
+from serai.host.ledger import record_of
+from serai.host.session.deliveries import Delivery
+from serai.relay.inbox import CallerLink
+from serai.relay.policy import RelayPolicy
+from serai.relay.signed_post import post_signed
+
+__all__ = ["AdapterBox"]
+
+_log = logging.getLogger(__name__)
+
+_WINDOW = 32
+"""How many messages may be on their way over one connection."""
+_REMEMBERED = 1000
+"""How many deliveries that are over are remembered, against looks at the tables that come too late."""
+_OFFLINE_LEAST, _OFFLINE_MOST = timedelta(seconds=30), timedelta(hours=1)
+_SOONEST = timedelta(milliseconds=100)
+"""What a harness puts off is not offered again before that."""
+_OWN_WORDS = frozenset({"heldBy", "waitsFor"})
+_AWAY = frozenset({AgentStatus.OFFLINE, AgentStatus.STARTING, AgentStatus.RELEASED, AgentStatus.FAILED})
+_NAMED_AFTER: dict[AgentStatus, type[StatusEvent]] = {
+    AgentStatus.IDLE: StatusIdle,
+    AgentStatus.ACTIVE: StatusActive,
+    AgentStatus.BLOCKED: StatusBlocked,
+    AgentStatus.WAITING: StatusWaiting,
+    AgentStatus.OFFLINE: StatusOffline,
+}
+
+Fitting = Callable[[RelayMessage, "AdapterBox"], tuple[RelayMessage, str | None]]
+"""Makes of a message what a session can take."""
+
+
+class AdapterBox:
+    """The box of a session elsewhere.
+
+    Args:
+        host: The host.
+        participant: Who registered.
+        policy: When it may be disturbed, and how long it may take.
+        fitting: Makes of a message what the session can take.
+    """
+
+    def __init__(self, host: Host, participant: Participant, policy: RelayPolicy, fitting: Fitting) -> None:
+        self._host = host
+        self._ledger = host.ledger
+        self._participant = participant
+        self._policy = policy
+        self._fitting = fitting
+        self.status = AgentStatus.OFFLINE
+        self.hops = 0
+        self.waiting = 0
+        """How many deliveries are open."""
+        self._link: CallerLink | None = None
+        self._fetches = False
+        """Whether it comes for its messages by itself."""
+        self._on_the_way: dict[str, DeliveryRecord] = {}
+        """All that are `handing`."""
+        self._asking: dict[str, asyncio.Task[None]] = {}
+        self._over: OrderedDict[str, DeliveryRecord] = OrderedDict()
+        self._backlog = self._idle_backlog = self._recalls = False
+        """Whether the tables may have some that can be offered; at idle; that an earlier connection held."""
+        self._reading = asyncio.Lock()
+        self._pumping: asyncio.Task[None] | None = None
+        self._settling = asyncio.Lock()
+        self._arrived = asyncio.Event()
+
+    # -- what the runner asks ------------------------------------------------------------------------------
+
+    @property
+    def participant(self) -> Participant:
+        """Who registered, with what it declared last."""
+        return self._participant
+
+    @property
+    def capabilities(self) -> AgentSessionCapabilities:
+        """What it declared."""
+        declared = self._participant.capabilities
+        if declared is None:
+            raise ValueError(f"{self._participant.handle} has not registered")
+        return declared
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it said that it is at work."""
+        return self.status == AgentStatus.ACTIVE
+
+    def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:
+        """Offer a message now, or hold it until that can be done."""
+        if (known := self._over.get(record.id)) is not None:
+            return known
+        if record.id in self._on_the_way:
+            return self._lapsed(record)
+        if record.state == DeliveryState.CREATED or record.waits_for == "approval":
+            if self.waiting >= self._policy.mailbox:
+                return self._ledger.settle(record, Failed(delivery_id=record.id, reason="mailbox_full"))
+            self.waiting += 1
+        if record.held_by == "adapter" and self._link is not None:
+            self._host.run(self._ask_to_flush(self._link, record))
+            return record
+        return self._held_for(record) or self._hand([Delivery(record, message)])[0].record
+
+    def _held_for(self, record: DeliveryRecord) -> DeliveryRecord | None:
+        """A delivery that has to wait, with the receipt that says for what; `None` if it can leave now."""
+        if record.mode == DeliveryMode.MANUAL:
+            return self._hold(record, "flush")
+        if not self._can_leave and not self._fetches:
+            return self._put_off(record)
+        if record.mode == DeliveryMode.ON_IDLE and not self._is_safe:
+            return self._hold(record, "idle")
+        if not self._can_leave:
+            return self._hold(record, "take")
+        if record.mode == DeliveryMode.ON_IDLE:
+            if self._idle_backlog or self._reading.locked() or not self._idle_room:
+                self._idle_backlog = True
+                return self._hold(record, "idle")
+        elif self._backlog or self._reading.locked() or not self._room:
+            self._backlog = True
+            self._pump()
+            return record if record.state == DeliveryState.CREATED else self._hold(record, "turn")
+        return None
+
+    def drop(self, record: DeliveryRecord, why: str | None = None) -> None:
+        """A delivery is offered anew, or (`why`) over for good: whoever holds it is told."""
+        self._forget(record.id)
+        if why is None or record.id in self._over:
+            return
+        self._is_over(record)
+        if record.held_by == "adapter" and self._link is not None:
+            self._host.run(self._ask_to_cancel(self._link, record, why))
+
+    # -- how far it may go ---------------------------------------------------------------------------------
+
+    @property
+    def _is_safe(self) -> bool:
+        """Whether what waits for idle may be offered."""
+        if self.status == AgentStatus.OFFLINE and self._link is None:
+            return True  # to offer it is the only way to find out
+        return self.status == AgentStatus.IDLE or self.status in self._policy.safe_states
+
+    @property
+    def _can_leave(self) -> bool:
+        return self._link is not None or self._participant.url is not None
+
+    @property
+    def _room(self) -> int:
+        """How many more may leave now. Posts go one after the other, so that they arrive in order."""
+        return max(0, (_WINDOW if self._link is not None else 1) - len(self._on_the_way))
+
+    @property
+    def _idle_room(self) -> int:
+        """How many may leave that wait for idle. Who says when it is idle may not be, after the first."""
+        tells = any(one.family == "status" for one in self.capabilities.events.emits)
+        if not tells:
+            return self._room
+        waits = any(record.mode == DeliveryMode.ON_IDLE for record in self._on_the_way.values())
+        return 0 if waits else min(1, self._room)
+
+    @property
+    def lease_seconds(self) -> float:
+        """How long it may take to answer."""
+        return self._participant.lease_seconds or self._policy.lease.total_seconds()
+
+    # -- holding -------------------------------------------------------------------------------------------
+
+    def _hold(self, record: DeliveryRecord, waits_for: str) -> DeliveryRecord:
+        metadata = {"heldBy": "host", "waitsFor": waits_for, "mode": record.mode.value}
+        held = self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=metadata))
+        if waits_for in {"idle", "take"}:
+            self._host.journal.then(lambda _number: self._arrived.set())
+            self._pump()
+        return held
+
+    def _put_off(self, record: DeliveryRecord, reason: str = "offline") -> DeliveryRecord:
+        """It cannot be reached: try again after as long as it has been waiting, or once it is there."""
+        now = self._ledger.now
+        wait = min(max(now - record.created_at, _OFFLINE_LEAST), _OFFLINE_MOST)
+        receipt = Deferred(
+            delivery_id=record.id,
+            available_at=now + wait,
+            reason=reason,
+            metadata={"heldBy": "host", "waitsFor": "connection"},
+        )
+        return self._ledger.settle(record, receipt)
+
+    def _is_over(self, record: DeliveryRecord) -> None:
+        self.waiting = max(0, self.waiting - 1)
+        self._over[record.id] = record
+        if len(self._over) > _REMEMBERED:
+            self._over.popitem(last=False)
+
+    def _forget(self, delivery_id: str) -> None:
+        """A delivery is not on its way any more."""
+        self._on_the_way.pop(delivery_id, None)
+        task = self._asking.pop(delivery_id, None)
+        if task is not None and task is not asyncio.current_task():
+            task.cancel()
+
+    # -- offering ------------------------------------------------------------------------------------------
+
+    def _hand(self, entries: Iterable[Delivery], *, fetched: bool = False) -> list[Delivery]:
+        """Write down that messages are about to leave, and have them leave once that is committed."""
+        handed: list[Delivery] = []
+        for record, message in entries:
+            leased = replace(record, lease_until=self._lease_end(), held_by=None)
+            via = "take" if fetched else "connection" if self._link is not None else "url"
+            record = self._ledger.handing(leased, via=via, lease=secrets.token_hex(8))  # noqa: PLW2901 - it is the same one
+            self._on_the_way[record.id] = record
+            entry = Delivery(record, message)
+            handed.append(entry)
+            if not fetched:
+                self._host.journal.then(lambda _number, entry=entry: self._leave(entry))
+        return handed
+
+    def _lease_end(self) -> datetime:
+        return self._ledger.now + timedelta(seconds=self.lease_seconds)
+
+    def offer(self, entry: Delivery) -> Offer:
+        """A message as it is offered."""
+        record = entry.record
+        modes = self.capabilities.delivery.modes
+        context = entry.context
+        if context.mode not in modes:  # it was flushed
+            context = replace(context, mode=record.requested_mode or DeliveryMode.MANUAL)
+        return Offer(
+            agent=self._participant.handle,
+            message=entry.message,
+            context=context,
+            lease=str(record.evidence["lease"]),
+            lease_until=record.lease_until or self._lease_end(),
+        )
+
+    def _leave(self, entry: Delivery) -> None:
+        """It is committed that a message is about to leave."""
+        if self._on_the_way.get(entry.id) is not entry.record:
+            return  # it was cancelled meanwhile, or the connection is another one
+        url, link = self._participant.url, self._link
+        if link is not None:
+            task = asyncio.create_task(self._ask(link, entry))
+        elif url is not None:
+            task = asyncio.create_task(self._post(url, entry))
+        else:
+            return
+        self._asking[entry.id] = task
+        task.add_done_callback(lambda task: self._asked(entry.id, task))
+
+    def _asked(self, delivery_id: str, task: asyncio.Task[None]) -> None:
+        if self._asking.get(delivery_id) is task:
+            del self._asking[delivery_id]
+
+    async def _ask(self, link: CallerLink, entry: Delivery) -> None:
+        try:
+            answer = await link.request("receiveMessage", self.offer(entry))
+            receipt: MessageReceipt = decode(answer, MessageReceipt)
+        except ConnectionLost:
+            return  # who has the connection puts off all that was on its way
+        except SeraiError as error:
+            receipt = Failed(delivery_id=entry.id, reason=error.message, retryable=True)
+        self._answered(entry.id, receipt)
+
+    async def _post(self, url: str, entry: Delivery) -> None:
+        secret = self._participant.secret or ""
+        try:
+            answer = await post_signed(url, self.offer(entry), secret, self.lease_seconds)
+            receipt = Accepted(delivery_id=entry.id)  # if it has nothing to say, it reports later
+            if answer:
+                receipt = decode(answer, MessageReceipt)
+        except ConnectionLost as error:
+            if (record := self._on_the_way.get(entry.id)) is not None:
+                self._forget(entry.id)
+                self._put_off(_uncounted(record), error.message)
+                self._become(AgentStatus.OFFLINE, error.message)
+            return
+        except SeraiError as error:
+            receipt = Failed(delivery_id=entry.id, reason=error.message, retryable=True)
+        self._reached()
+        self._answered(entry.id, receipt)
+
+    def _answered(self, delivery_id: str, receipt: MessageReceipt) -> None:
+        record = self._on_the_way.get(delivery_id)
+        if record is not None:
+            self._settle(record, receipt)
+
+    def _settle(self, record: DeliveryRecord, receipt: MessageReceipt) -> DeliveryRecord:
+        """Keep what the session says of a delivery. Only the relay says who holds it, and for what."""
+        own = {key: value for key, value in receipt.metadata.items() if key not in _OWN_WORDS}
+        via = record.evidence.get("via", "receipt")
+        match receipt:
+            case _ if receipt.delivery_id not in {None, record.id}:
+                told = Failed(delivery_id=record.id, reason="receipt_of_another_delivery", retryable=True)
+            case Accepted():
+                held = {"heldBy": "adapter", "waitsFor": "adapter"}
+                told = replace(receipt, metadata={**own, **held})
+            case Delivered():
+                told = replace(receipt, metadata={"evidence": "receipt", "via": via, **own})
+                self.hops = record.hops
+            case Deferred():
+                soonest = self._ledger.now + _SOONEST
+                told = replace(
+                    receipt,
+                    delivery_id=record.id,
+                    available_at=max(receipt.available_at, soonest),
+                    metadata=own,
+                )
+            case Failed():
+                told = replace(receipt, delivery_id=record.id, metadata=own)
+        settled = self._ledger.settle(record, told)
+        self._forget(record.id)
+        if not settled.is_open:
+            self._is_over(settled)
+        self._pump()
+        return settled
+
+    def _lapsed(self, seen: DeliveryRecord) -> DeliveryRecord:
+        """The time for an answer may be over: the message is offered again, later each time."""
+        record = self._on_the_way[seen.id]
+        if record.lease_until is None or record.lease_until > self._ledger.now:
+            return record  # it was handed again, or has more time
+        self._forget(record.id)
+        if record.evidence.get("via") == "connection" and self._link is None:
+            return self._put_off(_uncounted(record))
+        settled = self._ledger.settle(
+            record, Failed(delivery_id=record.id, reason="no_answer", retryable=True)
+        )
+        if not settled.is_open:
+            self._is_over(settled)
+        self._pump()
+        return settled
+
+    # -- what waits in the tables --------------------------------------------------------------------------
+
+    def _pump(self) -> None:
+        """See to it that what waits is offered, as far as there is room."""
+        is_pumping = self._pumping is not None and not self._pumping.done()
+        # Refilled when half empty, so that one look at the tables finds several.
+        if not is_pumping and len(self._on_the_way) <= _WINDOW // 2 and self._has_more:
+            self._pumping = asyncio.create_task(self._offer_what_waits())
+
+    @property
+    def _has_more(self) -> bool:
+        """Whether the tables may have something that can be offered now."""
+        return self._can_leave and bool(
+            self._recalls
+            or (self._backlog and self._room)
+            or (self._idle_backlog and self._idle_room and self._is_safe)
+        )
+
+    async def _offer_what_waits(self) -> None:
+        while self._has_more:
+            async with self._reading:
+                if self._recalls:
+                    await self._recall_held()
+                entries = await self._offerable(self._room, self._idle_room)
+                if self._can_leave:
+                    self._hand(entries)
+                else:
+                    self._backlog = self._idle_backlog = True
+
+    async def _recall_held(self) -> None:
+        """What an earlier connection held is offered again: whoever has it still will know its id."""
+        self._recalls = False
+        await self._host.journal.committed()
+        while rows := await self._ledger.store.relay(
+            "waiting_deliveries", self._participant.number, "adapter", 1000
+        ):
+            for record in map(record_of, rows):
+                self._ledger.put(replace(record, held_by=None, waits_for="connection"))
+            await self._host.journal.committed()
+        self._backlog = True
+
+    async def _offerable(self, room: int, idle_room: int) -> list[Delivery]:
+        """What can be offered now. While this looks, what comes in is left to the next look."""
+        store, number = self._ledger.store, self._participant.number
+        entries: list[Delivery] = []
+        await self._host.journal.committed()
+        if room and self._backlog:
+            self._backlog = False
+            rows = await store.relay("offers_of_agent", number, room)
+            self._backlog = self._backlog or len(rows) == room
+            for record in map(record_of, rows):
+                if record.id in self._on_the_way or record.id in self._over:
+                    continue
+                is_idle = record.mode == DeliveryMode.ON_IDLE
+                if is_idle and (not idle_room or not self._is_safe):
+                    self._hold(record, "idle")
+                    self._idle_backlog = True
+                    continue
+                idle_room -= is_idle
+                entries.append(await self._entry(record))
+        idle_room = min(idle_room, room - len(entries))
+        if idle_room > 0 and self._idle_backlog and self._is_safe:
+            self._idle_backlog = False
+            rows = await store.relay("waiting_deliveries", number, "idle", idle_room)
+            self._idle_backlog = self._idle_backlog or len(rows) == idle_room
+            entries += [await self._entry(record) for record in map(record_of, rows)]
+        return [entry for entry in entries if entry.id not in self._on_the_way and entry.id not in self._over]
+
+    async def _entry(self, record: DeliveryRecord) -> Delivery:
+        rows = await self._ledger.store.relay("message", record.message_id)
+        message, _ = self._fitting(decode(rows[0][1], RelayMessage), self)
+        return Delivery(record, message)
+
+    async def fetch(self, limit: int, seconds: float) -> tuple[Offer, ...]:
+        """What can be offered now, for whoever comes for it; if there is nothing, wait for it.
+
+        Cancelling while it waits takes nothing.
+        """
+        self._fetches = True
+        self._reached()
+        until = asyncio.get_running_loop().time() + seconds
+        while True:
+            self._arrived.clear()
+            async with self._reading:
+                self._backlog = self._idle_backlog = True
+                found = await self._offerable(limit, limit)
+                handed = self._hand(found, fetched=True)
+            if handed:
+                return tuple(map(self.offer, handed))
+            try:
+                async with asyncio.timeout_at(until):
+                    await self._arrived.wait()
+            except TimeoutError:
+                return ()
+
+    # -- receipts that come by themselves ------------------------------------------------------------------
+
+    def _check_lease(self, record: DeliveryRecord, lease: str | None, link: CallerLink | None) -> None:
+        """Refuse whoever was given a delivery that someone else was given since."""
+        holds = record.evidence.get("lease")
+        is_other = lease is not None and lease != holds
+        was_asked = record.evidence.get("via") == "connection"
+        if is_other or (lease is None and was_asked and link is not None and link is not self._link):
+            raise LeaseLost(
+                f"{record.id} was offered again, since no receipt came in time",
+                remedy="Do nothing: whoever has it now answers",
+            )
+
+    async def receipt(
+        self, delivery_id: str, receipt: MessageReceipt, lease: str | None, link: CallerLink | None
+    ) -> DeliveryRecord:
+        """Keep a receipt. Said again, the last one changes nothing.
+
+        Raises:
+            LeaseLost: The lease ran out, and the message was offered elsewhere.
+            DeliveryFinal: The delivery is over, and ended otherwise.
+        """
+        async with self._settling:
+            record = self._on_the_way.get(delivery_id)
+            if record is not None:
+                self._check_lease(record, lease, link)
+                return self._settle(record, receipt)
+            await self._host.journal.committed()
+            record = await self._ledger.delivery(delivery_id)
+            if record is None or delivery_id in self._on_the_way:
+                raise LeaseLost(f"{delivery_id} was offered again, since no receipt came in time")
+            if not record.is_open:
+                return self._ledger.settle(record, receipt)
+            settled = self._settle(record, receipt)
+            await self._host.journal.committed()
+            return settled
+
+    def extend(self, delivery_id: str, lease: str | None, link: CallerLink | None) -> DeliveryRecord:
+        """Let a lease begin anew.
+
+        Raises:
+            LeaseLost: The delivery is not on its way to whoever asks.
+        """
+        record = self._on_the_way.get(delivery_id)
+        if record is None:
+            raise LeaseLost(f"{delivery_id} is not on its way any more", remedy="Take deliveries again")
+        self._check_lease(record, lease, link)
+        longer = replace(record, lease_until=self._lease_end(), updated_at=self._ledger.now)
+        self._on_the_way[delivery_id] = longer
+        self._ledger.put(longer)
+        return longer
+
+    # -- asking the adapter for more -----------------------------------------------------------------------
+
+    async def _ask_to_flush(self, link: CallerLink, record: DeliveryRecord) -> None:
+        """Have the adapter surface now what it holds."""
+        try:
+            answer = await link.request("flush", self._held(record))
+            for receipt in decode(answer, list[MessageReceipt]):
+                await self.receipt(receipt.delivery_id or record.id, receipt, None, link)
+        except SeraiError as error:
+            _log.info("%s did not flush %s: %s", self._participant.handle, record.id, error)
+
+    def _held(self, record: DeliveryRecord, reason: str | None = None) -> HeldParams:
+        return HeldParams(agent=self._participant.handle, delivery_id=record.id, reason=reason)
+
+    async def _ask_to_cancel(self, link: CallerLink, record: DeliveryRecord, why: str) -> None:
+        try:
+            await link.request("cancel", self._held(record, why))
+        except SeraiError as error:
+            _log.info("%s did not cancel %s: %s", self._participant.handle, record.id, error)
+
+    # -- coming and going ----------------------------------------------------------------------------------
+
+    async def recover(self) -> None:
+        """After a restart: what was taken may still be answered, and all else is offered again."""
+        self._backlog = self._idle_backlog = self._recalls = True
+        for row in await self._ledger.store.relay("entries_of_session", self._participant.number):
+            record = record_of(row)
+            if record.state == DeliveryState.HANDING:
+                self._on_the_way[record.id] = record
+        self._recall("the host was stopped")
+        self._pump()
+
+    def registered(self, participant: Participant, link: CallerLink | None) -> None:
+        """It has registered: over a connection, or to be posted to, or to come for its messages."""
+        self._participant = participant
+        if link is not None and participant.url is None:
+            if link is not self._link:
+                self._link = link
+                link.when_closed(lambda: self._disconnected(link))
+                self._recall("reconnected")
+                self._recalls = True
+        else:
+            self._link, self._fetches = None, participant.url is None
+        self._reached()
+
+    def _reached(self) -> None:
+        """It is there: what waited for that can be offered."""
+        if self.status in _AWAY:
+            self._backlog = self._idle_backlog = True
+            self._become(AgentStatus.IDLE)
+        self._pump()
+
+    def _disconnected(self, link: CallerLink) -> None:
+        if self._link is link:
+            self._link = None
+            self._recall("offline")
+            self._become(AgentStatus.OFFLINE, "the connection is over")
+
+    def _recall(self, reason: str) -> None:
+        """What was on its way over a connection that is over is offered again. That was no attempt."""
+        for record in list(self._on_the_way.values()):
+            if record.evidence.get("via") != "take":
+                self._forget(record.id)
+                self._put_off(_uncounted(record), reason)
+        self._backlog = True
+
+    def unregistered(self) -> None:
+        """It does not take part any more."""
+        self.close()
+        self._link, self._fetches = None, False
+        self._become(AgentStatus.RELEASED)
+
+    def close(self) -> None:
+        """Offer nothing any more."""
+        for task in (self._pumping, *self._asking.values()):
+            if task is not None:
+                task.cancel()
+
+    # -- what it tells of itself ---------------------------------------------------------------------------
+
+    def report(self, events: Iterable[AgentSessionEvent]) -> ReportResult:
+        """Pass on what the session observed, as far as it declared that it would."""
+        declared = self.capabilities.events.emits
+        tells_status = any(one.family == "status" for one in declared)
+        passed_on, undeclared = 0, dict[str, None]()
+        for event in events:
+            if isinstance(event, StatusEvent):
+                is_told = tells_status
+                if is_told:
+                    self._become(event.status, event.reason)
+            else:
+                is_told = event.type.is_live and event.type in declared
+                if is_told:
+                    self._tell(self._host.redactor.redact_value(event, observed=True))
+            if is_told:
+                passed_on += 1
+            else:
+                undeclared[event.type.value] = None
+        return ReportResult(passed_on=passed_on, undeclared=tuple(undeclared))
+
+    def _become(self, status: AgentStatus, reason: str | None = None) -> None:
+        before = self.status
+        if status == before:
+            return
+        self.status = status
+        reason = self._host.redactor.redact_value(reason, observed=True)
+        self._tell(StatusChanged(status=status, previous_status=before, reason=reason))
+        if (kind := _NAMED_AFTER.get(status)) is not None:
+            self._tell(kind(status=status, previous_status=before, reason=reason))
+        if self._is_safe:
+            self._idle_backlog = True
+            self._arrived.set()
+            self._pump()
+
+    def _tell(self, event: AgentSessionEvent | StatusEvent) -> None:
+        who = self._participant.identity
+        data = {"agent": to_wire(who), "event": to_wire(event)}
+        self._ledger.event("session.event", data, actor=who.id, subject=who.id)
+
+
+def _uncounted(record: DeliveryRecord) -> DeliveryRecord:
+    """A record whose last attempt does not count: nobody was there."""
+    return replace(record, attempts=max(0, record.attempts - 1))

@@ -1,0 +1,115 @@
+"""Takes sessions elsewhere in: what they have to declare, and under which name they take part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from msgspec.structs import replace
+
+from serai.contract import (
+    AgentIdentity,
+    AgentSessionCapabilities,
+    DeliveryMode,
+    IdentityKind,
+    MessageUse,
+    RegisterParams,
+    RegisterResult,
+    Role,
+    handle_of,
+    refusal,
+)
+from serai.errors import CapabilityUnsupported, Forbidden, InvalidParams, NameTaken
+from serai.host.identities import Identities, Participant
+from serai.relay.inbox import Caller
+from serai.relay.policy import RelayPolicy
+
+__all__ = ["register"]
+
+_LONGEST_LEASE = 3600.0
+_QUEUED = frozenset({DeliveryMode.NEXT_TOOL_CALL, DeliveryMode.NEXT_MESSAGE})
+"""Boundaries that only the session itself knows."""
+
+
+def register(
+    identities: Identities,
+    caller: Caller,
+    params: RegisterParams,
+    policy: RelayPolicy,
+    new_secret: Callable[[], str],
+) -> tuple[Participant, RegisterResult]:
+    """Take a session elsewhere in, or again under the name that it has.
+
+    Raises:
+        CapabilityUnsupported: It declares too little.
+        NameTaken: Someone else has the name, or, if it is strict, anyone.
+        Forbidden: A token of a participant is only for that participant.
+        InvalidParams: The name, the lease or the URL cannot be used.
+    """
+    given, declared = params.identity, params.capabilities
+    name = given.name.strip().removeprefix("@")
+    _check_capabilities(declared, name)
+    if not name or handle_of(name) == "@":
+        raise InvalidParams("a session needs a name", field="params.identity.name")
+    if params.url is not None and urlsplit(params.url).scheme not in {"http", "https"}:
+        raise InvalidParams("the URL must begin with http: or https:", field="params.url")
+    lease = params.lease_seconds
+    if lease is not None and not 0 < lease <= _LONGEST_LEASE:
+        raise InvalidParams(f"a lease has up to {_LONGEST_LEASE:.0f} seconds", field="params.leaseSeconds")
+    if given.kind not in {IdentityKind.AGENT, IdentityKind.SERVICE}:
+        raise Forbidden(f"a session cannot register as {given.kind.value}", remedy="Register as an agent")
+    known = identities.find(name)
+    own = caller.participant.number if caller.participant is not None else None
+    if caller.role != Role.OWNER and (known is None or known.number != own):
+        raise Forbidden("a token of a participant is for that participant alone")
+    if known is not None and (
+        known.session is not None
+        or known.is_person
+        or (params.strict and known.capabilities is not None and not known.gone)
+    ):
+        raise NameTaken(f"someone is called {name!r} already", remedy="Choose another name")
+    described = AgentIdentity(
+        id="",
+        name=name,
+        handle="",
+        display_name=given.display_name,
+        description=given.description,
+        kind=given.kind,
+        metadata=given.metadata,
+    )
+    secret = None
+    if params.url is not None and (known is None or known.url != params.url or known.secret is None):
+        secret = new_secret()
+    if known is None:
+        known = identities.enlist(name, given.kind, described=described)
+    kept = replace(
+        known,
+        identity=replace(
+            described, id=known.identity.id, name=known.identity.name, handle=known.identity.handle
+        ),
+        capabilities=declared,
+        url=params.url,
+        secret=(secret or known.secret) if params.url else None,
+        lease_seconds=lease,
+        gone=False,
+    )
+    if kept != known:
+        identities.put(kept, "agent.registered")
+    seconds = lease or policy.lease.total_seconds()
+    return kept, RegisterResult(identity=kept.identity, lease_seconds=seconds, secret=secret)
+
+
+def _check_capabilities(declared: AgentSessionCapabilities, agent: str) -> None:
+    if (error := refusal(declared, MessageUse.RECEIVE, agent=agent)) is not None:
+        raise error
+    if not declared.delivery.modes:
+        raise CapabilityUnsupported("delivery.modes", "any", agent=agent)
+    queued = [mode for mode in declared.delivery.modes if mode in _QUEUED]
+    if queued and not declared.delivery.queue:
+        raise CapabilityUnsupported(
+            "delivery.queue",
+            queued[0].value,
+            tuple(mode.value for mode in declared.delivery.modes if mode not in _QUEUED),
+            agent=agent,
+            remedy="Only a session that holds messages itself (queue: true) knows this boundary",
+        )

@@ -1,0 +1,525 @@
+"""Sessions elsewhere, over the real port: how messages get to them, and what becomes of those that do not."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from hosts import TOKEN, WITHIN
+from relay.port import IMMEDIATE, ON_IDLE, Heard, Port, able, ports
+from requirements import proves
+from serai.contract import (
+    Accepted,
+    AgentDeliveryAdapter,
+    AgentIdentity,
+    AgentSessionEventType,
+    AgentStatus,
+    BasicSession,
+    Deferred,
+    Delivered,
+    DeliveryMode,
+    DeliveryRecord,
+    DeliveryState,
+    Failed,
+    LogWritten,
+    MessageContext,
+    MessageReceipt,
+    RelayMessage,
+    StatusChanged,
+    ToolCalled,
+    to_wire,
+)
+from serai.errors import CapabilityUnsupported, DeliveryFinal, Forbidden, LeaseLost, NameTaken
+from serai.relay.harness import FunctionSession, Registration, define_harness, stay_registered
+from serai.relay.policy import RelayPolicy
+from serai.relay.sdk import Relay
+
+STATUS = AgentSessionEventType.STATUS_CHANGED
+
+
+async def became(port: Port, delivery_id: str, *states: DeliveryState) -> DeliveryRecord:
+    """A delivery once it is in one of some states."""
+    async with asyncio.timeout(WITHIN):
+        while (record := await port.house.delivery(delivery_id)).state not in states:  # noqa: ASYNC110 - each look is a read
+            await asyncio.sleep(0)
+    return record
+
+
+async def sent(port: Port, text: str = "hello", **more: Any) -> DeliveryRecord:
+    """The delivery of a message to the worker."""
+    return (await port.house.send("@worker", text, **more)).deliveries[0]
+
+
+async def status(port: Port) -> AgentStatus | None:
+    return (await port.house.call("agents.get", agent="@worker")).status
+
+
+# -- over the connection -----------------------------------------------------------------------------------
+
+
+@proves(
+    "delivery:Minimum-Contract/minimum-hook",
+    "delivery:WebSocket-Role/heard-at-once",
+    "delivery:Adapter-Responsibilities/callback-adapter",
+    "delivery:Adapter-Responsibilities/receipts-and-events-suffice",
+    "delivery:Delivery/transport-does-not-matter",
+)
+async def test_a_function_elsewhere_is_an_agent_and_its_receipt_is_the_evidence() -> None:
+    heard = Heard()
+    async with ports() as port, await port.connect() as relay:
+        await relay.register(define_harness("worker", heard))
+        record = await sent(port)
+        assert await heard.until(1) == ["hello"]
+        record = await became(port, record.id, DeliveryState.DELIVERED)
+        assert (record.attempts, record.evidence["via"]) == (1, "connection")
+        assert heard.contexts[0].id == record.id
+
+
+async def test_text_that_a_function_returns_is_its_answer_in_the_thread() -> None:
+    async def answer(message: RelayMessage, context: MessageContext) -> str:
+        return f"{message.text} ({context.reason.value})"
+
+    async with ports() as port, await port.connect(await port.token("worker")) as relay:
+        await relay.register(define_harness("worker", answer))
+        first = (await port.house.send("@worker", "hello")).message
+        await became(port, (await port.house.call("deliveries.list")).deliveries[-1].id, DeliveryState.DELIVERED)
+        thread = (await port.house.call("messages.thread", messageId=first.id)).messages
+        assert [message.text for message in thread] == ["hello", "hello (dm)"]
+
+
+@proves("caps:Messaging-Capabilities/every-kind-delivered")
+async def test_a_session_with_the_minimum_gets_messages_of_every_kind() -> None:
+    heard = Heard()
+    async with ports() as port, await port.connect() as relay:
+        await relay.register(define_harness("worker", heard, capabilities=able(IMMEDIATE, emits=(STATUS,))))
+        await port.house.session("one")
+        await port.house.call("rooms.create", name="#ops")
+        await port.house.call("rooms.join", room="#ops", agent="@worker")
+        first = await port.house.send("#ops", "in a room")
+        await port.house.send("@worker", "directly")
+        await port.house.send(["@worker", "@demo"], "to a group")
+        await port.house.call("messages.reply", messageId=first.message.id, text="in a thread")
+        await heard.until(4)
+        assert set(heard.texts) == {"in a room", "directly", "to a group", "in a thread"}
+
+
+@proves(
+    "delivery:Reliability-Rules/ids-are-idempotency-keys",
+    "delivery:Delivery-Context/duplicate-id-idempotent",
+)
+async def test_a_known_id_is_answered_with_the_earlier_receipt_and_surfaces_nothing_again() -> None:
+    heard, first = Heard(), asyncio.Event()
+
+    async with ports() as port:
+        relay = await port.connect()
+        session = define_harness("worker", heard)
+        answers: list[bytes] = []
+        registration = await relay.register(session, leaseSeconds=0.2)
+        take = registration.receive
+
+        async def forget_the_first(offer: Any) -> Any:
+            """Take the message, and let the answer be lost."""
+            result = await take(offer)
+            if not first.is_set():
+                first.set()
+                await asyncio.Event().wait()
+            answers.append(result)
+            return result
+
+        registration.receive = forget_the_first
+        record = await sent(port)
+        record = await became(port, record.id, DeliveryState.DELIVERED)
+        assert (heard.texts, len(answers), record.attempts) == (["hello"], 1, 2)
+        errors = [kept.receipt.reason for kept in record.receipts if isinstance(kept.receipt, Failed)]
+        assert errors == ["no_answer"]
+        await relay.close()
+
+
+@proves("delivery:Reliability-Rules/deferred-not-buffered", "caps:Status-States/offline-when-unreachable")
+async def test_without_a_connection_it_is_deferred_with_a_time_and_offered_when_it_is_back() -> None:
+    heard = Heard()
+    async with ports() as port:
+        relay = await port.connect()
+        await relay.register(define_harness("worker", heard))
+        await relay.close()
+        await port.house.until(lambda: port.house.workspace.box_of(port.house.agent("@worker").participant).status == "offline")  # pyright: ignore  # noqa: E501, PGH003
+        record = await sent(port)
+        assert (record.state, record.error) == (DeliveryState.DEFERRED, "offline")
+        assert record.available_at is not None
+        assert record.available_at > datetime.now(UTC)
+        async with await port.connect() as again:
+            await again.register(define_harness("worker", heard))
+            record = await became(port, record.id, DeliveryState.DELIVERED)
+            assert (heard.texts, record.attempts) == (["hello"], 1)
+            assert await status(port) == AgentStatus.IDLE
+
+
+@proves("delivery:Receipts/deferred-not-yet")
+async def test_what_a_session_defers_is_offered_again_at_its_time() -> None:
+    seen: list[str] = []
+
+    async def later(message: RelayMessage, context: MessageContext) -> MessageReceipt | None:
+        seen.append(context.id)
+        if len(seen) == 1:
+            return Deferred(available_at=datetime.now(UTC) + timedelta(milliseconds=50), reason="not yet")
+        return None
+
+    async with ports() as port, await port.connect() as relay:
+        await relay.register(define_harness("worker", later))
+        record = await became(port, (await sent(port)).id, DeliveryState.DELIVERED)
+        assert seen == [record.id, record.id]
+        [put_off] = [kept.receipt for kept in record.receipts if isinstance(kept.receipt, Deferred)]
+        assert put_off.reason == "not yet"
+
+
+@proves(
+    "delivery:Reliability-Rules/receipt-for-every-attempt",
+    "delivery:Reliability-Rules/retryable-failure-retried",
+    "delivery:Receipts/failed-will-not",
+)
+@pytest.mark.parametrize("raises", [True, False])
+async def test_an_exception_and_a_retryable_failure_are_tried_again_then_a_dead_letter(*, raises: bool) -> None:
+    tries: list[str] = []
+
+    async def fail(message: RelayMessage, context: MessageContext) -> MessageReceipt:
+        tries.append(message.id)
+        if raises:
+            raise RuntimeError("no room")
+        return Failed(reason="no room", retryable=True)
+
+    async with ports(policy=RelayPolicy(me="alice", attempts=2)) as port, await port.connect() as relay:
+        await relay.register(define_harness("worker", fail))
+        record = await became(port, (await sent(port)).id, DeliveryState.FAILED)
+        assert (len(tries), record.attempts, record.error) == (2, 2, "no room")
+        assert [kept.receipt.status.value for kept in record.receipts] == ["failed", "failed"]
+
+
+async def test_a_failure_that_is_no_use_to_try_again_is_final() -> None:
+    async def refuse(message: RelayMessage, context: MessageContext) -> MessageReceipt:
+        return Failed(reason="not for me")
+
+    async with ports() as port, await port.connect() as relay:
+        await relay.register(define_harness("worker", refuse))
+        record = await became(port, (await sent(port)).id, DeliveryState.FAILED)
+        assert (record.error, record.attempts) == ("not for me", 1)
+
+
+async def test_a_long_call_keeps_its_lease() -> None:
+    going = asyncio.Event()
+    calls: list[str] = []
+
+    async def slow(message: RelayMessage, context: MessageContext) -> None:
+        calls.append(context.id)
+        await going.wait()
+
+    async with ports() as port, await port.connect() as relay:
+        await relay.register(define_harness("worker", slow), leaseSeconds=0.3)
+        record = await sent(port)
+        first = (await became(port, record.id, DeliveryState.HANDING)).lease_until
+        assert first is not None
+        async with asyncio.timeout(WITHIN):
+            while (now := await port.house.delivery(record.id)).lease_until <= first + timedelta(seconds=0.5):  # pyright: ignore  # noqa: ASYNC110, E501, PGH003
+                await asyncio.sleep(0.01)
+        assert now.state == DeliveryState.HANDING
+        going.set()
+        record = await became(port, record.id, DeliveryState.DELIVERED)
+        assert (record.attempts, len(calls)) == (1, 1)
+
+
+# -- modes -------------------------------------------------------------------------------------------------
+
+
+@proves("caps:Status-States/on-idle-safe-states", "delivery:Delivery-Modes/safe-states-configurable")
+async def test_on_idle_waits_for_a_safe_state_that_the_session_reports() -> None:
+    heard = Heard()
+    async with ports() as port, await port.connect() as relay:
+        session = define_harness("worker", heard, modes=[ON_IDLE, IMMEDIATE], emits=[STATUS])
+        await relay.register(session)
+        session.emit(StatusChanged(status=AgentStatus.ACTIVE))
+        async with asyncio.timeout(WITHIN):
+            while await status(port) != AgentStatus.ACTIVE:  # noqa: ASYNC110 - each look is a call
+                await asyncio.sleep(0)
+        record = await sent(port, "later")
+        assert (record.state, record.waits_for) == (DeliveryState.ACCEPTED, "idle")
+        await sent(port, "now", mode="immediate")
+        assert await heard.until(1) == ["now"]
+        session.emit(StatusChanged(status=AgentStatus.IDLE))
+        assert await heard.until(2) == ["now", "later"]
+
+
+async def test_a_state_that_the_policy_calls_safe_is_one() -> None:
+    heard = Heard()
+    policy = RelayPolicy(me="alice", safe_states=frozenset({AgentStatus.WAITING}))
+    async with ports(policy=policy) as port, await port.connect() as relay:
+        session = define_harness("worker", heard, modes=[ON_IDLE], emits=[STATUS])
+        await relay.register(session)
+        session.emit(StatusChanged(status=AgentStatus.ACTIVE))
+        async with asyncio.timeout(WITHIN):
+            while await status(port) != AgentStatus.ACTIVE:  # noqa: ASYNC110 - each look is a call
+                await asyncio.sleep(0)
+        await sent(port)
+        session.emit(StatusChanged(status=AgentStatus.WAITING))
+        assert await heard.until(1) == ["hello"]
+
+
+async def test_manual_is_held_until_a_flush() -> None:
+    heard = Heard()
+    async with ports() as port, await port.connect() as relay:
+        await relay.register(define_harness("worker", heard, modes=[DeliveryMode.MANUAL]))
+        record = await sent(port)
+        assert (record.state, record.waits_for) == (DeliveryState.ACCEPTED, "flush")
+        await port.house.call("deliveries.flush", agent="@worker")
+        assert await heard.until(1) == ["hello"]
+        assert heard.contexts[0].mode == DeliveryMode.MANUAL
+        assert (await port.house.final(record.id)).state == DeliveryState.DELIVERED
+
+
+class Queue(BasicSession, AgentDeliveryAdapter):
+    """A session that holds messages for its own boundaries."""
+
+    def __init__(self) -> None:
+        identity = AgentIdentity(id="", name="worker", handle="@worker")
+        super().__init__(identity, able(DeliveryMode.NEXT_TOOL_CALL, queue=True))
+        self.held: dict[str, str] = {}
+        self.shown: list[str] = []
+        self.cancelled = asyncio.Event()
+
+    async def receive_message(self, message: RelayMessage, context: MessageContext) -> MessageReceipt:
+        self.held[context.id] = message.text
+        return Accepted(delivery_id=context.id)
+
+    def show(self, delivery_id: str) -> Delivered:
+        self.shown.append(self.held.pop(delivery_id))
+        return Delivered(delivery_id=delivery_id, metadata={"toolCall": "call-1"})
+
+    async def flush(self, delivery_id: str | None = None) -> list[MessageReceipt]:
+        return [self.show(one) for one in list(self.held) if delivery_id in {None, one}]
+
+    async def cancel(self, delivery_id: str, reason: str | None = None) -> None:
+        del self.held[delivery_id]
+        self.cancelled.set()
+
+
+@proves(
+    "caps:Delivery-Capabilities/queue-holds-and-reports",
+    "delivery:Adapter-Responsibilities/notification-adapter",
+    "delivery:Adapter-Responsibilities/owns-runtime-details",
+)
+async def test_a_session_with_a_queue_holds_messages_itself_and_reports_their_receipts() -> None:
+    session = Queue()
+    async with ports() as port, await port.connect() as relay:
+        registration = await relay.register(session)
+        records = [await sent(port, text, mode="next-tool-call") for text in ("one", "two", "three")]
+        for record in records:
+            held = await became(port, record.id, DeliveryState.ACCEPTED)
+            assert (held.held_by, held.waits_for) == ("adapter", "adapter")
+        told = await registration.receipt(session.show(records[0].id))
+        assert (told.state, told.evidence["toolCall"]) == (DeliveryState.DELIVERED, "call-1")
+        assert (await registration.receipt(Delivered(delivery_id=records[0].id))).state == DeliveryState.DELIVERED
+        with pytest.raises(DeliveryFinal):
+            await registration.receipt(Failed(delivery_id=records[0].id, reason="no"))
+        await port.house.call("deliveries.cancel", deliveryId=records[1].id)
+        async with asyncio.timeout(WITHIN):
+            await session.cancelled.wait()
+        await port.house.call("deliveries.flush", agent="@worker")
+        await became(port, records[2].id, DeliveryState.DELIVERED)
+        assert session.shown == ["one", "three"]
+
+
+async def test_what_a_session_held_is_offered_again_when_it_comes_back_without_it() -> None:
+    async with ports() as port:
+        async with await port.connect() as relay:
+            await relay.register(Queue())
+            record = await became(port, (await sent(port)).id, DeliveryState.ACCEPTED)
+        async with await port.connect() as relay:
+            session = Queue()
+            await relay.register(session)
+            async with asyncio.timeout(WITHIN):
+                while not session.held:  # noqa: ASYNC110 - nothing tells of it
+                    await asyncio.sleep(0)
+            assert list(session.held) == [record.id]
+
+
+# -- without a connection ----------------------------------------------------------------------------------
+
+
+@proves(
+    "delivery:WebSocket-Role/polling",
+    "delivery:WebSocket-Role/queue-worker",
+    "delivery:WebSocket-Role/record-is-the-truth",
+)
+async def test_workers_take_deliveries_and_a_lease_that_ran_out_is_lost() -> None:
+    async with ports() as port:
+        call = port.house.call
+        capabilities = to_wire(able(ON_IDLE))
+        await call("sessions.register", identity={"name": "worker"}, capabilities=capabilities, leaseSeconds=0.1)
+        record = await sent(port)
+        assert (record.state, record.waits_for) == (DeliveryState.ACCEPTED, "take")
+        [first] = (await call("deliveries.take", agent="@worker")).offers
+        assert (await port.house.delivery(record.id)).state == DeliveryState.HANDING
+        assert (await call("deliveries.take", agent="@worker")).offers == ()
+        [second] = (await call("deliveries.take", agent="@worker", waitMs=20_000)).offers
+        assert (second.context.id, second.message.text) == (first.context.id, "hello")
+        receipt = {"status": "delivered", "deliveryId": record.id}
+        with pytest.raises(LeaseLost):
+            await call("deliveries.receipt", receipt=receipt, lease=first.lease)
+        longer = await call("deliveries.extend", deliveryId=record.id, lease=second.lease)
+        assert longer.lease_until >= second.lease_until
+        told = await call("deliveries.receipt", receipt=receipt, lease=second.lease)
+        assert (told.state, told.evidence["via"]) == (DeliveryState.DELIVERED, "take")
+        assert (await call("deliveries.receipt", receipt=receipt, lease=first.lease)).id == record.id
+
+
+@proves("delivery:WebSocket-Role/subscribe-and-filter")
+async def test_an_adapter_can_hear_of_its_deliveries_and_take_them() -> None:
+    async with ports() as port, await port.connect() as relay:
+        capabilities = to_wire(able(ON_IDLE))
+        await port.house.call("sessions.register", identity={"name": "worker"}, capabilities=capabilities)
+        events = relay.events("delivery.accepted", agent="@worker")
+        coming = asyncio.create_task(anext(events))
+        await port.house.until(lambda: port.house.workspace.events._wakes)  # pyright: ignore[reportPrivateUsage]
+        record = await sent(port)
+        event = await coming
+        assert event.data["deliveryId"] == record.id
+        [offer] = (await relay.call("deliveries.take", agent="@worker")).offers
+        assert offer.context.id == record.id
+
+
+# -- registering -------------------------------------------------------------------------------------------
+
+
+@proves(
+    "caps:Session-Capabilities/told-after-creation",
+    "caps:Session-Capabilities/differ-between-sessions",
+)
+async def test_two_sessions_of_one_kind_may_declare_different_things() -> None:
+    async with ports() as port, await port.connect() as relay:
+        await relay.register(define_harness("worker", Heard(), modes=[IMMEDIATE]))
+        await relay.register(define_harness("other", Heard(), modes=[ON_IDLE]))
+        agents = (await port.house.call("agents.list")).agents
+        modes = {one.identity.name: one.capabilities.delivery.modes for one in agents if one.capabilities}
+        assert modes == {"worker": (IMMEDIATE,), "other": (ON_IDLE,)}
+
+
+@proves("caps:Capability-Shape/refused-when-registering")
+async def test_who_declares_too_little_or_what_it_lacks_is_refused() -> None:
+    async with ports() as port, await port.connect() as relay:
+        deaf = to_wire(able(IMMEDIATE)) | {"messaging": {"receive": False}}
+        lacking = [deaf, to_wire(able()) | {"delivery": {"modes": []}}, to_wire(able(DeliveryMode.NEXT_MESSAGE))]
+        for capabilities in lacking:
+            with pytest.raises(CapabilityUnsupported):
+                await relay.call("sessions.register", identity={"name": "worker"}, capabilities=capabilities)
+        with pytest.raises(CapabilityUnsupported):
+            await relay.register(define_harness("worker", Heard(), capabilities=able(pause=True)))
+        assert port.house.workspace.identities.find("worker") is None
+
+
+async def test_registering_again_goes_on_unless_it_is_strict_and_names_of_others_are_theirs() -> None:
+    async with ports() as port, await port.connect() as relay:
+        await port.house.session("one")
+        session = define_harness("worker", Heard())
+        first = await relay.register(session)
+        assert (await relay.register(session)).identity == first.identity
+        with pytest.raises(NameTaken):
+            await relay.register(session, strict=True)
+        for name in ("demo", "alice"):
+            with pytest.raises(NameTaken):
+                await relay.register(define_harness(name, Heard()))
+        async with await port.connect(await port.token("someone")) as other:
+            with pytest.raises(Forbidden):
+                await other.register(session)
+
+
+async def test_who_unregisters_gets_nothing_any_more_and_senders_of_what_was_open_are_told() -> None:
+    async with ports() as port, await port.connect() as relay:
+        registration = await relay.register(define_harness("worker", Heard(), modes=[DeliveryMode.MANUAL]))
+        record = await sent(port)
+        await registration.unregister()
+        record = await port.house.delivery(record.id)
+        assert (record.state, record.error) == (DeliveryState.FAILED, "cancelled")
+        assert await status(port) == AgentStatus.RELEASED
+        await relay.register(define_harness("worker", Heard()))
+        assert await status(port) == AgentStatus.IDLE
+
+
+# -- what they tell ----------------------------------------------------------------------------------------
+
+
+@proves(
+    "caps:Event-Capabilities/undeclared-not-emitted",
+    "caps:Status-States/told-by-events",
+    "delivery:Reliability-Rules/event-order-per-session",
+    "delivery:Minimum-Contract/richer-harness-emits",
+)
+async def test_declared_events_are_passed_on_in_order_with_their_secrets_masked() -> None:
+    async with ports() as port, await port.connect() as relay:
+        port.house.host.redactor.register("KEY", "a-very-secret-value")
+        session = define_harness("worker", Heard(), emits=[STATUS, AgentSessionEventType.TOOL_CALLED])
+        await relay.register(session)
+        after = (await relay.call("hello")).last_event_id
+        session.emit(StatusChanged(status=AgentStatus.ACTIVE))
+        session.emit(LogWritten(level="info", message="not declared"))
+        session.emit(ToolCalled(tool="bash", input="echo a-very-secret-value"))
+        session.emit(StatusChanged(status=AgentStatus.IDLE))
+        heard: list[dict[str, Any]] = []
+        async for event in relay.events("session.event", agent="@worker", after=after):
+            heard.append(event.data["event"])
+            if event.data["event"]["type"] == "status.idle":
+                break
+        types = [event["type"] for event in heard]
+        assert types == ["status.changed", "status.active", "tool.called", "status.changed", "status.idle"]
+        assert "a-very-secret-value" not in str(heard)
+        result = await relay.call("sessions.report", agent="@worker", events=[{"type": "log", "level": "info", "message": "m"}])  # noqa: E501
+        assert (result.passed_on, result.undeclared) == (0, ("log",))
+
+
+# -- crashes -----------------------------------------------------------------------------------------------
+
+
+async def test_an_adapter_that_dies_between_handing_and_receipt_gets_the_message_again_and_once() -> None:
+    shown: list[str] = []
+    died = asyncio.Event()
+
+    class Durable(FunctionSession):
+        """Remembers ids beyond its connections, as one that writes them down would."""
+
+    async def take(message: RelayMessage, context: MessageContext) -> None:
+        if context.id not in shown:
+            shown.append(context.id)
+        if not died.is_set():
+            died.set()
+            await asyncio.Event().wait()
+
+    async with ports() as port:
+        relay = await port.connect()
+        await relay.register(define_harness("worker", take))
+        records = [await sent(port, f"note {n}") for n in range(50)]
+        await died.wait()
+        relay.link._transport._connection.transport.abort()  # type: ignore[attr-defined]  # pyright: ignore  # noqa: PGH003, SLF001
+        await relay.close()
+        async with await port.connect() as again:
+            await again.register(define_harness("worker", take))
+            for record in records:
+                assert (await became(port, record.id, DeliveryState.DELIVERED)).attempts == 1
+        assert shown == [record.id for record in records]
+
+
+async def test_stay_registered_comes_back_by_itself() -> None:
+    heard, registered = Heard(), asyncio.Queue[Registration]()
+    async with ports() as port:
+        staying = asyncio.create_task(
+            stay_registered(define_harness("worker", heard), port.url, TOKEN, registered=registered.put_nowait)
+        )
+        try:
+            first = await registered.get()
+            relay: Relay = first._relay  # pyright: ignore[reportPrivateUsage]
+            await relay.close()
+            await registered.get()
+            await sent(port)
+            assert await heard.until(1) == ["hello"]
+        finally:
+            staying.cancel()
+            await asyncio.wait({staying})
