@@ -7,8 +7,6 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import msgspec
-
 from hosts import TOKEN, WITHIN
 from relay.workspaces import Inn, inn
 from serai.contract import (
@@ -103,8 +101,3 @@ class Heard:
                 self._came.clear()
                 await self._came.wait()
         return self.texts
-
-
-def plain(record: Any) -> Any:
-    """A record as JSON values."""
-    return msgspec.to_builtins(record)

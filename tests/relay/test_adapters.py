@@ -33,7 +33,7 @@ from serai.contract import (
     to_wire,
 )
 from serai.errors import CapabilityUnsupported, DeliveryFinal, Forbidden, LeaseLost, NameTaken
-from serai.relay.harness import FunctionSession, Registration, define_harness, stay_registered
+from serai.relay.harness import Registration, define_harness, stay_registered
 from serai.relay.policy import RelayPolicy
 from serai.relay.sdk import Relay
 
@@ -55,6 +55,13 @@ async def sent(port: Port, text: str = "hello", **more: Any) -> DeliveryRecord:
 
 async def status(port: Port) -> AgentStatus | None:
     return (await port.house.call("agents.get", agent="@worker")).status
+
+
+async def until_status(port: Port, wanted: AgentStatus) -> None:
+    """Wait until the worker's status is this."""
+    async with asyncio.timeout(WITHIN):
+        while await status(port) != wanted:  # noqa: ASYNC110 - each look is a call
+            await asyncio.sleep(0)
 
 
 # -- over the connection -----------------------------------------------------------------------------------
@@ -85,7 +92,9 @@ async def test_text_that_a_function_returns_is_its_answer_in_the_thread() -> Non
     async with ports() as port, await port.connect(await port.token("worker")) as relay:
         await relay.register(define_harness("worker", answer))
         first = (await port.house.send("@worker", "hello")).message
-        await became(port, (await port.house.call("deliveries.list")).deliveries[-1].id, DeliveryState.DELIVERED)
+        await became(
+            port, (await port.house.call("deliveries.list")).deliveries[-1].id, DeliveryState.DELIVERED
+        )
         thread = (await port.house.call("messages.thread", messageId=first.id)).messages
         assert [message.text for message in thread] == ["hello", "hello (dm)"]
 
@@ -145,7 +154,9 @@ async def test_without_a_connection_it_is_deferred_with_a_time_and_offered_when_
         relay = await port.connect()
         await relay.register(define_harness("worker", heard))
         await relay.close()
-        await port.house.until(lambda: port.house.workspace.box_of(port.house.agent("@worker").participant).status == "offline")  # pyright: ignore  # noqa: E501, PGH003
+        await port.house.until(
+            lambda: port.house.workspace.box_of(port.house.agent("@worker").participant).status == "offline"
+        )  # pyright: ignore  # noqa: PGH003
         record = await sent(port)
         assert (record.state, record.error) == (DeliveryState.DEFERRED, "offline")
         assert record.available_at is not None
@@ -161,7 +172,7 @@ async def test_without_a_connection_it_is_deferred_with_a_time_and_offered_when_
 async def test_what_a_session_defers_is_offered_again_at_its_time() -> None:
     seen: list[str] = []
 
-    async def later(message: RelayMessage, context: MessageContext) -> MessageReceipt | None:
+    async def later(_message: RelayMessage, context: MessageContext) -> MessageReceipt | None:
         seen.append(context.id)
         if len(seen) == 1:
             return Deferred(available_at=datetime.now(UTC) + timedelta(milliseconds=50), reason="not yet")
@@ -181,10 +192,12 @@ async def test_what_a_session_defers_is_offered_again_at_its_time() -> None:
     "delivery:Receipts/failed-will-not",
 )
 @pytest.mark.parametrize("raises", [True, False])
-async def test_an_exception_and_a_retryable_failure_are_tried_again_then_a_dead_letter(*, raises: bool) -> None:
+async def test_an_exception_and_a_retryable_failure_are_tried_again_then_a_dead_letter(
+    *, raises: bool
+) -> None:
     tries: list[str] = []
 
-    async def fail(message: RelayMessage, context: MessageContext) -> MessageReceipt:
+    async def fail(message: RelayMessage, _context: MessageContext) -> MessageReceipt:
         tries.append(message.id)
         if raises:
             raise RuntimeError("no room")
@@ -198,7 +211,7 @@ async def test_an_exception_and_a_retryable_failure_are_tried_again_then_a_dead_
 
 
 async def test_a_failure_that_is_no_use_to_try_again_is_final() -> None:
-    async def refuse(message: RelayMessage, context: MessageContext) -> MessageReceipt:
+    async def refuse(_message: RelayMessage, _context: MessageContext) -> MessageReceipt:
         return Failed(reason="not for me")
 
     async with ports() as port, await port.connect() as relay:
@@ -211,7 +224,7 @@ async def test_a_long_call_keeps_its_lease() -> None:
     going = asyncio.Event()
     calls: list[str] = []
 
-    async def slow(message: RelayMessage, context: MessageContext) -> None:
+    async def slow(_message: RelayMessage, context: MessageContext) -> None:
         calls.append(context.id)
         await going.wait()
 
@@ -221,7 +234,7 @@ async def test_a_long_call_keeps_its_lease() -> None:
         first = (await became(port, record.id, DeliveryState.HANDING)).lease_until
         assert first is not None
         async with asyncio.timeout(WITHIN):
-            while (now := await port.house.delivery(record.id)).lease_until <= first + timedelta(seconds=0.5):  # pyright: ignore  # noqa: ASYNC110, E501, PGH003
+            while (now := await port.house.delivery(record.id)).lease_until <= first + timedelta(seconds=0.5):  # pyright: ignore  # noqa: ASYNC110, PGH003
                 await asyncio.sleep(0.01)
         assert now.state == DeliveryState.HANDING
         going.set()
@@ -239,9 +252,7 @@ async def test_on_idle_waits_for_a_safe_state_that_the_session_reports() -> None
         session = define_harness("worker", heard, modes=[ON_IDLE, IMMEDIATE], emits=[STATUS])
         await relay.register(session)
         session.emit(StatusChanged(status=AgentStatus.ACTIVE))
-        async with asyncio.timeout(WITHIN):
-            while await status(port) != AgentStatus.ACTIVE:  # noqa: ASYNC110 - each look is a call
-                await asyncio.sleep(0)
+        await until_status(port, AgentStatus.ACTIVE)
         record = await sent(port, "later")
         assert (record.state, record.waits_for) == (DeliveryState.ACCEPTED, "idle")
         await sent(port, "now", mode="immediate")
@@ -257,9 +268,7 @@ async def test_a_state_that_the_policy_calls_safe_is_one() -> None:
         session = define_harness("worker", heard, modes=[ON_IDLE], emits=[STATUS])
         await relay.register(session)
         session.emit(StatusChanged(status=AgentStatus.ACTIVE))
-        async with asyncio.timeout(WITHIN):
-            while await status(port) != AgentStatus.ACTIVE:  # noqa: ASYNC110 - each look is a call
-                await asyncio.sleep(0)
+        await until_status(port, AgentStatus.ACTIVE)
         await sent(port)
         session.emit(StatusChanged(status=AgentStatus.WAITING))
         assert await heard.until(1) == ["hello"]
@@ -299,6 +308,7 @@ class Queue(BasicSession, AgentDeliveryAdapter):
         return [self.show(one) for one in list(self.held) if delivery_id in {None, one}]
 
     async def cancel(self, delivery_id: str, reason: str | None = None) -> None:
+        assert reason == "cancelled"
         del self.held[delivery_id]
         self.cancelled.set()
 
@@ -318,7 +328,9 @@ async def test_a_session_with_a_queue_holds_messages_itself_and_reports_their_re
             assert (held.held_by, held.waits_for) == ("adapter", "adapter")
         told = await registration.receipt(session.show(records[0].id))
         assert (told.state, told.evidence["toolCall"]) == (DeliveryState.DELIVERED, "call-1")
-        assert (await registration.receipt(Delivered(delivery_id=records[0].id))).state == DeliveryState.DELIVERED
+        assert (
+            await registration.receipt(Delivered(delivery_id=records[0].id))
+        ).state == DeliveryState.DELIVERED
         with pytest.raises(DeliveryFinal):
             await registration.receipt(Failed(delivery_id=records[0].id, reason="no"))
         await port.house.call("deliveries.cancel", deliveryId=records[1].id)
@@ -355,7 +367,9 @@ async def test_workers_take_deliveries_and_a_lease_that_ran_out_is_lost() -> Non
     async with ports() as port:
         call = port.house.call
         capabilities = to_wire(able(ON_IDLE))
-        await call("sessions.register", identity={"name": "worker"}, capabilities=capabilities, leaseSeconds=0.1)
+        await call(
+            "sessions.register", identity={"name": "worker"}, capabilities=capabilities, leaseSeconds=0.1
+        )
         record = await sent(port)
         assert (record.state, record.waits_for) == (DeliveryState.ACCEPTED, "take")
         [first] = (await call("deliveries.take", agent="@worker")).offers
@@ -408,7 +422,11 @@ async def test_two_sessions_of_one_kind_may_declare_different_things() -> None:
 async def test_who_declares_too_little_or_what_it_lacks_is_refused() -> None:
     async with ports() as port, await port.connect() as relay:
         deaf = to_wire(able(IMMEDIATE)) | {"messaging": {"receive": False}}
-        lacking = [deaf, to_wire(able()) | {"delivery": {"modes": []}}, to_wire(able(DeliveryMode.NEXT_MESSAGE))]
+        lacking = [
+            deaf,
+            to_wire(able()) | {"delivery": {"modes": []}},
+            to_wire(able(DeliveryMode.NEXT_MESSAGE)),
+        ]
         for capabilities in lacking:
             with pytest.raises(CapabilityUnsupported):
                 await relay.call("sessions.register", identity={"name": "worker"}, capabilities=capabilities)
@@ -472,7 +490,9 @@ async def test_declared_events_are_passed_on_in_order_with_their_secrets_masked(
         types = [event["type"] for event in heard]
         assert types == ["status.changed", "status.active", "tool.called", "status.changed", "status.idle"]
         assert "a-very-secret-value" not in str(heard)
-        result = await relay.call("sessions.report", agent="@worker", events=[{"type": "log", "level": "info", "message": "m"}])  # noqa: E501
+        result = await relay.call(
+            "sessions.report", agent="@worker", events=[{"type": "log", "level": "info", "message": "m"}]
+        )
         assert (result.passed_on, result.undeclared) == (0, ("log",))
 
 
@@ -483,10 +503,7 @@ async def test_an_adapter_that_dies_between_handing_and_receipt_gets_the_message
     shown: list[str] = []
     died = asyncio.Event()
 
-    class Durable(FunctionSession):
-        """Remembers ids beyond its connections, as one that writes them down would."""
-
-    async def take(message: RelayMessage, context: MessageContext) -> None:
+    async def take(_message: RelayMessage, context: MessageContext) -> None:
         if context.id not in shown:
             shown.append(context.id)
         if not died.is_set():
@@ -498,7 +515,7 @@ async def test_an_adapter_that_dies_between_handing_and_receipt_gets_the_message
         await relay.register(define_harness("worker", take))
         records = [await sent(port, f"note {n}") for n in range(50)]
         await died.wait()
-        relay.link._transport._connection.transport.abort()  # type: ignore[attr-defined]  # pyright: ignore  # noqa: PGH003, SLF001
+        relay.link._transport._connection.transport.abort()  # type: ignore[attr-defined]  # pyright: ignore  # noqa: PGH003
         await relay.close()
         async with await port.connect() as again:
             await again.register(define_harness("worker", take))
@@ -511,7 +528,9 @@ async def test_stay_registered_comes_back_by_itself() -> None:
     heard, registered = Heard(), asyncio.Queue[Registration]()
     async with ports() as port:
         staying = asyncio.create_task(
-            stay_registered(define_harness("worker", heard), port.url, TOKEN, registered=registered.put_nowait)
+            stay_registered(
+                define_harness("worker", heard), port.url, TOKEN, registered=registered.put_nowait
+            )
         )
         try:
             first = await registered.get()

@@ -17,6 +17,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -34,6 +35,7 @@ from serai.contract import (
     HeldParams,
     MessageReceipt,
     Offer,
+    Priority,
     RelayMessage,
     ReportResult,
     StatusActive,
@@ -164,7 +166,7 @@ class AdapterBox:
         if not self._can_leave:
             return self._hold(record, "take")
         if record.mode == DeliveryMode.ON_IDLE:
-            if self._idle_backlog or self._reading.locked() or not self._idle_room:
+            if self._backlog or self._idle_backlog or self._reading.locked() or not self._idle_room:
                 self._idle_backlog = True
                 return self._hold(record, "idle")
         elif self._backlog or self._reading.locked() or not self._room:
@@ -424,28 +426,36 @@ class AdapterBox:
     async def _offerable(self, room: int, idle_room: int) -> list[Delivery]:
         """What can be offered now. While this looks, what comes in is left to the next look."""
         store, number = self._ledger.store, self._participant.number
-        entries: list[Delivery] = []
+        rows: list[tuple[Any, ...]] = []
+        looks, looks_idle = (
+            bool(room and self._backlog),
+            bool(idle_room and self._idle_backlog and self._is_safe),
+        )
+        # What comes from here on sets them again, and is perhaps not among what is committed below.
+        self._backlog, self._idle_backlog = self._backlog and not looks, self._idle_backlog and not looks_idle
         await self._host.journal.committed()
-        if room and self._backlog:
-            self._backlog = False
-            rows = await store.relay("offers_of_agent", number, room)
-            self._backlog = self._backlog or len(rows) == room
-            for record in map(record_of, rows):
-                if record.id in self._on_the_way or record.id in self._over:
-                    continue
-                is_idle = record.mode == DeliveryMode.ON_IDLE
-                if is_idle and (not idle_room or not self._is_safe):
+        if looks:
+            rows += (some := await store.relay("offers_of_agent", number, room))
+            self._backlog = self._backlog or len(some) == room
+        if looks_idle:
+            rows += (some := await store.relay("waiting_deliveries", number, "idle", idle_room))
+            self._idle_backlog = self._idle_backlog or len(some) == idle_room
+        records = [record_of(row) for row in rows]
+        records.sort(key=lambda record: (record.priority != Priority.URGENT, record.sequence))
+        entries: list[Delivery] = []
+        for record in records:
+            is_idle = record.mode == DeliveryMode.ON_IDLE
+            if record.id in self._on_the_way or record.id in self._over:
+                continue
+            if is_idle and (not idle_room or not self._is_safe):
+                self._idle_backlog = True
+                if record.waits_for != "idle":
                     self._hold(record, "idle")
-                    self._idle_backlog = True
-                    continue
-                idle_room -= is_idle
+            elif len(entries) == room:
+                self._backlog = True
+            else:
+                idle_room = min(idle_room - is_idle, room - len(entries) - 1)
                 entries.append(await self._entry(record))
-        idle_room = min(idle_room, room - len(entries))
-        if idle_room > 0 and self._idle_backlog and self._is_safe:
-            self._idle_backlog = False
-            rows = await store.relay("waiting_deliveries", number, "idle", idle_room)
-            self._idle_backlog = self._idle_backlog or len(rows) == idle_room
-            entries += [await self._entry(record) for record in map(record_of, rows)]
         return [entry for entry in entries if entry.id not in self._on_the_way and entry.id not in self._over]
 
     async def _entry(self, record: DeliveryRecord) -> Delivery:

@@ -147,10 +147,11 @@ def define_harness(
 class Registration:
     """A session that takes part over one connection. Made by `register`."""
 
-    def __init__(self, relay: Relay, session: AgentSession, seen: SeenDeliveries) -> None:
+    def __init__(self, relay: Relay, session: AgentSession, seen: SeenDeliveries | None) -> None:
         self._relay = relay
         self._session = session
-        self._seen = seen
+        self._seen = seen or SeenDeliveries()
+        self._owns_seen = seen is None
         self._lease_seconds = 30.0
         self._events: asyncio.Queue[AgentSessionEvent] = asyncio.Queue()
         self._reporting: asyncio.Task[None] | None = None
@@ -194,7 +195,9 @@ class Registration:
         await self._relay.call("sessions.unregister", agent=self.identity.handle)
 
     def end(self) -> None:
-        """Report nothing any more."""
+        """Take and report nothing any more. What is at work over several connections goes on."""
+        if self._owns_seen:
+            self._seen.close()
         self._unsubscribe()
         if self._reporting is not None:
             self._reporting.cancel()
@@ -286,7 +289,7 @@ async def register(
         NameTaken: Someone else has its name.
         Forbidden: The token is for another participant.
     """
-    registration = Registration(relay, session, seen or SeenDeliveries())
+    registration = Registration(relay, session, seen)
     await registration.begin(**more)
     return registration
 
@@ -314,18 +317,21 @@ async def stay_registered(
         SeraiError: The host refuses the token, or the session.
     """
     seen, wait = SeenDeliveries(), _FIRST_WAIT
-    while True:
-        try:
-            async with await Relay.connect(url, token, home=home) as relay:
-                registration = await register(relay, session, seen=seen, **more)
-                wait = _FIRST_WAIT
-                if registered is not None:
-                    registered(registration)
-                await relay.closed()
-        except ConnectionLost as error:
-            _log.info("%s is not connected: %s", session.identity.name, error)
-        await asyncio.sleep(wait)
-        wait = min(wait * 2, _LONGEST_WAIT)
+    try:
+        while True:
+            try:
+                async with await Relay.connect(url, token, home=home) as relay:
+                    registration = await register(relay, session, seen=seen, **more)
+                    wait = _FIRST_WAIT
+                    if registered is not None:
+                        registered(registration)
+                    await relay.closed()
+            except ConnectionLost as error:
+                _log.info("%s is not connected: %s", session.identity.name, error)
+            await asyncio.sleep(wait)
+            wait = min(wait * 2, _LONGEST_WAIT)
+    finally:
+        seen.close()
 
 
 class SeenDeliveries:
@@ -343,6 +349,11 @@ class SeenDeliveries:
             self._tasks[delivery_id] = task
             task.add_done_callback(lambda _task: self._trim())
         return task
+
+    def close(self) -> None:
+        """Stop what the session makes of messages now: they are offered again."""
+        for task in self._tasks.values():
+            task.cancel()
 
     def _trim(self) -> None:
         while len(self._tasks) > _REMEMBERED and next(iter(self._tasks.values())).done():
