@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -29,15 +30,18 @@ from serai.contract import (
     MessageReceipt,
     RelayMessage,
     StatusChanged,
+    TerminalOutput,
     ToolCalled,
+    WorkspaceEvent,
     to_wire,
 )
 from serai.errors import CapabilityUnsupported, DeliveryFinal, Forbidden, LeaseLost, NameTaken
-from serai.relay.harness import Registration, define_harness, stay_registered
+from serai.relay.harness import FunctionSession, Registration, define_harness, stay_registered
 from serai.relay.policy import RelayPolicy
 from serai.relay.sdk import Relay
 
 STATUS = AgentSessionEventType.STATUS_CHANGED
+TOOL, TERMINAL = AgentSessionEventType.TOOL_CALLED, AgentSessionEventType.TERMINAL_OUTPUT
 
 
 async def became(port: Port, delivery_id: str, *states: DeliveryState) -> DeliveryRecord:
@@ -85,18 +89,19 @@ async def test_a_function_elsewhere_is_an_agent_and_its_receipt_is_the_evidence(
         assert heard.contexts[0].id == record.id
 
 
-async def test_text_that_a_function_returns_is_its_answer_in_the_thread() -> None:
+@pytest.mark.parametrize("is_own", [True, False])
+async def test_text_that_a_function_returns_is_its_answer_in_the_thread(*, is_own: bool) -> None:
     async def answer(message: RelayMessage, context: MessageContext) -> str:
         return f"{message.text} ({context.reason.value})"
 
-    async with ports() as port, await port.connect(await port.token("worker")) as relay:
+    async with ports() as port:
+        relay = await port.connect(await port.token("worker") if is_own else TOKEN)
         await relay.register(define_harness("worker", answer))
-        first = (await port.house.send("@worker", "hello")).message
-        await became(
-            port, (await port.house.call("deliveries.list")).deliveries[-1].id, DeliveryState.DELIVERED
-        )
-        thread = (await port.house.call("messages.thread", messageId=first.id)).messages
-        assert [message.text for message in thread] == ["hello", "hello (dm)"]
+        record = await became(port, (await sent(port)).id, DeliveryState.DELIVERED)
+        thread = (await port.house.call("messages.thread", messageId=record.message_id)).messages
+        told = [(message.sender.name, message.text) for message in thread]
+        assert told == [("alice", "hello"), ("worker", "hello (dm)")]
+        await relay.close()
 
 
 @proves("caps:Messaging-Capabilities/every-kind-delivered")
@@ -125,7 +130,7 @@ async def test_a_known_id_is_answered_with_the_earlier_receipt_and_surfaces_noth
     async with ports() as port:
         relay = await port.connect()
         session = define_harness("worker", heard)
-        answers: list[bytes] = []
+        answers: list[dict[str, Any]] = []
         registration = await relay.register(session, leaseSeconds=0.2)
         take = registration.receive
 
@@ -154,9 +159,7 @@ async def test_without_a_connection_it_is_deferred_with_a_time_and_offered_when_
         relay = await port.connect()
         await relay.register(define_harness("worker", heard))
         await relay.close()
-        await port.house.until(
-            lambda: port.house.workspace.box_of(port.house.agent("@worker").participant).status == "offline"
-        )  # pyright: ignore  # noqa: PGH003
+        await until_status(port, AgentStatus.OFFLINE)
         record = await sent(port)
         assert (record.state, record.error) == (DeliveryState.DEFERRED, "offline")
         assert record.available_at is not None
@@ -393,13 +396,49 @@ async def test_an_adapter_can_hear_of_its_deliveries_and_take_them() -> None:
         capabilities = to_wire(able(ON_IDLE))
         await port.house.call("sessions.register", identity={"name": "worker"}, capabilities=capabilities)
         events = relay.events("delivery.accepted", agent="@worker")
-        coming = asyncio.create_task(anext(events))
+
+        async def next_event() -> WorkspaceEvent:
+            return await anext(events)
+
+        coming = asyncio.create_task(next_event())
         await port.house.until(lambda: port.house.workspace.events._wakes)  # pyright: ignore[reportPrivateUsage]
         record = await sent(port)
         event = await coming
         assert event.data["deliveryId"] == record.id
         [offer] = (await relay.call("deliveries.take", agent="@worker")).offers
         assert offer.context.id == record.id
+
+
+@proves("delivery:Adapter-Responsibilities/terminal-adapter")
+async def test_an_adapter_may_type_into_a_terminal_and_learn_there_what_became_of_it() -> None:
+    ours, theirs = os.openpty()
+    shown, output = asyncio.Event(), bytearray()
+    session: FunctionSession
+
+    async def type_in(message: RelayMessage, _context: MessageContext) -> None:
+        session.emit(StatusChanged(status=AgentStatus.ACTIVE))
+        os.write(ours, f"{message.text}\n".encode())
+        await shown.wait()
+        session.emit(StatusChanged(status=AgentStatus.IDLE))
+
+    def read() -> None:
+        output.extend(os.read(ours, 1024))
+        if output.count(b"look here") == 2:  # once as it is typed, once as `cat` has read it
+            shown.set()
+
+    session = define_harness("worker", type_in, emits=[STATUS])
+    program = await asyncio.create_subprocess_exec("cat", stdin=theirs, stdout=theirs)
+    asyncio.get_running_loop().add_reader(ours, read)
+    try:
+        async with ports() as port, await port.connect() as relay:
+            await relay.register(session)
+            await became(port, (await sent(port, "look here")).id, DeliveryState.DELIVERED)
+    finally:
+        asyncio.get_running_loop().remove_reader(ours)
+        program.kill()
+        await program.wait()
+        os.close(ours)
+        os.close(theirs)
 
 
 # -- registering -------------------------------------------------------------------------------------------
@@ -433,6 +472,16 @@ async def test_who_declares_too_little_or_what_it_lacks_is_refused() -> None:
         with pytest.raises(CapabilityUnsupported):
             await relay.register(define_harness("worker", Heard(), capabilities=able(pause=True)))
         assert port.house.workspace.identities.find("worker") is None
+
+
+@proves("caps:Messaging-Capabilities/send-decides")
+async def test_who_does_not_declare_that_it_sends_cannot_send() -> None:
+    async with ports() as port, await port.connect(await port.token("worker")) as relay:
+        await relay.register(define_harness("worker", Heard(), capabilities=able(IMMEDIATE)))
+        with pytest.raises(CapabilityUnsupported, match=r"messaging\.send"):
+            await relay.send("@alice", "hello")
+        await relay.register(define_harness("worker", Heard()))
+        assert (await relay.send("@alice", "hello")).deliveries
 
 
 async def test_registering_again_goes_on_unless_it_is_strict_and_names_of_others_are_theirs() -> None:
@@ -470,17 +519,19 @@ async def test_who_unregisters_gets_nothing_any_more_and_senders_of_what_was_ope
     "caps:Event-Capabilities/undeclared-not-emitted",
     "caps:Status-States/told-by-events",
     "delivery:Reliability-Rules/event-order-per-session",
+    "delivery:Reliability-Rules/secrets-redacted",
     "delivery:Minimum-Contract/richer-harness-emits",
 )
 async def test_declared_events_are_passed_on_in_order_with_their_secrets_masked() -> None:
     async with ports() as port, await port.connect() as relay:
         port.house.host.redactor.register("KEY", "a-very-secret-value")
-        session = define_harness("worker", Heard(), emits=[STATUS, AgentSessionEventType.TOOL_CALLED])
+        session = define_harness("worker", Heard(), emits=[STATUS, TOOL, TERMINAL])
         await relay.register(session)
         after = (await relay.call("hello")).last_event_id
         session.emit(StatusChanged(status=AgentStatus.ACTIVE))
         session.emit(LogWritten(level="info", message="not declared"))
         session.emit(ToolCalled(tool="bash", input="echo a-very-secret-value"))
+        session.emit(TerminalOutput(text="a-very-secret-value"))
         session.emit(StatusChanged(status=AgentStatus.IDLE))
         heard: list[dict[str, Any]] = []
         async for event in relay.events("session.event", agent="@worker", after=after):
@@ -488,7 +539,8 @@ async def test_declared_events_are_passed_on_in_order_with_their_secrets_masked(
             if event.data["event"]["type"] == "status.idle":
                 break
         types = [event["type"] for event in heard]
-        assert types == ["status.changed", "status.active", "tool.called", "status.changed", "status.idle"]
+        observed = ["tool.called", "terminal.output"]
+        assert types == ["status.changed", "status.active", *observed, "status.changed", "status.idle"]
         assert "a-very-secret-value" not in str(heard)
         result = await relay.call(
             "sessions.report", agent="@worker", events=[{"type": "log", "level": "info", "message": "m"}]

@@ -45,7 +45,7 @@ class Hook:
                 self.end_headers()
                 self.wfile.write(told)
 
-            def log_message(self, *_arguments: Any) -> None:
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
                 pass
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -66,9 +66,8 @@ def hook() -> Generator[Hook]:
 
 
 async def register(port: Port, url: str, **more: Any) -> Any:
-    capabilities = to_wire(able(ON_IDLE))
-    params = {"identity": {"name": "worker"}, "capabilities": capabilities, "url": url, **more}
-    return await port.house.call("sessions.register", **params)
+    who: dict[str, Any] = {"identity": {"name": "worker"}, "capabilities": to_wire(able(ON_IDLE))}
+    return await port.house.call("sessions.register", url=url, **who, **more)
 
 
 @proves("delivery:WebSocket-Role/webhook", "delivery:Adapter-Responsibilities/app-server-adapter")

@@ -38,6 +38,7 @@ from serai.contract import (
     EventHandler,
     Failed,
     HeldParams,
+    HelloResult,
     IdentityKind,
     LifecycleCapabilities,
     MessageContext,
@@ -152,6 +153,7 @@ class Registration:
         self._session = session
         self._seen = seen or SeenDeliveries()
         self._owns_seen = seen is None
+        self._is_own = True
         self._lease_seconds = 30.0
         self._events: asyncio.Queue[AgentSessionEvent] = asyncio.Queue()
         self._reporting: asyncio.Task[None] | None = None
@@ -168,7 +170,7 @@ class Registration:
         _answer_for_all(self._relay)
         self._relay.registrations[handle_of(session.identity.name)] = self
         if isinstance(session, FunctionSession):
-            session.reply = self._relay.reply
+            session.reply = self._reply
         self._unsubscribe = session.on_event(self._events.put_nowait)
         found: RegisterResult = await self._relay.call(
             "sessions.register",
@@ -177,6 +179,8 @@ class Registration:
             **more,
         )
         self.identity, self.secret = found.identity, found.secret
+        hello: HelloResult = await self._relay.call("hello")
+        self._is_own = hello.identity == found.identity
         self._lease_seconds = found.lease_seconds
         self._reporting = asyncio.create_task(self._report())
 
@@ -217,6 +221,11 @@ class Registration:
                 _log.warning(
                     "%d events of %s were not reported: %s", len(events), self.identity.handle, error
                 )
+
+    async def _reply(self, message_id: str, text: str) -> None:
+        """Answer a message as the session, also over a connection of the owner's."""
+        more = {} if self._is_own else {"as": self.identity.handle}
+        await self._relay.reply(message_id, text, **more)
 
     # -- what the relay asks -------------------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ from serai.contract import (
     MessageParams,
     MessagesListParams,
     MessagesResult,
+    MessageUse,
     MuteParams,
     ReactParams,
     ReadParams,
@@ -68,6 +69,7 @@ from serai.contract import (
     TokensResult,
     WaitFor,
     WorkspaceEvent,
+    require,
 )
 from serai.errors import DeliveryFinal, Forbidden, InvalidParams, UnknownDelivery
 from serai.host.host import Host
@@ -243,6 +245,13 @@ class Workspace:
             return self.owner
         raise Forbidden("an observer speaks for nobody")
 
+    def _sender(self, caller: Caller, name: str | None) -> Participant:
+        """On whose behalf something is sent: a session elsewhere only if it declared that it sends."""
+        sender = self._speaker(caller, name)
+        if sender.capabilities is not None:
+            require(sender.capabilities, MessageUse.SEND, agent=sender.identity.name)
+        return sender
+
     def _about(self, caller: Caller, name: str | None) -> Participant:
         """Whom a call is about: someone else only if the owner calls."""
         speaker = self._speaker(caller, None)
@@ -265,11 +274,11 @@ class Workspace:
     # -- messages ------------------------------------------------------------------------------------------
 
     async def _messages_send(self, caller: Caller, params: SendParams) -> SendResult:
-        sender = self._speaker(caller, params.sender)
+        sender = self._sender(caller, params.sender)
         return await self._sent(await self.post.send(params, sender), params)
 
     async def _messages_reply(self, caller: Caller, params: ReplyParams) -> SendResult:
-        sender = self._speaker(caller, params.sender)
+        sender = self._sender(caller, params.sender)
         await self.inboxes.message(caller._replace(participant=sender), params.message_id)
         return await self._sent(await self.post.reply(params, sender), params)
 
