@@ -65,7 +65,7 @@ __all__ = ["AdapterBox"]
 
 _log = logging.getLogger(__name__)
 
-_WINDOW = 32
+_WINDOW = 64
 """How many messages may be on their way over one connection."""
 _REMEMBERED = 1000
 """How many deliveries that are over are remembered, against looks at the tables that come too late."""
@@ -435,15 +435,15 @@ class AdapterBox:
         self._backlog, self._idle_backlog = self._backlog and not looks, self._idle_backlog and not looks_idle
         await self._host.journal.committed()
         if looks:
-            rows += (some := await store.relay("offers_of_agent", number, room))
+            rows += (some := await store.relay("offers_of_agent", number, "", room))
             self._backlog = self._backlog or len(some) == room
         if looks_idle:
-            rows += (some := await store.relay("waiting_deliveries", number, "idle", idle_room))
+            rows += (some := await store.relay("offers_of_agent", number, "idle", idle_room))
             self._idle_backlog = self._idle_backlog or len(some) == idle_room
-        records = [record_of(row) for row in rows]
-        records.sort(key=lambda record: (record.priority != Priority.URGENT, record.sequence))
+        found = [(record_of(row[:2]), row[2]) for row in rows]
+        found.sort(key=lambda one: (one[0].priority != Priority.URGENT, one[0].sequence))
         entries: list[Delivery] = []
-        for record in records:
+        for record, message in found:
             is_idle = record.mode == DeliveryMode.ON_IDLE
             if record.id in self._on_the_way or record.id in self._over:
                 continue
@@ -455,13 +455,8 @@ class AdapterBox:
                 self._backlog = True
             else:
                 idle_room = min(idle_room - is_idle, room - len(entries) - 1)
-                entries.append(await self._entry(record))
-        return [entry for entry in entries if entry.id not in self._on_the_way and entry.id not in self._over]
-
-    async def _entry(self, record: DeliveryRecord) -> Delivery:
-        rows = await self._ledger.store.relay("message", record.message_id)
-        message, _ = self._fitting(decode(rows[0][1], RelayMessage), self)
-        return Delivery(record, message)
+                entries.append(Delivery(record, self._fitting(decode(message, RelayMessage), self)[0]))
+        return entries
 
     async def fetch(self, limit: int, seconds: float) -> tuple[Offer, ...]:
         """What can be offered now, for whoever comes for it; if there is nothing, wait for it.

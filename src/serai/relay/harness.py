@@ -154,6 +154,7 @@ class Registration:
         self._seen = seen or SeenDeliveries()
         self._owns_seen = seen is None
         self._is_own = True
+        self._is_over = False
         self._lease_seconds = 30.0
         self._events: asyncio.Queue[AgentSessionEvent] = asyncio.Queue()
         self._reporting: asyncio.Task[None] | None = None
@@ -200,6 +201,7 @@ class Registration:
 
     def end(self) -> None:
         """Take and report nothing any more. What is at work over several connections goes on."""
+        self._is_over = True
         if self._owns_seen:
             self._seen.close()
         self._unsubscribe()
@@ -231,6 +233,8 @@ class Registration:
 
     async def receive(self, offer: Offer) -> dict[str, Any]:
         """Take a message, or wait for what the session makes of it already; keep the lease meanwhile."""
+        if self._is_over:  # the connection is about to close: what has no answer is offered again
+            await asyncio.get_running_loop().create_future()
         task = self._seen.begin(offer, self._session)
         while not task.done():
             await asyncio.wait({task}, timeout=self._lease_seconds / 3)

@@ -117,10 +117,12 @@ WHERE open AND agent = ?1 AND message IS NOT NULL AND waits != '' AND (?2 = '' O
 ORDER BY urgent DESC, seq LIMIT ?3
 
 -- offers_of_agent --
--- What a session elsewhere can be offered as soon as it can be reached, urgent ones first.
-SELECT seq, record FROM deliveries
-WHERE open AND agent = ?1 AND message IS NOT NULL AND (state = 'created' OR waits IN ('connection', 'take', 'turn', 'fetch'))
-ORDER BY urgent DESC, seq LIMIT ?2
+-- What a session elsewhere can be offered, urgent ones first: what waits for idle, or (?2 empty) once it is reached.
+SELECT d.seq, d.record, m.message FROM deliveries AS d JOIN messages AS m ON m.id = d.message
+WHERE d.open AND d.agent = ?1 AND CASE ?2
+    WHEN 'idle' THEN d.waits = 'idle'
+    ELSE d.state = 'created' OR d.waits IN ('connection', 'take', 'turn', 'fetch') END
+ORDER BY d.urgent DESC, d.seq LIMIT ?3
 
 -- entries_of_session --
 -- What has entered over AHP and is not settled, and what was on its way when the host was stopped.
