@@ -31,7 +31,7 @@ from serai.ahp.types import (
 from serai.ahp.wire import Unknown
 from serai.changes.diff import count_lines
 from serai.completions.completion import KIND
-from serai.machine.files.content_types import content_type
+from serai.machine.files.content import content_type
 from serai.uris import uri_of
 
 __all__ = [

@@ -17,7 +17,7 @@ from serai.ahp.commands import (
     ResourceType,
 )
 from serai.errors import ProtocolError
-from serai.machine.files.content_types import content_type
+from serai.machine.files.content import content_type
 from serai.machine.files.place import etag, find
 from serai.machine.files.refusals import not_found, told
 from serai.machine.files.roots import Access, Roots
