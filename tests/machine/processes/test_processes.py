@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from machine.processes.watching import LIMIT, names, runs, until, written_pid
 from serai.errors import ProcessNotStarted
 from serai.machine.processes import processes as module
 from serai.machine.processes.census import census, number_of
-from serai.machine.processes.child import Exit
+from serai.machine.processes.child import Exit, Kept
 from serai.machine.processes.processes import Processes
 
 
@@ -203,16 +204,16 @@ async def test_a_process_whose_pid_cannot_be_recorded_is_ended(
 async def test_a_start_that_nobody_waits_for_is_undone(
     processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spawn = Processes._spawn
+    spawn = module.start_kept
     begun, go_on = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def slow(self: Processes, plan: module._ChildPlan) -> object:
+    def slow(*args: Any) -> Kept:
         loop.call_soon_threadsafe(begun.set)
         asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result(LIMIT)
-        return spawn(self, plan)
+        return spawn(*args)
 
-    monkeypatch.setattr(Processes, "_spawn", slow)
+    monkeypatch.setattr(module, "start_kept", slow)
     start = asyncio.create_task(processes.start(["sleep", "60"], what="unwanted"))
     await begun.wait()
     start.cancel()

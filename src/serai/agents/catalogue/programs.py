@@ -18,8 +18,8 @@ from typing import Any
 import msgspec
 
 from serai.agents.catalogue.definitions import Way
-from serai.machine.processes.brief import brief
 from serai.machine.processes.environment import inheritable
+from serai.machine.processes.processes import brief
 
 __all__ = [
     "MODULES_VARIABLE",
