@@ -48,10 +48,8 @@ _OUT_OF_REACH = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPER
 class Draft:
     """What is to be at a name in an open directory. Use it in a `with`: unless committed, nothing is left.
 
-    Args:
-        directory: The handle of the directory (`paths.parent_below`). It stays the caller's.
-        name: The name that the draft is to have.
-        notes: A folder of the host's own, where the draft is noted in case the host is killed.
+    The handle of the directory stays the caller's. `notes` is a folder of the host's own, where the draft is
+    noted in case the host is killed.
     """
 
     def __init__(self, directory: int, name: str, *, notes: Path | None = None) -> None:
@@ -108,11 +106,8 @@ class Draft:
     def commit(self, *, exclusive: bool = False) -> None:
         """Put the draft in its place, durably. Others see what was there or what is new.
 
-        Args:
-            exclusive: Whether nothing may be there yet.
-
         Raises:
-            FileExistsError: There is, or a directory is in a file's way.
+            FileExistsError: A directory is in a file's way, or, if it is exclusive, anything.
             OSError: It cannot be put there; nothing has changed.
         """
         if self._like is not None:

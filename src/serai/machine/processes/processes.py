@@ -73,9 +73,9 @@ class Processes:
             what: What it is, for people: it stands in the record.
             cwd: Where it runs; by default where the host does.
             environ: Its whole environment; by default the host's without its secrets.
-            stdin: As `subprocess.Popen` takes it: `PIPE`, `DEVNULL` or a file descriptor.
-            stdout: The same.
-            stderr: The same.
+            stdin: As `subprocess.Popen` takes it, and so are `stdout` and `stderr`.
+            stdout: What it prints.
+            stderr: What it complains about.
             terminal: The path of a terminal that shall be the session's own.
 
         Raises:

@@ -89,10 +89,10 @@ class FolderWatch:
         self._stop()
         await asyncio.shield(self.ended)
 
-    # -- in the thread of the watch ------------------------------------------------------------------------
+    # -- in the thread of the watch: see `Sink` ------------------------------------------------------------
 
     def opened(self, identity: Identity) -> None:
-        """See `Sink`."""
+        """The folder is watched."""
         self._call(lambda: None if self.ready.done() else self.ready.set_result(identity))
 
     def told(self, events: Sequence[WatchEvent]) -> None:
