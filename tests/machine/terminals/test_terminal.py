@@ -196,11 +196,6 @@ async def test_hostile_output_makes_nothing_happen(open_terminal: Open, hostile:
     assert kinds <= {a.TerminalDataAction, a.TerminalTitleChangedAction, a.TerminalExitedAction}
 
 
-async def test_titles_are_told(open_terminal: Open) -> None:
-    view = await open_terminal(*sh(r"printf '\033]0;a title\007'; sleep 60"))
-    await view.until(lambda: view.live.head.title == "a title")
-
-
 async def test_a_program_that_closes_its_terminal_and_opens_it_again_is_heard(open_terminal: Open) -> None:
     view = await open_terminal(*sh("exec </dev/null >/dev/null 2>&1; sleep 0.05; echo back >/dev/tty"))
     await view.ended()
@@ -226,17 +221,6 @@ async def test_a_daemon_ends_with_the_terminal_that_it_left(open_terminal: Open,
     assert look(pid) is None
 
 
-async def test_many_terminals_at_once(open_terminal: Open) -> None:
-    views = await asyncio.gather(*(open_terminal("cat") for _ in range(15)))
-    for number, view in enumerate(views):
-        view.terminal.write(f"number {number}\r")
-    await asyncio.gather(
-        *(view.sees(f"number {number}\r\nnumber {number}\r\n") for number, view in enumerate(views))
-    )
-    await asyncio.gather(*(view.terminal.end() for view in views))
-    assert {view.terminal.exit for view in views} <= {Exit(signal=signal.SIGHUP), Exit(signal=signal.SIGTERM)}
-
-
 async def test_starts_and_stops_leave_no_descriptors(processes: Processes) -> None:
     async def one(number: int) -> None:
         terminal = await Terminal.start(processes, argv=["true"] if number % 2 else ["cat"])
@@ -254,19 +238,6 @@ async def test_what_cannot_start_says_so(open_terminal: Open, processes: Process
         await Terminal.start(processes, argv=["/nowhere/at/all"])
     with pytest.raises(ProcessNotStarted, match="is no directory"):
         await open_terminal("cat", cwd=tmp_path / "missing")
-
-
-async def test_a_start_that_is_cancelled_leaves_nothing(processes: Processes) -> None:
-    starts = [asyncio.create_task(Terminal.start(processes, argv=["cat"])) for _ in range(10)]
-    await asyncio.sleep(0)
-    for start in starts:
-        start.cancel()
-    assert all(
-        isinstance(each, asyncio.CancelledError)
-        for each in await asyncio.gather(*starts, return_exceptions=True)
-    )
-    await until(lambda: len(asyncio.all_tasks()) == 1)  # the rest is nobody's to wait for
-    assert not processes.children
 
 
 async def test_a_batch_that_is_cancelled_loses_nothing(processes: Processes) -> None:

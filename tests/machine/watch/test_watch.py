@@ -207,16 +207,6 @@ async def test_a_root_that_disappears_is_told_and_ends_the_watch(watches: Watche
         await anext(whole.watch)
 
 
-async def test_a_root_that_came_again_can_be_watched_again(watches: Watches, folder: Path) -> None:
-    first = Heard(await watches.watch(folder), folder)
-    shutil.move(folder, folder.with_name("away"))
-    assert await first.rest() == {".": "deleted"}
-    (folder / "inner").mkdir(parents=True)
-    second = Heard(await watches.watch(folder), folder)
-    (folder / "a").write_text("1")
-    assert await second.until("a") == {"a": "added"}
-
-
 async def test_a_root_is_told_under_the_name_that_it_was_given(
     watches: Watches, folder: Path, tmp_path: Path
 ) -> None:
