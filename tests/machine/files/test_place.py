@@ -24,12 +24,6 @@ def test_files_below_a_root_are_had(desk: Desk) -> None:
 # -- names -------------------------------------------------------------------------------------------------
 
 
-def test_an_absolute_path_outside_is_refused(desk: Desk) -> None:
-    desk.refuses_all(desk.secret)
-    desk.refuses_all(desk.outside)
-    desk.refuses_all(desk.outside / "folder")
-
-
 def test_a_namesake_of_a_root_is_outside(desk: Desk) -> None:
     sibling = desk.work.with_name("workshop")
     sibling.mkdir()

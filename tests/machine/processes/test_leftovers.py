@@ -137,7 +137,3 @@ async def test_a_later_process_with_the_same_pid_is_left_alone(
     assert await end_leftovers(records) == []
     assert sleeper.poll() is None
     assert names(records) == []
-
-
-async def test_without_records_there_is_nothing_to_end(records: Path) -> None:
-    assert await end_leftovers(records) == []

@@ -72,11 +72,7 @@ class Place:
         return self.info is not None and stat.S_ISDIR(self.info.st_mode)
 
     def open(self, *, flags: int = os.O_RDONLY) -> tuple[int, os.stat_result]:
-        """Open the regular file that is there, and say what it is. The caller closes it.
-
-        Raises:
-            ProtocolError: It is not there, is no regular file, has several names, or may not be opened.
-        """
+        """See `open_regular`."""
         return open_regular(self.directory, self.name, self.uri, flags=flags)
 
     def open_directory(self) -> int:
