@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -125,8 +126,8 @@ class Workspace:
         await self.tokens.open()
         self.events.open()
         self.ledger.heard = self.events.heard
-        found = self.identities.find(self.policy.me)
-        self._owner = found or self.identities.enlist(self.policy.me, IdentityKind.HUMAN)
+        me = self.policy.me or getpass.getuser()
+        self._owner = self.identities.find(me) or self.identities.enlist(me, IdentityKind.HUMAN)
         self.host.postman = self._postman
         await self.host.journal.committed()
         for number, waits_for, count in await self.ledger.store.relay("counts_of_waiting"):
