@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from serai.machine.paths import (
+from serai.machine.safe_paths import (
     MAX_DEPTH,
     PathRefused,
     identity,
