@@ -45,7 +45,7 @@ from serai.host.ledger import Ledger
 from serai.host.root import Root
 from serai.host.session.creation import first_state, fork_source
 from serai.host.session.deliveries import Postman
-from serai.host.session.retention import prune_daily
+from serai.host.session.prune import prune_daily
 from serai.host.session.session import Session
 from serai.host.session.sessions import Sessions
 from serai.host.settings import HostSettings
@@ -58,8 +58,8 @@ from serai.host.telemetry import HostTelemetry
 from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
+from serai.machine.processes.leftovers import end_leftovers
 from serai.machine.processes.processes import Processes
-from serai.machine.processes.records import end_leftovers
 from serai.machine.watch.watch import Watches
 from serai.redact import Redactor
 from serai.store.contract import Opening, Store

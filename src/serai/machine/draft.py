@@ -23,7 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from serai.machine.paths import look, open_directory, parent_below, remove_tree, sync_directory
+from serai.machine.safe_paths import look, open_directory, parent_below, remove_tree, sync_directory
 from serai.machine.umask import share
 
 __all__ = [

@@ -16,7 +16,7 @@ import pytest
 
 from machine.files.desk import CONFLICT, DENIED, EXISTS, INVALID, NOT_FOUND, SECRET, Desk, contents, refused
 from serai.machine.files import Root, moves
-from serai.machine.paths import MAX_DEPTH
+from serai.machine.safe_paths import MAX_DEPTH
 
 
 def test_a_file_gets_another_name(desk: Desk) -> None:

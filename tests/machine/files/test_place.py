@@ -10,7 +10,7 @@ import pytest
 
 from machine.files.desk import DENIED, EXISTS, INVALID, NOT_FOUND, SECRET, Desk, refused
 from serai.machine.files import Access, Root, Roots, find, uri_of
-from serai.machine.paths import MAX_LINKS
+from serai.machine.safe_paths import MAX_LINKS
 
 
 def test_files_below_a_root_are_had(desk: Desk) -> None:

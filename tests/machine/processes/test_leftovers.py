@@ -15,7 +15,7 @@ import pytest
 
 from machine.processes.watching import LIMIT, content, names, runs, until
 from serai.machine.processes.census import ProcessIdentity, look
-from serai.machine.processes.records import ChildRecord, ChildRecords, Leftover, end_leftovers
+from serai.machine.processes.leftovers import ChildRecord, ChildRecords, Leftover, end_leftovers
 
 HOST = Path(__file__).with_name("dying_host.py")
 

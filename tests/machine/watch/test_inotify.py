@@ -13,7 +13,7 @@ import pytest
 
 from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
-from serai.machine.paths import Identity
+from serai.machine.safe_paths import Identity
 from serai.machine.watch.events import WatchEvent
 
 if sys.platform != "linux":

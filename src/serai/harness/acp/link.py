@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from serai import contract as c
 from serai.acp import AcpSession, Agent, AgentCapabilities, Handshake, SessionOpening, fit_prompt
-from serai.acp import link as acp
-from serai.acp.link import OpenWay, Wanted
+from serai.acp import session_start as acp
+from serai.acp.session_start import OpenWay, Wanted
 from serai.acp.shapes import object_of, text_of, texts_of
 from serai.agents.catalogue.definitions import Quirk
 from serai.ahp.types import MarkdownResponsePart, Turn, UserMessage

@@ -20,7 +20,14 @@ from serai.machine.files.place import Place, etag, find, find_or_make, open_regu
 from serai.machine.files.refusals import conflict, denied, exists, not_found, told
 from serai.machine.files.roots import Access, Roots
 from serai.machine.files.threads import alone_at, go_on, notes_folder
-from serai.machine.paths import MAX_DEPTH, identity, open_directory, open_safely, remove_tree, sync_directory
+from serai.machine.safe_paths import (
+    MAX_DEPTH,
+    identity,
+    open_directory,
+    open_safely,
+    remove_tree,
+    sync_directory,
+)
 
 __all__ = ["copy", "delete", "make_directory", "move"]
 

@@ -23,7 +23,7 @@ from serai.machine.processes.census import ProcessIdentity, identity_of, number_
 from serai.machine.processes.child import Child, Kept, start_kept
 from serai.machine.processes.environment import find_program, inheritable
 from serai.machine.processes.keeper import Request
-from serai.machine.processes.records import ChildRecord, ChildRecords, end_members
+from serai.machine.processes.leftovers import ChildRecord, ChildRecords, end_members
 from serai.machine.processes.uninterrupted import to_its_end, uninterrupted
 
 __all__ = ["Processes", "brief", "kill"]

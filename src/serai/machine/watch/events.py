@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
-from serai.machine.paths import Identity
+from serai.machine.safe_paths import Identity
 
 __all__ = [
     "LONGEST",

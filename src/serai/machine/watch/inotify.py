@@ -28,7 +28,7 @@ from typing import Final, NamedTuple
 from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
 from serai.machine.files.refusals import not_found
-from serai.machine.paths import MAX_DEPTH, Identity, PathRefused, identity, open_below
+from serai.machine.safe_paths import MAX_DEPTH, Identity, PathRefused, identity, open_below
 from serai.machine.watch.events import LONGEST, QUIET, Sink, WatchEvent, watch_failed, watch_limit
 
 __all__ = ["Inotify", "InotifyEvent", "watch_folder"]

@@ -16,7 +16,7 @@ from watchfiles import Change, watch
 from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
 from serai.machine.files.refusals import not_found
-from serai.machine.paths import identity
+from serai.machine.safe_paths import identity
 from serai.machine.watch.events import LONGEST, QUIET, Sink, WatchEvent, watch_failed
 
 __all__ = ["in_order", "watch_folder"]

@@ -25,7 +25,7 @@ from urllib.parse import quote_from_bytes
 from serai.ahp.types import ResourceChange, ResourceChangeType
 from serai.errors import ProtocolError
 from serai.machine.files.refusals import not_found
-from serai.machine.paths import Identity
+from serai.machine.safe_paths import Identity
 from serai.machine.watch.events import WatchEvent, replaced, watch_failed, watch_folder
 from serai.machine.watch.globs import PathFilter
 from serai.uris import uri_of

@@ -18,7 +18,7 @@ from serai.errors import ConfigInvalid, StorageUnavailable
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
 from serai.host.session.deliveries import deliveries_channel
-from serai.host.session.retention import prune, prune_daily
+from serai.host.session.prune import prune, prune_daily
 from serai.host.session.session import Session
 from serai.host.settings import HostSettings
 from serai.host.turn import Turn
