@@ -139,13 +139,18 @@ class Ledger:
     def _changed(self, record: DeliveryRecord, _number: int) -> None:
         self.settled(record)
 
-    def settle(self, record: DeliveryRecord, receipt: MessageReceipt) -> DeliveryRecord:
+    def settle(self, record: DeliveryRecord, receipt: MessageReceipt, *, own: bool = False) -> DeliveryRecord:
         """Write down a receipt, and tell of it. What a harness says in it has its secrets masked.
+
+        Args:
+            record: What is known of the delivery.
+            receipt: What became of it.
+            own: Whether the receipt is the host's own, so that nobody else's words are in it.
 
         Raises:
             DeliveryFinal: It has its last receipt already, and this one says something else.
         """
-        told = self._redactor.redact_value(receipt, observed=True)
+        told = receipt if own else self._redactor.redact_value(receipt, observed=True)
         changed = settled(record, told, self.now, retry_at=self.retry_at(record))
         if changed is record:
             return record

@@ -120,7 +120,7 @@ class SessionBox:
     def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:
         """Have a message enter now, or wait for its boundary."""
         if self.waiting.total() >= self._policy.mailbox:
-            return self._ledger.settle(record, Failed(delivery_id=record.id, reason="mailbox_full"))
+            return self._ledger.settle(record, Failed(delivery_id=record.id, reason="mailbox_full"), own=True)
         entry = Delivery(record, message)
         session = self._session
         is_next = record.mode in {DeliveryMode.IMMEDIATE, DeliveryMode.ON_IDLE} and (
@@ -152,7 +152,7 @@ class SessionBox:
         record = entry.record
         waits_for = _WAITS_FOR[record.mode]
         metadata = {"heldBy": "host", "waitsFor": waits_for, "mode": record.mode.value, **told}
-        held = self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=metadata))
+        held = self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=metadata), own=True)
         self.waiting[waits_for] += 1
         if waits_for == "next-message" and len(self._riding) < MOST_MESSAGES:
             self._riding.append(Delivery(held, entry.message))
@@ -289,14 +289,9 @@ class SessionBox:
         return session.turns.enter(entries, text, interrupted=interrupted)
 
     async def _waiting(self, waits_for: str, limit: int) -> list[Delivery]:
-        store = self._ledger.store
-        rows = await store.relay("waiting_deliveries", self._participant.number, waits_for, limit)
-        entries: list[Delivery] = []
-        for record in map(record_of, rows):
-            found = await store.relay("message", record.message_id)
-            if found:
-                entries.append(Delivery(record, decode(found[0][1], RelayMessage)))
-        return entries
+        number = self._participant.number
+        rows = await self._ledger.store.relay("waiting_messages", number, waits_for, limit)
+        return [Delivery(record_of(row[:2]), decode(row[2], RelayMessage)) for row in rows]
 
     def _text(self, entries: list[Delivery], session: Session, waiting: list[Delivery] | None = None) -> str:
         """Messages as the agent reads them."""

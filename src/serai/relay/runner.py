@@ -151,10 +151,10 @@ class Runner:
         message, problem = self._fitting(message, box)
         problem = problem or choice.problem or self._refused(recipient, sender, hops, now)
         if problem is not None:
-            return self._ledger.settle(record, Failed(delivery_id=record.id, reason=problem))
+            return self._ledger.settle(record, Failed(delivery_id=record.id, reason=problem), own=True)
         if self._policy.inbound.get(kind or IdentityKind.AGENT) == Inbound.HOLD:
             held = {"heldBy": "host", "waitsFor": "approval"}
-            return self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=held))
+            return self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=held), own=True)
         return box.take(record, message)
 
     def _fitting(self, message: RelayMessage, box: Box) -> tuple[RelayMessage, str | None]:
@@ -208,7 +208,9 @@ class Runner:
     async def _offer_again(self, record: DeliveryRecord) -> DeliveryRecord:
         rows = await self._ledger.store.relay("message", record.message_id)
         if not rows:  # it came over AHP: whoever sent it was told
-            return self._ledger.settle(record, Failed(delivery_id=record.id, reason="not_tried_again"))
+            return self._ledger.settle(
+                record, Failed(delivery_id=record.id, reason="not_tried_again"), own=True
+            )
         message = decode(rows[0][1], RelayMessage)
         box = self._box_of(self._identities.get(record.agent))
         message, _ = self._fitting(message, box)
@@ -304,10 +306,12 @@ class Runner:
                 continue  # whoever has it says what became of it
             if record.deadline is not None and record.deadline <= now:
                 self.drop(record)
-                self._ledger.settle(record, Failed(delivery_id=record.id, reason="deadline_exceeded"))
+                self._ledger.settle(
+                    record, Failed(delivery_id=record.id, reason="deadline_exceeded"), own=True
+                )
             elif record.expires_at is not None and record.expires_at <= now:
                 self.drop(record)
-                self._ledger.settle(record, Failed(delivery_id=record.id, reason="expired"))
+                self._ledger.settle(record, Failed(delivery_id=record.id, reason="expired"), own=True)
             else:
                 await self._offer_again(replace(record, attempts=record.attempts + 1))
         await self.committed()

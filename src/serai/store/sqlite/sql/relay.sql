@@ -116,6 +116,11 @@ SELECT seq, record FROM deliveries
 WHERE open AND agent = ?1 AND message IS NOT NULL AND waits != '' AND (?2 = '' OR waits = ?2)
 ORDER BY urgent DESC, seq LIMIT ?3
 
+-- waiting_messages --
+-- The same for one wait, with the messages.
+SELECT d.seq, d.record, m.message FROM deliveries AS d JOIN messages AS m ON m.id = d.message
+WHERE d.open AND d.agent = ?1 AND d.waits = ?2 ORDER BY d.urgent DESC, d.seq LIMIT ?3
+
 -- entries_of_session --
 -- What has entered over AHP and is not settled, and what was on its way when the host was stopped.
 SELECT seq, record FROM deliveries WHERE open AND agent = ?1 AND (message IS NULL OR state = 'handing') ORDER BY seq
