@@ -129,6 +129,8 @@ class Workspace:
         me = self.policy.me or getpass.getuser()
         self._owner = self.identities.find(me) or self.identities.enlist(me, IdentityKind.HUMAN)
         self.host.postman = self._postman
+        for session in self.host.sessions.in_memory():  # those that the host has brought back itself
+            session.served_by(self._postman(session.uri))
         await self.host.journal.committed()
         for number, waits_for, count in await self.ledger.store.relay("counts_of_waiting"):
             box = self.box_of(self.identities[number])
