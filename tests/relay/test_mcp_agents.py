@@ -96,6 +96,8 @@ async def test_two_agents_talk_in_a_room_a_thread_and_directly() -> None:
         session = await house.session("ben", "ben")
         assert [one["type"] for one in servers(anna)] == ["http"]
         assert [one.get("type", "stdio") for one in servers(ben)] == ["stdio"]
+        about = await house.call("agents.get", agent="@anna")
+        assert about.capabilities.messaging.send
         await house.send("@anna", "find out about the disk")
         async with asyncio.timeout(WITHIN):
             await ben.thanked.wait()

@@ -331,7 +331,7 @@ def declared(handshake: Handshake) -> c.AgentSessionCapabilities:
         c.AgentSessionEventType.SESSION_FORKED: told.fork_session,
     }
     return c.AgentSessionCapabilities(
-        messaging=c.MessagingCapabilities(receive=True, attachments=attachments),
+        messaging=c.MessagingCapabilities(receive=True, send=True, attachments=attachments),
         delivery=c.DeliveryCapabilities(modes=tuple(modes)),
         events=c.EventCapabilities(emits=tuple(event for event, is_emitted in events.items() if is_emitted)),
         lifecycle=c.LifecycleCapabilities(release=True, resume=resumes, fork=told.fork_session),
