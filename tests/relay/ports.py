@@ -62,6 +62,7 @@ async def open_inn(**options: Any) -> AsyncGenerator[OpenInn]:
         try:
             yield OpenInn(house.host, house.workspace, house.store, port)
         finally:
+            house.workspace.runner.stop_waiting()
             serving.cancel()
             await asyncio.wait({serving})
             await tools.close()

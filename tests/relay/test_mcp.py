@@ -11,6 +11,7 @@ import pytest
 from hosts import TOKEN, WITHIN
 from relay.ports import OpenInn, Tools, open_inn, tools_over_http
 from requirements import proves
+from serai.contract import DeliveryRecord
 from serai.harness.callback import CallbackHarness
 from serai.host.turn import Turn
 
@@ -49,6 +50,18 @@ async def test_a_sender_can_wait_for_the_answer_and_not_for_longer_than_fifty_se
         assert delivery["answer"]["state"] == "complete"
         assert delivery["answer"]["text"]
         assert (await tools("send_message", to="@demo", text="hello", wait=51)).startswith("invalid_params")
+
+
+async def test_a_host_that_stops_answers_who_waits() -> None:
+    async with open_inn() as house:
+        await house.session("one")
+        runner = house.workspace.runner
+        async with tools_over_http(house.url, TOKEN) as tools:
+            sending = asyncio.create_task(tools("send_message", to="@demo", text="x", mode="manual", wait=50))
+            await house.until(lambda: runner._waiting_for)
+            runner.stop_waiting()
+            [delivery] = (await sending)["deliveries"]
+            assert (delivery["state"], delivery["waitsFor"]) == ("accepted", "flush")
 
 
 async def test_an_agent_that_only_has_mcp_receives_by_check_inbox(house: OpenInn) -> None:
@@ -142,9 +155,9 @@ async def test_the_token_of_a_session_ends_with_it(house: OpenInn) -> None:
 class Worker:
     """An agent that works until it is told to stop."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "worker") -> None:
         self.goes_on = asyncio.Event()
-        self.harness = CallbackHarness("worker", self.answer)
+        self.harness = CallbackHarness(name, self.answer)
 
     async def answer(self, _turn: Turn) -> None:
         await self.goes_on.wait()
@@ -180,6 +193,28 @@ async def test_someone_is_told_when_the_agent_that_they_wait_for_is_gone() -> No
             await house.host.dispose(session.uri)
             [message] = await _fetched(tools)
             assert message["text"] == "@worker is gone."
+
+
+async def test_a_notice_continues_the_chain_of_messages_that_led_to_it() -> None:
+    asker, worker = Worker("asker"), Worker()
+    async with open_inn(harnesses=[asker.harness, worker.harness]) as house:
+        await house.session("zero")
+        asking = await house.session("one", "asker")
+        working = await house.session("two", "worker")
+        house.say(working, "go")
+        [record] = (await house.send("@asker", "wait for them", house.agent("@demo"))).deliveries
+        assert record.hops == 1
+        assert house.host.relay_access is not None
+        access = await house.host.relay_access(asking.uri)
+        async with tools_over_http(access.url, access.token) as tools:
+            assert (await tools("notify_when_idle", agent="@worker"))["willNotify"]
+        worker.goes_on.set()
+        found: list[DeliveryRecord] = []
+        async with asyncio.timeout(WITHIN):
+            while len(found) < 2:
+                found = (await house.call("deliveries.list", agent="@asker")).deliveries
+        assert found[0].hops == 2
+        asker.goes_on.set()
 
 
 async def _fetched(tools: Tools) -> list[dict[str, str]]:

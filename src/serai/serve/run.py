@@ -115,6 +115,7 @@ async def run_host(
         try:
             await asyncio.wait({port, stop, host.journal.ended}, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            workspace.runner.stop_waiting()
             for task in (stop, port, check, garbage):
                 task.cancel()
             await asyncio.wait({port, stop, check, garbage})
