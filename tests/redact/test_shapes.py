@@ -59,6 +59,7 @@ PROVIDER_KEYS = {
     "GOCSPX-" + rnd(28, URL_SAFE): "google-secret",
     "ya29." + rnd(60, URL_SAFE): "google-token",
     "hf_" + rnd(34): "huggingface-token",
+    "srt_" + rnd(43, URL_SAFE): "serai-token",
     "npm_" + rnd(36): "npm-token",
     "pypi-" + "AgEIcHlwaS5vcmc" + rnd(120, URL_SAFE): "pypi-token",
     "dckr_pat_" + rnd(27, URL_SAFE): "docker-token",

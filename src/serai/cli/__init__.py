@@ -30,6 +30,7 @@ _COMMANDS = {
     "deliveries": "see what became of messages; try again, flush, cancel",
     "listen": "follow what happens in the workspace",
     "token": "make tokens for participants and observers",
+    "mcp": "be an MCP server with the tools of the host's relay, over standard input and output",
     "agents": "see which agents there are; ask one what it can do",
     "changes": "see what was discarded, and undo it",
     "terminals": "see, open and use the host's terminals",

@@ -8,7 +8,7 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
@@ -43,6 +43,7 @@ from serai.host.customizations.folders import CustomizedFolders
 from serai.host.identities import Identities
 from serai.host.ledger import Ledger
 from serai.host.root import Root
+from serai.host.seat import RelayAccess
 from serai.host.session.creation import first_state, fork_source
 from serai.host.session.deliveries import Postman
 from serai.host.session.prune import prune_daily
@@ -154,6 +155,8 @@ class Host:
         self.identities = Identities(self.ledger)
         self.postman: Callable[[str], Postman] | None = None
         """Who brings a session what the relay has for it, given its URI."""
+        self.relay_access: Callable[[str], Awaitable[RelayAccess]] | None = None
+        """Tells how the agent of a session reaches the relay's tools, given the session's URI."""
         self.clients = Clients(self.journal)
         self.channels = Channels(self.journal)
         self.processes = Processes(self.home / "processes")

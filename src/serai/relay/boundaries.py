@@ -93,6 +93,8 @@ class SessionBox:
         self._steering: list[Delivery] = []
         """Those that enter before the next tool call; the first one is in the session's slot."""
         self._pumping: asyncio.Task[None] | None = None
+        self.idled: set[Callable[[], object]] = set()
+        """Each is called when the session may have become idle."""
 
     # -- what the runner asks ------------------------------------------------------------------------------
 
@@ -235,6 +237,8 @@ class SessionBox:
         """The session may have become idle."""
         if self.waiting["idle"]:
             self.pump()
+        for tell in list(self.idled):
+            tell()
 
     # -- entering ------------------------------------------------------------------------------------------
 

@@ -32,6 +32,7 @@ from serai.errors import (
     IdempotencyConflict,
     MessageTooLarge,
     UnknownMessage,
+    UnknownRoom,
     UnknownTarget,
 )
 from serai.host.identities import Identities, Participant
@@ -81,13 +82,18 @@ class Post:
         self._sending: dict[tuple[int, str], asyncio.Lock] = {}
         """Who sends under an idempotency key at this moment."""
 
-    async def send(self, params: SendParams, sender: Participant) -> SendResult:
+    async def send(self, params: SendParams, sender: Participant, *, least_hops: int = 0) -> SendResult:
         """Send a message. Sent again under the same key, it is the same message.
+
+        Args:
+            params: The message.
+            sender: Who sends it.
+            least_hops: How many messages of agents led to it at least, with itself.
 
         Raises:
             RelayError: It cannot be sent; nothing was stored.
         """
-        return await self._once(params, sender, lambda: self._send(params, sender))
+        return await self._once(params, sender, lambda: self._send(params, sender, least_hops))
 
     async def reply(self, params: ReplyParams, sender: Participant) -> SendResult:
         """Answer a message in its thread.
@@ -154,19 +160,21 @@ class Post:
 
     # -- sending -------------------------------------------------------------------------------------------
 
-    def _send(self, params: SendParams, sender: Participant) -> SendResult:
+    def _send(self, params: SendParams, sender: Participant, least_hops: int) -> SendResult:
         names = (params.to,) if isinstance(params.to, str) else params.to
         if not names:
             raise UnknownTarget("a message goes to someone", remedy="Name a #room or a @handle")
         self._check(params)
         if len(names) == 1 and names[0].startswith(("#", "room-", "dm:", "group:")):
             room = self._rooms.get(names[0], to_write=True)
+            if room.room.kind != RoomKind.CHANNEL and sender.number not in room.members:
+                raise UnknownRoom(f"there is no room {names[0]!r}", remedy="'serai rooms' lists them")
         else:
             others = [self._identities.get(name) for name in names]
             if gone := next((other for other in others if other.gone), None):
                 raise UnknownTarget(f"{gone.handle} is gone: its session was disposed of")
             room = self._rooms.conversation([sender, *others])
-        return self._store(params, sender, room, None)
+        return self._store(params, sender, room, None, least_hops)
 
     def _reply(self, params: ReplyParams, sender: Participant, parent: RelayMessage) -> SendResult:
         self._check(params)
@@ -200,11 +208,12 @@ class Post:
         sender: Participant,
         room: KeptRoom,
         parent: RelayMessage | None,
+        least_hops: int = 0,
     ) -> SendResult:
         text, attachments = self._masked(params, sender)
         mentioned, unknown = self._mentions(text)
         self._rooms.join(room, sender)
-        hops = self._runner.hops_of(sender, parent)
+        hops = max(least_hops, self._runner.hops_of(sender, parent))
         now, message_id = self._ledger.now, self._new_id("msg")
         is_channel = room.room.kind == RoomKind.CHANNEL
         message = RelayMessage(

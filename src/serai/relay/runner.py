@@ -260,6 +260,13 @@ class Runner:
             if not waiting:
                 self._waiting_for.pop(record.id, None)
 
+    def stop_waiting(self) -> None:
+        """The host stops: whoever waits for an outcome gets the record as it is now."""
+        for waiting in list(self._waiting_for.values()):
+            for _, future in waiting:
+                if not future.done():
+                    future.set_exception(TimeoutError())
+
     def changed(self, record: DeliveryRecord) -> None:
         """What is known of a delivery has changed, and is committed."""
         self._watch(record.due)

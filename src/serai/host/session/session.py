@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -33,7 +33,7 @@ from serai.host.customizations.session import SessionCustomizations
 from serai.host.identities import Identities
 from serai.host.ledger import Ledger
 from serai.host.root import Root
-from serai.host.seat import Seat
+from serai.host.seat import RelayAccess, Seat
 from serai.host.session.client_tools import ClientTools
 from serai.host.session.core import SessionCore, error_info, needs_sign_in, status_of
 from serai.host.session.delegation import Subagent, delegate
@@ -92,6 +92,7 @@ class SessionHost(Protocol):
     identities: Identities
     ledger: Ledger
     postman: Callable[[str], Postman] | None
+    relay_access: Callable[[str], Awaitable[RelayAccess]] | None
     home: Path
     now: Callable[[], int]
     new_id: Callable[[], str]
@@ -176,7 +177,13 @@ class Session:
             self.served_by(host.postman(kept.uri))
         self.converse = self.turns.converse
         self.seat = Seat(
-            core, self.turns, self.questions, processes=host.processes, read=self.read, fork=self._fork
+            core,
+            self.turns,
+            self.questions,
+            processes=host.processes,
+            read=self.read,
+            fork=self._fork,
+            relay_access=self._relay_access,
         )
         self.shown = Shown()
         self._agent: AgentSession | None = None
@@ -356,6 +363,10 @@ class Session:
     async def _delegate(self, provider: str, message: UserMessage, title: str) -> Subagent:
         """Begin a session for another agent. See `delegate`."""
         return await delegate(self.core, self.host.sessions.bring, self.host.create, provider, message, title)
+
+    async def _relay_access(self) -> RelayAccess | None:
+        access = self.host.relay_access
+        return await access(self.uri) if access is not None else None
 
     async def _fork(self, source: c.SessionForkSource) -> AgentSession:
         """Begin a session that goes on from a turn of this one, and return its agent.
