@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import msgspec
@@ -32,9 +32,13 @@ class LocalLink:
         read = decode(msgspec.json.encode(params), METHODS[method][0])
         return await self._workspace.call(self._caller, method, read)
 
-    async def events(self, params: SubscribeParams) -> AsyncIterator[WorkspaceEvent]:
+    async def events(
+        self, params: SubscribeParams, begun: Callable[[], None] | None = None
+    ) -> AsyncIterator[WorkspaceEvent]:
         """See `Link`."""
         _, events = await self._workspace.subscribe(self._caller, params)
+        if begun is not None:
+            begun()
         async for event in events:
             yield event
 

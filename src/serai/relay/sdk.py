@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import inspect
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from types import TracebackType
 from typing import Any, Protocol, Self
 from urllib.parse import urlsplit, urlunsplit
@@ -33,10 +33,10 @@ from serai.contract import (
     decode,
     to_wire,
 )
-from serai.errors import ConnectionLost, ProtocolError, RelayError, SeraiError
+from serai.errors import CapabilityUnsupported, ConnectionLost, ProtocolError, RelayError, SeraiError
 from serai.relay.predicates import Predicate, named
 
-__all__ = ["EventHandler", "Link", "Relay"]
+__all__ = ["EventHandler", "Link", "Listening", "Relay"]
 
 _log = logging.getLogger(__name__)
 
@@ -55,13 +55,42 @@ class Link(Protocol):
         """
         ...
 
-    def events(self, params: SubscribeParams) -> AsyncIterator[WorkspaceEvent]:
-        """The events of a subscription, until it is closed."""
+    def events(
+        self, params: SubscribeParams, begun: Callable[[], None] | None = None
+    ) -> AsyncIterator[WorkspaceEvent]:
+        """The events of a subscription, until it is closed; `begun` is called once it is set up."""
         ...
 
     async def close(self) -> None:
         """Call nothing any more."""
         ...
+
+
+class Listening:
+    """A handler that hears of events. Calling it ends that.
+
+    Awaiting it waits until it is set up, and raises if that is refused: `unsubscribe = await relay.on(…)`.
+    """
+
+    def __init__(self) -> None:
+        self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.begun.add_done_callback(_report)
+        self.task: asyncio.Task[None] | None = None
+
+    def __call__(self) -> None:
+        """Hear of nothing any more."""
+        if self.task is not None:
+            self.task.cancel()
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        yield from asyncio.shield(self.begun).__await__()
+        return self
+
+
+def _report(begun: asyncio.Future[None]) -> None:
+    """Whoever does not wait until a listener is set up finds in the log why it is not."""
+    if not begun.cancelled() and (error := begun.exception()) is not None:
+        _log.warning("a listener was not set up: %s", error)
 
 
 class Relay:
@@ -171,22 +200,19 @@ class Relay:
         """Events as they come, or all after one of them. `async for` over it; leaving the loop ends it."""
         return self._link.events(SubscribeParams(types=types, agent=agent, room=room, after=after))
 
-    def on(
-        self, predicate: Predicate | str, handler: EventHandler, *, after: str | None = None
-    ) -> Callable[[], None]:
+    def on(self, predicate: Predicate | str, handler: EventHandler, *, after: str | None = None) -> Listening:
         """Call a handler with each event that passes, from now on or after one of them.
 
-        Returns what ends that. A name, also with wildcards, is a predicate, too.
+        Returns what ends that when it is called. Awaited, it says whether the listener is set up: it raises
+        `CapabilityUnsupported` for events that an agent never emits. A name, also with wildcards, is a
+        predicate, too.
         """
         wanted = named(predicate) if isinstance(predicate, str) else predicate
-        task = asyncio.create_task(self._listen(wanted, handler, after))
+        listening = Listening()
+        task = listening.task = asyncio.create_task(self._listen(wanted, handler, after, listening.begun))
         self._listening.add(task)
         task.add_done_callback(self._listening.discard)
-
-        def unsubscribe() -> None:
-            task.cancel()
-
-        return unsubscribe
+        return listening
 
     add_listener = on
 
@@ -198,16 +224,32 @@ class Relay:
 
         return send
 
-    async def _listen(self, wanted: Predicate, handler: EventHandler, after: str | None) -> None:
-        async for event in self.events(*wanted.types, after=after):
-            if not wanted(event):
-                continue
-            try:
-                outcome = handler(event)
-                if inspect.isawaitable(outcome):
-                    await outcome
-            except Exception:  # noqa: BLE001 - whatever a handler raises, others go on
-                _log.exception("a listener failed with the event %s (%s)", event.id, event.type)
+    async def _listen(
+        self, wanted: Predicate, handler: EventHandler, after: str | None, begun: asyncio.Future[None]
+    ) -> None:
+        def set_up() -> None:
+            if not begun.done():
+                begun.set_result(None)
+
+        params = SubscribeParams(types=wanted.types, agent=wanted.agent, after=after)
+        try:
+            async for event in self._link.events(params, set_up):
+                if wanted(event):
+                    await self._handle(handler, event)
+        except SeraiError as error:
+            if begun.done():
+                raise
+            begun.set_exception(error)
+        finally:
+            begun.cancel()
+
+    async def _handle(self, handler: EventHandler, event: WorkspaceEvent) -> None:
+        try:
+            outcome = handler(event)
+            if inspect.isawaitable(outcome):
+                await outcome
+        except Exception:  # noqa: BLE001 - whatever a handler raises, others go on
+            _log.exception("a listener failed with the event %s (%s)", event.id, event.type)
 
 
 class RemoteLink:
@@ -236,11 +278,15 @@ class RemoteLink:
         finally:
             self._calls.pop(call_id, None)
 
-    async def events(self, params: SubscribeParams) -> AsyncIterator[WorkspaceEvent]:
+    async def events(
+        self, params: SubscribeParams, begun: Callable[[], None] | None = None
+    ) -> AsyncIterator[WorkspaceEvent]:
         """See `Link`."""
         started = await self.call("events.subscribe", to_wire(params))
         queue = self._queue(started.subscription)
         try:
+            if begun is not None:
+                begun()
             while (event := await queue.get()) is not None:
                 yield event
             if self._lost is not None:
@@ -291,6 +337,14 @@ class RemoteLink:
 def _refusal(error: dict[str, Any]) -> SeraiError:
     """The error that the relay told of, as the class that has its code."""
     data: dict[str, Any] = error.get("data") or {}
+    if data.get("code") == CapabilityUnsupported.code:
+        return CapabilityUnsupported(
+            data["capability"],
+            data["requested"],
+            tuple(data.get("available", ())),
+            agent=data.get("agent"),
+            remedy=data.get("remedy"),
+        )
     for kind in RelayError.__subclasses__():
         if kind.code == data.get("code"):
             return kind(data.get("message") or error["message"], remedy=data.get("remedy"))

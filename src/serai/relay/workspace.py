@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -69,6 +70,7 @@ from serai.relay.boundaries import SessionBox, Wakes
 from serai.relay.events import EventStream, wanted
 from serai.relay.holder import InboxBox
 from serai.relay.inbox import Caller, Inboxes
+from serai.relay.observer import Observer, check_can_come, wants_live
 from serai.relay.policy import RelayPolicy
 from serai.relay.post import Post
 from serai.relay.rooms import Rooms
@@ -107,6 +109,9 @@ class Workspace:
         self.inboxes = Inboxes(host.journal, self.ledger, self.identities, self.rooms, self.runner)
         self.tokens = Tokens(self.ledger, self.identities)
         self.events = EventStream(host.journal, self.identities, WORKSPACE)
+        self.observer = Observer(
+            host, self.identities, self.events, lambda one: self.box_of(one).capabilities
+        )
         self._boxes: dict[int, Box] = {}
         self._wakes = Wakes()
         self._owner: Participant | None = None
@@ -124,7 +129,7 @@ class Workspace:
         await self.rooms.open()
         await self.tokens.open()
         self.events.open()
-        self.ledger.heard = self.events.heard
+        self.ledger.heard = self._heard
         found = self.identities.find(self.policy.me)
         self._owner = found or self.identities.enlist(self.policy.me, IdentityKind.HUMAN)
         self.host.postman = self._postman
@@ -142,6 +147,10 @@ class Workspace:
         """Deliver nothing any more. Sessions stay as they are."""
         self.runner.close()
         await asyncio.gather(*(box.close() for box in self._boxes.values() if isinstance(box, SessionBox)))
+
+    def _heard(self, number: int, event: dict[str, Any]) -> None:
+        self.events.heard(number, event)
+        self.observer.heard(number, event)
 
     @property
     def owner(self) -> Participant:
@@ -194,17 +203,33 @@ class Workspace:
         Raises:
             UnknownTarget: There is no such agent.
             UnknownRoom: There is no such room.
+            CapabilityUnsupported: The agent never emits an event of one of the types.
         """
-        agent = self.identities.get(params.agent).identity.id if params.agent else None
+        agent = None
+        if params.agent is not None:
+            about = self.identities.get(params.agent)
+            agent = about.identity.id
+            check_can_come(self.box_of(about).capabilities, params.types, about.handle)
         room = self.inboxes.room(caller, params.room).room.id if params.room else None
         after, source = await self.events.starting(params.after)
         wants = wanted(params.types, agent, room)
+        live = wants_live(params.types)
         events = self.events.follow(
-            after, lambda event: wants(event) and self.inboxes.may_hear(caller, event)
+            after, lambda event: wants(event) and self.inboxes.may_hear(caller, event), live=live
         )
         self._subscribed += 1
-        result = SubscribeResult(subscription=str(self._subscribed), source=source, first=str(after + 1))
-        return result, events
+        result = SubscribeResult(subscription=str(self._subscribed), source=source, first=str(after[0] + 1))
+        return result, self._attended(events) if live else events
+
+    async def _attended(self, events: AsyncGenerator[WorkspaceEvent]) -> AsyncIterator[WorkspaceEvent]:
+        """Events, with what sessions let one observe as long as they are asked for."""
+        leave = self.observer.attend()
+        try:
+            async with contextlib.aclosing(events):
+                async for event in events:
+                    yield event
+        finally:
+            leave()
 
     def _speaker(self, caller: Caller, name: str | None) -> Participant:
         """On whose behalf a call is made."""
