@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -55,6 +55,8 @@ class Caller(NamedTuple):
 
     role: Role
     participant: Participant | None = None
+    ask: Callable[[str, dict[str, Any]], Awaitable[Any]] | None = None
+    """Asks whoever calls something in return, over the same connection; `None` where that has no way back."""
 
     @property
     def sees_all(self) -> bool:

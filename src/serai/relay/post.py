@@ -16,6 +16,7 @@ from serai.contract import (
     GroupTarget,
     MessageKind,
     MessageTarget,
+    Metadata,
     RelayMessage,
     ReplyParams,
     RoomKind,
@@ -119,6 +120,21 @@ class Post:
         settled = [self._runner.cancel(one, "retracted") if one.is_open else one for one in records]
         return SendResult(message=gone, deliveries=tuple(settled))
 
+    def notify(
+        self,
+        sender: Participant,
+        recipient: Participant,
+        text: str,
+        reason: DeliveryReason,
+        *,
+        metadata: Metadata,
+        hops: int,
+    ) -> SendResult:
+        """Tell one participant something that is no message of another: it has a reason of its own."""
+        params = SendParams(to=recipient.handle, text=text, metadata=metadata)
+        room = self._rooms.conversation([sender, recipient])
+        return self._store(params, sender, room, None, reason=reason, hops=hops)
+
     # -- one at a time under a key -------------------------------------------------------------------------
 
     async def _once(
@@ -200,11 +216,14 @@ class Post:
         sender: Participant,
         room: KeptRoom,
         parent: RelayMessage | None,
+        *,
+        reason: DeliveryReason | None = None,
+        hops: int | None = None,
     ) -> SendResult:
         text, attachments = self._masked(params, sender)
         mentioned, unknown = self._mentions(text)
         self._rooms.join(room, sender)
-        hops = self._runner.hops_of(sender, parent)
+        hops = self._runner.hops_of(sender, parent) if hops is None else hops
         now, message_id = self._ledger.now, self._new_id("msg")
         is_channel = room.room.kind == RoomKind.CHANNEL
         message = RelayMessage(
@@ -232,8 +251,8 @@ class Post:
             "message.created", {"messageId": message_id}, actor=sender.identity.id, writes=writes
         )
         deliveries = [
-            self._runner.deliver(message, recipient, reason, sender, params, hops=hops)
-            for recipient, reason in self._recipients(room, sender, mentioned, is_reply=parent is not None)
+            self._runner.deliver(message, recipient, reason or why, sender, params, hops=hops)
+            for recipient, why in self._recipients(room, sender, mentioned, is_reply=parent is not None)
         ]
         return SendResult(message=message, deliveries=tuple(deliveries), unknown_mentions=unknown)
 

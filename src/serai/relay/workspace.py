@@ -13,8 +13,13 @@ from msgspec.structs import replace
 
 from serai.contract import (
     METHODS,
+    ActionDescriptor,
+    ActionParams,
+    ActionRegisterParams,
+    ActionsResult,
     AgentInfo,
     AgentParams,
+    AgentSessionCapabilities,
     AgentsListParams,
     AgentsResult,
     AgentStatus,
@@ -31,6 +36,8 @@ from serai.contract import (
     Inbox,
     InboxParams,
     InviteParams,
+    InvokeParams,
+    InvokeResult,
     MembersResult,
     MessageParams,
     MessagesListParams,
@@ -66,6 +73,7 @@ from serai.errors import DeliveryFinal, Forbidden, UnknownDelivery
 from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import record_of
+from serai.relay.actions import Actions
 from serai.relay.boundaries import SessionBox, Wakes
 from serai.relay.events import EventStream, wanted
 from serai.relay.holder import InboxBox
@@ -75,6 +83,7 @@ from serai.relay.policy import RelayPolicy
 from serai.relay.post import Post
 from serai.relay.rooms import Rooms
 from serai.relay.runner import Box, Runner
+from serai.relay.runtime_actions import RuntimeActions
 from serai.relay.tokens import Tokens
 
 __all__ = ["WORKSPACE", "Workspace"]
@@ -107,6 +116,10 @@ class Workspace:
             self.ledger, self.identities, self.rooms, self.runner, host.redactor, policy, self._new_id
         )
         self.inboxes = Inboxes(host.journal, self.ledger, self.identities, self.rooms, self.runner)
+        self.actions = Actions(
+            self.ledger, self.identities, self.post, self.runner, host.redactor, self._declared, self._new_id
+        )
+        RuntimeActions(host, self._info).add_to(self.actions)
         self.tokens = Tokens(self.ledger, self.identities)
         self.events = EventStream(host.journal, self.identities, WORKSPACE)
         self.observer = Observer(
@@ -145,6 +158,7 @@ class Workspace:
 
     async def close(self) -> None:
         """Deliver nothing any more. Sessions stay as they are."""
+        await self.actions.close()
         self.runner.close()
         await asyncio.gather(*(box.close() for box in self._boxes.values() if isinstance(box, SessionBox)))
 
@@ -470,6 +484,29 @@ class Workspace:
             redelivery_of=record.id,
         )
 
+    # -- actions -------------------------------------------------------------------------------------------
+
+    def _declared(self, participant: Participant) -> AgentSessionCapabilities | None:
+        """What the session of a participant declares; `None` for one without a session."""
+        if participant.session is not None:
+            return self.box_of(participant).capabilities
+        return participant.capabilities
+
+    async def _actions_register(self, caller: Caller, params: ActionRegisterParams) -> ActionDescriptor:
+        return self.actions.register(params, caller, self._speaker(caller, None))
+
+    async def _actions_unregister(self, caller: Caller, params: ActionParams) -> Empty:
+        who = self._speaker(caller, None)
+        self.actions.unregister(params.name, who, is_host_owner=caller.role == Role.OWNER)
+        return Empty()
+
+    async def _actions_list(self, caller: Caller, _params: Empty) -> ActionsResult:
+        who = None if caller.role == Role.OBSERVER else self._speaker(caller, None)
+        return ActionsResult(actions=self.actions.list(who))
+
+    async def _actions_invoke(self, caller: Caller, params: InvokeParams) -> InvokeResult:
+        return await self.actions.invoke(params, caller, self._speaker(caller, None))
+
     # -- tokens --------------------------------------------------------------------------------------------
 
     def _only_owner(self, caller: Caller) -> None:
@@ -507,6 +544,7 @@ _READING = frozenset(
         "rooms.members",
         "agents.list",
         "agents.get",
+        "actions.list",
         "deliveries.list",
         "deliveries.get",
         "events.subscribe",
