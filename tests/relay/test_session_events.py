@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from hosts import WITHIN
+from relay.listeners import Heard, listening
 from relay.workspaces import Inn, Nobody, inn
 from requirements import proves
 from serai.ahp import actions as a
@@ -21,7 +20,6 @@ from serai.contract import (
     EventCapabilities,
     Role,
     SubscribeParams,
-    WorkspaceEvent,
     may_become,
 )
 from serai.errors import AuthRequired, CapabilityUnsupported
@@ -30,58 +28,6 @@ from serai.host.turn import Turn
 from serai.relay.inbox import Caller
 from serai.relay.local import relay_of
 from serai.relay.predicates import events
-
-
-class Heard:
-    """What a listener has heard so far."""
-
-    def __init__(self) -> None:
-        self.events: list[WorkspaceEvent] = []
-
-    def __call__(self, event: WorkspaceEvent) -> None:
-        self.events.append(event)
-
-    @property
-    def types(self) -> list[str]:
-        """The types of what was heard; of a wrapped event its own, after a slash."""
-        wrapped = [
-            event.data["event"]["type"] if event.type == "session.event" else "" for event in self.events
-        ]
-        return [
-            event.type + (f"/{own}" if own else "") for event, own in zip(self.events, wrapped, strict=True)
-        ]
-
-    @property
-    def statuses(self) -> list[str]:
-        """The statuses that were told, in order."""
-        return [event.data["status"] for event in self.events if event.type == "agent.status.changed"]
-
-    def own(self, kind: str) -> list[dict[str, Any]]:
-        """The events of sessions of one type."""
-        wrapped = [event.data["event"] for event in self.events if event.type == "session.event"]
-        return [event for event in wrapped if event["type"] == kind]
-
-
-@asynccontextmanager
-async def listening(
-    house: Inn, *types: str, agent: str | None = None, caller: Caller | None = None
-) -> AsyncGenerator[Heard]:
-    """Listen as the owner, or as someone else."""
-    heard = Heard()
-    params = SubscribeParams(types=types, agent=agent)
-    _, stream = await house.workspace.subscribe(caller or Caller(Role.OWNER), params)
-
-    async def hear() -> None:
-        async for event in stream:
-            heard(event)
-
-    task = asyncio.create_task(hear())
-    await asyncio.sleep(0)
-    try:
-        yield heard
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
 
 
 async def turn(house: Inn, session: Any, text: str) -> None:
@@ -100,7 +46,7 @@ async def turn(house: Inn, session: Any, text: str) -> None:
     "caps:Status-States/releasing-then-released",
 )
 async def test_the_life_of_a_session_is_told_status_by_status(house: Inn) -> None:
-    async with listening(house) as heard:
+    async with listening(house.workspace) as heard:
         session = await house.session("one")
         await turn(house, session, "hello")
         await house.host.dispose(session.uri)
@@ -122,7 +68,7 @@ async def test_the_life_of_a_session_is_told_status_by_status(house: Inn) -> Non
 @proves("caps:Status-States/waiting-for-a-result")
 async def test_a_session_waits_while_someone_is_asked(house: Inn) -> None:
     session = await house.session("one")
-    async with listening(house, "agent.status.changed") as heard:
+    async with listening(house.workspace, "agent.status.changed") as heard:
         house.say(session, "tool ls")
         await house.until(lambda: heard.statuses[-1:] == ["waiting"])
         assert session.status == AgentStatus.WAITING
@@ -147,7 +93,7 @@ async def test_a_missing_sign_in_blocks_and_an_agent_that_does_not_start_has_fai
     harnesses = [CallbackHarness("strict", refuse), Broken("broken", refuse)]
     async with inn(harnesses=harnesses) as house:
         session = await house.session("one", "strict")
-        async with listening(house, "agent.status.changed", "error") as heard:
+        async with listening(house.workspace, "agent.status.changed", "error") as heard:
             await turn(house, session, "hello")
             await house.until(lambda: "blocked" in heard.statuses)
             broken = await house.host.create(
@@ -162,7 +108,7 @@ async def test_a_missing_sign_in_blocks_and_an_agent_that_does_not_start_has_fai
 @proves("caps:Event-Capabilities/normalised")
 async def test_tools_text_usage_and_errors_come_out_as_events_of_their_types(house: Inn) -> None:
     session = await house.session("one")
-    async with listening(house, "session.event") as heard:
+    async with listening(house.workspace, "session.event") as heard:
         for text in (
             "write 5",
             "think",
@@ -197,7 +143,7 @@ async def test_a_command_a_terminal_and_a_file_are_told(house: Inn, tmp_path: An
     )
     session = await house.host.create(params, "client")
     await session.ready()
-    async with listening(house, "command.*", "terminal.*", "file.*") as heard:
+    async with listening(house.workspace, "command.*", "terminal.*", "file.*") as heard:
         await turn(house, session, "run echo hi there")
         await turn(house, session, "run false")
         await turn(house, session, "save note.txt some text")
@@ -214,7 +160,7 @@ async def test_a_command_a_terminal_and_a_file_are_told(house: Inn, tmp_path: An
 async def test_a_fork_and_a_pause_are_told(house: Inn) -> None:
     session = await house.session("one")
     await turn(house, session, "hello")
-    async with listening(house, "session.*", "agent.status.changed") as heard:
+    async with listening(house.workspace, "session.*", "agent.status.changed") as heard:
         fork = SessionForkSource(session=session.uri, turn_id="turn-0")
         forked = await house.host.create(CreateSessionParams(channel="ahp-session:/two", fork=fork), "client")
         await forked.ready()
@@ -237,7 +183,7 @@ async def test_what_a_session_does_not_list_is_not_passed_on() -> None:
     little = replace(CAPABILITIES, events=EventCapabilities(emits=(AgentSessionEventType.STATUS_CHANGED,)))
     async with inn(harnesses=[CallbackHarness("quiet", answer, capabilities=little)]) as house:
         session = await house.session("one", "quiet")
-        async with listening(house) as heard:
+        async with listening(house.workspace) as heard:
             await turn(house, session, "hello")
             sent = await house.send("@quiet", "hi", waitFor="answered")
             await house.until(lambda: heard.statuses == ["active", "idle", "active", "idle"])
@@ -296,9 +242,9 @@ async def test_predicates_about_an_agent_let_only_its_events_pass(house: Inn) ->
 async def test_nothing_is_computed_while_nobody_listens(house: Inn) -> None:
     session = await house.session("one")
     publisher = house.host.journal._publisher  # pyright: ignore[reportPrivateUsage]
-    async with listening(house, "delivery.*"):
+    async with listening(house.workspace, "delivery.*"):
         assert publisher.observed is None
-    async with listening(house, "session.event"):
+    async with listening(house.workspace, "session.event"):
         assert publisher.observed is not None
     assert publisher.observed is None
     await turn(house, session, "hello")
@@ -306,7 +252,7 @@ async def test_nothing_is_computed_while_nobody_listens(house: Inn) -> None:
 
 async def test_live_events_have_ids_of_their_own_and_are_not_told_again(house: Inn) -> None:
     session = await house.session("one")
-    async with listening(house) as heard:
+    async with listening(house.workspace) as heard:
         await turn(house, session, "hello")
         await house.until(lambda: heard.statuses == ["active", "idle"])
     live = [event.id for event in heard.events if "." in event.id]
@@ -319,8 +265,8 @@ async def test_live_events_have_ids_of_their_own_and_are_not_told_again(house: I
 async def test_what_is_said_in_a_session_is_for_the_owner_and_for_itself(house: Inn) -> None:
     session, _ = await house.session("one"), await house.session("two")
     async with (
-        listening(house, caller=house.agent("@demo-2")) as other,
-        listening(house, caller=house.agent("@demo")) as own,
+        listening(house.workspace, caller=house.agent("@demo-2")) as other,
+        listening(house.workspace, caller=house.agent("@demo")) as own,
     ):
         await turn(house, session, "hello")
         await house.until(lambda: "idle" in own.statuses and "idle" in other.statuses)

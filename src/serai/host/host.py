@@ -83,10 +83,10 @@ _OF_EVERY_SESSION = (
 _UNKNOWN = AgentSessionCapabilities(
     messaging=MessagingCapabilities(receive=True),
     delivery=DeliveryCapabilities(modes=()),
-    events=EventCapabilities(emits=()),
+    events=EventCapabilities(emits=OBSERVED_BY_HOST),
     lifecycle=LifecycleCapabilities(release=True),
 )
-"""What is known of an agent that was never started."""
+"""What is known of an agent that was never started: what the host itself does for it."""
 
 
 def _now() -> int:
