@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from hosts import TOKEN, WITHIN
 from relay.workspaces import Inn, inn
 from requirements import proves
+from serai.cli import main
 from serai.contract import (
     ActionCapabilities,
     ActionState,
@@ -319,3 +320,19 @@ async def test_who_is_asked_and_goes_away_has_failed() -> None:
         await shop.close()
         outcome = await asking
         assert (outcome.state, outcome.code) == (ActionState.FAILED, "handler_failed")
+
+
+async def test_the_command_lists_actions_and_invokes_one(
+    house: Inn, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await house.session("one")
+    async with port_of(house) as url:
+        reach = ["--url", url, "--token", TOKEN]
+        assert await asyncio.to_thread(main, ["actions", *reach]) == 0
+        assert "agent.status" in capsys.readouterr().out
+        call = ["actions", "invoke", "agent.status", '{"agent": "@demo"}', "--json", *reach]
+        assert await asyncio.to_thread(main, call) == 0
+        outcome = msgspec.json.decode(capsys.readouterr().out)
+        assert (outcome["state"], outcome["output"]["status"]) == ("completed", "idle")
+        assert await asyncio.to_thread(main, ["actions", "invoke", "agent.status", *reach]) == 1
+        assert "validation_failed" in capsys.readouterr().out
