@@ -105,7 +105,8 @@ async def test_an_action_is_run_by_who_offers_it_and_every_step_is_written_down(
         assert told[1].data["invocationId"] == told[2].data["invocationId"] == result.invocation_id
 
 
-async def test_invoking_answers_at_once_and_the_outcome_comes_as_a_message() -> None:
+@pytest.mark.parametrize("wait_ms", [0, 1])
+async def test_who_does_not_wait_long_enough_gets_the_outcome_as_a_message(wait_ms: int) -> None:
     gate = asyncio.Event()
 
     async def slow(call: ActionCall) -> str:
@@ -113,7 +114,9 @@ async def test_invoking_answers_at_once_and_the_outcome_comes_as_a_message() -> 
         return f"deployed to {call.input['to']}"
 
     async with workshop() as house, offering(house, slow):
-        result = await house.call("actions.invoke", house.agent("@buyer"), name="deploy", input={"to": "x"})
+        result = await house.call(
+            "actions.invoke", house.agent("@buyer"), name="deploy", input={"to": "x"}, waitMs=wait_ms
+        )
         assert (result.state, result.output) == (ActionState.INVOKED, None)
         gate.set()
         buyer = house.host.sessions.peek("ahp-session:/buyer")

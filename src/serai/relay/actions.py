@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from fnmatch import fnmatchcase
 from functools import partial
@@ -100,6 +100,8 @@ class Actions:
         self._new_id = new_id
         self._actions: dict[str, _Registered] = {}
         self._invocations: OrderedDict[tuple[int, str], asyncio.Task[InvokeResult]] = OrderedDict()
+        self._awaited: Counter[tuple[int, str]] = Counter()
+        """How many wait for the outcome of an invocation: they get it as the answer."""
 
     # -- registering ---------------------------------------------------------------------------------------
 
@@ -189,15 +191,17 @@ class Actions:
                 invocation_id=invocation_id, name=params.name, input=params.input, caller=who.identity
             )
             self._tell(ActionState.INVOKED, call, action, input=params.input)
-            waits = params.wait_ms > 0
-            task = asyncio.create_task(self._run(action, call, caller, who, told_by_answer=waits))
-            self._invocations[key] = task
+            task = self._invocations[key] = asyncio.create_task(self._run(action, call, caller, who))
             while len(self._invocations) > _REMEMBERED:
                 self._invocations.popitem(last=False)
-        if params.wait_ms > 0 and not task.done():
-            await asyncio.wait({task}, timeout=min(params.wait_ms / 1000, _LONGEST))
-        if params.wait_ms > 0 and task.done():
-            return task.result()
+        if params.wait_ms > 0:
+            self._awaited[key] += 1
+            try:
+                await asyncio.wait({task}, timeout=min(params.wait_ms / 1000, _LONGEST))
+            finally:
+                self._awaited -= Counter({key: 1})
+            if task.done():
+                return task.result()
         return InvokeResult(invocation_id=invocation_id)
 
     async def close(self) -> None:
@@ -208,13 +212,7 @@ class Actions:
         await asyncio.gather(*running, return_exceptions=True)
 
     async def _run(
-        self,
-        action: _Registered,
-        call: ActionRunParams,
-        caller: Caller,
-        who: Participant,
-        *,
-        told_by_answer: bool,
+        self, action: _Registered, call: ActionRunParams, caller: Caller, who: Participant
     ) -> InvokeResult:
         hops = self._runner.hops_of(who, None)
         started = time.monotonic()
@@ -228,7 +226,7 @@ class Actions:
             case _:
                 data |= {"error": outcome.error, "code": outcome.code}
         self._tell(outcome.state, call, action, **data)
-        if not told_by_answer:
+        if not self._awaited[who.number, call.invocation_id]:
             self._send(action, call, who, outcome, hops)
         return outcome
 
