@@ -31,6 +31,7 @@ from serai.relay.inbox import Caller
 from serai.relay.local import relay_of
 from serai.relay.predicates import events
 from serai.relay.session_events import SessionEvents
+from serai.store.memory import MemoryStore
 
 
 async def turn(house: Inn, session: Any, text: str) -> None:
@@ -323,3 +324,22 @@ async def test_the_view_and_the_state_agree_on_the_status_after_every_action(hou
         assert view.status == status_of(live), action
         seen.add(view.status)
     assert seen == {AgentStatus.IDLE, AgentStatus.ACTIVE, AgentStatus.WAITING, AgentStatus.PAUSED}
+
+
+@proves("caps:Status-States/paused-on-purpose")
+async def test_a_pause_survives_the_host() -> None:
+    store = MemoryStore()
+    async with inn(store=store) as house:
+        session = await house.session("one")
+        house.say(session, "work 600 every 1")
+        session.pause()
+        assert session.status == AgentStatus.ACTIVE  # it acts at the next boundary
+        [record] = (await house.send("@demo", "hello", mode="immediate")).deliveries
+        assert (record.waits_for, session.live.turn is not None) == ("idle", True)
+    async with inn(store=store) as house:
+        session = await house.host.sessions.bring("ahp-session:/one")
+        assert session is not None
+        assert session.status == AgentStatus.PAUSED
+        assert (await house.delivery(record.id)).waits_for == "idle"
+        session.resume()
+        assert (await house.final(record.id)).state == "delivered"

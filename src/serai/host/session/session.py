@@ -174,8 +174,7 @@ class Session:
             is_in_process=getattr(host.harnesses.get(core.live.head.summary.provider), "in_process", False),
         )
         if host.postman is not None:
-            self.turns.postman = postman = host.postman(kept.uri)
-            self.mailbox.displaced = postman.displaced
+            self.serve(host.postman(kept.uri))
         self.converse = self.turns.converse
         self.seat = Seat(
             core, self.turns, self.questions, processes=host.processes, read=self.read, fork=self._fork
@@ -222,6 +221,11 @@ class Session:
     def status(self) -> AgentStatus:
         """What it does right now, in the words of the contract."""
         return status_of(self.live)
+
+    def serve(self, postman: Postman) -> None:
+        """Have someone bring what the relay has for this session."""
+        self.turns.postman = postman
+        self.mailbox.displaced = postman.displaced
 
     def pause(self, reason: str | None = None) -> None:
         """Let nothing enter by itself any more. The turn that runs goes on to its end."""
