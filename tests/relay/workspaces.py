@@ -34,6 +34,14 @@ class Nobody:
         del frames
 
 
+async def until(host: Host, holds: Callable[[], object]) -> None:
+    """Wait until something holds."""
+    async with asyncio.timeout(WITHIN):
+        while not holds():
+            await host.journal.committed()
+            await asyncio.sleep(0)
+
+
 @dataclass
 class Inn:
     """A host and its relay, and those who call it."""
@@ -77,10 +85,7 @@ class Inn:
 
     async def until(self, holds: Callable[[], object]) -> None:
         """Wait until something holds."""
-        async with asyncio.timeout(WITHIN):
-            while not holds():
-                await self.host.journal.committed()
-                await asyncio.sleep(0)
+        await until(self.host, holds)
 
     async def final(self, delivery_id: str) -> DeliveryRecord:
         """A delivery once it is final."""

@@ -20,6 +20,12 @@ from serai.contract.record import Metadata, Moment, Record
 
 __all__ = [
     "METHODS",
+    "ActionDescriptor",
+    "ActionParams",
+    "ActionRegisterParams",
+    "ActionRunParams",
+    "ActionState",
+    "ActionsResult",
     "AgentInfo",
     "AgentParams",
     "AgentsListParams",
@@ -34,6 +40,8 @@ __all__ = [
     "Inbox",
     "InboxParams",
     "InviteParams",
+    "InvokeParams",
+    "InvokeResult",
     "MembersResult",
     "MessageParams",
     "MessagesListParams",
@@ -431,6 +439,79 @@ class UnsubscribeParams(Record):
     subscription: str
 
 
+# -- actions -----------------------------------------------------------------------------------------------
+
+
+class ActionRegisterParams(Record):
+    """Something that whoever registers it does for others, as long as its connection is there."""
+
+    name: str
+    description: str = ""
+    input_schema: Metadata = field(default_factory=dict)
+    """JSON Schema; empty for anything."""
+    output_schema: Metadata | None = None
+    available_to: tuple[str, ...] | None = None
+    """Names, handles, ids, globs of them, or tags of those who may ask for it; absent for everyone."""
+
+
+class ActionDescriptor(ActionRegisterParams):
+    """A registered action."""
+
+    owner: str | None = None
+    """The handle of who registered it; absent for what the host does itself."""
+
+
+class ActionParams(Record):
+    """One action."""
+
+    name: str
+
+
+class ActionsResult(Record):
+    """The actions that whoever asks may invoke, by name."""
+
+    actions: tuple[ActionDescriptor, ...]
+
+
+class InvokeParams(Record):
+    """Ask for an action. The same `invocationId` again is the same invocation."""
+
+    name: str
+    input: Any = None
+    invocation_id: str | None = None
+    wait_ms: int = 0
+    """How long to wait for the outcome; by default the answer comes at once, and the outcome is an event."""
+
+
+class ActionState(StrEnum):
+    """How far an invocation has come."""
+
+    INVOKED = "invoked"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    DENIED = "denied"
+
+
+class InvokeResult(Record):
+    """An invocation, and its outcome where it was waited for."""
+
+    invocation_id: str
+    state: ActionState = ActionState.INVOKED
+    output: Any = None
+    code: str | None = None
+    """`validation_failed`, `permission_denied` or `handler_failed`."""
+    error: str | None = None
+
+
+class ActionRunParams(Record):
+    """What whoever registered an action is asked (`actions.run`). The answer is the action's output."""
+
+    invocation_id: str
+    name: str
+    input: Any = None
+    caller: AgentIdentity
+
+
 # -- tokens ------------------------------------------------------------------------------------------------
 
 
@@ -503,6 +584,10 @@ METHODS: Mapping[str, tuple[type[Record], Any]] = {
     "deliveries.redeliver": (DeliveryParams, DeliveryRecord),
     "events.subscribe": (SubscribeParams, SubscribeResult),
     "events.unsubscribe": (UnsubscribeParams, Empty),
+    "actions.register": (ActionRegisterParams, ActionDescriptor),
+    "actions.unregister": (ActionParams, Empty),
+    "actions.list": (Empty, ActionsResult),
+    "actions.invoke": (InvokeParams, InvokeResult),
     "tokens.create": (TokenCreateParams, TokenResult),
     "tokens.list": (Empty, TokensResult),
     "tokens.revoke": (TokenParams, Empty),

@@ -32,6 +32,7 @@ from serai.contract import (
     LifecycleCapabilities,
     MessagingCapabilities,
 )
+from serai.contract.events import OBSERVED_BY_HOST
 from serai.contract.negotiation import check_registration
 from serai.customizations.plugins import ClientPlugins
 from serai.errors import ProtocolError
@@ -83,10 +84,10 @@ _OF_EVERY_SESSION = (
 _UNKNOWN = AgentSessionCapabilities(
     messaging=MessagingCapabilities(receive=True),
     delivery=DeliveryCapabilities(modes=()),
-    events=EventCapabilities(emits=()),
+    events=EventCapabilities(emits=OBSERVED_BY_HOST),
     lifecycle=LifecycleCapabilities(release=True),
 )
-"""What is known of an agent that was never started."""
+"""What is known of an agent that was never started: what the host itself does for it."""
 
 
 def _now() -> int:
@@ -191,6 +192,8 @@ class Host:
         )
         self._pruning: asyncio.Task[None] | None = None
         self._looking: asyncio.Task[None] | None = None
+        self._releasing: set[str] = set()
+        """Sessions that are disposed of, and whose agents are not gone yet."""
         self._chores: set[asyncio.Task[Any]] = set()
         """What is done in the background, such as letting agents go."""
 
@@ -338,9 +341,14 @@ class Host:
         self.journal.side.disposed.append(uri)
         self.root.removed(uri)
         self.identities.retire(uri)
-        await session.close()
-        await session.changes.forget()
-        await self.terminals.dispose_of(uri)
+        self._releasing.add(uri)
+        try:
+            await session.close()
+            await session.changes.forget()
+            await self.terminals.dispose_of(uri)
+        finally:
+            self._releasing.discard(uri)
+            self.identities.released(uri)
         self.activity_changed()
 
     # -- agents --------------------------------------------------------------------------------------------
@@ -401,14 +409,14 @@ class Host:
             seat=session.seat,
         )
         agent = await (await self.sought(name)).create(dict(session.seat.settings), context)
-        check_registration(agent)
+        check_registration(agent, OBSERVED_BY_HOST)
         return agent
 
     def capabilities_of(self, uri: str) -> AgentSessionCapabilities:
         """What the session can do as a participant: what its agent declares, and what the host gives to all.
 
-        The host can begin a turn, hold messages for one, and let them in with a person's. Only an agent can
-        take one in the middle of its turn.
+        The host can begin a turn, hold messages for one, and let them in with a person's. So it can pause a
+        session, too. Only an agent can take a message in the middle of its turn.
         """
         session = self.sessions.peek(uri)
         declared = session.capabilities if session is not None else None
@@ -416,10 +424,16 @@ class Host:
             harness = self.harnesses.get(self.sessions.provider_of(uri) or "")
             declared = getattr(harness, "capabilities", None) or _UNKNOWN
         modes = tuple(dict.fromkeys((*declared.delivery.modes, *_OF_EVERY_SESSION)))
-        return replace(declared, delivery=replace(declared.delivery, modes=modes))
+        return replace(
+            declared,
+            delivery=replace(declared.delivery, modes=modes),
+            lifecycle=replace(declared.lifecycle, pause=True, resume=True),
+        )
 
     def status_of(self, uri: str) -> AgentStatus:
         """What a session does right now. One that is not in memory has nothing to do."""
+        if uri in self._releasing:
+            return AgentStatus.RELEASING
         session = self.sessions.peek(uri)
         return AgentStatus.IDLE if session is None else session.status
 

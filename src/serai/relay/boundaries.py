@@ -31,6 +31,7 @@ from serai.contract import (
 from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import record_of
+from serai.host.session.core import is_paused
 from serai.host.session.delegation import PARENT
 from serai.host.session.deliveries import Delivery
 from serai.host.session.session import Session
@@ -125,6 +126,8 @@ class SessionBox:
             return self._ledger.settle(record, Failed(delivery_id=record.id, reason="mailbox_full"), own=True)
         entry = Delivery(record, message)
         session = self._session
+        if session is not None and is_paused(session.live):
+            return self._hold_paused(entry)
         is_next = record.mode in {DeliveryMode.IMMEDIATE, DeliveryMode.ON_IDLE} and (
             not self.waiting["idle"] or record.priority == Priority.URGENT
         )
@@ -161,6 +164,13 @@ class SessionBox:
         if waits_for == "idle":
             self.pump()
         return held
+
+    def _hold_paused(self, entry: Delivery) -> DeliveryRecord:
+        """Have a message wait until the session is resumed: nothing interrupts or steers it now."""
+        if entry.record.mode == DeliveryMode.NEXT_TOOL_CALL:
+            calm = replace(entry.record, mode=DeliveryMode.ON_IDLE, requested_mode=entry.record.mode)
+            entry = Delivery(calm, entry.message)
+        return self._hold(entry, why="the session is paused")
 
     def _steer(self, entry: Delivery, session: Session | None) -> DeliveryRecord:
         """Have a message wait for the next tool call of the turn that runs; without one, for idle."""

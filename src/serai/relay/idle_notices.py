@@ -76,7 +76,8 @@ class IdleNotices:
         """Wake whoever waits for a session that is disposed of."""
         events = self._workspace.events
         about = wanted(("session.released",), agent.identity.id)
-        async for _ in events.follow(int(events.last_id), about):
+        after, _ = await events.starting(None)
+        async for _event in events.follow(after, about):
             wake.set()
 
     def _sender(self) -> Participant:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -44,6 +44,10 @@ _FETCHED = ("fetch", "flush")
 """What waits for someone who asks."""
 _WORD = re.compile(r"\w+")
 _SHOWN_OF_TURN = 2000
+_PRIVATE = frozenset(
+    {"session.event", "error", *(f"action.{what}" for what in ("invoked", "completed", "failed", "denied"))}
+)
+"""The types of events that concern those alone who are named in them. A `log` of no agent is ours."""
 
 
 class Caller(NamedTuple):
@@ -51,6 +55,8 @@ class Caller(NamedTuple):
 
     role: Role
     participant: Participant | None = None
+    ask: Callable[[str, dict[str, Any]], Awaitable[Any]] | None = None
+    """Asks whoever calls something in return, over the same connection; `None` where that has no way back."""
 
     @property
     def sees_all(self) -> bool:
@@ -88,11 +94,18 @@ class Inboxes:
         return caller.participant is not None and caller.participant.number in room.members
 
     def may_hear(self, caller: Caller, event: WorkspaceEvent) -> bool:
-        """Whether an event exists for a caller: none about conversations of others, none about tokens."""
+        """Whether an event exists for a caller.
+
+        None about conversations of others, none about tokens, none that tells what is said in a session or
+        what an action was called with, except to those whom it is about.
+        """
         if caller.sees_all:
             return True
         if event.type.startswith("token."):
             return False
+        if event.type in _PRIVATE or (event.type == "log" and event.subject is not None):
+            own = caller.participant.identity.id if caller.participant else None
+            return own is not None and own in {event.actor, event.subject}
         message = event.data.get("message")
         if message is None:
             room = self._rooms.find(str(event.data.get("room", "")))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import msgspec
 
 from serai.contract import METHODS, SubscribeParams, WorkspaceEvent, decode
+from serai.errors import MethodNotFound
 from serai.relay.inbox import Caller
 from serai.relay.sdk import Relay
 from serai.relay.workspace import Workspace
@@ -25,18 +26,30 @@ class LocalLink:
 
     def __init__(self, workspace: Workspace, caller: Caller) -> None:
         self._workspace = workspace
-        self._caller = caller
+        self._caller = caller._replace(ask=self._ask)
+        self.asked: Callable[[str, dict[str, Any]], Awaitable[Any]] = self._nobody
 
     async def call(self, method: str, params: dict[str, Any]) -> Any:
         """See `Link`."""
         read = decode(msgspec.json.encode(params), METHODS[method][0])
         return await self._workspace.call(self._caller, method, read)
 
-    async def events(self, params: SubscribeParams) -> AsyncIterator[WorkspaceEvent]:
+    async def events(
+        self, params: SubscribeParams, begun: Callable[[], None] | None = None
+    ) -> AsyncIterator[WorkspaceEvent]:
         """See `Link`."""
         _, events = await self._workspace.subscribe(self._caller, params)
+        if begun is not None:
+            begun()
         async for event in events:
             yield event
 
+    async def _ask(self, method: str, params: dict[str, Any]) -> Any:
+        return await self.asked(method, params)
+
+    async def _nobody(self, method: str, _params: dict[str, Any]) -> Any:
+        raise MethodNotFound(f"there is no method {method!r}")
+
     async def close(self) -> None:
-        """Nothing is open here."""
+        """What was registered here is there no longer."""
+        self._workspace.actions.left(self._ask)

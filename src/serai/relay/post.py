@@ -16,6 +16,7 @@ from serai.contract import (
     GroupTarget,
     MessageKind,
     MessageTarget,
+    Metadata,
     RelayMessage,
     ReplyParams,
     RoomKind,
@@ -125,6 +126,21 @@ class Post:
         settled = [self._runner.cancel(one, "retracted") if one.is_open else one for one in records]
         return SendResult(message=gone, deliveries=tuple(settled))
 
+    def notify(
+        self,
+        sender: Participant,
+        recipient: Participant,
+        text: str,
+        reason: DeliveryReason,
+        *,
+        metadata: Metadata,
+        hops: int,
+    ) -> SendResult:
+        """Tell one participant something that is no message of another: it has a reason of its own."""
+        params = SendParams(to=recipient.handle, text=text, metadata=metadata)
+        room = self._rooms.conversation([sender, recipient])
+        return self._store(params, sender, room, None, reason=reason, least_hops=hops)
+
     # -- one at a time under a key -------------------------------------------------------------------------
 
     async def _once(
@@ -174,7 +190,7 @@ class Post:
             if gone := next((other for other in others if other.gone), None):
                 raise UnknownTarget(f"{gone.handle} is gone: its session was disposed of")
             room = self._rooms.conversation([sender, *others])
-        return self._store(params, sender, room, None, least_hops)
+        return self._store(params, sender, room, None, least_hops=least_hops)
 
     def _reply(self, params: ReplyParams, sender: Participant, parent: RelayMessage) -> SendResult:
         self._check(params)
@@ -208,6 +224,8 @@ class Post:
         sender: Participant,
         room: KeptRoom,
         parent: RelayMessage | None,
+        *,
+        reason: DeliveryReason | None = None,
         least_hops: int = 0,
     ) -> SendResult:
         text, attachments = self._masked(params, sender)
@@ -241,8 +259,8 @@ class Post:
             "message.created", {"messageId": message_id}, actor=sender.identity.id, writes=writes
         )
         deliveries = [
-            self._runner.deliver(message, recipient, reason, sender, params, hops=hops)
-            for recipient, reason in self._recipients(room, sender, mentioned, is_reply=parent is not None)
+            self._runner.deliver(message, recipient, reason or why, sender, params, hops=hops)
+            for recipient, why in self._recipients(room, sender, mentioned, is_reply=parent is not None)
         ]
         return SendResult(message=message, deliveries=tuple(deliveries), unknown_mentions=unknown)
 

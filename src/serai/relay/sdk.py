@@ -12,9 +12,9 @@ import asyncio
 import contextlib
 import inspect
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -23,8 +23,11 @@ from serai.client.address import find_address
 from serai.client.connection import Transport, websocket_opener
 from serai.contract import (
     METHODS,
+    ActionRunParams,
+    AgentIdentity,
     DeliveryRecord,
     Inbox,
+    InvokeResult,
     RelayMessage,
     Room,
     SendResult,
@@ -33,10 +36,17 @@ from serai.contract import (
     decode,
     to_wire,
 )
-from serai.errors import ConnectionLost, ProtocolError, RelayError, SeraiError
-from serai.relay.predicates import Predicate, named
+from serai.errors import (
+    CapabilityUnsupported,
+    ConnectionLost,
+    MethodNotFound,
+    ProtocolError,
+    RelayError,
+    SeraiError,
+)
+from serai.relay.predicates import ActionEvents, Predicate, named
 
-__all__ = ["EventHandler", "Link", "Relay"]
+__all__ = ["ActionCall", "ActionHandler", "EventHandler", "Link", "Listening", "Relay"]
 
 _log = logging.getLogger(__name__)
 
@@ -44,8 +54,24 @@ EventHandler = Callable[[WorkspaceEvent], Awaitable[None] | None]
 """Is called with each event, one after the other. What it raises is logged, and disturbs nobody else."""
 
 
+class ActionCall(NamedTuple):
+    """What the handler of an action is called with."""
+
+    input: Any
+    caller: AgentIdentity
+    invocation_id: str
+    """The same for a repeat."""
+
+
+ActionHandler = Callable[[ActionCall], Awaitable[Any] | Any]
+"""Does what an action is for, and returns its output. What it raises is told to the caller as its failure."""
+
+
 class Link(Protocol):
-    """How calls get to the relay, and events back."""
+    """How calls get to the relay, and events and questions back."""
+
+    asked: Callable[[str, dict[str, Any]], Awaitable[Any]]
+    """Answers what the relay asks."""
 
     async def call(self, method: str, params: dict[str, Any]) -> Any:
         """Call a method. Returns its result, as its type.
@@ -55,13 +81,42 @@ class Link(Protocol):
         """
         ...
 
-    def events(self, params: SubscribeParams) -> AsyncIterator[WorkspaceEvent]:
-        """The events of a subscription, until it is closed."""
+    def events(
+        self, params: SubscribeParams, begun: Callable[[], None] | None = None
+    ) -> AsyncIterator[WorkspaceEvent]:
+        """The events of a subscription, until it is closed; `begun` is called once it is set up."""
         ...
 
     async def close(self) -> None:
         """Call nothing any more."""
         ...
+
+
+class Listening:
+    """A handler that hears of events. Calling it ends that.
+
+    Awaiting it waits until it is set up, and raises if that is refused: `unsubscribe = await relay.on(…)`.
+    """
+
+    def __init__(self) -> None:
+        self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.begun.add_done_callback(_report)
+        self.task: asyncio.Task[None] | None = None
+
+    def __call__(self) -> None:
+        """Hear of nothing any more."""
+        if self.task is not None:
+            self.task.cancel()
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        yield from asyncio.shield(self.begun).__await__()
+        return self
+
+
+def _report(begun: asyncio.Future[None]) -> None:
+    """Whoever does not wait until a listener is set up finds in the log why it is not."""
+    if not begun.cancelled() and (error := begun.exception()) is not None:
+        _log.warning("a listener was not set up: %s", error)
 
 
 class Relay:
@@ -70,6 +125,8 @@ class Relay:
     def __init__(self, link: Link) -> None:
         self._link = link
         self._listening: set[asyncio.Task[None]] = set()
+        self._handlers: dict[str, ActionHandler] = {}
+        link.asked = self._asked
 
     @classmethod
     async def connect(
@@ -171,22 +228,19 @@ class Relay:
         """Events as they come, or all after one of them. `async for` over it; leaving the loop ends it."""
         return self._link.events(SubscribeParams(types=types, agent=agent, room=room, after=after))
 
-    def on(
-        self, predicate: Predicate | str, handler: EventHandler, *, after: str | None = None
-    ) -> Callable[[], None]:
+    def on(self, predicate: Predicate | str, handler: EventHandler, *, after: str | None = None) -> Listening:
         """Call a handler with each event that passes, from now on or after one of them.
 
-        Returns what ends that. A name, also with wildcards, is a predicate, too.
+        Returns what ends that when it is called. Awaited, it says whether the listener is set up: it raises
+        `CapabilityUnsupported` for events that an agent never emits. A name, also with wildcards, is a
+        predicate, too.
         """
         wanted = named(predicate) if isinstance(predicate, str) else predicate
-        task = asyncio.create_task(self._listen(wanted, handler, after))
+        listening = Listening()
+        task = listening.task = asyncio.create_task(self._listen(wanted, handler, after, listening.begun))
         self._listening.add(task)
         task.add_done_callback(self._listening.discard)
-
-        def unsubscribe() -> None:
-            task.cancel()
-
-        return unsubscribe
+        return listening
 
     add_listener = on
 
@@ -198,16 +252,82 @@ class Relay:
 
         return send
 
-    async def _listen(self, wanted: Predicate, handler: EventHandler, after: str | None) -> None:
-        async for event in self.events(*wanted.types, after=after):
-            if not wanted(event):
-                continue
-            try:
-                outcome = handler(event)
-                if inspect.isawaitable(outcome):
-                    await outcome
-            except Exception:  # noqa: BLE001 - whatever a handler raises, others go on
-                _log.exception("a listener failed with the event %s (%s)", event.id, event.type)
+    # -- actions -------------------------------------------------------------------------------------------
+
+    async def action(
+        self,
+        name: str,
+        handler: ActionHandler,
+        *,
+        description: str = "",
+        input: dict[str, Any] | type | None = None,  # noqa: A002 - as on the wire
+        output: dict[str, Any] | type | None = None,
+        available_to: list[str] | None = None,
+    ) -> ActionEvents:
+        """Do something when others ask for it, as long as this relay is connected.
+
+        Args:
+            name: The action's name.
+            handler: Does it.
+            description: What it does, for those who choose.
+            input: JSON Schema, or a type of msgspec's or pydantic's that has one; without it, anything.
+            output: The same, of what the handler returns.
+            available_to: Names, handles, ids, globs or tags of those who may ask; without it, everyone.
+
+        Returns what makes predicates of its events: `handle.failed()`.
+        """
+        self._handlers[name] = handler
+        await self.call(
+            "actions.register",
+            name=name,
+            description=description,
+            inputSchema=_schema_of(input),
+            outputSchema=_schema_of(output),
+            availableTo=available_to,
+        )
+        return ActionEvents(name)
+
+    async def invoke(self, name: str, input: Any = None, *, wait_ms: int = 600_000) -> InvokeResult:  # noqa: A002 - as on the wire
+        """Ask for an action, and wait for its outcome; with `wait_ms=0`, only until it is taken on."""
+        return await self.call("actions.invoke", name=name, input=input, waitMs=wait_ms)
+
+    async def _asked(self, method: str, params: dict[str, Any]) -> Any:
+        """Answer what the relay asks."""
+        if method != "actions.run":
+            raise MethodNotFound(f"there is no method {method!r}")
+        call = msgspec.convert(params, ActionRunParams)
+        handler = self._handlers.get(call.name)
+        if handler is None:
+            raise MethodNotFound(f"nobody does {call.name!r} here")
+        outcome = handler(ActionCall(call.input, call.caller, call.invocation_id))
+        return msgspec.to_builtins(await outcome if inspect.isawaitable(outcome) else outcome)
+
+    async def _listen(
+        self, wanted: Predicate, handler: EventHandler, after: str | None, begun: asyncio.Future[None]
+    ) -> None:
+        def set_up() -> None:
+            if not begun.done():
+                begun.set_result(None)
+
+        params = SubscribeParams(types=wanted.types, agent=wanted.agent, after=after)
+        try:
+            async for event in self._link.events(params, set_up):
+                if wanted(event):
+                    await self._handle(handler, event)
+        except SeraiError as error:
+            if begun.done():
+                raise
+            begun.set_exception(error)
+        finally:
+            begun.cancel()
+
+    async def _handle(self, handler: EventHandler, event: WorkspaceEvent) -> None:
+        try:
+            outcome = handler(event)
+            if inspect.isawaitable(outcome):
+                await outcome
+        except Exception:  # noqa: BLE001 - whatever a handler raises, others go on
+            _log.exception("a listener failed with the event %s (%s)", event.id, event.type)
 
 
 class RemoteLink:
@@ -219,6 +339,8 @@ class RemoteLink:
         self._calls: dict[int, tuple[str, asyncio.Future[Any]]] = {}
         self._subscriptions: dict[str, asyncio.Queue[WorkspaceEvent | None]] = {}
         self._lost: ConnectionLost | None = None
+        self.asked: Callable[[str, dict[str, Any]], Awaitable[Any]] = _nobody
+        self._answering: set[asyncio.Task[None]] = set()
         self._reading = asyncio.create_task(self._read())
 
     async def call(self, method: str, params: dict[str, Any]) -> Any:
@@ -236,11 +358,15 @@ class RemoteLink:
         finally:
             self._calls.pop(call_id, None)
 
-    async def events(self, params: SubscribeParams) -> AsyncIterator[WorkspaceEvent]:
+    async def events(
+        self, params: SubscribeParams, begun: Callable[[], None] | None = None
+    ) -> AsyncIterator[WorkspaceEvent]:
         """See `Link`."""
         started = await self.call("events.subscribe", to_wire(params))
         queue = self._queue(started.subscription)
         try:
+            if begun is not None:
+                begun()
             while (event := await queue.get()) is not None:
                 yield event
             if self._lost is not None:
@@ -256,8 +382,10 @@ class RemoteLink:
     async def close(self) -> None:
         """See `Link`."""
         await self._transport.close()
-        self._reading.cancel()
-        await asyncio.gather(self._reading, return_exceptions=True)
+        tasks = [self._reading, *self._answering]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _read(self) -> None:
         try:
@@ -279,6 +407,11 @@ class RemoteLink:
             event = msgspec.convert(told["event"], WorkspaceEvent)
             self._queue(told["subscription"]).put_nowait(event)
             return
+        if "method" in message:
+            task = asyncio.create_task(self._answer(message))
+            self._answering.add(task)
+            task.add_done_callback(self._answering.discard)
+            return
         method, answer = self._calls.get(message.get("id") or 0, ("", None))
         if answer is None or answer.done():
             return
@@ -287,10 +420,42 @@ class RemoteLink:
         else:
             answer.set_result(decode(msgspec.json.encode(message["result"]), METHODS[method][1]))
 
+    async def _answer(self, question: dict[str, Any]) -> None:
+        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": question.get("id")}
+        try:
+            answer["result"] = await self.asked(question["method"], question.get("params") or {})
+            told = msgspec.json.encode(answer)
+        except Exception as error:  # noqa: BLE001 - a handler may raise anything, and the relay is told
+            answer.pop("result", None)
+            message = str(error) if isinstance(error, SeraiError) else f"{type(error).__name__}: {error}"
+            told = msgspec.json.encode({**answer, "error": {"code": -32000, "message": message}})
+        with contextlib.suppress(ConnectionLost):
+            await self._transport.send(told)
+
+
+async def _nobody(method: str, _params: dict[str, Any]) -> Any:
+    raise MethodNotFound(f"there is no method {method!r}")
+
+
+def _schema_of(described: dict[str, Any] | type | None) -> dict[str, Any] | None:
+    """The JSON Schema of a type; a schema stays as it is."""
+    if described is None or isinstance(described, dict):
+        return described
+    of_pydantic = getattr(described, "model_json_schema", None)
+    return of_pydantic() if of_pydantic is not None else msgspec.json.schema(described)
+
 
 def _refusal(error: dict[str, Any]) -> SeraiError:
     """The error that the relay told of, as the class that has its code."""
     data: dict[str, Any] = error.get("data") or {}
+    if data.get("code") == CapabilityUnsupported.code:
+        return CapabilityUnsupported(
+            data["capability"],
+            data["requested"],
+            tuple(data.get("available", ())),
+            agent=data.get("agent"),
+            remedy=data.get("remedy"),
+        )
     for kind in RelayError.__subclasses__():
         if kind.code == data.get("code"):
             return kind(data.get("message") or error["message"], remedy=data.get("remedy"))

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import getpass
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from serai.contract import (
     METHODS,
+    ActionDescriptor,
+    ActionParams,
+    ActionRegisterParams,
+    ActionsResult,
     AgentInfo,
     AgentParams,
+    AgentSessionCapabilities,
     AgentsListParams,
     AgentsResult,
     AgentStatus,
@@ -31,6 +37,8 @@ from serai.contract import (
     Inbox,
     InboxParams,
     InviteParams,
+    InvokeParams,
+    InvokeResult,
     MembersResult,
     MessageParams,
     MessagesListParams,
@@ -66,14 +74,17 @@ from serai.errors import DeliveryFinal, Forbidden, UnknownDelivery
 from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import record_of
+from serai.relay.actions import Actions
 from serai.relay.boundaries import SessionBox, Wakes
 from serai.relay.events import EventStream, wanted
 from serai.relay.holder import InboxBox
 from serai.relay.inbox import Caller, Inboxes
+from serai.relay.observer import Observer, check_can_come, wants_live
 from serai.relay.policy import RelayPolicy
 from serai.relay.post import Post
 from serai.relay.rooms import Rooms
 from serai.relay.runner import Box, Runner
+from serai.relay.runtime_actions import RuntimeActions
 from serai.relay.tokens import Tokens
 
 __all__ = ["WORKSPACE", "Workspace"]
@@ -106,8 +117,15 @@ class Workspace:
             self.ledger, self.identities, self.rooms, self.runner, host.redactor, policy, self._new_id
         )
         self.inboxes = Inboxes(host.journal, self.ledger, self.identities, self.rooms, self.runner)
+        self.actions = Actions(
+            self.ledger, self.identities, self.post, self.runner, host.redactor, self._declared, self._new_id
+        )
+        RuntimeActions(host, self._info).add_to(self.actions)
         self.tokens = Tokens(self.ledger, self.identities)
         self.events = EventStream(host.journal, self.identities, WORKSPACE)
+        self.observer = Observer(
+            host, self.identities, self.events, lambda one: self.box_of(one).capabilities
+        )
         self._boxes: dict[int, Box] = {}
         self._wakes = Wakes()
         self._owner: Participant | None = None
@@ -125,12 +143,12 @@ class Workspace:
         await self.rooms.open()
         await self.tokens.open()
         self.events.open()
-        self.ledger.heard = self.events.heard
+        self.ledger.heard = self._heard
         me = self.policy.me or getpass.getuser()
         self._owner = self.identities.find(me) or self.identities.enlist(me, IdentityKind.HUMAN)
         self.host.postman = self._postman
         for session in self.host.sessions.in_memory():  # those that the host has brought back itself
-            session.served_by(self._postman(session.uri))
+            session.serve(self._postman(session.uri))
         await self.host.journal.committed()
         for number, waits_for, count in await self.ledger.store.relay("counts_of_waiting"):
             box = self.box_of(self.identities[number])
@@ -143,8 +161,13 @@ class Workspace:
 
     async def close(self) -> None:
         """Deliver nothing any more. Sessions stay as they are."""
+        await self.actions.close()
         self.runner.close()
         await asyncio.gather(*(box.close() for box in self._boxes.values() if isinstance(box, SessionBox)))
+
+    def _heard(self, number: int, event: dict[str, Any]) -> None:
+        self.events.heard(number, event)
+        self.observer.heard(number, event)
 
     @property
     def owner(self) -> Participant:
@@ -197,17 +220,33 @@ class Workspace:
         Raises:
             UnknownTarget: There is no such agent.
             UnknownRoom: There is no such room.
+            CapabilityUnsupported: The agent never emits an event of one of the types.
         """
-        agent = self.identities.get(params.agent).identity.id if params.agent else None
+        agent = None
+        if params.agent is not None:
+            about = self.identities.get(params.agent)
+            agent = about.identity.id
+            check_can_come(self.box_of(about).capabilities, params.types, about.handle)
         room = self.inboxes.room(caller, params.room).room.id if params.room else None
         after, source = await self.events.starting(params.after)
         wants = wanted(params.types, agent, room)
+        live = wants_live(params.types)
         events = self.events.follow(
-            after, lambda event: wants(event) and self.inboxes.may_hear(caller, event)
+            after, lambda event: wants(event) and self.inboxes.may_hear(caller, event), live=live
         )
         self._subscribed += 1
-        result = SubscribeResult(subscription=str(self._subscribed), source=source, first=str(after + 1))
-        return result, events
+        result = SubscribeResult(subscription=str(self._subscribed), source=source, first=str(after[0] + 1))
+        return result, self._attended(events) if live else events
+
+    async def _attended(self, events: AsyncGenerator[WorkspaceEvent]) -> AsyncIterator[WorkspaceEvent]:
+        """Events, with what sessions let one observe as long as they are asked for."""
+        leave = self.observer.attend()
+        try:
+            async with contextlib.aclosing(events):
+                async for event in events:
+                    yield event
+        finally:
+            leave()
 
     def _speaker(self, caller: Caller, name: str | None) -> Participant:
         """On whose behalf a call is made."""
@@ -448,6 +487,29 @@ class Workspace:
             redelivery_of=record.id,
         )
 
+    # -- actions -------------------------------------------------------------------------------------------
+
+    def _declared(self, participant: Participant) -> AgentSessionCapabilities | None:
+        """What the session of a participant declares; `None` for one without a session."""
+        if participant.session is not None:
+            return self.box_of(participant).capabilities
+        return participant.capabilities
+
+    async def _actions_register(self, caller: Caller, params: ActionRegisterParams) -> ActionDescriptor:
+        return self.actions.register(params, caller, self._speaker(caller, None))
+
+    async def _actions_unregister(self, caller: Caller, params: ActionParams) -> Empty:
+        who = self._speaker(caller, None)
+        self.actions.unregister(params.name, who, is_host_owner=caller.role == Role.OWNER)
+        return Empty()
+
+    async def _actions_list(self, caller: Caller, _params: Empty) -> ActionsResult:
+        who = None if caller.role == Role.OBSERVER else self._speaker(caller, None)
+        return ActionsResult(actions=self.actions.list(who))
+
+    async def _actions_invoke(self, caller: Caller, params: InvokeParams) -> InvokeResult:
+        return await self.actions.invoke(params, caller, self._speaker(caller, None))
+
     # -- tokens --------------------------------------------------------------------------------------------
 
     def _only_owner(self, caller: Caller) -> None:
@@ -485,6 +547,7 @@ _READING = frozenset(
         "rooms.members",
         "agents.list",
         "agents.get",
+        "actions.list",
         "deliveries.list",
         "deliveries.get",
         "events.subscribe",

@@ -1,7 +1,8 @@
 """The relay over the port: JSON-RPC 2.0 on the WebSocket `/relay`, and call by call as `POST /relay`.
 
 Both know the same methods (`serai.contract.relay_calls`). Over the WebSocket the host also notifies `event`,
-for each subscription. An error's `data` has a stable `code`, a `message`, and a `remedy` where there is one.
+for each subscription, and asks whoever registered an action to run it (`actions.run`). An error's `data` has
+a stable `code`, a `message`, and a `remedy` where there is one.
 """
 
 from __future__ import annotations
@@ -28,7 +29,16 @@ from serai.contract import (
     decode,
     to_wire,
 )
-from serai.errors import InvalidParams, InvalidRequest, MethodNotFound, Mismatch, ParseError, SeraiError
+from serai.errors import (
+    ConnectionLost,
+    InvalidParams,
+    InvalidRequest,
+    MethodNotFound,
+    Mismatch,
+    ParseError,
+    ProtocolError,
+    SeraiError,
+)
 from serai.relay.inbox import Caller
 from serai.relay.workspace import Workspace
 from serai.serve import Connection
@@ -45,10 +55,12 @@ _NUMBERS = {ParseError: -32700, InvalidRequest: -32600, MethodNotFound: -32601, 
 
 
 class _Call(msgspec.Struct):
-    """A call, with its parameters unread."""
+    """A call, with its parameters unread; without a method, the answer to a call of ours."""
 
     jsonrpc: Literal["2.0"]
-    method: str
+    method: str = ""
+    result: Any = msgspec.UNSET
+    error: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
     id: int | float | str | msgspec.UnsetType | None = msgspec.UNSET
     params: msgspec.Raw = msgspec.Raw(b"{}")
 
@@ -63,11 +75,14 @@ def caller_of(workspace: Workspace, token_digest: str, *, is_owner: bool) -> Cal
 
 def _read(data: bytes) -> _Call:
     try:
-        return _read_call(data)
+        call = _read_call(data)
     except msgspec.ValidationError as error:
         raise InvalidRequest(f"not a call: {error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ParseError(f"not JSON: {error}") from None
+    if not call.method and call.result is msgspec.UNSET and call.error is msgspec.UNSET:
+        raise InvalidRequest("not a call: it has no method")
+    return call
 
 
 def _params(call: _Call) -> Record:
@@ -132,6 +147,8 @@ class RelayPeer:
         self._link = link
         self._under_way: set[asyncio.Task[None]] = set()
         self._subscriptions: dict[str, asyncio.Task[None]] = {}
+        self._asked: dict[str, asyncio.Future[Any]] = {}
+        self._questions = 0
 
     def received(self, data: bytes) -> None:
         """Take a call. Calls do not wait for each other; what they store is in their order."""
@@ -139,6 +156,9 @@ class RelayPeer:
             call = _read(data)
         except SeraiError as error:
             self._respond(_failure(None, error))
+            return
+        if not call.method:
+            self._answered(call)
             return
         if len(self._under_way) >= _MOST_UNDER_WAY:
             self._respond(_failure(call.id, InvalidRequest("too many calls are under way")))
@@ -155,6 +175,42 @@ class RelayPeer:
         """The connection is over. What was begun is done to its end; nobody hears of it here."""
         for task in self._subscriptions.values():
             task.cancel()
+        self._workspace.actions.left(self.ask)
+        for answer in self._asked.values():
+            if not answer.done():
+                answer.set_exception(ConnectionLost("whoever was asked has gone"))
+
+    async def ask(self, method: str, params: dict[str, Any]) -> Any:
+        """Ask the client something, and wait for its answer. Cancelling leaves the question with it.
+
+        Raises:
+            ConnectionLost: It is gone.
+            ProtocolError: It answers with an error.
+        """
+        if not self._link.is_open:
+            raise ConnectionLost("whoever was to be asked has gone")
+        self._questions += 1
+        question = f"host-{self._questions}"
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._asked[question] = answer
+        try:
+            call = {"jsonrpc": "2.0", "id": question, "method": method, "params": params}
+            self._link.send(text_frame(msgspec.json.encode(call)))
+            return await answer
+        finally:
+            del self._asked[question]
+
+    def _answered(self, call: _Call) -> None:
+        """The client has answered a question. An answer that nobody waits for any more is ignored."""
+        answer = self._asked.get(str(call.id))
+        if answer is None or answer.done():
+            return
+        if isinstance(call.error, dict):
+            answer.set_exception(
+                ProtocolError(str(call.error.get("message") or "it failed"), number=_REFUSED)
+            )
+        else:
+            answer.set_result(call.result)
 
     async def _answer(self, call: _Call) -> None:
         call_id = None if call.id is msgspec.UNSET else call.id
@@ -163,6 +219,7 @@ class RelayPeer:
             if caller is None:
                 self._link.close(4401, "the token was revoked")
                 return
+            caller = caller._replace(ask=self.ask)
             params = _params(call)
             if isinstance(params, SubscribeParams):
                 answer = _success(call_id, await self._subscribe(caller, params))

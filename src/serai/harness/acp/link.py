@@ -21,6 +21,7 @@ from serai.acp.session_start import OpenWay, Wanted
 from serai.acp.shapes import object_of, text_of, texts_of
 from serai.agents.catalogue.definitions import Quirk
 from serai.ahp.types import MarkdownResponsePart, Turn, UserMessage
+from serai.contract.events import OBSERVED_BY_HOST
 from serai.harness.acp.client import HostClient
 from serai.harness.acp.content import blocks_of
 from serai.harness.acp.notices import Notices
@@ -299,17 +300,6 @@ class SessionLink(acp.Link[AgentProcess, AcpSession]):
 _STEERING_METHOD = "_session/steering"
 """An extension of ACP that several agents share: a message for the turn that runs."""
 
-_EVENTS = (
-    c.AgentSessionEventType.STATUS_CHANGED,
-    c.AgentSessionEventType.TOOL_CALLED,
-    c.AgentSessionEventType.TOOL_COMPLETED,
-    c.AgentSessionEventType.TOOL_FAILED,
-    c.AgentSessionEventType.USAGE_UPDATED,
-    c.AgentSessionEventType.SESSION_STARTED,
-    c.AgentSessionEventType.SESSION_RELEASED,
-    c.AgentSessionEventType.ERROR,
-)
-
 
 def can_steer(handshake: Handshake) -> bool:
     """Whether the agent says that it takes messages in the middle of a turn."""
@@ -325,15 +315,10 @@ def declared(handshake: Handshake) -> c.AgentSessionCapabilities:
         modes.remove(c.DeliveryMode.NEXT_TOOL_CALL)
     resumes = told.resume_session or told.load_session
     attachments = (c.ContentType.TEXT, *([c.ContentType.IMAGE] if told.prompt.image else ()))
-    events = {
-        **dict.fromkeys(_EVENTS, True),
-        c.AgentSessionEventType.SESSION_RESUMED: resumes,
-        c.AgentSessionEventType.SESSION_FORKED: told.fork_session,
-    }
     return c.AgentSessionCapabilities(
         messaging=c.MessagingCapabilities(receive=True, send=True, attachments=attachments),
         delivery=c.DeliveryCapabilities(modes=tuple(modes)),
-        events=c.EventCapabilities(emits=tuple(event for event, is_emitted in events.items() if is_emitted)),
+        events=c.EventCapabilities(emits=OBSERVED_BY_HOST),
         lifecycle=c.LifecycleCapabilities(release=True, resume=resumes, fork=told.fork_session),
     )
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from serai.ahp import actions as a
 from serai.ahp import commands as c
+from serai.ahp.extensions import PAUSED
 from serai.ahp.reducers import LiveSession
 from serai.ahp.rules import Judgement, Verdict, judge
 from serai.ahp.types import (
@@ -35,7 +36,7 @@ from serai.host.ledger import Ledger
 from serai.host.root import Root
 from serai.host.seat import RelayAccess, Seat
 from serai.host.session.client_tools import ClientTools
-from serai.host.session.core import SessionCore, error_info, needs_sign_in, status_of
+from serai.host.session.core import SessionCore, error_info, is_paused, needs_sign_in, status_of
 from serai.host.session.delegation import Subagent, delegate
 from serai.host.session.deliveries import Door, Postman
 from serai.host.session.mailbox import Mailbox, Waiting, not_taken
@@ -174,7 +175,7 @@ class Session:
             is_in_process=getattr(host.harnesses.get(core.live.head.summary.provider), "in_process", False),
         )
         if host.postman is not None:
-            self.served_by(host.postman(kept.uri))
+            self.serve(host.postman(kept.uri))
         self.converse = self.turns.converse
         self.seat = Seat(
             core,
@@ -203,19 +204,16 @@ class Session:
         runs = self.live.turn is not None or self.changes.is_busy
         return bool(waits or runs or self.core.is_busy)
 
-    def served_by(self, postman: Postman) -> None:
-        """Have someone bring what the relay has for this session."""
-        self.turns.postman = postman
-        self.mailbox.displaced = postman.displaced
-
     @property
     def is_free(self) -> bool:
         """Whether a message of the relay may begin a turn: nothing runs, and nothing of a person waits.
 
-        After a person cancelled a turn nothing enters by itself until someone goes on.
+        After a person cancelled a turn nothing enters by itself until someone goes on; while it is paused,
+        until it is resumed.
         """
         head = self.live.head
         is_ready = self.live.turn is None and head.lifecycle == SessionLifecycle.READY
+        is_ready = is_ready and not is_paused(self.live)
         was_stopped = bool(head.turns) and head.turns[-1].state == TurnState.CANCELLED
         return is_ready and not was_stopped and (not head.queued_messages or self.turns.is_held)
 
@@ -230,6 +228,22 @@ class Session:
     def status(self) -> AgentStatus:
         """What it does right now, in the words of the contract."""
         return status_of(self.live)
+
+    def serve(self, postman: Postman) -> None:
+        """Have someone bring what the relay has for this session."""
+        self.turns.postman = postman
+        self.mailbox.displaced = postman.displaced
+
+    def pause(self, reason: str | None = None) -> None:
+        """Let nothing enter by itself any more. The turn that runs goes on to its end."""
+        self.core.note(PAUSED, reason or "paused")
+
+    def resume(self) -> None:
+        """Let enter what has waited."""
+        self.core.note(PAUSED, None)
+        self.turns.consume_queue()
+        if self.turns.postman is not None:
+            self.turns.postman.idle()
 
     # -- what clients do -----------------------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ from serai.contract import (
 from serai.errors import AgentClosed, SeraiError, SessionGone
 from serai.host.changes.bases import Bases
 from serai.host.messages import user_message
-from serai.host.session.core import SessionCore, error_info
+from serai.host.session.core import SessionCore, error_info, is_paused
 from serai.host.session.deliveries import DeferredAction, Delivery, Door, Postman
 from serai.host.session.mailbox import Mailbox, Waiting
 from serai.host.session.questions import Questions
@@ -538,7 +538,7 @@ class Turns:
         """Begin a turn with the first message that waits, if the session is idle and they are not held."""
         core, head = self._core, self._core.live.head
         is_idle = core.live.turn is None and head.lifecycle == SessionLifecycle.READY
-        if not is_idle or not head.queued_messages or self.is_held:
+        if not is_idle or not head.queued_messages or self.is_held or is_paused(core.live):
             return
         message = head.queued_messages[0]
         core.act(a.SessionPendingMessageRemovedAction(kind=PendingMessageKind.QUEUED, id=message.id))
