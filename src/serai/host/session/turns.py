@@ -111,6 +111,8 @@ class Turns:
         """Who brings what the relay has for the session."""
         self.hops = 0
         """How many messages of agents led to the turn that runs, since a person spoke."""
+        self._handing: set[Turn] = set()
+        """The turns whose messages are on their way to the agent: also one that was cancelled meanwhile."""
         self._has_settled = asyncio.Event()
         self._deferred: list[DeferredAction] = []
         self._interrupted: str | None = None
@@ -211,6 +213,7 @@ class Turns:
                 turn.entered.append(self.door.delivered(record, "journal", **evidence))
             else:
                 turn.handed[record.id] = self.door.handing(record, action.turn_id, told or {})
+                self._handing.add(turn)
         self._running = turn
         self._activity_changed()
         core.then(lambda: core.spawn(self._deliver(delivery, turn)))
@@ -258,11 +261,13 @@ class Turns:
         What the agent only accepted is still on its way: it is delivered when the answer begins.
         """
         handed, turn.handed = turn.handed, {}
+        self._handing.discard(turn)
         for record in handed.values():
             told = replace(receipt, delivery_id=record.id, metadata=record.evidence | receipt.metadata)
             settled = self.door.receipt(record, told)
             if isinstance(receipt, Accepted):
                 turn.handed[record.id] = settled
+                self._handing.add(turn)
             elif isinstance(receipt, Delivered):
                 turn.entered.append(settled)
         self._has_settled.set()
@@ -469,8 +474,8 @@ class Turns:
 
     def disposed(self) -> None:
         """The session is disposed of, and nobody brings it back: what runs, or is handed over, ends here."""
-        if self._running is not None:
-            self._settle(self._running, Failed(reason="session_disposed"))
+        for turn in list(self._handing):
+            self._settle(turn, Failed(reason="session_disposed"))
         self._fail("session_disposed", "the session was disposed of while this turn was running")
 
     def interrupt(self, code: str, why: str) -> None:
