@@ -72,7 +72,8 @@ async def test_a_fork_by_the_contract_is_another_session_of_the_host(
     forked = await (await agent_of(inn, session)).fork()
     assert isinstance(forked, AcpAgentSession)
     other = inn.house.host.identities.get(forked.identity.id).session
-    assert other not in {None, session}
+    assert other is not None
+    assert other != session
     await client.subscribe(other)
     assert said(await say(client, other, "recall")) == '["echo one"]'
 
