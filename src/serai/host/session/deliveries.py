@@ -15,6 +15,7 @@ from serai.ahp import wire
 from serai.ahp.actions import ActionOrigin, StateAction
 from serai.ahp.types import UserMessage
 from serai.contract import (
+    Deferred,
     Delivered,
     DeliveryMode,
     DeliveryReason,
@@ -171,7 +172,13 @@ class Door:
     def receipt(
         self, record: DeliveryRecord, receipt: MessageReceipt, *, own: bool = False
     ) -> DeliveryRecord:
-        """Record what became of a delivery; `own` when the host says so, and not the agent."""
+        """Record what became of a delivery; `own` when the host says so, and not the agent.
+
+        What a client said is not tried again: the client hears that its turn has failed, and may repeat it.
+        """
+        if record.message_id == record.id and isinstance(receipt, Deferred | Failed):
+            why = receipt.reason or "deferred"
+            receipt = Failed(delivery_id=record.id, reason=why, metadata=receipt.metadata)
         self._core.telemetry.receipt(record.id, receipt)
         return self._ledger.settle(record, receipt, own=own)
 

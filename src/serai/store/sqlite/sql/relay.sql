@@ -123,7 +123,10 @@ WHERE d.open AND d.agent = ?1 AND d.waits = ?2 ORDER BY d.urgent DESC, d.seq LIM
 
 -- entries_of_session --
 -- What has entered over AHP and is not settled, and what was on its way when the host was stopped.
-SELECT seq, record FROM deliveries WHERE open AND agent = ?1 AND (message IS NULL OR state = 'handing') ORDER BY seq
+-- What its agent has accepted waits for nothing of the host's.
+SELECT seq, record FROM deliveries
+WHERE open AND agent = ?1 AND (message IS NULL OR state = 'handing' OR (state = 'accepted' AND waits = ''))
+ORDER BY seq
 
 -- counts_of_waiting --
 SELECT agent, waits, count(*) FROM deliveries WHERE open AND message IS NOT NULL GROUP BY agent, waits
