@@ -335,6 +335,8 @@ class Host:
         self.journal.side.disposed.append(uri)
         self.root.removed(uri)
         self.identities.retire(uri)
+        if self.postman is not None:
+            self.postman(uri).disposed()
         await session.close()
         await session.changes.forget()
         await self.terminals.dispose_of(uri)

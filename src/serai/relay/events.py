@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
@@ -65,6 +65,8 @@ class EventStream:
         self._complete_after = 0
         """All events after this number are among the recent ones."""
         self._messages: OrderedDict[str, RelayMessage] = OrderedDict()
+        self._updates = 0
+        """How many messages were changed."""
         self._wakes: set[asyncio.Event] = set()
 
     def open(self) -> None:
@@ -80,6 +82,9 @@ class EventStream:
         """An event is committed."""
         if event["type"] == _QUIET:
             return
+        if event["type"] == "message.updated":
+            self._updates += 1
+            self._messages.pop(event["data"]["messageId"], None)
         if len(self._recent) == _RECENT:
             self._complete_after = self._recent[0][0]
         self._recent.append((number, event))
@@ -97,12 +102,12 @@ class EventStream:
         await self._journal.committed()
         if after is None:
             return self._journal.last_seq, "live"
-        number = int(after) if after.isdecimal() else 0
-        if await self._stored(number, number) is None:
+        number = int(after) if after.isdecimal() else self._journal.last_seq + 1
+        if number > self._journal.last_seq or await self._stored(number, number) is None:
             return self._journal.last_seq, "gap"
         return number, "replay"
 
-    async def follow(self, after: int, wants: Wanted) -> AsyncIterator[WorkspaceEvent]:
+    async def follow(self, after: int, wants: Wanted) -> AsyncGenerator[WorkspaceEvent]:
         """Every event after a number that someone wants, as they come. Cancelling ends it."""
         wake = asyncio.Event()
         self._wakes.add(wake)
@@ -151,8 +156,10 @@ class EventStream:
     async def _message(self, message_id: str) -> RelayMessage | None:
         found = self._messages.get(message_id)
         if found is None:
+            updates = self._updates
             rows = await self._journal.store.relay("message", message_id)
             if rows:
                 found = decode(rows[0][1], RelayMessage)
-                self.remember(found)
+                if updates == self._updates:
+                    self.remember(found)
         return found

@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import inspect
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from types import TracebackType
 from typing import Any, Protocol, Self
 from urllib.parse import urlsplit, urlunsplit
@@ -29,6 +29,7 @@ from serai.contract import (
     Room,
     SendResult,
     SubscribeParams,
+    SubscribeResult,
     WorkspaceEvent,
     decode,
     to_wire,
@@ -55,8 +56,10 @@ class Link(Protocol):
         """
         ...
 
-    def events(self, params: SubscribeParams) -> AsyncIterator[WorkspaceEvent]:
-        """The events of a subscription, until it is closed."""
+    async def subscribe(
+        self, params: SubscribeParams
+    ) -> tuple[SubscribeResult, AsyncGenerator[WorkspaceEvent]]:
+        """Subscribe to events. They come from the moment this returns, until their iterator is closed."""
         ...
 
     async def close(self) -> None:
@@ -69,6 +72,8 @@ class Relay:
 
     def __init__(self, link: Link) -> None:
         self._link = link
+        self._subscribing: set[asyncio.Future[None]] = set()
+        """Who listens, and does not hear anything yet."""
         self._listening: set[asyncio.Task[None]] = set()
 
     @classmethod
@@ -112,6 +117,8 @@ class Relay:
             ProtocolError: The call is not one, or its parameters do not fit.
             ConnectionLost: The host is gone.
         """
+        if self._subscribing:
+            await asyncio.wait(self._subscribing)  # what comes of the call is heard
         return await self._link.call(
             method, {key: value for key, value in params.items() if value is not None}
         )
@@ -165,11 +172,22 @@ class Relay:
 
     # -- events --------------------------------------------------------------------------------------------
 
-    def events(
+    async def events(
         self, *types: str, agent: str | None = None, room: str | None = None, after: str | None = None
-    ) -> AsyncIterator[WorkspaceEvent]:
+    ) -> AsyncGenerator[WorkspaceEvent]:
         """Events as they come, or all after one of them. `async for` over it; leaving the loop ends it."""
-        return self._link.events(SubscribeParams(types=types, agent=agent, room=room, after=after))
+        params = SubscribeParams(types=types, agent=agent, room=room, after=after)
+        async with contextlib.aclosing(await self._subscribe(params)) as events:
+            async for event in events:
+                yield event
+
+    async def _subscribe(self, params: SubscribeParams) -> AsyncGenerator[WorkspaceEvent]:
+        started, events = await self._link.subscribe(params)
+        if started.source == "gap":
+            _log.warning(
+                "not all events after %s are there any more: they begin at %s", params.after, started.first
+            )
+        return events
 
     def on(
         self, predicate: Predicate | str, handler: EventHandler, *, after: str | None = None
@@ -179,7 +197,11 @@ class Relay:
         Returns what ends that. A name, also with wildcards, is a predicate, too.
         """
         wanted = named(predicate) if isinstance(predicate, str) else predicate
-        task = asyncio.create_task(self._listen(wanted, handler, after))
+        subscribed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._subscribing.add(subscribed)
+        subscribed.add_done_callback(self._subscribing.discard)
+        task = asyncio.create_task(self._listen(wanted, handler, after, subscribed))
+        task.add_done_callback(lambda _task: subscribed.cancel())
         self._listening.add(task)
         task.add_done_callback(self._listening.discard)
 
@@ -198,16 +220,21 @@ class Relay:
 
         return send
 
-    async def _listen(self, wanted: Predicate, handler: EventHandler, after: str | None) -> None:
-        async for event in self.events(*wanted.types, after=after):
-            if not wanted(event):
-                continue
-            try:
-                outcome = handler(event)
-                if inspect.isawaitable(outcome):
-                    await outcome
-            except Exception:  # noqa: BLE001 - whatever a handler raises, others go on
-                _log.exception("a listener failed with the event %s (%s)", event.id, event.type)
+    async def _listen(
+        self, wanted: Predicate, handler: EventHandler, after: str | None, subscribed: asyncio.Future[None]
+    ) -> None:
+        events = await self._subscribe(SubscribeParams(types=wanted.types, after=after))
+        subscribed.set_result(None)
+        async with contextlib.aclosing(events):
+            async for event in events:
+                if not wanted(event):
+                    continue
+                try:
+                    outcome = handler(event)
+                    if inspect.isawaitable(outcome):
+                        await outcome
+                except Exception:  # noqa: BLE001 - whatever a handler raises, others go on
+                    _log.exception("a listener failed with the event %s (%s)", event.id, event.type)
 
 
 class RemoteLink:
@@ -236,19 +263,24 @@ class RemoteLink:
         finally:
             self._calls.pop(call_id, None)
 
-    async def events(self, params: SubscribeParams) -> AsyncIterator[WorkspaceEvent]:
+    async def subscribe(
+        self, params: SubscribeParams
+    ) -> tuple[SubscribeResult, AsyncGenerator[WorkspaceEvent]]:
         """See `Link`."""
-        started = await self.call("events.subscribe", to_wire(params))
-        queue = self._queue(started.subscription)
+        started: SubscribeResult = await self.call("events.subscribe", to_wire(params))
+        return started, self._events(started.subscription)
+
+    async def _events(self, subscription: str) -> AsyncGenerator[WorkspaceEvent]:
+        queue = self._queue(subscription)
         try:
             while (event := await queue.get()) is not None:
                 yield event
             if self._lost is not None:
                 raise self._lost
         finally:
-            self._subscriptions.pop(started.subscription, None)
             with contextlib.suppress(SeraiError):
-                await self.call("events.unsubscribe", {"subscription": started.subscription})
+                await self.call("events.unsubscribe", {"subscription": subscription})
+            self._subscriptions.pop(subscription, None)
 
     def _queue(self, subscription: str) -> asyncio.Queue[WorkspaceEvent | None]:
         return self._subscriptions.setdefault(subscription, asyncio.Queue())
