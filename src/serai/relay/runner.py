@@ -40,6 +40,8 @@ from serai.relay.policy import Inbound, Rates, RelayPolicy, choose_mode, retry_a
 __all__ = ["Box", "Runner"]
 
 _DUE_AT_ONCE = 200
+_LOOKS_EVERY = 60
+"""After so many seconds the clock is looked at again: it may have been set, or the machine was asleep."""
 
 
 class Box(Protocol):
@@ -280,7 +282,9 @@ class Runner:
 
     async def open(self) -> None:
         """Attend to what is due, also what became due while there was no host."""
-        self._watch(self._ledger.now)
+        if self._due is not None:
+            self._due.cancel()
+        self._attend_soon()
 
     def close(self) -> None:
         """Attend to nothing any more."""
@@ -297,7 +301,7 @@ class Runner:
             self._due.cancel()
         self._due_at = moment
         wait = max(0.0, (moment - self._ledger.now).total_seconds())
-        self._due = asyncio.get_running_loop().call_later(min(wait, 3600), self._attend_soon)
+        self._due = asyncio.get_running_loop().call_later(min(wait, _LOOKS_EVERY), self._attend_soon)
 
     def _attend_soon(self) -> None:
         self._due = self._due_at = None
