@@ -127,9 +127,7 @@ class SessionBox:
             return self._ledger.settle(record, Failed(delivery_id=record.id, reason="mailbox_full"))
         entry = Delivery(record, message)
         session = self._session
-        is_next = record.mode in {DeliveryMode.IMMEDIATE, DeliveryMode.ON_IDLE} and (
-            not self.waiting["idle"] or record.priority == Priority.URGENT
-        )
+        is_next = record.mode in {DeliveryMode.IMMEDIATE, DeliveryMode.ON_IDLE} and not self.waiting["idle"]
         if record.mode == DeliveryMode.IMMEDIATE and session is not None and session.live.turn is not None:
             interrupted = session.turns.interrupt_for_message()
             return self._enter(session, [entry], interrupted=interrupted)[0]
