@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from hosts import WITHIN
-from relay.workspaces import Inn
+from relay.workspaces import Inn, inn
 from requirements import proves
 from serai import contract as c
 from serai.ahp import actions as a
@@ -86,6 +86,28 @@ def test_a_record_follows_its_receipts_until_one_is_final(
         assert (record.due is None) == (record.state != DeliveryState.DEFERRED)
         assert len(record.receipts) <= 12
         assert record.receipts[0].receipt == told[0][0]
+
+
+# -- after a restart ---------------------------------------------------------------------------------------
+
+
+async def test_a_session_that_was_working_when_its_host_was_stopped_gets_messages_as_before() -> None:
+    store = MemoryStore()
+    async with inn(store=store) as house:
+        house.say(await house.session("one"), "work 600 every 1")
+        await house.host.journal.committed()
+    async with inn(store=store) as house:
+        session = house.host.sessions.peek("ahp-session:/one")
+        assert session is not None
+        house.say(session, "work 600 every 1", "again")
+        [record] = (await house.send("@demo", "stop", mode="next-tool-call", waitFor="delivered")).deliveries
+        assert [kept.receipt.status for kept in record.receipts] == ["accepted", "delivered"]
+        [later] = (await house.send("@demo", "later", mode="next-tool-call")).deliveries
+        session.turns.interrupt_for_message()
+        later = await house.delivery(later.id)
+        assert later.state == DeliveryState.DELIVERED or later.waits_for == "idle"
+        info = await house.call("agents.get", agent="@demo")
+        assert info.waiting == (1 if later.is_open else 0)
 
 
 # -- a whole workspace -------------------------------------------------------------------------------------

@@ -128,6 +128,8 @@ class Workspace:
         found = self.identities.find(self.policy.me)
         self._owner = found or self.identities.enlist(self.policy.me, IdentityKind.HUMAN)
         self.host.postman = self._postman
+        for session in self.host.sessions.in_memory():  # those that were doing something are there already
+            session.meet(self._postman(session.uri))
         await self.host.journal.committed()
         for number, waits_for, count in await self.ledger.store.relay("counts_of_waiting"):
             box = self.box_of(self.identities[number])

@@ -173,8 +173,7 @@ class Session:
             is_in_process=getattr(host.harnesses.get(core.live.head.summary.provider), "in_process", False),
         )
         if host.postman is not None:
-            self.turns.postman = postman = host.postman(kept.uri)
-            self.mailbox.displaced = postman.displaced
+            self.meet(host.postman(kept.uri))
         self.converse = self.turns.converse
         self.seat = Seat(
             core, self.turns, self.questions, processes=host.processes, read=self.read, fork=self._fork
@@ -196,6 +195,11 @@ class Session:
         waits = head.lifecycle == SessionLifecycle.CREATING or head.active_client is not None or self.mailbox
         runs = self.live.turn is not None or self.changes.is_busy
         return bool(waits or runs or self.core.is_busy)
+
+    def meet(self, postman: Postman) -> None:
+        """From now on someone brings what the relay has for the session."""
+        self.turns.postman = postman
+        self.mailbox.displaced = postman.displaced
 
     @property
     def is_free(self) -> bool:
