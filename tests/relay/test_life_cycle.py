@@ -85,7 +85,7 @@ def test_a_record_follows_its_receipts_until_one_is_final(
             assert record.due is not None  # it is never put off for ever
         assert (record.due is None) == (record.state != DeliveryState.DEFERRED)
         assert len(record.receipts) <= 12
-        assert record.receipts[0].receipt == told[0][0]
+        assert next(iter(record.receipts)).receipt == told[0][0]
 
 
 # -- after a restart ---------------------------------------------------------------------------------------
@@ -198,6 +198,62 @@ class FarAgent(Agent):
 
         session.receive_message = receive_message  # type: ignore[method-assign]
         return session
+
+
+async def deferred(house: Inn, delivery_id: str) -> DeliveryRecord:
+    """A delivery once it was put off."""
+    async with asyncio.timeout(WITHIN):
+        while (record := await house.delivery(delivery_id)).state != DeliveryState.DEFERRED:  # noqa: ASYNC110 - each look is a read
+            await asyncio.sleep(0)
+    return record
+
+
+@proves(
+    "delivery:Reliability-Rules/retryable-failure-retried",
+    "delivery:Reliability-Rules/receipt-for-every-attempt",
+)
+@proves("delivery:Reliability-Rules/deferred-not-buffered", "delivery:Receipts/deferred-not-yet")
+@proves("delivery:Delivery-Runner/calls-or-enqueues", "delivery:Delivery-Runner/loads-message-and-target")
+@proves("delivery:Minimum-Contract/minimum-hook", "delivery:Adapter-Responsibilities/callback-adapter")
+@pytest.mark.parametrize(("text", "first"), [("break", "failed"), ("later", "deferred")])
+async def test_what_an_adapter_cannot_take_now_is_tried_again_later(text: str, first: str) -> None:
+    time = NOON
+    far = FarAgent("far", lambda: time)
+    async with inn(harnesses=[far], policy=POLICY, now=lambda: round(time.timestamp() * 1000)) as house:
+        await house.session("one", "far")
+        [record] = (await house.send("@far", text)).deliveries
+        record = await deferred(house, record.id)
+        assert record.due is not None
+        assert time < record.due < time + timedelta(minutes=5)
+        far.is_willing = True
+        time = record.due
+        await house.workspace.runner.open()
+        record = await house.final(record.id)
+        assert [kept.receipt.status for kept in record.receipts] == [first, "delivered"]
+        assert (record.attempts, len(far.heard)) == (2, 1)
+
+
+async def test_what_was_tried_often_enough_is_given_up_and_may_be_delivered_anew() -> None:
+    time = NOON
+    far = FarAgent("far", lambda: time)
+    async with inn(harnesses=[far], policy=POLICY, now=lambda: round(time.timestamp() * 1000)) as house:
+        await house.session("one", "far")
+        [record] = (await house.send("@far", "break")).deliveries
+        for _ in range(POLICY.attempts - 1):
+            record = await deferred(house, record.id)
+            assert record.due is not None
+            time = record.due
+            await house.call("deliveries.retry", deliveryId=record.id)
+        record = await house.final(record.id)
+        assert (record.state, record.error, record.attempts) == (DeliveryState.FAILED, "broken", 3)
+        assert await house.call("deliveries.retry", deliveryId=record.id) == record
+        far.is_willing = True
+        anew = await house.call("deliveries.redeliver", deliveryId=record.id)
+        assert (anew.redelivery_of, (await house.final(anew.id)).state) == (
+            record.id,
+            DeliveryState.DELIVERED,
+        )
+        assert (await house.delivery(record.id)).state == DeliveryState.FAILED
 
 
 TEXTS = ["hello", "hello", "work", "tool", "fail", "break", "later", "refuse"]
@@ -329,7 +385,7 @@ class LifeCycle(RuleBasedStateMachine):
     @rule(agent=st.sampled_from(AGENTS), mode=st.sampled_from(MODES), steps=turns)
     def flush(self, agent: str, mode: DeliveryMode | None, steps: int) -> None:
         """The owner has what waits enter."""
-        params = {"mode": mode.value} if mode else {}
+        params: dict[str, Any] = {"mode": mode.value} if mode else {}
         self._run(steps, lambda: self._begin_call(self.inn.call("deliveries.flush", agent=agent, **params)))
 
     @rule(agent=st.sampled_from([None, *AGENTS]), steps=turns)
@@ -490,6 +546,7 @@ class LifeCycle(RuleBasedStateMachine):
         self.far.is_willing = True
         for harness in (self.near, self.far):
             harness.going.set()
+        records: dict[str, DeliveryRecord] = {}
         for _ in range(8):
             for agent in AGENTS:
                 await self.inn.call("deliveries.flush", agent=agent)

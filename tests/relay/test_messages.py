@@ -25,6 +25,8 @@ from serai.relay.inbox import Caller
 from serai.relay.policy import RelayPolicy
 
 OBSERVER = Caller(Role.OBSERVER)
+AS_ROBOT: dict[str, Any] = {"as": "@robot"}
+AS_DEMO: dict[str, Any] = {"as": "@demo"}
 PIXEL = {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo=", "label": "a pixel"}
 
 
@@ -161,6 +163,7 @@ async def test_reactions_come_and_go_and_are_in_the_inbox_of_the_sender(house: I
 
 
 @proves("caps:Capability-Negotiation/content-enforced", "caps:Capability-Negotiation/no-silent-loss")
+@proves("delivery:Delivery-Runner/checks-capabilities")
 @pytest.mark.parametrize("images", ["describe", "fail"])
 async def test_an_image_for_a_session_that_takes_none_is_described_or_fails(images: Any) -> None:
     seen: list[Any] = []
@@ -285,7 +288,7 @@ async def test_a_call_that_is_given_up_leaves_its_key_in_order(house: Inn) -> No
 )
 async def test_a_key_stands_for_one_message_only(house: Inn, other: dict[str, Any]) -> None:
     await furnish(house)
-    params = {"to": "@demo", "text": "once", "idempotencyKey": "k"}
+    params: dict[str, Any] = {"to": "@demo", "text": "once", "idempotencyKey": "k"}
     sent = await house.call("messages.send", **params)
     with pytest.raises(IdempotencyConflict, match=sent.message.id):
         await house.call("messages.send", **{**params, **other})
@@ -298,14 +301,14 @@ async def test_a_key_stands_for_one_message_only(house: Inn, other: dict[str, An
 
 async def test_the_owner_speaks_for_people_and_services_and_for_no_session(house: Inn) -> None:
     await furnish(house)
-    sent = await house.send("#ops", "beep", **{"as": "@robot"})
+    sent = await house.send("#ops", "beep", **AS_ROBOT)
     assert sent.message.sender.name == "robot"
     await house.send("@robot", "for you", house.agent("@demo"))
-    assert len((await house.call("inbox.get", **{"as": "robot"})).messages) == 1
+    assert len((await house.call("inbox.get", **AS_ROBOT)).messages) == 1
     with pytest.raises(Forbidden):
-        await house.send("#ops", "hello", **{"as": "@demo"})
+        await house.send("#ops", "hello", **AS_DEMO)
     with pytest.raises(Forbidden):
-        await house.send("#ops", "hello", house.agent("@demo"), **{"as": "@robot"})
+        await house.send("#ops", "hello", house.agent("@demo"), **AS_ROBOT)
 
 
 async def test_what_a_token_may_not_see_does_not_exist_for_it(house: Inn) -> None:
@@ -329,12 +332,13 @@ async def test_what_a_token_may_not_see_does_not_exist_for_it(house: Inn) -> Non
     for stranger_room in (room, "dm:1,4"):
         with pytest.raises(UnknownRoom):
             await house.send(str(stranger_room), "me, too", house.agent("@demo"))
-    for method, params in {
+    tries: dict[str, dict[str, Any]] = {
         "rooms.join": {"room": room},
         "messages.reply": {"messageId": message, "text": "me, too"},
         "messages.react": {"messageId": message, "emoji": "👀"},
         "messages.read": {"messageId": message},
-    }.items():
+    }
+    for method, params in tries.items():
         with pytest.raises((UnknownRoom, UnknownMessage)):
             await house.call(method, house.agent("@demo"), **params)
 
@@ -344,14 +348,15 @@ async def test_an_observer_reads_and_does_nothing_else(house: Inn) -> None:
     sent = await house.send("#ops", "for all", mode="manual")
     listed = (await house.call("deliveries.list", OBSERVER)).deliveries
     assert {one.id for one in listed} == {one.id for one in sent.deliveries}
-    for method, params in {
+    tries: dict[str, dict[str, Any]] = {
         "messages.send": {"to": "#ops", "text": "hello"},
         "messages.react": {"messageId": sent.message.id, "emoji": "👀"},
         "inbox.get": {},
         "rooms.create": {"name": "mine"},
         "deliveries.flush": {"agent": "@demo"},
         "tokens.list": {},
-    }.items():
+    }
+    for method, params in tries.items():
         with pytest.raises(Forbidden):
             await house.call(method, OBSERVER, **params)
 
@@ -359,7 +364,7 @@ async def test_an_observer_reads_and_does_nothing_else(house: Inn) -> None:
 async def test_nobody_changes_what_is_not_theirs(house: Inn) -> None:
     await furnish(house)
     sent = await house.send("@demo", "wait", mode="manual")
-    theirs = {"deliveryId": sent.deliveries[0].id}
+    theirs: dict[str, Any] = {"deliveryId": sent.deliveries[0].id}
     for method in ("deliveries.cancel", "deliveries.retry", "deliveries.redeliver"):
         with pytest.raises(Forbidden):
             await house.call(method, house.agent("@demo"), **theirs)

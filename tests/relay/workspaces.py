@@ -102,7 +102,7 @@ async def inn(
 ) -> AsyncGenerator[Inn]:
     """Open a host with a demo agent and its relay, for a person called alice."""
     store = store or MemoryStore()
-    clock = {"now": now} if now else {}
+    clock: dict[str, Any] = {"now": now} if now else {}
     host = Host(
         store,
         [DemoHarness(pace="instant"), *harnesses],
