@@ -16,7 +16,7 @@ from serai.contract.delivery import DeliveryMode, Priority
 from serai.contract.delivery_record import DeliveryRecord, DeliveryState
 from serai.contract.identity import AgentIdentity, AgentStatus
 from serai.contract.messages import Attachment, RelayMessage
-from serai.contract.record import Metadata, Moment, Record
+from serai.contract.record import Metadata, Moment, Record, refuse_naive
 
 __all__ = [
     "METHODS",
@@ -110,6 +110,9 @@ class Room(Record):
     """The handles of those who are in it."""
     created_at: Moment
 
+    def __post_init__(self) -> None:
+        refuse_naive(self.created_at)
+
 
 # -- hello -------------------------------------------------------------------------------------------------
 
@@ -142,6 +145,9 @@ class _Sending(Record):
     metadata: Metadata = field(default_factory=dict)
     wait_for: WaitFor = WaitFor.ACCEPTED
     timeout_ms: int = 30_000
+
+    def __post_init__(self) -> None:
+        refuse_naive(self.deadline)
 
 
 class SendParams(_Sending):
@@ -247,6 +253,9 @@ class RecentReaction(Record):
     emoji: str
     agent: str
     at: Moment
+
+    def __post_init__(self) -> None:
+        refuse_naive(self.at)
 
 
 class Inbox(Record):
@@ -405,6 +414,9 @@ class WorkspaceEvent(Record):
     data: Metadata = field(default_factory=dict)
     correlation_id: str | None = None
 
+    def __post_init__(self) -> None:
+        refuse_naive(self.at)
+
 
 class SubscribeParams(Record):
     """Which events to hear of: by type (`delivery.*`), agent and room, from now on or after one of them."""
@@ -456,6 +468,9 @@ class TokenInfo(Record):
     agent: str | None = None
     label: str = ""
     created_at: Moment
+
+    def __post_init__(self) -> None:
+        refuse_naive(self.created_at)
 
 
 class TokenParams(Record):
