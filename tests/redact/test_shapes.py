@@ -46,6 +46,7 @@ PROVIDER_KEYS = {
     "sk-or-v1-" + rnd(64, HEX): "api-key",
     "sk-ant-api03-" + rnd(93, URL_SAFE): "anthropic-key",
     "ghp_" + rnd(36): "github-token",
+    "srt_" + rnd(43): "serai-token",
     "gho_" + rnd(36): "github-token",
     "ghs_" + rnd(36): "github-token",
     "github_pat_" + rnd(22) + "_" + rnd(59): "github-token",

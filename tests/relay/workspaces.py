@@ -14,13 +14,14 @@ from hosts import WITHIN
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import UserMessage
-from serai.contract import METHODS, DeliveryRecord, Role, SendResult, decode
+from serai.contract import DeliveryRecord, Role, SendResult
 from serai.harness.demo import DemoHarness
 from serai.host.agents import HostedHarness
 from serai.host.host import Host
 from serai.host.session.session import Session
 from serai.redact import Redactor
 from serai.relay.inbox import Caller
+from serai.relay.params import read_params
 from serai.relay.policy import RelayPolicy
 from serai.relay.workspace import Workspace
 from serai.store.contract import Store
@@ -52,7 +53,7 @@ class Inn:
 
     async def call(self, method: str, caller: Caller | None = None, **params: Any) -> Any:
         """Call a method, by default as the owner."""
-        read = decode(msgspec.json.encode(params), METHODS[method][0])
+        read = read_params(method, msgspec.json.encode(params))
         async with asyncio.timeout(WITHIN):
             return await self.workspace.call(caller or Caller(Role.OWNER), method, read)
 

@@ -128,6 +128,8 @@ class DeliveryRecord(Record):
         """The next moment at which something has to be done about it."""
         if not self.is_open:
             return None
+        if self.state == DeliveryState.HANDING:
+            return self.lease_until  # whoever has it says what became of it
         moments = (self.next_attempt_at, self.available_at, self.lease_until, self.deadline, self.expires_at)
         return min((moment for moment in moments if moment is not None), default=None)
 

@@ -341,6 +341,8 @@ class Host:
         self.journal.side.disposed.append(uri)
         self.root.removed(uri)
         self.identities.retire(uri)
+        if self.postman is not None:
+            self.postman(uri).disposed()
         self._releasing.add(uri)
         try:
             await session.close()

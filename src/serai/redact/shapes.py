@@ -122,6 +122,7 @@ def _provider_keys() -> Iterator[Shape]:
     for letter in "pousr":
         yield _prefixed("github-token", f"gh{letter}_", _WORD, 30)
     yield _prefixed("github-token", "github_pat_", f"{_WORD}_", 36)
+    yield _prefixed("serai-token", "srt_", _URL_SAFE, 40)
     for kind in ("pat", "dt", "rt", "ptt", "ft", "oas", "cbt", "agent"):
         yield _prefixed("gitlab-token", f"gl{kind}-", _URL_SAFE, 20, _has_digits)
     for letter in "abeprs":

@@ -75,6 +75,8 @@ class EventStream:
         """The last live event that is not among them any more."""
         self._last: Place = (0, 0)
         self._messages: OrderedDict[str, RelayMessage] = OrderedDict()
+        self._updates = 0
+        """How many messages were changed."""
         self._wakes: set[asyncio.Event] = set()
 
     def open(self) -> None:
@@ -88,8 +90,12 @@ class EventStream:
 
     def heard(self, number: int, event: dict[str, Any]) -> None:
         """An event is committed."""
-        if event["type"] != _QUIET:
-            self._add((number, 0), event)
+        if event["type"] == _QUIET:
+            return
+        if event["type"] == "message.updated":
+            self._updates += 1
+            self._messages.pop(event["data"]["messageId"], None)
+        self._add((number, 0), event)
 
     def observed(self, number: int, kind: str, subject: str, data: dict[str, Any], at: datetime) -> None:
         """Something was observed in a session with the record of this number. It is not kept."""
@@ -120,8 +126,8 @@ class EventStream:
         if after is None:
             return now, "live"
         number, _, nth = after.partition(".")
-        place = (int(number) if number.isdecimal() else 0, int(nth) if nth.isdecimal() else 0)
-        if await self._stored(place[0], place[0]) is None:
+        place = (int(number) if number.isdecimal() else now[0] + 1, int(nth) if nth.isdecimal() else 0)
+        if place[0] > now[0] or await self._stored(place[0], place[0]) is None:
             return now, "gap"
         return place, "replay"
 
@@ -195,10 +201,12 @@ class EventStream:
     async def _message(self, message_id: str) -> RelayMessage | None:
         found = self._messages.get(message_id)
         if found is None:
+            updates = self._updates
             rows = await self._journal.store.relay("message", message_id)
             if rows:
                 found = decode(rows[0][1], RelayMessage)
-                self.remember(found)
+                if updates == self._updates:
+                    self.remember(found)
         return found
 
 

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from serai.contract import (
     Delivered,
+    DeliveryRecord,
     Inbox,
     Reaction,
     RecentReaction,
@@ -107,8 +108,11 @@ class Inboxes:
             own = caller.participant.identity.id if caller.participant else None
             return own is not None and own in {event.actor, event.subject}
         message = event.data.get("message")
+        if message is None and event.type.startswith("delivery."):
+            return False  # it came over AHP
         if message is None:
-            room = self._rooms.find(str(event.data.get("room", "")))
+            told: Any = event.data.get("room", "")
+            room = self._rooms.find(told if isinstance(told, str) else told["id"])
             return room is None or self.may_see(caller, room)
         room = self._rooms.find(message.get("conversationId") or "")
         return room is not None and self.may_see(caller, room)
@@ -211,18 +215,19 @@ class Inboxes:
 
     async def inbox(self, participant: Participant, limit: int, *, peek: bool = False) -> Inbox:
         """What waits for a participant. What it fetches is delivered by that, unless it only peeks."""
-        await self._journal.committed()
         number = participant.number
         messages: list[RelayMessage] = []
-        for waits_for in _FETCHED:
-            rows = await self._store.relay("waiting_deliveries", number, waits_for, _bounded(limit))
-            for record in map(record_of, rows):
-                found = await self._store.relay("message", record.message_id)
-                messages += [decode(data, RelayMessage) for _, data in found]
-                if not peek:
-                    evidence = {"evidence": "fetched"}
-                    self._runner.drop(record)
-                    self._ledger.settle(record, Delivered(delivery_id=record.id, metadata=evidence))
+        with self._ledger.watching() as seen:
+            await self._journal.committed()
+            for waits_for in _FETCHED:
+                rows = await self._store.relay("waiting_deliveries", number, waits_for, _bounded(limit))
+                for record in map(record_of, rows):
+                    found = await self._store.relay("message", record.message_id)
+                    if record.id in seen:
+                        continue  # someone else has fetched it, or it was cancelled
+                    messages += [decode(data, RelayMessage) for _, data in found]
+                    if not peek:
+                        self._fetched(record)
         unread = [
             UnreadRoom(room=self._rooms.shown(self._rooms[room]), unread=count)
             for room, count, _ in await self._store.relay("unread_rooms", number)
@@ -245,6 +250,11 @@ class Inboxes:
                 for message_id, emoji, identity, at in reactions
             ),
         )
+
+    def _fetched(self, record: DeliveryRecord) -> None:
+        self._runner.drop(record)
+        evidence = {"evidence": "fetched"}
+        self._ledger.settle(record, Delivered(delivery_id=record.id, metadata=evidence))
 
     # -- search --------------------------------------------------------------------------------------------
 

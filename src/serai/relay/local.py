@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
 import msgspec
 
-from serai.contract import METHODS, SubscribeParams, WorkspaceEvent, decode
+from serai.contract import SubscribeParams, SubscribeResult, WorkspaceEvent
 from serai.errors import MethodNotFound
 from serai.relay.inbox import Caller
+from serai.relay.params import read_params
 from serai.relay.sdk import Relay
 from serai.relay.workspace import Workspace
 
@@ -31,18 +32,14 @@ class LocalLink:
 
     async def call(self, method: str, params: dict[str, Any]) -> Any:
         """See `Link`."""
-        read = decode(msgspec.json.encode(params), METHODS[method][0])
+        read = read_params(method, msgspec.json.encode(params))
         return await self._workspace.call(self._caller, method, read)
 
-    async def events(
-        self, params: SubscribeParams, begun: Callable[[], None] | None = None
-    ) -> AsyncIterator[WorkspaceEvent]:
+    async def subscribe(
+        self, params: SubscribeParams
+    ) -> tuple[SubscribeResult, AsyncGenerator[WorkspaceEvent]]:
         """See `Link`."""
-        _, events = await self._workspace.subscribe(self._caller, params)
-        if begun is not None:
-            begun()
-        async for event in events:
-            yield event
+        return await self._workspace.subscribe(self._caller, params)
 
     async def _ask(self, method: str, params: dict[str, Any]) -> Any:
         return await self.asked(method, params)

@@ -40,6 +40,8 @@ from serai.relay.policy import Inbound, Rates, RelayPolicy, choose_mode, retry_a
 __all__ = ["Box", "Runner"]
 
 _DUE_AT_ONCE = 200
+_LOOKS_EVERY = 60
+"""After so many seconds the clock is looked at again: it may have been set, or the machine was asleep."""
 
 
 class Box(Protocol):
@@ -110,7 +112,7 @@ class Runner:
         """How many messages of agents led to one that is sent now, with itself; 0 when a person speaks."""
         if sender.identity.kind != IdentityKind.AGENT:
             return 0
-        before = int(parent.metadata.get("hops", 0)) if parent else 0
+        before: int = parent.metadata.get("hops", 0) if parent else 0
         return max(before, self._box_of(sender).hops) + 1
 
     def deliver(
@@ -192,21 +194,30 @@ class Runner:
         Raises:
             UnknownDelivery: There is none.
         """
-        await self.committed()
-        found = await self._ledger.delivery(delivery_id)
+        with self._ledger.watching() as seen:
+            await self.committed()
+            found = await self._ledger.delivery(delivery_id)
         if found is None:
             raise UnknownDelivery(f"there is no delivery {delivery_id!r}")
-        return found
+        return seen.get(delivery_id, found)
 
     async def retry(self, delivery_id: str) -> DeliveryRecord:
         """Try a delivery again now. One that is final keeps its receipt; one that is held stays held."""
-        record = await self.record(delivery_id)
-        if record.state == DeliveryState.DEFERRED:
-            return await self._offer_again(record)
+        with self._ledger.watching() as seen:
+            record = await self.record(delivery_id)
+            if record.state == DeliveryState.DEFERRED:
+                return await self._offer_again(record, seen)
         return record
 
-    async def _offer_again(self, record: DeliveryRecord) -> DeliveryRecord:
+    async def _offer_again(
+        self, record: DeliveryRecord, seen: dict[str, DeliveryRecord], mode: DeliveryMode | None = None
+    ) -> DeliveryRecord:
+        """Offer a delivery that was read while `seen` was watched, unless it has gone on meanwhile."""
         rows = await self._ledger.store.relay("message", record.message_id)
+        if (latest := seen.get(record.id)) is not None:
+            record = latest
+        if not record.is_open or record.state == DeliveryState.HANDING:
+            return record
         if not rows:  # it came over AHP: whoever sent it was told
             return self._ledger.settle(
                 record, Failed(delivery_id=record.id, reason="not_tried_again"), own=True
@@ -214,23 +225,24 @@ class Runner:
         message = decode(rows[0][1], RelayMessage)
         box = self._box_of(self._identities.get(record.agent))
         message, _ = self._fitting(message, box)
+        box.drop(record)
+        if mode is not None:
+            record = replace(record, mode=mode, metadata=record.metadata | {"flushed": True})
         return box.take(record, message)
 
     async def flush(self, agent: Participant, mode: DeliveryMode | None) -> list[DeliveryRecord]:
         """Have what waits for a participant enter as soon as it can, whatever it waits for."""
-        await self.committed()
-        rows = await self._ledger.store.relay("waiting_deliveries", agent.number, "", 1000)
-        flushed: list[DeliveryRecord] = []
-        for record in map(record_of, rows):
-            if mode is not None and record.mode != mode:
-                continue
-            self.drop(record)
-            flushed.append(await self._offer_again(replace(record, mode=DeliveryMode.ON_IDLE)))
-        return flushed
+        with self._ledger.watching() as seen:
+            await self.committed()
+            rows = await self._ledger.store.relay(
+                "waiting_deliveries", agent.number, "", self._policy.mailbox
+            )
+            records = [record for record in map(record_of, rows) if mode in {None, record.mode}]
+            return [await self._offer_again(record, seen, DeliveryMode.ON_IDLE) for record in records]
 
     def cancel(self, record: DeliveryRecord, why: str | None = None) -> DeliveryRecord:
-        """Give a delivery up. One that is final stays as it is."""
-        if not record.is_open:
+        """Give a delivery up. One that is final, or on its way to its agent, stays as it is."""
+        if not record.is_open or record.state == DeliveryState.HANDING:
             return record
         self.drop(record)
         metadata = {"why": why} if why else {}
@@ -252,7 +264,8 @@ class Runner:
         waiting = self._waiting_for.setdefault(record.id, [])
         waiting.append((stage, future))
         try:
-            return await asyncio.wait_for(future, seconds)
+            now = await self.record(record.id)  # it may have come so far before anyone waited
+            return now if _has_come(now, stage) else await asyncio.wait_for(future, seconds)
         except TimeoutError:
             return await self.record(record.id)
         finally:
@@ -278,7 +291,9 @@ class Runner:
 
     async def open(self) -> None:
         """Attend to what is due, also what became due while there was no host."""
-        self._watch(datetime.now(UTC))
+        if self._due is not None:
+            self._due.cancel()
+        self._attend_soon()
 
     def close(self) -> None:
         """Attend to nothing any more."""
@@ -295,7 +310,7 @@ class Runner:
             self._due.cancel()
         self._due_at = moment
         wait = max(0.0, (moment - self._ledger.now).total_seconds())
-        self._due = asyncio.get_running_loop().call_later(min(wait, 3600), self._attend_soon)
+        self._due = asyncio.get_running_loop().call_later(min(wait, _LOOKS_EVERY), self._attend_soon)
 
     def _attend_soon(self) -> None:
         self._due = self._due_at = None
@@ -305,26 +320,32 @@ class Runner:
 
     async def _attend(self) -> None:
         """Do what is due: end what has waited too long, try again what was put off."""
-        await self.committed()
-        now = self._ledger.now
-        rows = await self._ledger.store.relay("due_deliveries", round(now.timestamp() * 1000), _DUE_AT_ONCE)
-        for record in map(record_of, rows):
-            if not record.is_open or record.state == DeliveryState.HANDING:
-                continue  # whoever has it says what became of it
-            if record.deadline is not None and record.deadline <= now:
-                self.drop(record)
-                self._ledger.settle(
-                    record, Failed(delivery_id=record.id, reason="deadline_exceeded"), own=True
-                )
-            elif record.expires_at is not None and record.expires_at <= now:
-                self.drop(record)
-                self._ledger.settle(record, Failed(delivery_id=record.id, reason="expired"), own=True)
-            else:
-                await self._offer_again(replace(record, attempts=record.attempts + 1))
+        with self._ledger.watching() as seen:
+            await self.committed()
+            now = self._ledger.now
+            rows = await self._ledger.store.relay(
+                "due_deliveries", round(now.timestamp() * 1000), _DUE_AT_ONCE
+            )
+            for record in map(record_of, rows):
+                await self._attend_to(seen.get(record.id, record), now, seen)
         await self.committed()
         ((soonest,),) = await self._ledger.store.relay("next_due")
         if soonest is not None:
             self._watch(datetime.fromtimestamp(soonest / 1000, UTC))
+
+    async def _attend_to(
+        self, record: DeliveryRecord, now: datetime, seen: dict[str, DeliveryRecord]
+    ) -> None:
+        if not record.is_open or record.state == DeliveryState.HANDING:
+            return  # whoever has it says what became of it
+        if record.deadline is not None and record.deadline <= now:
+            self.drop(record)
+            self._ledger.settle(record, Failed(delivery_id=record.id, reason="deadline_exceeded"))
+        elif record.expires_at is not None and record.expires_at <= now:
+            self.drop(record)
+            self._ledger.settle(record, Failed(delivery_id=record.id, reason="expired"))
+        elif record.state == DeliveryState.DEFERRED:
+            await self._offer_again(record, seen)
 
 
 def _has_come(record: DeliveryRecord, stage: WaitFor) -> bool:

@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import inspect
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 from urllib.parse import urlsplit, urlunsplit
@@ -32,6 +32,7 @@ from serai.contract import (
     Room,
     SendResult,
     SubscribeParams,
+    SubscribeResult,
     WorkspaceEvent,
     decode,
     to_wire,
@@ -81,10 +82,10 @@ class Link(Protocol):
         """
         ...
 
-    def events(
-        self, params: SubscribeParams, begun: Callable[[], None] | None = None
-    ) -> AsyncIterator[WorkspaceEvent]:
-        """The events of a subscription, until it is closed; `begun` is called once it is set up."""
+    async def subscribe(
+        self, params: SubscribeParams
+    ) -> tuple[SubscribeResult, AsyncGenerator[WorkspaceEvent]]:
+        """Subscribe to events. They come from the moment this returns, until their iterator is closed."""
         ...
 
     async def close(self) -> None:
@@ -124,6 +125,8 @@ class Relay:
 
     def __init__(self, link: Link) -> None:
         self._link = link
+        self._subscribing: set[asyncio.Future[None]] = set()
+        """Who listens, and does not hear anything yet."""
         self._listening: set[asyncio.Task[None]] = set()
         self._handlers: dict[str, ActionHandler] = {}
         link.asked = self._asked
@@ -169,6 +172,8 @@ class Relay:
             ProtocolError: The call is not one, or its parameters do not fit.
             ConnectionLost: The host is gone.
         """
+        if self._subscribing:
+            await asyncio.wait(self._subscribing)  # what comes of the call is heard
         return await self._link.call(
             method, {key: value for key, value in params.items() if value is not None}
         )
@@ -222,11 +227,22 @@ class Relay:
 
     # -- events --------------------------------------------------------------------------------------------
 
-    def events(
+    async def events(
         self, *types: str, agent: str | None = None, room: str | None = None, after: str | None = None
-    ) -> AsyncIterator[WorkspaceEvent]:
+    ) -> AsyncGenerator[WorkspaceEvent]:
         """Events as they come, or all after one of them. `async for` over it; leaving the loop ends it."""
-        return self._link.events(SubscribeParams(types=types, agent=agent, room=room, after=after))
+        params = SubscribeParams(types=types, agent=agent, room=room, after=after)
+        async with contextlib.aclosing(await self._subscribe(params)) as events:
+            async for event in events:
+                yield event
+
+    async def _subscribe(self, params: SubscribeParams) -> AsyncGenerator[WorkspaceEvent]:
+        started, events = await self._link.subscribe(params)
+        if started.source == "gap":
+            _log.warning(
+                "not all events after %s are there any more: they begin at %s", params.after, started.first
+            )
+        return events
 
     def on(self, predicate: Predicate | str, handler: EventHandler, *, after: str | None = None) -> Listening:
         """Call a handler with each event that passes, from now on or after one of them.
@@ -237,6 +253,8 @@ class Relay:
         """
         wanted = named(predicate) if isinstance(predicate, str) else predicate
         listening = Listening()
+        self._subscribing.add(listening.begun)
+        listening.begun.add_done_callback(self._subscribing.discard)
         task = listening.task = asyncio.create_task(self._listen(wanted, handler, after, listening.begun))
         self._listening.add(task)
         task.add_done_callback(self._listening.discard)
@@ -305,21 +323,21 @@ class Relay:
     async def _listen(
         self, wanted: Predicate, handler: EventHandler, after: str | None, begun: asyncio.Future[None]
     ) -> None:
-        def set_up() -> None:
-            if not begun.done():
-                begun.set_result(None)
-
-        params = SubscribeParams(types=wanted.types, agent=wanted.agent, after=after)
         try:
-            async for event in self._link.events(params, set_up):
+            events = await self._subscribe(
+                SubscribeParams(types=wanted.types, agent=wanted.agent, after=after)
+            )
+        except SeraiError as error:
+            begun.set_exception(error)
+            return
+        finally:
+            if not begun.done() and (task := asyncio.current_task()) is not None and task.cancelling():
+                begun.cancel()
+        begun.set_result(None)
+        async with contextlib.aclosing(events):
+            async for event in events:
                 if wanted(event):
                     await self._handle(handler, event)
-        except SeraiError as error:
-            if begun.done():
-                raise
-            begun.set_exception(error)
-        finally:
-            begun.cancel()
 
     async def _handle(self, handler: EventHandler, event: WorkspaceEvent) -> None:
         try:
@@ -358,23 +376,24 @@ class RemoteLink:
         finally:
             self._calls.pop(call_id, None)
 
-    async def events(
-        self, params: SubscribeParams, begun: Callable[[], None] | None = None
-    ) -> AsyncIterator[WorkspaceEvent]:
+    async def subscribe(
+        self, params: SubscribeParams
+    ) -> tuple[SubscribeResult, AsyncGenerator[WorkspaceEvent]]:
         """See `Link`."""
-        started = await self.call("events.subscribe", to_wire(params))
-        queue = self._queue(started.subscription)
+        started: SubscribeResult = await self.call("events.subscribe", to_wire(params))
+        return started, self._events(started.subscription)
+
+    async def _events(self, subscription: str) -> AsyncGenerator[WorkspaceEvent]:
+        queue = self._queue(subscription)
         try:
-            if begun is not None:
-                begun()
             while (event := await queue.get()) is not None:
                 yield event
             if self._lost is not None:
                 raise self._lost
         finally:
-            self._subscriptions.pop(started.subscription, None)
             with contextlib.suppress(SeraiError):
-                await self.call("events.unsubscribe", {"subscription": started.subscription})
+                await self.call("events.unsubscribe", {"subscription": subscription})
+            self._subscriptions.pop(subscription, None)
 
     def _queue(self, subscription: str) -> asyncio.Queue[WorkspaceEvent | None]:
         return self._subscriptions.setdefault(subscription, asyncio.Queue())

@@ -7,7 +7,7 @@ import contextlib
 import getpass
 import secrets
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -70,19 +70,19 @@ from serai.contract import (
     WaitFor,
     WorkspaceEvent,
 )
-from serai.errors import DeliveryFinal, Forbidden, UnknownDelivery
+from serai.errors import DeliveryFinal, Forbidden, UnknownDelivery, UnknownMessage
 from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import record_of
 from serai.relay.actions import Actions
-from serai.relay.boundaries import SessionBox, Wakes
+from serai.relay.boundaries import BOUNDARIES, SessionBox, Wakes
 from serai.relay.events import EventStream, wanted
 from serai.relay.holder import InboxBox
 from serai.relay.inbox import Caller, Inboxes
 from serai.relay.observer import Observer, check_can_come, wants_live
 from serai.relay.policy import RelayPolicy
 from serai.relay.post import Post
-from serai.relay.rooms import Rooms
+from serai.relay.rooms import KeptRoom, Rooms
 from serai.relay.runner import Box, Runner
 from serai.relay.runtime_actions import RuntimeActions
 from serai.relay.tokens import Tokens
@@ -152,7 +152,7 @@ class Workspace:
         await self.host.journal.committed()
         for number, waits_for, count in await self.ledger.store.relay("counts_of_waiting"):
             box = self.box_of(self.identities[number])
-            if isinstance(box, SessionBox):
+            if isinstance(box, SessionBox) and waits_for in BOUNDARIES:
                 box.waiting[waits_for] += count
         for box in list(self._boxes.values()):
             if isinstance(box, SessionBox):
@@ -208,13 +208,15 @@ class Workspace:
         """
         if caller.role == Role.OBSERVER and method not in _READING:
             raise Forbidden(f"an observer cannot call {method}", remedy="Use a token of a participant")
+        if method not in _MASKED_BY_SENDER:
+            params = self.host.redactor.redact_value(params, observed=False)
         result = await self._calls[method](caller, params)
         await self.host.journal.committed(patient=False)
         return result
 
     async def subscribe(
         self, caller: Caller, params: SubscribeParams
-    ) -> tuple[SubscribeResult, AsyncIterator[WorkspaceEvent]]:
+    ) -> tuple[SubscribeResult, AsyncGenerator[WorkspaceEvent]]:
         """The events that someone wants and may hear of, and where they begin.
 
         Raises:
@@ -238,7 +240,7 @@ class Workspace:
         result = SubscribeResult(subscription=str(self._subscribed), source=source, first=str(after[0] + 1))
         return result, self._attended(events) if live else events
 
-    async def _attended(self, events: AsyncGenerator[WorkspaceEvent]) -> AsyncIterator[WorkspaceEvent]:
+    async def _attended(self, events: AsyncGenerator[WorkspaceEvent]) -> AsyncGenerator[WorkspaceEvent]:
         """Events, with what sessions let one observe as long as they are asked for."""
         leave = self.observer.attend()
         try:
@@ -286,6 +288,9 @@ class Workspace:
 
     async def _messages_send(self, caller: Caller, params: SendParams) -> SendResult:
         sender = self._speaker(caller, params.sender)
+        for name in (params.to,) if isinstance(params.to, str) else params.to:
+            if (room := self.rooms.find(name)) is not None and not name.startswith("@"):
+                self.inboxes.room(caller, room.room.id)
         return await self._sent(await self.post.send(params, sender), params)
 
     async def _messages_reply(self, caller: Caller, params: ReplyParams) -> SendResult:
@@ -368,21 +373,27 @@ class Workspace:
         return self.rooms.shown(kept)
 
     async def _rooms_join(self, caller: Caller, params: RoomParams) -> Room:
-        kept = self.inboxes.room(caller, params.room, to_write=True)
+        kept = self._open_room(caller, params.room, to_write=True)
         self.rooms.join(kept, self._about(caller, params.agent))
         return self.rooms.shown(kept)
 
     async def _rooms_leave(self, caller: Caller, params: RoomParams) -> Room:
-        kept = self.inboxes.room(caller, params.room)
+        kept = self._open_room(caller, params.room)
         self.rooms.leave(kept, self._about(caller, params.agent))
         return self.rooms.shown(kept)
 
     async def _rooms_invite(self, caller: Caller, params: InviteParams) -> Room:
-        kept = self.inboxes.room(caller, params.room, to_write=True)
-        if kept.room.kind != RoomKind.CHANNEL:
-            raise Forbidden("nobody can be added to a conversation", remedy="Send to all of their handles")
+        kept = self._open_room(caller, params.room, to_write=True)
         self.rooms.join(kept, self.identities.get(params.agent))
         return self.rooms.shown(kept)
+
+    def _open_room(self, caller: Caller, name: str, *, to_write: bool = False) -> KeptRoom:
+        """A room that one can join and leave; who is in a conversation never changes."""
+        kept = self.inboxes.room(caller, name, to_write=to_write)
+        if kept.room.kind != RoomKind.CHANNEL:
+            remedy = "Send to all of their handles, or mute it"
+            raise Forbidden("nobody comes into a conversation, or leaves it", remedy=remedy)
+        return kept
 
     async def _rooms_members(self, caller: Caller, params: RoomParams) -> MembersResult:
         kept = self.inboxes.room(caller, params.room)
@@ -394,7 +405,10 @@ class Workspace:
 
     async def _rooms_mute(self, caller: Caller, params: MuteParams) -> Room:
         kept = self.inboxes.room(caller, params.room)
-        self.rooms.mute(kept, self._about(caller, params.agent), muted=params.muted)
+        member = self._about(caller, params.agent)
+        if member.number not in kept.members:
+            raise Forbidden(f"{member.handle} is not in this room", remedy="Join it first")
+        self.rooms.mute(kept, member, muted=params.muted)
         return self.rooms.shown(kept)
 
     # -- agents --------------------------------------------------------------------------------------------
@@ -437,7 +451,17 @@ class Workspace:
         else:
             rows = await self.ledger.store.relay("list_deliveries", number, state, 1 << 62, limit)
             records = [record_of(row) for row in rows]
+        if caller.role == Role.OBSERVER:
+            records = [one for one in records if await self._is_public(one)]
         return DeliveriesResult(deliveries=tuple(records))
+
+    async def _is_public(self, record: DeliveryRecord) -> bool:
+        """Whether a delivery is of a message that anyone may read."""
+        try:
+            await self.inboxes.message(Caller(Role.OBSERVER), record.message_id)
+        except UnknownMessage:
+            return False
+        return True
 
     def _is_stuck(self, record: DeliveryRecord) -> bool:
         """Whether someone should look at a delivery: it was put off, tried in vain, or waits for a yes."""
@@ -446,6 +470,8 @@ class Workspace:
     async def _delivery(self, caller: Caller, delivery_id: str, *, to_change: bool = False) -> DeliveryRecord:
         """A delivery that exists for the caller: its own, or one of a message that it sent."""
         record = await self.runner.record(delivery_id)
+        if caller.role == Role.OBSERVER and not await self._is_public(record):
+            raise UnknownDelivery(f"there is no delivery {delivery_id!r}")
         if caller.role == Role.AGENT:
             own = self._speaker(caller, None).identity.id
             message = await self.inboxes.message(Caller(Role.OWNER), record.message_id)
@@ -467,9 +493,12 @@ class Workspace:
         return DeliveriesResult(deliveries=tuple(await self.runner.flush(agent, params.mode)))
 
     async def _deliveries_cancel(self, caller: Caller, params: CancelParams) -> DeliveryRecord:
-        record = await self._delivery(caller, params.delivery_id, to_change=True)
+        await self._delivery(caller, params.delivery_id, to_change=True)
+        record = await self.runner.record(params.delivery_id)
         if not record.is_open:
             raise DeliveryFinal(f"{record.id} is {record.state.value} already, and stays so")
+        if record.state == DeliveryState.HANDING:
+            raise Forbidden(f"{record.id} is on its way to its agent", remedy="Cancel the turn that it began")
         return self.runner.cancel(record, params.reason)
 
     async def _deliveries_redeliver(self, caller: Caller, params: DeliveryParams) -> DeliveryRecord:
@@ -534,6 +563,9 @@ class Workspace:
         self.tokens.revoke(params.id)
         return Empty()
 
+
+_MASKED_BY_SENDER = frozenset({"messages.send", "messages.reply", "secrets.register"})
+"""In whose parameters secrets are masked by who says it, or not at all."""
 
 _READING = frozenset(
     {

@@ -86,6 +86,10 @@ class Postman(Protocol):
         """The session may have become idle."""
         ...
 
+    def disposed(self) -> None:
+        """The session is gone: what waits for it fails."""
+        ...
+
 
 class DeferredAction(NamedTuple):
     """An action of a client that waits for the end of the turn."""

@@ -208,14 +208,18 @@ class Session:
     def is_free(self) -> bool:
         """Whether a message of the relay may begin a turn: nothing runs, and nothing of a person waits.
 
-        After a person cancelled a turn nothing enters by itself until someone goes on; while it is paused,
-        until it is resumed.
+        While it is paused nothing enters until it is resumed. See `was_stopped`, too.
         """
         head = self.live.head
         is_ready = self.live.turn is None and head.lifecycle == SessionLifecycle.READY
         is_ready = is_ready and not is_paused(self.live)
-        was_stopped = bool(head.turns) and head.turns[-1].state == TurnState.CANCELLED
-        return is_ready and not was_stopped and (not head.queued_messages or self.turns.is_held)
+        return is_ready and (not head.queued_messages or self.turns.is_held)
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether a person cancelled the last turn: nothing enters by itself then, until someone goes on."""
+        turns = self.live.head.turns
+        return bool(turns) and turns[-1].state == TurnState.CANCELLED
 
     @property
     def capabilities(self) -> AgentSessionCapabilities | None:

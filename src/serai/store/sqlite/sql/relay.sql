@@ -24,6 +24,9 @@ VALUES (?1, ?2, ?3, (SELECT seq FROM messages WHERE id = ?4), ?5, ?6, ?7)
 -- retract_message --
 UPDATE messages SET retracted = 1, message = ?3 WHERE id = ?2
 
+-- retract_words --
+DELETE FROM words WHERE rowid = 2 * (SELECT seq FROM messages WHERE id = ?2) AND ?1
+
 -- add_mention --
 INSERT OR IGNORE INTO mentions (identity, message) VALUES (?2, ?1)
 
