@@ -263,6 +263,8 @@ class _Link:
 
     remote = "bench"
     token_digest = ""
+    path = "/"
+    is_owner = True
     is_open = True
 
     def __init__(self) -> None:

@@ -12,9 +12,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from serai.contract import DeliveryRecord
 from serai.harness.demo import DemoHarness
 from serai.host.agents import HostedHarness
 from serai.host.host import Host
+from serai.host.ledger import record_of
 from serai.host.settings import HostSettings
 from serai.redact import Redactor
 from serai.serve import Limits
@@ -30,6 +32,24 @@ OTHER_TOKEN = "another-token-of-the-tests"
 KEY = b"thirty-two bytes make a raw key."
 WITHIN = 30.0
 """Seconds after which something that was to happen has not."""
+
+
+async def deliveries(host: Host, session: str) -> list[DeliveryRecord]:
+    """What is written down of all that entered a session, the first one first."""
+    await host.journal.committed()
+    agent = host.identities.of_session(session).number
+    rows = await host.journal.store.relay("list_deliveries", agent, "", 1 << 62, 1000)
+    return [record_of(row) for row in reversed(rows)]
+
+
+def outcome(record: DeliveryRecord) -> str:
+    """What became of a delivery: why it failed, or else how far it has come."""
+    return record.error or record.state.value
+
+
+def statuses(record: DeliveryRecord) -> list[str]:
+    """Which receipts a delivery had."""
+    return [kept.receipt.status.value for kept in record.receipts]
 
 
 # -- a host in a process of its own ------------------------------------------------------------------------

@@ -58,6 +58,7 @@ USED = {
         "async def shell",
         "async def read",
     ],
+    "docs/relay.md": ["asyncio.run(main())"],
     "docs/agents.md": ["async def shout"],
     "docs/python-agents.md": [
         "asyncio.run(main())",
@@ -131,6 +132,7 @@ async def said(process: asyncio.subprocess.Process, pattern: str) -> str:
             "I have thought about “rivers”. My thoughts are in a part of their own, above this one.\n",
         ),
         ("docs/client.md", "You said “Hello!”."),
+        ("docs/relay.md", "You said “hello”."),
     ],
 )
 async def test_the_first_program_of_a_page_runs_as_it_stands(tmp_path: Path, page: str, answer: str) -> None:

@@ -50,6 +50,7 @@
     │   └── InvalidParams       invalid_params            -32602  a field is missing or wrong
     ├── Rejected                rejected                  the host refused an action
     ├── RelayError              relay_error               the relay refused a call
+    │   ├── ActionNotFound      not_found                 there is no such action
     │   ├── DeadlineExceeded    deadline_exceeded         its deadline has passed already
     │   ├── DeliveryFinal       delivery_final            a delivery has its last receipt already
     │   ├── EmptyMessage        empty_message             a message has neither text nor an attachment
@@ -693,6 +694,12 @@ class RelayError(SeraiError):
     """The relay refused a call."""
 
     code = "relay_error"
+
+
+class ActionNotFound(RelayError):
+    """Nobody has registered an action of that name."""
+
+    code = "not_found"
 
 
 class DeadlineExceeded(RelayError):

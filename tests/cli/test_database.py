@@ -82,7 +82,7 @@ async def test_a_copy_that_is_none_is_not_to_be_restored_again(old: Paths, tmp_p
     done = await run("restore", str(other), home=old.home)
     assert done.code == 1
     assert done.err.count("\n") == 1
-    assert "Name another copy; nothing was changed" in done.err
+    assert "Name another copy, or the key that it was made with; nothing was changed" in done.err
     assert "serai restore" not in done.err
 
 

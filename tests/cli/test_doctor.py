@@ -22,7 +22,7 @@ from serai.cli import main
 from serai.cli.doctor import _watches
 from serai.config.trust import Trust
 from serai.machine.processes.census import ProcessIdentity, look
-from serai.machine.processes.records import ChildRecord, ChildRecords
+from serai.machine.processes.leftovers import ChildRecord, ChildRecords
 from serai.store.sqlite.lock import say_where
 
 

@@ -92,6 +92,8 @@ class MemoryLink:
         self.is_open = True
         self.remote = "memory"
         self.token_digest = house.token_digest
+        self.path = "/"
+        self.is_owner = True
 
     def send(self, frames: bytes) -> None:
         for payload in payloads(frames):

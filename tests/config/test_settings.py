@@ -252,6 +252,7 @@ def widened() -> dict[str, str]:
         "client_tool_timeout_seconds": "99999",
         "mailbox_size": "100000",
         "retention_days": "1",
+        "relay": '{ me = "evil" }',
         "use_keyring": "false",
     }
 

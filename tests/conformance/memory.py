@@ -18,6 +18,8 @@ class Link:
     def __init__(self, token: str = "") -> None:
         self.remote = "memory"
         self.token_digest = token
+        self.path = "/"
+        self.is_owner = True
         self.is_open = True
         self.inbox: deque[dict[str, Any]] = deque()
         """What has arrived and was not read."""

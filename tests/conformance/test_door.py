@@ -10,23 +10,15 @@ import pytest
 
 from conformance.client import Client, connecting
 from conformance.conftest import new_session, over, say
-from hosts import WITHIN, House, housing
+from hosts import WITHIN, House, deliveries, housing, outcome, statuses
 from requirements import proves
 from serai.harness.callback import CallbackHarness
-from serai.host.session.deliveries import deliveries_channel
 from serai.host.turn import Turn
 
 # -- the one door into a session ---------------------------------------------------------------------------
 
 
-async def records(house: House, session: str) -> list[dict[str, Any]]:
-    rows = await house.store.rows(deliveries_channel(session), 0)
-    return [json.loads(row.action) for row in rows]
-
-
-async def test_every_message_that_enters_has_its_records_in_the_journal(
-    house: House, client: Client, session: str
-) -> None:
+async def test_every_message_that_enters_has_its_record(house: House, client: Client, session: str) -> None:
     await say(client, session, "hello")
     await client.dispatch(
         session, "pendingMessageSet", kind="queued", id="q", userMessage={"text": "work 600 every 1"}
@@ -34,24 +26,21 @@ async def test_every_message_that_enters_has_its_records_in_the_journal(
     await client.hear("delta")
     await client.dispatch(session, "pendingMessageSet", kind="steering", id="s", userMessage={"text": "stop"})
     await client.until(lambda: len(client.session(session).turns) == 2)
-    found = await records(house, session)
-    by_delivery: dict[str, list[str]] = {}
-    for record in found:
-        by_delivery.setdefault(record["deliveryId"], []).append(record["type"])
-    assert list(by_delivery.values()) == [
-        ["delivery.created", "delivery.handing", "delivery.delivered"],
-        ["delivery.created", "delivery.accepted", "delivery.handing", "delivery.delivered"],
-        ["delivery.created", "delivery.accepted", "delivery.delivered"],
+    found = await deliveries(house.host, session)
+    assert [statuses(record) for record in found] == [
+        ["delivered"],
+        ["accepted", "delivered"],
+        ["accepted", "delivered"],
     ]
-    held = [record["receipt"]["metadata"] for record in found if record["type"] == "delivery.accepted"]
-    assert held == [
+    assert [record.receipts[0].receipt.metadata for record in found[1:]] == [
         {"heldBy": "host", "waitsFor": "idle"},
         {"heldBy": "host", "waitsFor": "next-tool-call"},
     ]
-    created = [record for record in found if record["type"] == "delivery.created"]
-    assert [record["context"]["mode"] for record in created] == ["immediate", "on-idle", "next-tool-call"]
-    delivered = [record["receipt"] for record in found if record["type"] == "delivery.delivered"]
-    assert all(receipt["metadata"]["evidence"] for receipt in delivered)
+    assert [record.mode for record in found] == ["immediate", "on-idle", "next-tool-call"]
+    assert all(record.evidence["evidence"] for record in found)
+    hello, work = client.session(session).turns
+    answers = [record.answer for record in found if record.answer is not None]
+    assert [answer.turn_id for answer in answers] == [hello.id, work.id, work.id]
 
 
 async def test_a_message_that_waits_is_accepted_and_ends_with_a_receipt_whatever_becomes_of_it(
@@ -68,25 +57,21 @@ async def test_a_message_that_waits_is_accepted_and_ends_with_a_receipt_whatever
     )
     await client.dispatch(session, "pendingMessageRemoved", kind="queued", id="q1")
     await client.hear("pendingMessageRemoved")
-    ends = {
-        record["deliveryId"]: record["receipt"].get("reason", record["receipt"]["status"])
-        for record in await records(house, session)
-        if "receipt" in record
-    }
-    assert [end for end in ends.values() if end != "delivered"] == ["replaced", "cancelled", "accepted"]
+    ends = [outcome(record) for record in await deliveries(house.host, session)]
+    assert ends == ["delivered", "replaced", "cancelled", "accepted"]
     await client.request("disposeSession", channel=session)
-    last = (await records(house, session))[-1]
-    assert (last["type"], last["receipt"]["reason"]) == ("delivery.failed", "session_disposed")
+    assert outcome((await deliveries(house.host, session))[-1]) == "session_disposed"
 
 
 class Stuck(CallbackHarness):
-    """An agent that is handed a message and never says whether it has it."""
+    """An agent in another process that is handed a message and never says whether it has it."""
 
     def __init__(self) -> None:
         async def answer(turn: Turn) -> None:
             await turn.say("never")
 
         super().__init__("stuck", answer)
+        self.in_process = False
         self.reached = asyncio.Event()
 
     async def create(self, settings: Any, context: Any) -> Any:
@@ -115,13 +100,8 @@ async def test_a_message_on_its_way_has_a_receipt_when_its_session_is_disposed_o
             await client.dispatch(session, "turnCancelled", turnId="t1")
             await over(client, session)
         await client.request("disposeSession", session)
-        found = await records(house, session)
-        assert [record["type"] for record in found] == [
-            "delivery.created",
-            "delivery.handing",
-            "delivery.failed",
-        ]
-        assert found[-1]["receipt"]["reason"] == "session_disposed"
+        [record] = await deliveries(house.host, session)
+        assert (record.attempts, outcome(record)) == (1, "session_disposed")
 
 
 async def test_a_turn_that_runs_ends_with_its_session_and_its_message_keeps_its_one_receipt(
@@ -130,8 +110,7 @@ async def test_a_turn_that_runs_ends_with_its_session_and_its_message_keeps_its_
     await client.dispatch(session, "turnStarted", turnId="t1", userMessage={"text": "work 600 every 1"})
     await client.hear("delta")
     await client.request("disposeSession", session)
-    kinds = [record["type"] for record in await records(house, session)]
-    assert kinds == ["delivery.created", "delivery.handing", "delivery.delivered"]
+    assert [statuses(record) for record in await deliveries(house.host, session)] == [["delivered"]]
     last = json.loads((await house.store.rows(session, 0))[-1].action)
     assert (last["type"], last["turnId"]) == ("session/error", "t1")
     assert last["error"]["errorType"] == "session_disposed"

@@ -10,7 +10,7 @@ import pytest
 from conformance.client import Client, connecting, timeless
 from conformance.conftest import ROOT, Connect, over, say
 from hosts import KEY, House, housing
-from serai.host.session.retention import prune
+from serai.host.session.prune import prune
 from serai.store.sqlite.store import SqliteStore
 from store.kinds import Calendar
 

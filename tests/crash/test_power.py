@@ -14,7 +14,7 @@ from conformance.conftest import ROOT
 from crash.disks import SESSION, house_on, new_disk, ready_session
 from hosts import KEY, housing
 from serai.ahp.client import ClientState
-from serai.host.session.deliveries import deliveries_channel
+from serai.host.ledger import RELAY
 from serai.store.contract import StoredRow
 from serai.store.sqlite.store import SqliteStore
 
@@ -26,7 +26,7 @@ async def kept_rows(path: Path) -> list[StoredRow]:
     store = SqliteStore(path, KEY)
     await store.open()
     try:
-        channels = [ROOT, SESSION, deliveries_channel(SESSION)]
+        channels = [ROOT, SESSION, RELAY]
         rows = await store.replay(channels, after=0, until=1 << 60, max_rows=1 << 30, max_bytes=1 << 40)
     finally:
         await store.close()

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from harness.conversation import Conversation, frame, prose
 from serai.ahp.types import TurnState
 from serai.contract import (
+    OBSERVED_BY_HOST,
     AgentSessionCapabilities,
     DeliveryMode,
     MessageContext,
@@ -123,7 +124,7 @@ class TestCapabilities:
         async with talking_to(harness) as conversation:
             agent = await conversation.session.agent()
             assert agent.capabilities == declared
-            check_registration(agent)
+            check_registration(agent, OBSERVED_BY_HOST)
 
     def test_only_a_function_that_says_so_takes_messages_while_it_works(self) -> None:
         assert DeliveryMode.NEXT_TOOL_CALL not in CAPABILITIES.delivery.modes

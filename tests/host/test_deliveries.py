@@ -7,7 +7,7 @@ import base64
 import os
 from typing import TypeVar
 
-from hosts import WITHIN
+from hosts import WITHIN, deliveries
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import (
@@ -22,8 +22,7 @@ from serai.harness.callback import CallbackHarness
 from serai.harness.demo import DemoHarness
 from serai.host.host import Host
 from serai.host.messages import user_message
-from serai.host.session.deliveries import deliveries_channel
-from serai.host.session.recovery import unsettled
+from serai.host.session.mailbox import Waiting
 from serai.host.session.session import Session
 from serai.host.turn import Turn
 from serai.redact import Redactor
@@ -74,9 +73,15 @@ async def test_an_attached_image_is_kept_once_and_comes_back_whole() -> None:
     ):
         session.dispatch(action, a.ActionOrigin(client_id="client", client_seq=number), Nobody())
     await host.journal.committed()
-    rows = await store.rows(deliveries_channel(SESSION), 0)
-    assert b"".join(row.action for row in rows).count(image.encode()) == 1
-    [held] = unsettled(rows).held
+    assert b"".join(row.action for row in store._rows).count(image.encode()) == 1
+    assert [image in repr(record) for record in await deliveries(host, SESSION)] == [False, False]
+    await host.close()
+    host = Host(store, [DemoHarness(pace="instant")], bytes)
+    await host.open()
+    again = await host.sessions.bring(SESSION)
+    assert again is not None
+    held = again.mailbox.take(Waiting("queued", "q"))
+    assert held is not None
     assert user_message(held.message) == message
     await host.close()
 

@@ -10,11 +10,13 @@ import pytest
 
 from harness.conversation import Conversation, calls, frame
 from hosts import WITHIN
+from serai.ahp.actions import SessionToolCallCompleteAction
 from serai.ahp.types import (
     ToolCallCancelledState,
     ToolCallCompletedState,
     ToolCallPendingConfirmationState,
     ToolCallPendingResultConfirmationState,
+    ToolCallResult,
     ToolCallRunningState,
     ToolCallState,
     ToolResultTextContent,
@@ -49,8 +51,9 @@ async def answer(turn: HostTurn) -> None:
             await (await begun(turn)).done("made", text="all")
         case "streams":
             turn.begin_call("bash", "Run").grow("{")
-        case "asked":
-            await turn.tool("bash", "Run", message="make")
+        case "asked" | "offered":
+            owner = "tester" if call == "offered" else None
+            await turn.tool("bash", "Run", message="make", client_id=owner)
         case "reasked":
             await (await begun(turn)).ready(message="make more")
         case "result":
@@ -134,6 +137,23 @@ async def test_a_call_that_ran_has_failed_and_keeps_what_it_had(
         f"the {who} did not tell how this ended",
         "outcome_unknown",
     )
+
+
+@pytest.mark.parametrize(("call", "client"), [("asked", "tester"), ("offered", "another")])
+async def test_a_call_that_waits_for_a_yes_is_not_completed_by_a_client_that_does_not_run_it(
+    kitchen: Kitchen, call: str, client: str
+) -> None:
+    talk = await Conversation.begin(kitchen.host, "cook")
+    turn_id = talk.start(f"{call} completes")
+    asked = await talk.pending()
+    result = ToolCallResult(success=True, past_tense_message="made")
+    done = SessionToolCallCompleteAction(turn_id=turn_id, tool_call_id=asked.tool_call_id, result=result)
+    talk.dispatch(done, client)
+    await talk.until(lambda: talk.rejections)
+    assert talk.rejections[0].startswith("not_owner: ")
+    assert await talk.pending() == asked
+    await talk.approve()  # the agent has waited for this, and not for a result that nobody may give
+    assert (await talk.end()).state == "complete"
 
 
 async def test_that_is_told_before_the_end_of_the_turn(kitchen: Kitchen) -> None:

@@ -6,17 +6,15 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-import msgspec
 import pytest
 
 from harness.conversation import Conversation, frame
 from host.test_turns import queued, steering
-from hosts import WITHIN
+from hosts import WITHIN, deliveries, outcome, statuses
 from serai.ahp import actions as a
 from serai.ahp.types import ModelSelection, UserMessage
 from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.host.host import Host
-from serai.host.session.deliveries import deliveries_channel
 from serai.host.session.turns import HELD
 from serai.host.settings import HostSettings
 from serai.host.turn import Turn
@@ -24,7 +22,7 @@ from serai.store.memory import MemoryStore
 
 
 class Agent(CallbackHarness):
-    """It works for ever on what begins with `work`, and takes no message that is `stuck`."""
+    """It works for ever on what begins with `work`, and never says whether it has what ends with `stuck`."""
 
     def __init__(self) -> None:
         super().__init__("agent", self._answer_turn, capabilities=STEERABLE)
@@ -37,6 +35,7 @@ class Agent(CallbackHarness):
         self.answered.append(turn.message.text)
         await turn.activity("begun")
         if turn.message.text.startswith("work"):
+            await turn.say("I am at it")
             await asyncio.Event().wait()
 
     async def create(self, settings: Any, context: Any) -> Any:
@@ -44,10 +43,11 @@ class Agent(CallbackHarness):
         receive = session.receive_message
 
         async def receive_message(message: Any, context: Any) -> Any:
-            if message.text == "stuck":
+            receipt = None if message.text == "stuck" else await receive(message, context)
+            if message.text.endswith("stuck"):
                 self.is_stuck.set()
                 await asyncio.Event().wait()
-            return await receive(message, context)
+            return receipt
 
         session.receive_message = receive_message
         return session
@@ -77,11 +77,6 @@ class Inn:
         assert session is not None
         return Conversation(host, session)
 
-    async def records(self, talk: Conversation) -> list[dict[str, Any]]:
-        await talk.host.journal.committed()
-        rows = await self.store.rows(deliveries_channel(talk.session.uri), 0)
-        return [msgspec.json.decode(row.action) for row in rows]
-
     async def close(self) -> None:
         for host in reversed(self._hosts):
             await host.close()
@@ -95,23 +90,39 @@ async def inn() -> AsyncIterator[Inn]:
         await inn.close()
 
 
-async def test_a_message_being_handed_over_gets_its_receipt_and_a_deferred_choice_holds(inn: Inn) -> None:
+@pytest.mark.parametrize(
+    ("where", "text", "end"),
+    [
+        ("in the host", "stuck", "delivered"),
+        ("in another process", "stuck", "outcome_unknown"),
+        ("in another process", "work, stuck", "delivered"),
+    ],
+)
+async def test_a_message_being_handed_over_is_settled_by_evidence(
+    inn: Inn, where: str, text: str, end: str
+) -> None:
+    inn.agent.in_process = where == "in the host"
     talk = await Conversation.begin(await inn.open(), "agent")
-    talk.start("stuck")
+    talk.start(text)
     await inn.agent.is_stuck.wait()
+    if text == "work, stuck":
+        await talk.heard("session/responsePart")
+    [record] = await deliveries(talk.host, talk.session.uri)
+    assert record.state == ("delivered" if inn.agent.in_process else "handing")
+    talk = await inn.back(talk)
+    [record] = await deliveries(talk.host, talk.session.uri)
+    assert outcome(record) == end
+
+
+async def test_a_choice_that_waited_for_the_end_of_the_turn_holds_and_waits_no_longer(inn: Inn) -> None:
+    talk = await Conversation.begin(await inn.open(), "agent")
+    talk.start("work")
     talk.dispatch(a.SessionModelChangedAction(model=ModelSelection(id="large")))
     assert talk.state.summary.model is None
-    talk = await inn.back(talk)
-    by_kind = {told["type"]: told for told in await inn.records(talk)}
-    assert list(by_kind) == [
-        "delivery.created",
-        "delivery.handing",
-        "action.deferred",
-        "delivery.failed",
-        "action.applied",
-    ]
-    assert by_kind["delivery.failed"]["receipt"]["reason"] == "outcome_unknown"
-    assert talk.state.summary.model == ModelSelection(id="large")
+    for chosen in ("large", "small"):
+        talk = await inn.back(talk)
+        assert talk.state.summary.model == ModelSelection(id=chosen)
+        talk.dispatch(a.SessionModelChangedAction(model=ModelSelection(id="small")))
 
 
 async def test_a_message_that_waited_keeps_its_delivery_over_a_restart(inn: Inn) -> None:
@@ -122,10 +133,9 @@ async def test_a_message_that_waited_keeps_its_delivery_over_a_restart(inn: Inn)
     talk = await inn.back(talk)
     talk.dispatch(queued("last"))
     await talk.until(lambda: inn.agent.answered == ["work", "later", "last"])
-    told: dict[str, list[str]] = {}
-    for row in await inn.records(talk):
-        told.setdefault(row["deliveryId"], []).append(row["type"].removeprefix("delivery."))
-    assert list(told.values())[:2] == [["created", "accepted", "handing", "delivered"]] * 2
+    records = await deliveries(talk.host, talk.session.uri)
+    assert [record.metadata["pendingMessage"]["id"] for record in records] == ["work", "later", "last"]
+    assert [statuses(record) for record in records] == [["accepted", "delivered"]] * 3
 
 
 @pytest.mark.parametrize("first", ["work", "hello"])
@@ -148,10 +158,12 @@ async def test_a_message_that_steered_and_was_not_taken_is_the_next_one_once_som
     await talk.until(lambda: inn.agent.answered == [first, "steer", *later, "last"])
     await talk.end()
     assert not talk.session.mailbox
-    rows = await inn.records(talk)
-    [steered, requeued] = [row["deliveryId"] for row in rows if row.get("message", {}).get("text") == "steer"]
-    ends = {row["deliveryId"]: row.get("receipt", {}) for row in rows}
-    assert (ends[steered]["reason"], ends[requeued]["status"]) == ("requeued", "delivered")
+    records = await deliveries(talk.host, talk.session.uri)
+    assert [record.id for record in records if record.is_open] == []
+    assert [record.error for record in records if record.state == "failed"] == ["requeued"]
+    [steered] = [turn.id for turn in talk.state.turns if turn.user_message.text == "steer"]
+    [requeued] = [record for record in records if record.evidence.get("turnId") == steered]
+    assert outcome(requeued) == "delivered"
 
 
 async def test_an_agent_whose_turn_was_taken_away_cannot_speak_in_one_of_the_same_name(inn: Inn) -> None:

@@ -6,18 +6,16 @@ import asyncio
 import logging
 from typing import Any
 
-import msgspec
 import pytest
 
 from harness.conversation import Conversation, frame
-from hosts import WITHIN
+from hosts import WITHIN, deliveries, outcome
 from serai.ahp import actions as a
 from serai.ahp.types import ModelSelection, SessionInputRequest, UserMessage
 from serai.errors import AuthRequired, CapabilityNotSupportedError
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
 from serai.host.session import turns
-from serai.host.session.deliveries import deliveries_channel
 from serai.host.session.turns import HELD
 from serai.host.turn import Turn
 from serai.store.memory import MemoryStore
@@ -237,13 +235,16 @@ def steering(name: str, text: str) -> a.SessionPendingMessageSetAction:
 
 
 async def outcomes(talk: Conversation) -> list[tuple[str, str]]:
-    """What became of each message: its text, and the last that is known of it."""
+    """What became of each message: how it waited, or else its text, and the last that is known of it."""
     await settled(talk)
-    rows = await talk.host.journal.store.rows(deliveries_channel(talk.session.uri), 0)
-    records = [msgspec.json.decode(row.action) for row in rows]
-    texts = {one["deliveryId"]: one["message"]["text"] for one in records if "message" in one}
-    ends = {one["deliveryId"]: one.get("receipt", {}) for one in records}
-    return [(texts[found], end.get("reason") or end.get("status", "")) for found, end in ends.items()]
+    texts = {turn.id: turn.user_message.text for turn in talk.state.turns}
+    return [
+        (
+            " ".join(record.metadata.get("pendingMessage", {}).values()) or texts[record.evidence["turnId"]],
+            outcome(record),
+        )
+        for record in await deliveries(talk.host, talk.session.uri)
+    ]
 
 
 async def test_what_waited_and_is_sent_with_other_words_is_replaced_by_them(talk: Conversation) -> None:
@@ -253,7 +254,7 @@ async def test_what_waited_and_is_sent_with_other_words_is_replaced_by_them(talk
     message = UserMessage(text="other words")
     talk.dispatch(a.SessionTurnStartedAction(turn_id="t", user_message=message, queued_message_id="later"))
     await talk.until(lambda: len(talk.state.turns) == 2)
-    assert (await outcomes(talk))[1:] == [("later", "replaced"), ("other words", "delivered")]
+    assert (await outcomes(talk))[1:] == [("queued later", "replaced"), ("other words", "delivered")]
     assert not talk.session.is_busy
 
 
@@ -265,7 +266,7 @@ async def test_what_waited_is_sent_as_it_is(talk: Conversation, kind: str) -> No
     message = UserMessage(text="later")
     talk.dispatch(a.SessionTurnStartedAction(turn_id="t", user_message=message, queued_message_id="later"))
     await talk.until(lambda: len(talk.state.turns) == 2)
-    assert (await outcomes(talk))[1:] == [("later", "delivered")]
+    assert (await outcomes(talk))[1:] == [(f"{kind} later", "delivered")]
 
 
 async def test_also_when_its_secrets_are_not_shown(talk: Conversation) -> None:
@@ -294,8 +295,8 @@ async def test_two_messages_with_one_id_end_with_a_receipt_each(talk: Conversati
     assert said(talk) == ["work", "q", "next"]
     assert talk.state.steering_message is None
     assert sorted((await outcomes(talk))[1:]) == [
-        ("next", "delivered"),
-        ("q", "delivered"),
-        ("steer", "replaced"),
+        ("queued next", "delivered"),
+        ("queued q", "delivered"),
+        ("steering q", "replaced"),
     ]
     assert not talk.session.is_busy

@@ -181,11 +181,11 @@ async def test_records_have_a_place_in_the_order_and_are_not_published(
     journal: Journal, store: FaultyStore, kept: KeptSession
 ) -> None:
     listener = Listener()
-    journal.subscriptions.add("serai-deliveries:x", listener)
-    journal.record("serai-deliveries:x", b'{"type":"delivery.created"}')
+    journal.subscriptions.add("serai-relay", listener)
+    journal.record("serai-relay", b'{"type":"delivery.created"}')
     await journal.committed()
     assert not listener.writes
-    [row] = await store.rows("serai-deliveries:x", 0)
+    [row] = await store.rows("serai-relay", 0)
     assert row.action == b'{"type":"delivery.created"}'
     del kept
 

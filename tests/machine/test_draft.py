@@ -85,8 +85,8 @@ def test_an_exclusive_draft_replaces_nothing(work: Path, handle: int) -> None:
 def test_a_draft_takes_after_the_file_that_it_replaces(work: Path, handle: int) -> None:
     (work / "file").write_text("old")
     (work / "file").chmod(0o4640)
-    with Draft(handle, "file") as draft:
-        descriptor = draft.file(like=(work / "file").stat())
+    with (work / "file").open() as old, Draft(handle, "file") as draft:
+        descriptor = draft.file(like=old.fileno())
         assert stat.S_IMODE(os.fstat(descriptor).st_mode) == 0o600, "private while it is a draft"
         draft.commit()
     assert stat.S_IMODE((work / "file").stat().st_mode) == 0o640, "and never set-user-id"

@@ -14,13 +14,14 @@ from hosts import WITHIN
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import UserMessage
-from serai.contract import METHODS, DeliveryRecord, Role, SendResult, decode
+from serai.contract import DeliveryRecord, Role, SendResult
 from serai.harness.demo import DemoHarness
 from serai.host.agents import HostedHarness
 from serai.host.host import Host
 from serai.host.session.session import Session
 from serai.redact import Redactor
 from serai.relay.inbox import Caller
+from serai.relay.params import read_params
 from serai.relay.policy import RelayPolicy
 from serai.relay.workspace import Workspace
 from serai.store.contract import Store
@@ -34,6 +35,14 @@ class Nobody:
         del frames
 
 
+async def until(host: Host, holds: Callable[[], object]) -> None:
+    """Wait until something holds."""
+    async with asyncio.timeout(WITHIN):
+        while not holds():
+            await host.journal.committed()
+            await asyncio.sleep(0)
+
+
 @dataclass
 class Inn:
     """A host and its relay, and those who call it."""
@@ -44,7 +53,7 @@ class Inn:
 
     async def call(self, method: str, caller: Caller | None = None, **params: Any) -> Any:
         """Call a method, by default as the owner."""
-        read = decode(msgspec.json.encode(params), METHODS[method][0])
+        read = read_params(method, msgspec.json.encode(params))
         async with asyncio.timeout(WITHIN):
             return await self.workspace.call(caller or Caller(Role.OWNER), method, read)
 
@@ -77,10 +86,7 @@ class Inn:
 
     async def until(self, holds: Callable[[], object]) -> None:
         """Wait until something holds."""
-        async with asyncio.timeout(WITHIN):
-            while not holds():
-                await self.host.journal.committed()
-                await asyncio.sleep(0)
+        await until(self.host, holds)
 
     async def final(self, delivery_id: str) -> DeliveryRecord:
         """A delivery once it is final."""
@@ -101,7 +107,7 @@ async def inn(
 ) -> AsyncGenerator[Inn]:
     """Open a host with a demo agent and its relay, for a person called alice."""
     store = store or MemoryStore()
-    clock = {"now": now} if now else {}
+    clock: dict[str, Any] = {"now": now} if now else {}
     host = Host(
         store,
         [DemoHarness(pace="instant"), *harnesses],

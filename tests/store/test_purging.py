@@ -34,7 +34,7 @@ async def two_sessions(store: SqliteStore) -> None:
         await append(
             store,
             Row(uri, b"1"),
-            Row(f"serai-deliveries:{uri}", b"2"),
+            Row(f"serai-deferred:{uri}", b"2"),
             sessions=[SessionRow(uri, b"{}", 1)],
             turns=[turn(uri, 0)],
             heads=[HeadRow(uri, b"{}", 1, 0)],
@@ -44,13 +44,13 @@ async def two_sessions(store: SqliteStore) -> None:
 
 async def test_nothing_is_left_of_the_session(store: SqliteStore) -> None:
     await store.purge(A)
-    assert await replay(store, A, f"serai-deliveries:{A}") == []
+    assert await replay(store, A, f"serai-deferred:{A}") == []
     assert (await store.turns(A), await store.head(A)) == ([], None)
 
 
 async def test_other_sessions_stay(store: SqliteStore) -> None:
     await store.purge(A)
-    assert [row.seq for row in await replay(store, B, f"serai-deliveries:{B}")] == [3, 4]
+    assert [row.seq for row in await replay(store, B, f"serai-deferred:{B}")] == [3, 4]
     assert await store.turns(B) == [turn(B, 0)]
     assert await store.head(B) == HeadRow(B, b"{}", 1, 3)
     assert [row.uri for row in await store.sessions()] == [B]
@@ -153,7 +153,8 @@ async def test_the_bytes_are_gone_from_the_file_and_its_log(sqlite: SqliteStore)
     for _ in range(120):
         uri = chance.choice(uris)
         mark = f"<{uri}>".encode()
-        items = [Row(uri, mark * chance.randint(1, 60)), Row(f"serai-deliveries:{uri}", mark)]
+        items = [Row(uri, mark * chance.randint(1, 60))]
+        items += [Row(f"serai-{kind}:{uri}", mark) for kind in ("deferred", "deliveries", "agent")]
         batch = Batch(items=[*items], durable=False)
         batch.heads.append(HeadRow(uri, mark * chance.choice([1, 20, 400]), ordinals[uri], 0))
         batch.turns.append(TurnRow(uri, ordinals[uri], "turn", mark * chance.choice([1, 20, 400])))

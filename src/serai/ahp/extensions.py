@@ -23,6 +23,9 @@ LOGIN = "serai.login"
 QUEUE_HELD = "serai.queueHeld"
 """In a session's `_meta`: why its queue waits until someone goes on: `cancelled`, `error` or `restart`."""
 
+PAUSED = "serai.paused"
+"""In a session's `_meta`: why someone paused it. Until it is resumed nothing enters by itself."""
+
 
 class SignInKind(StrEnum):
     """What signing in takes."""

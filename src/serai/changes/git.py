@@ -1,6 +1,6 @@
 """Runs git so that it does what it was asked, and runs nothing else.
 
-`machine/processes/git.py` has the switches that keep it from that.
+`machine/processes/environment.py` has the switches that keep it from that.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 
 from serai.errors import GitFailed, GitTimedOut, GitUnavailable
 from serai.machine import umask
-from serai.machine.processes.brief import brief, kill
-from serai.machine.processes.git import HARDENED, git_environment, git_program
+from serai.machine.processes.environment import HARDENED, git_environment, git_program
+from serai.machine.processes.processes import brief, kill
 
 OLDEST = (2, 32)
 """The first version that can be told to leave the person's own configuration unread."""

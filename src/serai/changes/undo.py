@@ -26,7 +26,7 @@ from pathlib import Path
 
 from serai.errors import DiscardBusy, FolderMoved
 from serai.machine.draft import copy_attributes, rename_exclusively
-from serai.machine.paths import (
+from serai.machine.safe_paths import (
     Identity,
     PathRefused,
     identity,

@@ -28,7 +28,7 @@ from serai.config.trust import Trust
 from serai.errors import SeraiError
 from serai.harness.demo import DemoHarness
 from serai.machine.processes.census import census, members
-from serai.machine.processes.records import ChildRecords
+from serai.machine.processes.leftovers import ChildRecords
 from serai.machine.terminals.environment import default_shell
 from serai.machine.terminals.pty import open_pty
 from serai.store.sqlite.backup import look_over

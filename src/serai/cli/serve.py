@@ -89,6 +89,7 @@ async def _run(
         SqliteStore(paths.database, key.value, was_used=key.source != KEY_VARIABLE),
         [DemoHarness()],
         host_settings=_host_settings(settings),
+        relay=settings.relay,
         settings_of=lambda directory: _settings_of(configuration, flags, directory),
         is_trusted=Trust(paths.trust).is_trusted,
         port_settings=PortSettings(

@@ -80,7 +80,12 @@ def _own_host(paths: Paths) -> str | None:
         return None
     if not port.isdecimal() or int(port) == 0:
         return None  # any free one, and it has not yet said which
-    name = name.strip("[]")
+    return nearest_url(name, int(port))
+
+
+def nearest_url(host: str, port: int) -> str:
+    """The address by which this machine calls a host that listens on an address or a name of its own."""
+    name = host.strip("[]")
     name = _HERE.get(name, name)
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 

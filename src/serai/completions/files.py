@@ -25,8 +25,8 @@ from unicodedata import normalize
 from serai.ahp.types import MessageResourceAttachment
 from serai.completions.completion import ITEM_LIMIT, KIND, Candidate
 from serai.completions.search import FoundPath, PathListing, PathListingBuilder, in_turns, search
-from serai.machine.processes.brief import brief
-from serai.machine.processes.git import HARDENED, git_environment, git_program
+from serai.machine.processes.environment import HARDENED, git_environment, git_program
+from serai.machine.processes.processes import brief
 
 ENTRY_LIMIT = 500_000
 """Most files and folders of a listing."""

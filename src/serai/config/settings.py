@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
+from serai.config.relay import RelayPolicy
+
 __all__ = ["FROM_PROJECTS", "UNTRUSTED", "Narrowing", "Settings", "is_loopback", "narrows"]
 
 Count: TypeAlias = Annotated[int, Meta(ge=1)]
@@ -52,6 +54,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How many messages may wait for one session."""
     retention_days: Count | None = None
     """How long actions stay that no state needs any more; without it, for ever."""
+
+    relay: RelayPolicy = RelayPolicy()
+    """Messages between agents, people and programs (`[relay]`)."""
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     use_keyring: bool = True
@@ -97,6 +102,7 @@ UNTRUSTED: dict[str, Narrowing] = {
     "client_tool_timeout_seconds": Narrowing.SMALLER,
     "mailbox_size": Narrowing.SMALLER,
     "retention_days": Narrowing.NOTHING,
+    "relay": Narrowing.NOTHING,
     "log_level": Narrowing.ANYTHING,
     "use_keyring": Narrowing.NOTHING,
 }

@@ -115,7 +115,8 @@ class DeliveryRecord(Record):
     updated_at: Moment
 
     def __post_init__(self) -> None:
-        refuse_naive(self.created_at, self.updated_at, self.deadline, self.expires_at, self.available_at)
+        refuse_naive(self.created_at, self.updated_at, self.deadline, self.expires_at)
+        refuse_naive(self.available_at, self.next_attempt_at, self.lease_until)
 
     @property
     def is_open(self) -> bool:

@@ -378,6 +378,32 @@ AgentSessionEvent: TypeAlias = (
 )
 """Any event of a session."""
 
+OBSERVED_BY_HOST: tuple[AgentSessionEventType, ...] = (
+    AgentSessionEventType.STATUS_CHANGED,
+    AgentSessionEventType.STATUS_IDLE,
+    AgentSessionEventType.STATUS_ACTIVE,
+    AgentSessionEventType.STATUS_BLOCKED,
+    AgentSessionEventType.STATUS_WAITING,
+    AgentSessionEventType.TOOL_CALLED,
+    AgentSessionEventType.TOOL_COMPLETED,
+    AgentSessionEventType.TOOL_FAILED,
+    AgentSessionEventType.TOOL_OUTPUT,
+    AgentSessionEventType.TRANSCRIPT_CHUNK,
+    AgentSessionEventType.FILE_CHANGED,
+    AgentSessionEventType.COMMAND_STARTED,
+    AgentSessionEventType.COMMAND_COMPLETED,
+    AgentSessionEventType.COMMAND_FAILED,
+    AgentSessionEventType.TERMINAL_OUTPUT,
+    AgentSessionEventType.USAGE_UPDATED,
+    AgentSessionEventType.SESSION_STARTED,
+    AgentSessionEventType.SESSION_RELEASED,
+    AgentSessionEventType.SESSION_RESUMED,
+    AgentSessionEventType.SESSION_FORKED,
+    AgentSessionEventType.LOG,
+    AgentSessionEventType.ERROR,
+)
+"""What a host can tell of a session inside it from what happens there, without the session's help."""
+
 EVENT_TYPES: Mapping[AgentSessionEventType, type[SessionEvent]] = {
     AgentSessionEventType(event.__struct_config__.tag): event for event in get_args(AgentSessionEvent)
 }

@@ -6,6 +6,7 @@ text is not an attachment: whoever receives, receives it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TypeAlias, assert_never
 
 from serai.contract.capabilities import (
@@ -77,12 +78,15 @@ def _declared(capabilities: AgentSessionCapabilities, wish: Wish) -> tuple[str, 
             assert_never(wish)
 
 
-def registration_refusal(session: AgentSession) -> CapabilityUnsupported | None:
+def registration_refusal(
+    session: AgentSession, observed: Collection[AgentSessionEventType] = ()
+) -> CapabilityUnsupported | None:
     """Why a session cannot be registered; `None` when it can.
 
     It must receive messages, have at least one delivery mode, have a method for each lifecycle operation that
-    it declares, and `on_event` if it declares live observations. The status is exempt from the last: the host
-    can tell it without the session. What is not declared may be missing altogether.
+    it declares, and `on_event` if it declares live observations. The status is exempt from the last, and what
+    else is `observed`: the host can tell it without the session. What is not declared may be missing
+    altogether.
     """
     declared, agent = session.capabilities, session.identity.name
     if not _implements(session, "receive_message"):
@@ -96,18 +100,19 @@ def registration_refusal(session: AgentSession) -> CapabilityUnsupported | None:
         if operation not in present:
             return _missing(session, f"lifecycle.{operation}", operation.value, present)
     told = [event for event in declared.events.emits if event.is_live and event.family != "status"]
+    told = [event for event in told if event not in observed]
     if told and not _implements(session, "on_event"):
         return _missing(session, "events.emits", told[0].value)
     return None
 
 
-def check_registration(session: AgentSession) -> None:
-    """Go on only when a session may be registered.
+def check_registration(session: AgentSession, observed: Collection[AgentSessionEventType] = ()) -> None:
+    """Go on only when a session may be registered. See `registration_refusal`.
 
     Raises:
         CapabilityUnsupported: It declares too little, or something that it does not have.
     """
-    if error := registration_refusal(session):
+    if error := registration_refusal(session, observed):
         raise error
 
 

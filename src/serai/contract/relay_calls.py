@@ -21,6 +21,12 @@ from serai.contract.record import Metadata, Moment, Record, refuse_naive
 
 __all__ = [
     "METHODS",
+    "ActionDescriptor",
+    "ActionParams",
+    "ActionRegisterParams",
+    "ActionRunParams",
+    "ActionState",
+    "ActionsResult",
     "AgentInfo",
     "AgentParams",
     "AgentsListParams",
@@ -37,6 +43,8 @@ __all__ = [
     "Inbox",
     "InboxParams",
     "InviteParams",
+    "InvokeParams",
+    "InvokeResult",
     "MembersResult",
     "MessageParams",
     "MessagesListParams",
@@ -122,6 +130,9 @@ class Room(Record):
     """The handles of those who are in it."""
     created_at: Moment
 
+    def __post_init__(self) -> None:
+        refuse_naive(self.created_at)
+
 
 # -- hello -------------------------------------------------------------------------------------------------
 
@@ -154,6 +165,9 @@ class _Sending(Record):
     metadata: Metadata = field(default_factory=dict)
     wait_for: WaitFor = WaitFor.ACCEPTED
     timeout_ms: int = 30_000
+
+    def __post_init__(self) -> None:
+        refuse_naive(self.deadline)
 
 
 class SendParams(_Sending):
@@ -259,6 +273,9 @@ class RecentReaction(Record):
     emoji: str
     agent: str
     at: Moment
+
+    def __post_init__(self) -> None:
+        refuse_naive(self.at)
 
 
 class Inbox(Record):
@@ -517,6 +534,9 @@ class WorkspaceEvent(Record):
     data: Metadata = field(default_factory=dict)
     correlation_id: str | None = None
 
+    def __post_init__(self) -> None:
+        refuse_naive(self.at)
+
 
 class SubscribeParams(Record):
     """Which events to hear of: by type (`delivery.*`), agent and room, from now on or after one of them."""
@@ -541,6 +561,79 @@ class UnsubscribeParams(Record):
     """One subscription of the connection."""
 
     subscription: str
+
+
+# -- actions -----------------------------------------------------------------------------------------------
+
+
+class ActionRegisterParams(Record):
+    """Something that whoever registers it does for others, as long as its connection is there."""
+
+    name: str
+    description: str = ""
+    input_schema: Metadata = field(default_factory=dict)
+    """JSON Schema; empty for anything."""
+    output_schema: Metadata | None = None
+    available_to: tuple[str, ...] | None = None
+    """Names, handles, ids, globs of them, or tags of those who may ask for it; absent for everyone."""
+
+
+class ActionDescriptor(ActionRegisterParams):
+    """A registered action."""
+
+    owner: str | None = None
+    """The handle of who registered it; absent for what the host does itself."""
+
+
+class ActionParams(Record):
+    """One action."""
+
+    name: str
+
+
+class ActionsResult(Record):
+    """The actions that whoever asks may invoke, by name."""
+
+    actions: tuple[ActionDescriptor, ...]
+
+
+class InvokeParams(Record):
+    """Ask for an action. The same `invocationId` again is the same invocation."""
+
+    name: str
+    input: Any = None
+    invocation_id: str | None = None
+    wait_ms: int = 0
+    """How long to wait for the outcome; by default the answer comes at once, and the outcome is an event."""
+
+
+class ActionState(StrEnum):
+    """How far an invocation has come."""
+
+    INVOKED = "invoked"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    DENIED = "denied"
+
+
+class InvokeResult(Record):
+    """An invocation, and its outcome where it was waited for."""
+
+    invocation_id: str
+    state: ActionState = ActionState.INVOKED
+    output: Any = None
+    code: str | None = None
+    """`validation_failed`, `permission_denied` or `handler_failed`."""
+    error: str | None = None
+
+
+class ActionRunParams(Record):
+    """What whoever registered an action is asked (`actions.run`). The answer is the action's output."""
+
+    invocation_id: str
+    name: str
+    input: Any = None
+    caller: AgentIdentity
 
 
 # -- tokens ------------------------------------------------------------------------------------------------
@@ -568,6 +661,9 @@ class TokenInfo(Record):
     agent: str | None = None
     label: str = ""
     created_at: Moment
+
+    def __post_init__(self) -> None:
+        refuse_naive(self.created_at)
 
 
 class TokenParams(Record):
@@ -621,6 +717,10 @@ METHODS: Mapping[str, tuple[type[Record], Any]] = {
     "deliveries.redeliver": (DeliveryParams, DeliveryRecord),
     "events.subscribe": (SubscribeParams, SubscribeResult),
     "events.unsubscribe": (UnsubscribeParams, Empty),
+    "actions.register": (ActionRegisterParams, ActionDescriptor),
+    "actions.unregister": (ActionParams, Empty),
+    "actions.list": (Empty, ActionsResult),
+    "actions.invoke": (InvokeParams, InvokeResult),
     "tokens.create": (TokenCreateParams, TokenResult),
     "tokens.list": (Empty, TokensResult),
     "tokens.revoke": (TokenParams, Empty),

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 from urllib.parse import quote, quote_from_bytes
 
 from serai.errors import FileUnreadable
-from serai.machine.paths import PathRefused, open_below
+from serai.machine.safe_paths import PathRefused, open_below
 
 MAX_FILE = 1024 * 1024
 """Largest file, in bytes, where nobody says otherwise."""

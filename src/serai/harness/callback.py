@@ -17,6 +17,7 @@ from typing import Any
 
 from serai import contract as c
 from serai.ahp.types import AgentInfo, SessionConfigSchema, SessionModelInfo, ToolDefinition
+from serai.contract.events import OBSERVED_BY_HOST
 from serai.host.agents import HostContext
 from serai.host.messages import user_message
 from serai.host.turn import Turn
@@ -29,14 +30,14 @@ def _declared(*modes: c.DeliveryMode) -> c.AgentSessionCapabilities:
     return c.AgentSessionCapabilities(
         messaging=c.MessagingCapabilities(receive=True),
         delivery=c.DeliveryCapabilities(modes=modes),
-        # The host can tell the status from the turn; a function reports nothing else by itself.
-        events=c.EventCapabilities(emits=(c.AgentSessionEventType.STATUS_CHANGED,)),
+        # All that a function does it does with its turn, so the host can tell of all of it.
+        events=c.EventCapabilities(emits=OBSERVED_BY_HOST),
         lifecycle=c.LifecycleCapabilities(release=True),
     )
 
 
 CAPABILITIES = _declared(c.DeliveryMode.IMMEDIATE, c.DeliveryMode.ON_IDLE)
-"""What any function can do: take a message when it is idle, and say whether it is."""
+"""What any function can do: take a message when it is idle, and be watched."""
 
 STEERABLE = _declared(c.DeliveryMode.IMMEDIATE, c.DeliveryMode.NEXT_TOOL_CALL, c.DeliveryMode.ON_IDLE)
 """The same, for a function that looks for messages while it works: it calls `turn.steering()`."""

@@ -8,7 +8,7 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
@@ -32,6 +32,7 @@ from serai.contract import (
     LifecycleCapabilities,
     MessagingCapabilities,
 )
+from serai.contract.events import OBSERVED_BY_HOST
 from serai.contract.negotiation import check_registration
 from serai.customizations.plugins import ClientPlugins
 from serai.errors import ProtocolError
@@ -43,9 +44,10 @@ from serai.host.customizations.folders import CustomizedFolders
 from serai.host.identities import Identities
 from serai.host.ledger import Ledger
 from serai.host.root import Root
+from serai.host.seat import RelayAccess
 from serai.host.session.creation import first_state, fork_source
 from serai.host.session.deliveries import Postman
-from serai.host.session.retention import prune_daily
+from serai.host.session.prune import prune_daily
 from serai.host.session.session import Session
 from serai.host.session.sessions import Sessions
 from serai.host.settings import HostSettings
@@ -58,8 +60,8 @@ from serai.host.telemetry import HostTelemetry
 from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
+from serai.machine.processes.leftovers import end_leftovers
 from serai.machine.processes.processes import Processes
-from serai.machine.processes.records import end_leftovers
 from serai.machine.watch.watch import Watches
 from serai.redact import Redactor
 from serai.store.contract import Opening, Store
@@ -82,10 +84,10 @@ _OF_EVERY_SESSION = (
 _UNKNOWN = AgentSessionCapabilities(
     messaging=MessagingCapabilities(receive=True),
     delivery=DeliveryCapabilities(modes=()),
-    events=EventCapabilities(emits=()),
+    events=EventCapabilities(emits=OBSERVED_BY_HOST),
     lifecycle=LifecycleCapabilities(release=True),
 )
-"""What is known of an agent that was never started."""
+"""What is known of an agent that was never started: what the host itself does for it."""
 
 
 def _now() -> int:
@@ -154,6 +156,8 @@ class Host:
         self.identities = Identities(self.ledger)
         self.postman: Callable[[str], Postman] | None = None
         """Who brings a session what the relay has for it, given its URI."""
+        self.relay_access: Callable[[str], Awaitable[RelayAccess]] | None = None
+        """Tells how the agent of a session reaches the relay's tools, given the session's URI."""
         self.clients = Clients(self.journal)
         self.channels = Channels(self.journal)
         self.processes = Processes(self.home / "processes")
@@ -188,6 +192,8 @@ class Host:
         )
         self._pruning: asyncio.Task[None] | None = None
         self._looking: asyncio.Task[None] | None = None
+        self._releasing: set[str] = set()
+        """Sessions that are disposed of, and whose agents are not gone yet."""
         self._chores: set[asyncio.Task[Any]] = set()
         """What is done in the background, such as letting agents go."""
 
@@ -335,9 +341,16 @@ class Host:
         self.journal.side.disposed.append(uri)
         self.root.removed(uri)
         self.identities.retire(uri)
-        await session.close()
-        await session.changes.forget()
-        await self.terminals.dispose_of(uri)
+        if self.postman is not None:
+            self.postman(uri).disposed()
+        self._releasing.add(uri)
+        try:
+            await session.close()
+            await session.changes.forget()
+            await self.terminals.dispose_of(uri)
+        finally:
+            self._releasing.discard(uri)
+            self.identities.released(uri)
         self.activity_changed()
 
     # -- agents --------------------------------------------------------------------------------------------
@@ -398,14 +411,14 @@ class Host:
             seat=session.seat,
         )
         agent = await (await self.sought(name)).create(dict(session.seat.settings), context)
-        check_registration(agent)
+        check_registration(agent, OBSERVED_BY_HOST)
         return agent
 
     def capabilities_of(self, uri: str) -> AgentSessionCapabilities:
         """What the session can do as a participant: what its agent declares, and what the host gives to all.
 
-        The host can begin a turn, hold messages for one, and let them in with a person's. Only an agent can
-        take one in the middle of its turn.
+        The host can begin a turn, hold messages for one, and let them in with a person's. So it can pause a
+        session, too. Only an agent can take a message in the middle of its turn.
         """
         session = self.sessions.peek(uri)
         declared = session.capabilities if session is not None else None
@@ -413,10 +426,16 @@ class Host:
             harness = self.harnesses.get(self.sessions.provider_of(uri) or "")
             declared = getattr(harness, "capabilities", None) or _UNKNOWN
         modes = tuple(dict.fromkeys((*declared.delivery.modes, *_OF_EVERY_SESSION)))
-        return replace(declared, delivery=replace(declared.delivery, modes=modes))
+        return replace(
+            declared,
+            delivery=replace(declared.delivery, modes=modes),
+            lifecycle=replace(declared.lifecycle, pause=True, resume=True),
+        )
 
     def status_of(self, uri: str) -> AgentStatus:
         """What a session does right now. One that is not in memory has nothing to do."""
+        if uri in self._releasing:
+            return AgentStatus.RELEASING
         session = self.sessions.peek(uri)
         return AgentStatus.IDLE if session is None else session.status
 

@@ -177,13 +177,21 @@ class Identities:
         return participant
 
     def retire(self, uri: str) -> Participant | None:
-        """A session is gone for good. What was said to and by its agent stays."""
+        """A session goes for good. Nothing reaches it any more; what was said to and by its agent stays."""
         number = self._by_session.get(uri)
         if number is None:
             return None
         gone = replace(self._by_number[number], gone=True)
-        self.put(gone, "session.released")
+        self.put(gone, "agent.status.releasing")
         return gone
+
+    def released(self, uri: str) -> None:
+        """A session that was retired is gone, and its agent with it."""
+        number = self._by_session.get(uri)
+        if number is not None:
+            identity = self._by_number[number].identity
+            data = {"agent": to_wire(identity), "sessionId": uri}
+            self._ledger.event("session.released", data, subject=identity.id)
 
     def put(self, participant: Participant, event: str) -> None:
         """Keep what is new of someone, and tell of it."""

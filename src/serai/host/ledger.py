@@ -6,7 +6,8 @@ whatever else happens then. Nobody hears of it before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -66,6 +67,7 @@ class Ledger:
         self._journal = journal
         self._redactor = redactor
         self._now = now
+        self._watching: list[dict[str, DeliveryRecord]] = []
 
     @property
     def now(self) -> datetime:
@@ -131,24 +133,48 @@ class Ledger:
             "delivery.created", data, subject=record.agent, writes=[RelayWrite("add_delivery", values)]
         )
 
+    @contextmanager
+    def watching(self) -> Generator[dict[str, DeliveryRecord]]:
+        """What changes of deliveries meanwhile, by id.
+
+        What is read from the tables meanwhile may be older: whoever acts on it looks here first.
+        """
+        seen: dict[str, DeliveryRecord] = {}
+        self._watching.append(seen)
+        try:
+            yield seen
+        finally:
+            self._watching = [one for one in self._watching if one is not seen]
+
     def put(self, record: DeliveryRecord) -> None:
         """Write down what has changed of a delivery, without an event."""
+        self._see(record)
         told = partial(self._changed, record)
         self._journal.record(RELAY, _QUIET, writes=[_put(record)], told=told)
+
+    def _see(self, record: DeliveryRecord) -> None:
+        for seen in self._watching:
+            seen[record.id] = record
 
     def _changed(self, record: DeliveryRecord, _number: int) -> None:
         self.settled(record)
 
-    def settle(self, record: DeliveryRecord, receipt: MessageReceipt) -> DeliveryRecord:
+    def settle(self, record: DeliveryRecord, receipt: MessageReceipt, *, own: bool = False) -> DeliveryRecord:
         """Write down a receipt, and tell of it. What a harness says in it has its secrets masked.
+
+        Args:
+            record: What is known of the delivery.
+            receipt: What became of it.
+            own: Whether the receipt is the host's own, so that nobody else's words are in it.
 
         Raises:
             DeliveryFinal: It has its last receipt already, and this one says something else.
         """
-        told = self._redactor.redact_value(receipt, observed=True)
+        told = receipt if own else self._redactor.redact_value(receipt, observed=True)
         changed = settled(record, told, self.now, retry_at=self.retry_at(record))
         if changed is record:
             return record
+        self._see(changed)
         data: dict[str, Any] = {"deliveryId": record.id, "messageId": record.message_id}
         match told:
             case Deferred(available_at=available_at, reason=reason):

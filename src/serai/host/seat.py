@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -19,12 +19,23 @@ from serai.host.session.turns import Turns
 from serai.host.turn import ReadsFiles
 from serai.machine.processes.processes import Processes
 
-__all__ = ["Seat", "agent_channel"]
+__all__ = ["RelayAccess", "Seat", "agent_channel"]
 
 
 def agent_channel(session: str) -> str:
     """Where an agent's own records about its session stand."""
     return f"serai-agent:{session}"
+
+
+class RelayAccess(NamedTuple):
+    """Where an agent finds the relay's tools over MCP, and the token that says who it is."""
+
+    url: str
+    """`http://…/mcp`."""
+    token: str
+
+    def __repr__(self) -> str:
+        return f"RelayAccess({self.url!r})"  # a token does not belong into a log
 
 
 class Seat(SessionView):
@@ -39,6 +50,7 @@ class Seat(SessionView):
         processes: Processes,
         read: ReadsFiles,
         fork: Callable[[SessionForkSource], Awaitable[AgentSession]],
+        relay_access: Callable[[], Awaitable[RelayAccess | None]],
     ) -> None:
         super().__init__(core)
         self._turns = turns
@@ -48,6 +60,8 @@ class Seat(SessionView):
         """Where processes are started."""
         self.read = read
         """Reads a file, or some of its lines: below the session's folders, or what a person has allowed."""
+        self.relay_access = relay_access
+        """Tells how the agent reaches the relay's tools, once they can be reached; `None` without a relay."""
         self.note = core.note
         """Lets the session's `_meta` have something, or (`None`) no longer."""
         self.queue = turns.enqueue

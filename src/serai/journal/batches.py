@@ -102,13 +102,17 @@ class Item:
         self._size += len(action.content)
         return True
 
+    def whole(self) -> StateAction | bytes:
+        """The action, with all that was merged into it."""
+        action = self.action
+        if self._pieces is not None and is_delta(action):
+            return replace(action, content="".join(self._pieces))
+        return action
+
     def write(self) -> bytes:
         """Its JSON, which is made if it is not there. Nothing can be merged into it then."""
         if not self.json:
-            action = self.action
-            if self._pieces is not None and is_delta(action):
-                action = replace(action, content="".join(self._pieces))
-            self.json = wire.encode(action)
+            self.json = wire.encode(self.whole())
         return self.json
 
     def row(self) -> Row | None:

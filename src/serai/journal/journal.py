@@ -114,6 +114,10 @@ class Journal:
             raise RuntimeError("the journal is not open")
         return self._ended
 
+    def observe(self, observed: Callable[[str, StateAction, int], None] | None) -> None:
+        """Have someone told each action that is committed, its channel and number; or (`None`) nobody."""
+        self._publisher.observed = observed
+
     @property
     def last_seq(self) -> int:
         """The last number that was published."""

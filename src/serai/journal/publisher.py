@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 
+from serai.ahp.actions import StateAction
 from serai.journal.batches import Barrier, Item
 from serai.journal.envelopes import Recent, notification
 from serai.journal.subscriptions import Subscriptions
@@ -33,6 +35,8 @@ class Publisher:
         """The last number that was published."""
         self.took = 0.0
         """How long the last batch took, in seconds."""
+        self.observed: Callable[[str, StateAction, int], None] | None = None
+        """Is called with each action that is committed, its channel and number; `None` while nobody asks."""
         self._frame = frame
         self._fan_out = 0.0
         """How many have heard each action of it, on average."""
@@ -70,6 +74,8 @@ class Publisher:
                 if self.subscriptions.is_followed(item.channel):
                     run.append((item.channel, self._message(item, seq)))
                 self.recent.add(seq, item)
+                if self.observed is not None:
+                    _do(partial(self._observe, item), seq)
             else:
                 self._deliver(run, seq - 1)
                 run = []
@@ -77,6 +83,11 @@ class Publisher:
         self._deliver(run, seq)
         self._fan_out = self._writes / max(1, len(items))
         self.took = time.perf_counter() - started
+
+    def _observe(self, item: Item, seq: int) -> None:
+        action = item.whole()
+        if self.observed is not None and not isinstance(action, bytes):
+            self.observed(item.channel, action, seq)
 
     def _message(self, item: Item, seq: int) -> bytes:
         action = item.json or item.write()

@@ -18,27 +18,28 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from serai.machine.paths import (
-    look,
-    open_directory,
-    parent_below,
-    remove_tree,
-    sync_directory,
-)
+from serai.machine.safe_paths import look, open_directory, parent_below, remove_tree, sync_directory
 from serai.machine.umask import share
 
 __all__ = [
+    "PIECE",
     "Draft",
     "copy_attributes",
+    "copy_range",
     "find_leftovers",
+    "pieces",
     "remove_leftovers",
     "rename_exclusively",
+    "write_all",
 ]
+
+PIECE = 256 * 1024
+"""Bytes that are read at once."""
 
 _DRAFT = re.compile(r"\.serai-[0-9a-f]{16}\.tmp")
 _OUT_OF_REACH = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS})
@@ -47,10 +48,8 @@ _OUT_OF_REACH = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPER
 class Draft:
     """What is to be at a name in an open directory. Use it in a `with`: unless committed, nothing is left.
 
-    Args:
-        directory: The handle of the directory (`paths.parent_below`). It stays the caller's.
-        name: The name that the draft is to have.
-        notes: A folder of the host's own, where the draft is noted in case the host is killed.
+    The handle of the directory stays the caller's. `notes` is a folder of the host's own, where the draft is
+    noted in case the host is killed.
     """
 
     def __init__(self, directory: int, name: str, *, notes: Path | None = None) -> None:
@@ -59,8 +58,7 @@ class Draft:
         self._directory = directory
         self._name = name
         self._note = notes / self.beside if notes is not None else None
-        self._like: os.stat_result | None = None
-        self._attributes: int | str = ""
+        self._like: int | None = None
         self._descriptor = -1
 
     def __enter__(self) -> Self:
@@ -80,20 +78,17 @@ class Draft:
             with suppress(OSError):
                 self._note.unlink()
 
-    def file(
-        self, *, mode: int = 0o666, like: os.stat_result | None = None, attributes: int | str | None = None
-    ) -> int:
+    def file(self, *, mode: int = 0o666, like: int | None = None) -> int:
         """Make the draft a file; gives its descriptor, which is closed with the draft.
 
         Args:
             mode: Its permissions, less the person's umask.
-            like: The file that it takes owner and permissions from, instead.
-            attributes: The file that it takes extended attributes and access lists from then: a handle, or
-                a name in the directory; by default the one that it replaces.
+            like: An open file that it takes owner, permissions and attributes from instead, when it is put
+                in its place.
         """
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         mode = mode if like is None else 0o600  # nobody reads a private file while it is a draft
-        self._like, self._attributes = like, self._name if attributes is None else attributes
+        self._like = like
         self._descriptor = os.open(self.beside, flags, mode, dir_fd=self._directory)
         share(self._descriptor, mode)
         return self._descriptor
@@ -111,11 +106,8 @@ class Draft:
     def commit(self, *, exclusive: bool = False) -> None:
         """Put the draft in its place, durably. Others see what was there or what is new.
 
-        Args:
-            exclusive: Whether nothing may be there yet.
-
         Raises:
-            FileExistsError: There is, or a directory is in a file's way.
+            FileExistsError: A directory is in a file's way, or, if it is exclusive, anything.
             OSError: It cannot be put there; nothing has changed.
         """
         if self._like is not None:
@@ -129,8 +121,8 @@ class Draft:
             os.rename(self.beside, self._name, src_dir_fd=directory, dst_dir_fd=directory)
         sync_directory(directory)
 
-    def _take_after(self, like: os.stat_result) -> None:
-        mine = os.fstat(self._descriptor)
+    def _take_after(self, original: int) -> None:
+        like, mine = os.fstat(original), os.fstat(self._descriptor)
         if (like.st_uid, like.st_gid) != (mine.st_uid, mine.st_gid):
             for user in (like.st_uid, -1):  # only the superuser may give files away
                 with suppress(OSError):
@@ -138,25 +130,22 @@ class Draft:
                     break
         # Never set-user-id: new content must not run as someone else.
         os.fchmod(self._descriptor, stat.S_IMODE(like.st_mode) & 0o777)
-        source = self._attributes
-        path = source if isinstance(source, int) else f"/proc/self/fd/{self._directory}/{source}"
-        copy_attributes(path, self._descriptor)
+        copy_attributes(original, self._descriptor)
 
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def copy_attributes(source: int | str, destination: int) -> None:
+def copy_attributes(source: int, destination: int) -> None:
     """Copy a file's extended attributes and access lists to another; where there can be none, nothing."""
     if sys.platform != "linux":
         return
-    follow = isinstance(source, int)  # a handle has no other way
-    with suppress(OSError):  # there is none, or the file system has no attributes
-        for name in os.listxattr(source, follow_symlinks=follow):
+    with suppress(OSError):  # the file system has no attributes
+        for name in os.listxattr(source):
             if name.startswith("user.") or name == "system.posix_acl_access":
                 with suppress(OSError):
-                    os.setxattr(destination, name, os.getxattr(source, name, follow_symlinks=follow))
+                    os.setxattr(destination, name, os.getxattr(source, name))
 
 
 def _path_of(directory: int) -> str | None:
@@ -258,3 +247,35 @@ def _remove(directory: int, name: str) -> bool:
     else:
         os.unlink(name, dir_fd=directory)
     return True
+
+
+# -- bytes ---------------------------------------------------------------------------------------------------
+
+
+def pieces(descriptor: int, start: int, end: int, size: int = PIECE) -> Iterator[bytes]:
+    """What is in a file between two offsets. All but the last have that size; a file may end early."""
+    while start < end:
+        wanted = min(size, end - start)
+        piece = os.pread(descriptor, wanted, start)
+        while piece and len(piece) < wanted:
+            more = os.pread(descriptor, wanted - len(piece), start + len(piece))
+            if not more:
+                break
+            piece += more
+        if not piece:
+            return
+        yield piece
+        start += len(piece)
+
+
+def copy_range(source: int, destination: int, start: int, end: int) -> None:
+    """Add what is between two offsets of a file to another one; the source may end early."""
+    for piece in pieces(source, start, end):
+        write_all(destination, piece)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of it, however little the system takes at once."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]

@@ -122,6 +122,7 @@ def _provider_keys() -> Iterator[Shape]:
     for letter in "pousr":
         yield _prefixed("github-token", f"gh{letter}_", _WORD, 30)
     yield _prefixed("github-token", "github_pat_", f"{_WORD}_", 36)
+    yield _prefixed("serai-token", "srt_", _URL_SAFE, 40)
     for kind in ("pat", "dt", "rt", "ptt", "ft", "oas", "cbt", "agent"):
         yield _prefixed("gitlab-token", f"gl{kind}-", _URL_SAFE, 20, _has_digits)
     for letter in "abeprs":
@@ -145,6 +146,7 @@ def _provider_keys() -> Iterator[Shape]:
     yield _prefixed("sendgrid-key", "SG.", rf"{_URL_SAFE}.", 40, _is_provider_key)
     for prefix in ("gsk_", "xai-", "nvapi-", "pplx-", "r8_"):
         yield _prefixed("api-key", prefix, _URL_SAFE, 30, _is_provider_key)
+    yield _prefixed("serai-token", "srt_", _URL_SAFE, 43)
     yield _prefixed("age-key", "AGE-SECRET-KEY-1", _WORD, 40)
     # All parts but the last are bounded, so that other base64 of JSON is let go soon.
     header = (VALUE, "eyJ", Run(_URL_SAFE, 8, 512), ".")

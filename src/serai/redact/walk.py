@@ -15,6 +15,7 @@ from serai.ahp.types import (
     SessionInputRequest,
     ToolResultEmbeddedResourceContent,
 )
+from serai.contract.messages import ImageAttachment
 from serai.redact.shapes import is_secret_value, name_tells
 
 __all__ = ["Walker"]
@@ -22,7 +23,7 @@ __all__ = ["Walker"]
 T = TypeVar("T")
 Rewrite: TypeAlias = Callable[[str], str]
 
-_BINARY = (ToolResultEmbeddedResourceContent, MessageEmbeddedResourceAttachment)
+_BINARY = (ToolResultEmbeddedResourceContent, MessageEmbeddedResourceAttachment, ImageAttachment)
 _WORDS = frozenset({"kind", "status", "type", "state", "confirmed", "reason", "response", "lifecycle"})
 """Fields whose texts are words of the protocol."""
 
@@ -53,6 +54,8 @@ class Walker:
             return self._struct(value)
         if isinstance(value, list):
             return self._list(cast("list[Any]", value), rewrite)
+        if isinstance(value, tuple):
+            return self._tuple(cast("tuple[Any, ...]", value), rewrite)
         if isinstance(value, dict):
             return self._dict(cast("dict[Any, Any]", value), rewrite)
         return value
@@ -75,6 +78,10 @@ class Walker:
 
     def _list(self, values: list[Any], rewrite: Rewrite) -> list[Any]:
         after = [self._any(value, rewrite) for value in values]
+        return values if all(map(is_, after, values)) else after
+
+    def _tuple(self, values: tuple[Any, ...], rewrite: Rewrite) -> tuple[Any, ...]:
+        after = tuple([self._any(value, rewrite) for value in values])
         return values if all(map(is_, after, values)) else after
 
     def _dict(self, values: dict[Any, Any], rewrite: Rewrite) -> dict[Any, Any]:

@@ -148,7 +148,8 @@ class AdapterBox:
             return self._lapsed(record)
         if record.state == DeliveryState.CREATED or record.waits_for == "approval":
             if self.waiting >= self._policy.mailbox:
-                return self._ledger.settle(record, Failed(delivery_id=record.id, reason="mailbox_full"))
+                full = Failed(delivery_id=record.id, reason="mailbox_full")
+                return self._ledger.settle(record, full, own=True)
             self.waiting += 1
         if record.held_by == "adapter" and self._link is not None:
             self._host.run(self._ask_to_flush(self._link, record))
@@ -220,7 +221,7 @@ class AdapterBox:
 
     def _hold(self, record: DeliveryRecord, waits_for: str) -> DeliveryRecord:
         metadata = {"heldBy": "host", "waitsFor": waits_for, "mode": record.mode.value}
-        held = self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=metadata))
+        held = self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=metadata), own=True)
         if waits_for in {"idle", "take"}:
             self._host.journal.then(lambda _number: self._arrived.set())
             self._pump()
@@ -375,7 +376,7 @@ class AdapterBox:
         if record.evidence.get("via") == "connection" and self._link is None:
             return self._put_off(_uncounted(record))
         settled = self._ledger.settle(
-            record, Failed(delivery_id=record.id, reason="no_answer", retryable=True)
+            record, Failed(delivery_id=record.id, reason="no_answer", retryable=True), own=True
         )
         if not settled.is_open:
             self._is_over(settled)
@@ -507,8 +508,10 @@ class AdapterBox:
             if record is not None:
                 self._check_lease(record, lease, link)
                 return self._settle(record, receipt)
-            await self._host.journal.committed()
-            record = await self._ledger.delivery(delivery_id)
+            with self._ledger.watching() as seen:
+                await self._host.journal.committed()
+                record = await self._ledger.delivery(delivery_id)
+            record = seen.get(delivery_id, record)
             if record is None or delivery_id in self._on_the_way:
                 raise LeaseLost(f"{delivery_id} was offered again, since no receipt came in time")
             if not record.is_open:

@@ -31,13 +31,14 @@ from serai.contract import (
 from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import record_of
+from serai.host.session.core import is_paused
 from serai.host.session.delegation import PARENT
 from serai.host.session.deliveries import Delivery
 from serai.host.session.session import Session
 from serai.relay.header import MOST_MESSAGES, header, rendered, taken_together
 from serai.relay.policy import RelayPolicy
 
-__all__ = ["SessionBox", "Wakes"]
+__all__ = ["BOUNDARIES", "SessionBox", "Wakes"]
 
 _LOOKED_AT = 50
 """How many of those that wait are looked at for one turn."""
@@ -49,6 +50,8 @@ _WAITS_FOR = {
     DeliveryMode.NEXT_TOOL_CALL: "next-tool-call",
     DeliveryMode.MANUAL: "flush",
 }
+BOUNDARIES = frozenset(_WAITS_FOR.values())
+"""What a delivery to a session waits for, while its box has it."""
 
 
 class Wakes:
@@ -93,6 +96,10 @@ class SessionBox:
         self._steering: list[Delivery] = []
         """Those that enter before the next tool call; the first one is in the session's slot."""
         self._pumping: asyncio.Task[None] | None = None
+        self.idled: set[Callable[[], object]] = set()
+        """Each is called when the session may have become idle."""
+        self._is_to_pump = False
+        """Whether something has happened since the pump looked last."""
 
     # -- what the runner asks ------------------------------------------------------------------------------
 
@@ -120,16 +127,16 @@ class SessionBox:
     def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:
         """Have a message enter now, or wait for its boundary."""
         if self.waiting.total() >= self._policy.mailbox:
-            return self._ledger.settle(record, Failed(delivery_id=record.id, reason="mailbox_full"))
+            return self._ledger.settle(record, Failed(delivery_id=record.id, reason="mailbox_full"), own=True)
         entry = Delivery(record, message)
         session = self._session
-        is_next = record.mode in {DeliveryMode.IMMEDIATE, DeliveryMode.ON_IDLE} and (
-            not self.waiting["idle"] or record.priority == Priority.URGENT
-        )
+        if session is not None and is_paused(session.live):
+            return self._hold_paused(entry)
+        is_next = record.mode in {DeliveryMode.IMMEDIATE, DeliveryMode.ON_IDLE} and not self.waiting["idle"]
         if record.mode == DeliveryMode.IMMEDIATE and session is not None and session.live.turn is not None:
             interrupted = session.turns.interrupt_for_message()
             return self._enter(session, [entry], interrupted=interrupted)[0]
-        if is_next and session is not None and self._may_enter(session):
+        if is_next and session is not None and self._may_enter(session, entry):
             return self._enter(session, [entry])[0]
         if record.mode == DeliveryMode.NEXT_TOOL_CALL:
             return self._steer(entry, session)
@@ -144,6 +151,8 @@ class SessionBox:
         if self._steering and self._steering[0].record.id == record.id and self._session is not None:
             self._session.turns.unsteer(record.id)
         self._steering = [one for one in self._steering if one.id != record.id]
+        if self._session is not None:
+            self._fill_slot(self._session)
 
     # -- waiting -------------------------------------------------------------------------------------------
 
@@ -152,23 +161,32 @@ class SessionBox:
         record = entry.record
         waits_for = _WAITS_FOR[record.mode]
         metadata = {"heldBy": "host", "waitsFor": waits_for, "mode": record.mode.value, **told}
-        held = self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=metadata))
+        held = self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=metadata), own=True)
         self.waiting[waits_for] += 1
-        if waits_for == "next-message" and len(self._riding) < MOST_MESSAGES:
-            self._riding.append(Delivery(held, entry.message))
+        if waits_for == "next-message" and self.waiting[waits_for] == len(self._riding) + 1 <= MOST_MESSAGES:
+            self._riding.append(Delivery(held, entry.message))  # else older ones are read first
+            self._riding.sort(key=_rank)
         if waits_for == "idle":
             self.pump()
         return held
+
+    def _hold_paused(self, entry: Delivery) -> DeliveryRecord:
+        """Have a message wait until the session is resumed: nothing interrupts or steers it now."""
+        if entry.record.mode == DeliveryMode.NEXT_TOOL_CALL:
+            calm = replace(entry.record, mode=DeliveryMode.ON_IDLE, requested_mode=entry.record.mode)
+            entry = Delivery(calm, entry.message)
+        return self._hold(entry, why="the session is paused")
 
     def _steer(self, entry: Delivery, session: Session | None) -> DeliveryRecord:
         """Have a message wait for the next tool call of the turn that runs; without one, for idle."""
         if session is None or session.live.turn is None or len(self._steering) >= MOST_MESSAGES:
             calm = replace(entry.record, mode=DeliveryMode.ON_IDLE, requested_mode=entry.record.mode)
-            if session is not None and self._may_enter(session) and not self.waiting["idle"]:
+            if session is not None and self._may_enter(session, entry) and not self.waiting["idle"]:
                 return self._enter(session, [Delivery(calm, entry.message)])[0]
             return self._hold(Delivery(calm, entry.message), why="no turn runs")
         held = Delivery(self._hold(entry), entry.message)
         self._steering.append(held)
+        self._steering[1:] = sorted(self._steering[1:], key=_rank)  # the first one is in the slot
         self._fill_slot(session)
         return held.record
 
@@ -187,14 +205,16 @@ class SessionBox:
         count = taken_together([entry.message for entry in self._riding])
         taken, self._riding = self._riding[:count], self._riding[count:]
         self.waiting["next-message"] -= count
-        if not self._riding and self.waiting["next-message"] > 0:
+        if self.waiting["next-message"] > len(self._riding):
             self._host.run(self.read_riding())
         return taken, self._text(taken, session)
 
     async def read_riding(self) -> None:
         """Read from the tables what could enter with a person's next message."""
-        await self._host.journal.committed()
-        self._riding = await self._waiting("next-message", MOST_MESSAGES)
+        found = -1
+        while found < len(self._riding) < min(MOST_MESSAGES, self.waiting["next-message"]):
+            found = len(self._riding)
+            self._riding = await self._waiting("next-message", MOST_MESSAGES)
 
     def steered(self, delivery_id: str) -> None:
         """The agent has the message that was in the slot: the next one may have it."""
@@ -228,13 +248,30 @@ class SessionBox:
         """After a restart: what waited for a tool call waits for idle, and what can enter does."""
         for entry in await self._waiting("next-tool-call", 1000):
             self._calm(entry, "the host was stopped")
-        self._riding = await self._waiting("next-message", MOST_MESSAGES)
+        await self.read_riding()
         self.idle()
 
     def idle(self) -> None:
         """The session may have become idle."""
         if self.waiting["idle"]:
             self.pump()
+        for tell in list(self.idled):
+            tell()
+
+    def disposed(self) -> None:
+        """The session is gone: what waits for it fails."""
+        self._riding, self._steering = [], []
+        self._host.run(self._fail_all())
+
+    async def _fail_all(self) -> None:
+        with self._ledger.watching() as seen:
+            await self._host.journal.committed()
+            rows = await self._ledger.store.relay("list_open", self._participant.number, self._policy.mailbox)
+        for record in map(record_of, rows):
+            latest = seen.get(record.id, record)
+            if latest.is_open:
+                self.drop(latest)
+                self._ledger.settle(latest, Failed(delivery_id=latest.id, reason="session_disposed"))
 
     # -- entering ------------------------------------------------------------------------------------------
 
@@ -243,6 +280,7 @@ class SessionBox:
         session = self._session
         if session is not None and session.live.turn is not None:
             return  # its end pumps
+        self._is_to_pump = True
         if self._pumping is None or self._pumping.done():
             self._pumping = asyncio.create_task(self._pump())
 
@@ -253,6 +291,11 @@ class SessionBox:
             await asyncio.wait({self._pumping})
 
     async def _pump(self) -> None:
+        while self._is_to_pump:
+            self._is_to_pump = False
+            await self._let_enter()
+
+    async def _let_enter(self) -> None:
         async with self._wakes.room:
             release = self._host.sessions.hold([self.uri])
             try:
@@ -260,10 +303,9 @@ class SessionBox:
                 if session is None:
                     return
                 await session.began()
-                await self._host.journal.committed()
-                if self.waiting["idle"] and self._may_enter(session):
+                if self.waiting["idle"] and session.is_free:
                     entries = await self._waiting("idle", _LOOKED_AT)
-                    if entries and self._may_enter(session):
+                    if entries and self._may_enter(session, entries[0]):
                         count = taken_together([entry.message for entry in entries])
                         self.waiting["idle"] -= count
                         self._enter(session, entries[:count], waiting=entries[count:])
@@ -271,10 +313,13 @@ class SessionBox:
             finally:
                 release()
 
-    def _may_enter(self, session: Session) -> bool:
+    def _may_enter(self, session: Session, entry: Delivery) -> bool:
         """Whether a message may begin a turn now: a person's own messages, and their stop, come first."""
-        return session.is_free and (
-            session.status in self._policy.safe_states or session.status == AgentStatus.IDLE
+        is_wanted = not session.was_stopped or "flushed" in entry.record.metadata
+        return (
+            session.is_free
+            and is_wanted
+            and (session.status in self._policy.safe_states or session.status == AgentStatus.IDLE)
         )
 
     def _enter(
@@ -289,14 +334,14 @@ class SessionBox:
         return session.turns.enter(entries, text, interrupted=interrupted)
 
     async def _waiting(self, waits_for: str, limit: int) -> list[Delivery]:
-        store = self._ledger.store
-        rows = await store.relay("waiting_deliveries", self._participant.number, waits_for, limit)
-        entries: list[Delivery] = []
-        for record in map(record_of, rows):
-            found = await store.relay("message", record.message_id)
-            if found:
-                entries.append(Delivery(record, decode(found[0][1], RelayMessage)))
-        return entries
+        """What waits, read from the tables; without what has gone on meanwhile."""
+        number = self._participant.number
+        with self._ledger.watching() as seen:
+            await self._host.journal.committed()
+            rows = await self._ledger.store.relay("waiting_messages", number, waits_for, limit)
+        entries = [Delivery(record_of(row[:2]), decode(row[2], RelayMessage)) for row in rows]
+        latest = [entry._replace(record=seen.get(entry.id, entry.record)) for entry in entries]
+        return [entry for entry in latest if entry.record.is_open and entry.record.waits_for == waits_for]
 
     def _text(self, entries: list[Delivery], session: Session, waiting: list[Delivery] | None = None) -> str:
         """Messages as the agent reads them."""
@@ -314,3 +359,8 @@ class SessionBox:
             )
             parts.append((head, message))
         return rendered(parts)
+
+
+def _rank(entry: Delivery) -> bool:
+    """Sorts urgent ones first."""
+    return entry.record.priority != Priority.URGENT

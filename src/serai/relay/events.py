@@ -2,14 +2,17 @@
 
 One mechanism serves both. A follower has a place in the order; what comes after it is read from the last few
 events, which are in memory, or else from the journal. A slow follower lags behind, and misses nothing.
+
+What sessions let one observe is live only: it has a place in the same order (`<number>.<n>`) and is in no
+journal. A follower that is too slow for it is told that something is missing.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable
-from fnmatch import fnmatchcase
+from collections.abc import AsyncGenerator, Callable
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 import msgspec
@@ -18,6 +21,7 @@ from serai.contract import RelayMessage, WorkspaceEvent, decode, to_wire
 from serai.host.identities import Identities
 from serai.host.ledger import RELAY
 from serai.journal.journal import Journal
+from serai.relay.predicates import has_type
 from serai.store.contract import StoredRow
 
 __all__ = ["EventStream", "Wanted", "wanted"]
@@ -27,6 +31,9 @@ _MESSAGES = 500
 _READ = 5000
 _QUIET = "delivery.kept"
 
+Place = tuple[int, int]
+"""A place in the order: the number of a record of the journal, and which of the live events after it."""
+
 Wanted = Callable[[WorkspaceEvent], bool]
 """Whether someone wants to hear of an event."""
 
@@ -35,7 +42,7 @@ def wanted(types: tuple[str, ...] = (), agent_id: str | None = None, room: str |
     """A filter by types, which may have wildcards, by the id of an agent, and by the id or name of a room."""
 
     def wants(event: WorkspaceEvent) -> bool:
-        if types and not any(fnmatchcase(event.type, one) for one in types):
+        if not has_type(event, types):
             return False
         if agent_id is not None and agent_id not in {event.actor, event.subject}:
             return False
@@ -61,15 +68,20 @@ class EventStream:
         self._journal = journal
         self._identities = identities
         self._workspace = workspace
-        self._recent: deque[tuple[int, dict[str, Any]]] = deque(maxlen=_RECENT)
-        self._complete_after = 0
-        """All events after this number are among the recent ones."""
+        self._recent: deque[tuple[Place, dict[str, Any]]] = deque(maxlen=_RECENT)
+        self._complete_after: Place = (0, 0)
+        """All events after this place are among the recent ones."""
+        self._last_lost: Place = (0, 0)
+        """The last live event that is not among them any more."""
+        self._last: Place = (0, 0)
         self._messages: OrderedDict[str, RelayMessage] = OrderedDict()
+        self._updates = 0
+        """How many messages were changed."""
         self._wakes: set[asyncio.Event] = set()
 
     def open(self) -> None:
         """Begin: what is committed from now on is heard."""
-        self._complete_after = self._journal.last_seq
+        self._complete_after = (self._journal.last_seq, 0)
 
     @property
     def last_id(self) -> str:
@@ -80,9 +92,24 @@ class EventStream:
         """An event is committed."""
         if event["type"] == _QUIET:
             return
+        if event["type"] == "message.updated":
+            self._updates += 1
+            self._messages.pop(event["data"]["messageId"], None)
+        self._add((number, 0), event)
+
+    def observed(self, number: int, kind: str, subject: str, data: dict[str, Any], at: datetime) -> None:
+        """Something was observed in a session with the record of this number. It is not kept."""
+        place = (number, self._last[1] + 1 if self._last[0] == number else 1)
+        event = {"id": f"{place[0]}.{place[1]}", "type": kind, "at": at, "subject": subject, "data": data}
+        self._add(place, event)
+
+    def _add(self, place: Place, event: dict[str, Any]) -> None:
         if len(self._recent) == _RECENT:
             self._complete_after = self._recent[0][0]
-        self._recent.append((number, event))
+            if self._complete_after[1]:
+                self._last_lost = self._complete_after
+        self._last = place
+        self._recent.append((place, event))
         for wake in self._wakes:
             wake.set()
 
@@ -92,26 +119,38 @@ class EventStream:
         if len(self._messages) > _MESSAGES:
             self._messages.popitem(last=False)
 
-    async def starting(self, after: str | None) -> tuple[int, Literal["live", "replay", "gap"]]:
+    async def starting(self, after: str | None) -> tuple[Place, Literal["live", "replay", "gap"]]:
         """From where a follower hears, and whether anything between `after` and that is no longer there."""
         await self._journal.committed()
+        now = (self._journal.last_seq, 0)
         if after is None:
-            return self._journal.last_seq, "live"
-        number = int(after) if after.isdecimal() else 0
-        if await self._stored(number, number) is None:
-            return self._journal.last_seq, "gap"
-        return number, "replay"
+            return now, "live"
+        number, _, nth = after.partition(".")
+        place = (int(number) if number.isdecimal() else now[0] + 1, int(nth) if nth.isdecimal() else 0)
+        if place[0] > now[0] or await self._stored(place[0], place[0]) is None:
+            return now, "gap"
+        return place, "replay"
 
-    async def follow(self, after: int, wants: Wanted) -> AsyncIterator[WorkspaceEvent]:
-        """Every event after a number that someone wants, as they come. Cancelling ends it."""
+    async def follow(
+        self, after: Place, wants: Wanted, *, live: bool = False
+    ) -> AsyncGenerator[WorkspaceEvent]:
+        """Every event after a place that someone wants, as they come. Cancelling ends it.
+
+        Args:
+            after: The place.
+            wants: Whether an event is wanted.
+            live: Whether live events are, so that it is told when some are missing.
+        """
         wake = asyncio.Event()
         self._wakes.add(wake)
         try:
             while True:
                 wake.clear()
+                if live and after < self._last_lost and after < self._complete_after:
+                    yield self._missing(after, self._last_lost)
                 until, events = await self._after(after)
-                for number, event in events:
-                    told = await self._told(number, event)
+                for place, event in events:
+                    told = await self._told(place, event)
                     if wants(told):
                         yield told
                 after = max(after, until)
@@ -120,23 +159,34 @@ class EventStream:
         finally:
             self._wakes.discard(wake)
 
-    async def _after(self, after: int) -> tuple[int, list[tuple[int, dict[str, Any]]]]:
-        """The next events after a number, and up to which number these are all."""
+    def _missing(self, after: Place, until: Place) -> WorkspaceEvent:
+        """Says that live events are not told."""
+        what = f"what sessions did between {_id(after)} and {_id(until)} is not told: it is not kept"
+        data = {"level": "warn", "message": what, "after": _id(after), "until": _id(until)}
+        return WorkspaceEvent(
+            id=_id(until), workspace_id=self._workspace, type="log", at=datetime.now(UTC), data=data
+        )
+
+    async def _after(self, after: Place) -> tuple[Place, list[tuple[Place, dict[str, Any]]]]:
+        """The next events after a place, and up to which place these are all."""
         if after >= self._complete_after:
             events = [one for one in self._recent if one[0] > after]
             return (events[-1][0] if events else after), events
-        until = min(after + _READ, self._complete_after)
-        rows = await self._stored(after, until) or []
-        events = [(row.seq, msgspec.json.decode(row.action)) for row in rows]
-        return until, [one for one in events if one[1]["type"] != _QUIET]
+        number, _ = self._complete_after
+        until = (after[0] + _READ, 0) if after[0] + _READ < number else self._complete_after
+        rows = await self._stored(after[0], until[0]) or []
+        kept = [((row.seq, 0), msgspec.json.decode(row.action)) for row in rows]
+        return until, [one for one in kept if one[1]["type"] != _QUIET]
 
     async def _stored(self, after: int, until: int) -> list[StoredRow] | None:
         """Events in the journal; `None` when some of them were pruned."""
         store = self._journal.store
         return await store.replay([RELAY], after=after, until=until, max_rows=_READ, max_bytes=1 << 40)
 
-    async def _told(self, number: int, event: dict[str, Any]) -> WorkspaceEvent:
+    async def _told(self, place: Place, event: dict[str, Any]) -> WorkspaceEvent:
         """An event as it is told: with the message and the agent that it names."""
+        if place[1]:
+            return msgspec.convert({**event, "workspaceId": self._workspace}, WorkspaceEvent)
         data = dict(event["data"])
         if event["type"].startswith(("message.", "delivery.")) and "messageId" in data:
             message = await self._message(data["messageId"])
@@ -145,14 +195,20 @@ class EventStream:
         if event["type"].startswith("delivery.") and (agent := self._identities.find(event["subject"])):
             data["agent"] = to_wire(agent.identity)
         return msgspec.convert(
-            {**event, "data": data, "id": str(number), "workspaceId": self._workspace}, WorkspaceEvent
+            {**event, "data": data, "id": str(place[0]), "workspaceId": self._workspace}, WorkspaceEvent
         )
 
     async def _message(self, message_id: str) -> RelayMessage | None:
         found = self._messages.get(message_id)
         if found is None:
+            updates = self._updates
             rows = await self._journal.store.relay("message", message_id)
             if rows:
                 found = decode(rows[0][1], RelayMessage)
-                self.remember(found)
+                if updates == self._updates:
+                    self.remember(found)
         return found
+
+
+def _id(place: Place) -> str:
+    return f"{place[0]}.{place[1]}" if place[1] else str(place[0])

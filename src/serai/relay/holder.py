@@ -39,7 +39,7 @@ class InboxBox:
     def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:  # noqa: ARG002 - it is stored
         """Hold a message for whoever looks."""
         held = {"heldBy": "inbox", "waitsFor": "fetch"}
-        return self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=held))
+        return self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=held), own=True)
 
     def drop(self, record: DeliveryRecord, why: str | None = None) -> None:
         """Nothing is kept here."""

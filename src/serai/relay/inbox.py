@@ -10,13 +10,14 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
 from serai.contract import (
     Delivered,
+    DeliveryRecord,
     Inbox,
     Reaction,
     RecentReaction,
@@ -45,6 +46,10 @@ _FETCHED = ("fetch", "flush")
 """What waits for someone who asks."""
 _WORD = re.compile(r"\w+")
 _SHOWN_OF_TURN = 2000
+_PRIVATE = frozenset(
+    {"session.event", "error", *(f"action.{what}" for what in ("invoked", "completed", "failed", "denied"))}
+)
+"""The types of events that concern those alone who are named in them. A `log` of no agent is ours."""
 
 
 class CallerLink(Protocol):
@@ -108,14 +113,24 @@ class Inboxes:
         return caller.participant is not None and caller.participant.number in room.members
 
     def may_hear(self, caller: Caller, event: WorkspaceEvent) -> bool:
-        """Whether an event exists for a caller: none about conversations of others, none about tokens."""
+        """Whether an event exists for a caller.
+
+        None about conversations of others, none about tokens, none that tells what is said in a session or
+        what an action was called with, except to those whom it is about.
+        """
         if caller.sees_all:
             return True
         if event.type.startswith("token."):
             return False
+        if event.type in _PRIVATE or (event.type == "log" and event.subject is not None):
+            own = caller.participant.identity.id if caller.participant else None
+            return own is not None and own in {event.actor, event.subject}
         message = event.data.get("message")
+        if message is None and event.type.startswith("delivery."):
+            return False  # it came over AHP
         if message is None:
-            room = self._rooms.find(str(event.data.get("room", "")))
+            told: Any = event.data.get("room", "")
+            room = self._rooms.find(told if isinstance(told, str) else told["id"])
             return room is None or self.may_see(caller, room)
         room = self._rooms.find(message.get("conversationId") or "")
         return room is not None and self.may_see(caller, room)
@@ -218,18 +233,19 @@ class Inboxes:
 
     async def inbox(self, participant: Participant, limit: int, *, peek: bool = False) -> Inbox:
         """What waits for a participant. What it fetches is delivered by that, unless it only peeks."""
-        await self._journal.committed()
         number = participant.number
         messages: list[RelayMessage] = []
-        for waits_for in _FETCHED:
-            rows = await self._store.relay("waiting_deliveries", number, waits_for, _bounded(limit))
-            for record in map(record_of, rows):
-                found = await self._store.relay("message", record.message_id)
-                messages += [decode(data, RelayMessage) for _, data in found]
-                if not peek:
-                    evidence = {"evidence": "fetched"}
-                    self._runner.drop(record, "fetched")
-                    self._ledger.settle(record, Delivered(delivery_id=record.id, metadata=evidence))
+        with self._ledger.watching() as seen:
+            await self._journal.committed()
+            for waits_for in _FETCHED:
+                rows = await self._store.relay("waiting_deliveries", number, waits_for, _bounded(limit))
+                for record in map(record_of, rows):
+                    found = await self._store.relay("message", record.message_id)
+                    if record.id in seen:
+                        continue  # someone else has fetched it, or it was cancelled
+                    messages += [decode(data, RelayMessage) for _, data in found]
+                    if not peek:
+                        self._fetched(record)
         unread = [
             UnreadRoom(room=self._rooms.shown(self._rooms[room]), unread=count)
             for room, count, _ in await self._store.relay("unread_rooms", number)
@@ -252,6 +268,11 @@ class Inboxes:
                 for message_id, emoji, identity, at in reactions
             ),
         )
+
+    def _fetched(self, record: DeliveryRecord) -> None:
+        self._runner.drop(record, "fetched")
+        evidence = {"evidence": "fetched"}
+        self._ledger.settle(record, Delivered(delivery_id=record.id, metadata=evidence))
 
     # -- search --------------------------------------------------------------------------------------------
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import msgspec
 
-from serai.contract import METHODS, Record, SubscribeParams, WorkspaceEvent, decode, encode
+from serai.contract import Record, SubscribeParams, SubscribeResult, WorkspaceEvent, encode
 from serai.errors import ConnectionLost, MethodNotFound, ProtocolError
 from serai.relay.inbox import Caller
+from serai.relay.params import read_params
 from serai.relay.sdk import Answer, Relay, told_as_error
 from serai.relay.workspace import Workspace
 
@@ -34,14 +35,14 @@ class LocalLink:
 
     async def call(self, method: str, params: dict[str, Any]) -> Any:
         """See `Link`."""
-        read = decode(msgspec.json.encode(params), METHODS[method][0])
+        read = read_params(method, msgspec.json.encode(params))
         return await self._workspace.call(self._caller, method, read)
 
-    async def events(self, params: SubscribeParams) -> AsyncIterator[WorkspaceEvent]:
+    async def subscribe(
+        self, params: SubscribeParams
+    ) -> tuple[SubscribeResult, AsyncGenerator[WorkspaceEvent]]:
         """See `Link`."""
-        _, events = await self._workspace.subscribe(self._caller, params)
-        async for event in events:
-            yield event
+        return await self._workspace.subscribe(self._caller, params)
 
     def answer(self, method: str, answer: Answer) -> None:
         """See `Link`."""

@@ -12,12 +12,11 @@ from __future__ import annotations
 import random
 from collections import defaultdict, deque
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from serai.contract import AgentStatus, DeliveryMode, DeliveryRecord, IdentityKind
+from serai.config.relay import Inbound, RelayPolicy
+from serai.contract import DeliveryMode, DeliveryRecord, IdentityKind
 
 __all__ = ["Inbound", "ModeChoice", "Rates", "RelayPolicy", "choose_mode", "retry_at"]
 
@@ -29,48 +28,6 @@ _CALMER: dict[DeliveryMode, tuple[DeliveryMode, ...]] = {
     DeliveryMode.ON_IDLE: (),
     DeliveryMode.MANUAL: (),
 }
-
-
-class Inbound(StrEnum):
-    """What becomes of messages from a kind of sender."""
-
-    ACCEPT = "accept"
-    HOLD = "hold"
-    """They wait until a person flushes or cancels them."""
-    REFUSE = "refuse"
-
-
-@dataclass(frozen=True, slots=True)
-class RelayPolicy:
-    """The settings of `[relay]`."""
-
-    me: str = "me"
-    """The name of the host's owner."""
-    default_mode: DeliveryMode | None = DeliveryMode.ON_IDLE
-    """The mode of messages that name none; without it, the first that the session declares."""
-    interrupt: frozenset[IdentityKind] = frozenset({IdentityKind.HUMAN})
-    """Who may interrupt a running turn."""
-    unsupported: Literal["downgrade", "fail"] = "downgrade"
-    """What becomes of a mode that a session lacks."""
-    images: Literal["describe", "fail"] = "describe"
-    """What becomes of an image for a session that takes none."""
-    inbound: dict[IdentityKind, Inbound] = field(default_factory=dict[IdentityKind, Inbound])
-    """What becomes of messages, by the kind of their sender; by default they are accepted."""
-    safe_states: frozenset[AgentStatus] = frozenset({AgentStatus.IDLE})
-    """In which states a session takes what waits for `on-idle`."""
-    max_hops: int = 8
-    """How many messages of agents may follow each other since a person spoke."""
-    rate: int = 60
-    """How many messages an agent may send to one other in a minute."""
-    mailbox: int = 100_000
-    """How many deliveries may wait for one session."""
-    attempts: int = 6
-    """How often a delivery is tried."""
-    max_age: timedelta = timedelta(days=7)
-    """How long a delivery may wait."""
-    lease: timedelta = timedelta(seconds=30)
-    """How long a session elsewhere may take to answer."""
-    message_bytes: int = 256 * 1024
 
 
 class ModeChoice(NamedTuple):

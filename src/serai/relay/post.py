@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Sequence
+from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
@@ -16,6 +17,7 @@ from serai.contract import (
     GroupTarget,
     MessageKind,
     MessageTarget,
+    Metadata,
     RelayMessage,
     ReplyParams,
     RoomKind,
@@ -32,6 +34,7 @@ from serai.errors import (
     IdempotencyConflict,
     MessageTooLarge,
     UnknownMessage,
+    UnknownRoom,
     UnknownTarget,
 )
 from serai.host.identities import Identities, Participant
@@ -46,6 +49,8 @@ __all__ = ["Post"]
 
 _MENTION = re.compile(r"(?<![\w@])@([\w][\w.-]*)")
 _RETRACTED = "(taken back)"
+_ROOMS = ("#", "room-", "dm:", "group:")
+"""How the names of rooms and conversations begin."""
 
 
 class Post:
@@ -78,16 +83,21 @@ class Post:
         self._redactor = redactor
         self._policy = policy
         self._new_id = new_id
-        self._sending: dict[tuple[int, str], asyncio.Lock] = {}
+        self._sending: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
         """Who sends under an idempotency key at this moment."""
 
-    async def send(self, params: SendParams, sender: Participant) -> SendResult:
+    async def send(self, params: SendParams, sender: Participant, *, least_hops: int = 0) -> SendResult:
         """Send a message. Sent again under the same key, it is the same message.
+
+        Args:
+            params: The message.
+            sender: Who sends it.
+            least_hops: How many messages of agents led to it at least, with itself.
 
         Raises:
             RelayError: It cannot be sent; nothing was stored.
         """
-        return await self._once(params, sender, lambda: self._send(params, sender))
+        return await self._once(params, sender, lambda: self._send(params, sender, least_hops))
 
     async def reply(self, params: ReplyParams, sender: Participant) -> SendResult:
         """Answer a message in its thread.
@@ -113,60 +123,91 @@ class Post:
         """Take a message back: whoever has not got it never does. What was delivered stays delivered."""
         gone = replace(message, text=_RETRACTED, attachments=(), updated_at=self._ledger.now)
         write = RelayWrite("retract_message", (message.id, encode(gone)))
-        self._ledger.event("message.updated", {"messageId": message.id, "retracted": True}, writes=[write])
-        rows = await self._ledger.store.relay("deliveries_of_message", message.id)
-        records = [record_of(row) for row in rows]
+        writes = [write, RelayWrite("retract_words", (message.id,))]
+        self._ledger.event("message.updated", {"messageId": message.id, "retracted": True}, writes=writes)
+        with self._ledger.watching() as seen:
+            await self._runner.committed()
+            rows = await self._ledger.store.relay("deliveries_of_message", message.id)
+        records = [seen.get(record.id, record) for record in map(record_of, rows)]
         settled = [self._runner.cancel(one, "retracted") if one.is_open else one for one in records]
         return SendResult(message=gone, deliveries=tuple(settled))
+
+    def notify(
+        self,
+        sender: Participant,
+        recipient: Participant,
+        text: str,
+        reason: DeliveryReason,
+        *,
+        metadata: Metadata,
+        hops: int,
+    ) -> SendResult:
+        """Tell one participant something that is no message of another: it has a reason of its own."""
+        params = SendParams(to=recipient.handle, text=text, metadata=metadata)
+        room = self._rooms.conversation([sender, recipient])
+        return self._store(params, sender, room, None, reason=reason, least_hops=hops)
 
     # -- one at a time under a key -------------------------------------------------------------------------
 
     async def _once(
         self, params: SendParams | ReplyParams, sender: Participant, send: Callable[[], SendResult]
     ) -> SendResult:
-        key = params.idempotency_key
+        key = self._masked_key(params)
         if key is None:
             return send()
-        lock = self._sending.setdefault((sender.number, key), asyncio.Lock())
-        try:
-            async with lock:
-                rows = await self._ledger.store.relay("message_by_key", sender.number, key)
-                if not rows:
-                    result = send()
-                    await self._runner.committed()
-                    return result
-                return await self._repeated(decode(rows[0][1], RelayMessage), params, sender)
-        finally:
-            if not lock.locked():
-                self._sending.pop((sender.number, key), None)
+        async with self._sending.setdefault((sender.number, key), asyncio.Lock()):
+            await self._runner.committed()
+            rows = await self._ledger.store.relay("message_by_key", sender.number, key)
+            return await self._repeated(decode(rows[0][1], RelayMessage), params, sender) if rows else send()
 
     async def _repeated(
         self, earlier: RelayMessage, params: SendParams | ReplyParams, sender: Participant
     ) -> SendResult:
         text, attachments = self._masked(params, sender)
-        if (text, attachments) != (earlier.text, earlier.attachments) and earlier.text != _RETRACTED:
+        is_same = (text, attachments) == (earlier.text, earlier.attachments) or earlier.text == _RETRACTED
+        if not is_same or not self._is_same_place(earlier, params, sender):
             raise IdempotencyConflict(
                 f"the key {params.idempotency_key!r} stands for another message, {earlier.id}",
                 remedy="Use a new key for a new message",
             )
-        rows = await self._ledger.store.relay("deliveries_of_message", earlier.id)
-        return SendResult(message=earlier, deliveries=tuple(map(record_of, rows)))
+        with self._ledger.watching() as seen:
+            await self._runner.committed()
+            rows = await self._ledger.store.relay("deliveries_of_message", earlier.id)
+        records = [seen.get(record.id, record) for record in map(record_of, rows)]
+        return SendResult(message=earlier, deliveries=tuple(records))
+
+    def _is_same_place(
+        self, earlier: RelayMessage, params: SendParams | ReplyParams, sender: Participant
+    ) -> bool:
+        """Whether what is sent again goes where it went before."""
+        if isinstance(params, ReplyParams):
+            return earlier.parent_id == params.message_id
+        room = self._rooms.get(earlier.conversation_id or "")
+        names = (params.to,) if isinstance(params.to, str) else params.to
+        if len(names) == 1 and names[0].startswith(_ROOMS):
+            return earlier.parent_id is None and self._rooms.find(names[0]) is room
+        members = {sender.number} | {other.number for name in names if (other := self._identities.find(name))}
+        return (
+            earlier.parent_id is None and room.room.kind != RoomKind.CHANNEL and members == set(room.members)
+        )
 
     # -- sending -------------------------------------------------------------------------------------------
 
-    def _send(self, params: SendParams, sender: Participant) -> SendResult:
+    def _send(self, params: SendParams, sender: Participant, least_hops: int) -> SendResult:
         names = (params.to,) if isinstance(params.to, str) else params.to
         if not names:
             raise UnknownTarget("a message goes to someone", remedy="Name a #room or a @handle")
         self._check(params)
-        if len(names) == 1 and names[0].startswith(("#", "room-", "dm:", "group:")):
+        if len(names) == 1 and names[0].startswith(_ROOMS):
             room = self._rooms.get(names[0], to_write=True)
+            if room.room.kind != RoomKind.CHANNEL and sender.number not in room.members:
+                raise UnknownRoom(f"there is no room {names[0]!r}", remedy="'serai rooms' lists them")
         else:
             others = [self._identities.get(name) for name in names]
             if gone := next((other for other in others if other.gone), None):
                 raise UnknownTarget(f"{gone.handle} is gone: its session was disposed of")
             room = self._rooms.conversation([sender, *others])
-        return self._store(params, sender, room, None)
+        return self._store(params, sender, room, None, least_hops=least_hops)
 
     def _reply(self, params: ReplyParams, sender: Participant, parent: RelayMessage) -> SendResult:
         self._check(params)
@@ -194,17 +235,25 @@ class Post:
         text = self._redactor.redact_value(params.text, observed=observed)
         return text, self._redactor.redact_value(params.attachments, observed=observed)
 
+    def _masked_key(self, params: SendParams | ReplyParams) -> str | None:
+        return self._redactor.redact_value(params.idempotency_key, observed=True)
+
     def _store(
         self,
         params: SendParams | ReplyParams,
         sender: Participant,
         room: KeptRoom,
         parent: RelayMessage | None,
+        *,
+        reason: DeliveryReason | None = None,
+        least_hops: int = 0,
     ) -> SendResult:
         text, attachments = self._masked(params, sender)
         mentioned, unknown = self._mentions(text)
         self._rooms.join(room, sender)
-        hops = self._runner.hops_of(sender, parent)
+        hops = max(least_hops, self._runner.hops_of(sender, parent))
+        metadata = {name: value for name, value in params.metadata.items() if name != "hops"}
+        metadata |= {"hops": hops} if hops else {}
         now, message_id = self._ledger.now, self._new_id("msg")
         is_channel = room.room.kind == RoomKind.CHANNEL
         message = RelayMessage(
@@ -220,11 +269,10 @@ class Post:
             mentions=tuple(one.handle for one in mentioned),
             attachments=attachments,  # pyright: ignore[reportArgumentType] - masking keeps the types
             mode=params.mode,
-            metadata=self._redactor.redact_value(params.metadata, observed=True)
-            | ({"hops": hops} if hops else {}),
+            metadata=self._redactor.redact_value(metadata, observed=True),
             created_at=now,
         )
-        key = params.idempotency_key
+        key = self._masked_key(params)
         values = (message_id, room.number, message.thread_id, sender.number, key, encode(message))
         writes = [RelayWrite("add_message", values)]
         writes += [RelayWrite("add_mention", (one.number,)) for one in mentioned]
@@ -232,8 +280,8 @@ class Post:
             "message.created", {"messageId": message_id}, actor=sender.identity.id, writes=writes
         )
         deliveries = [
-            self._runner.deliver(message, recipient, reason, sender, params, hops=hops)
-            for recipient, reason in self._recipients(room, sender, mentioned, is_reply=parent is not None)
+            self._runner.deliver(message, recipient, reason or why, sender, params, hops=hops)
+            for recipient, why in self._recipients(room, sender, mentioned, is_reply=parent is not None)
         ]
         return SendResult(message=message, deliveries=tuple(deliveries), unknown_mentions=unknown)
 

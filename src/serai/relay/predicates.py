@@ -12,9 +12,24 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any
 
-from serai.contract import WorkspaceEvent, name_key
+from serai.contract import AgentStatus, WorkspaceEvent, name_key
 
-__all__ = ["Predicate", "events", "named"]
+__all__ = ["ActionEvents", "Predicate", "action", "events", "has_type", "named"]
+
+_OF_SESSIONS = ("status.", "tool.", "transcript.", "file.", "command.", "terminal.", "usage.")
+"""How the types begin that only sessions have: those of the workspace begin otherwise."""
+
+
+def has_type(event: WorkspaceEvent, types: tuple[str, ...]) -> bool:
+    """Whether an event has one of some types, which may have wildcards; none for all.
+
+    What a session lets one observe is wrapped in a `session.event`, and can be named by its own type, too:
+    `tool.called`.
+    """
+    names = [event.type]
+    if event.type == "session.event" and (own := event.data["event"]["type"]).startswith(_OF_SESSIONS):
+        names.append(own)
+    return not types or any(fnmatchcase(name, one) for name in names for one in types)
 
 
 class Predicate:
@@ -23,30 +38,36 @@ class Predicate:
     Args:
         types: Names of event types, with wildcards; none for all.
         test: What an event of these types has to pass.
+        agent: The one whom all that pass are by or about. Whoever sets up a listener hears then whether any
+            of them can ever come.
     """
 
     def __init__(
-        self, types: tuple[str, ...] = (), test: Callable[[WorkspaceEvent], bool] = lambda _event: True
+        self,
+        types: tuple[str, ...] = (),
+        test: Callable[[WorkspaceEvent], bool] = lambda _event: True,
+        agent: str | None = None,
     ) -> None:
         self.types = types
+        self.agent = agent
         self._test = test
 
     def __call__(self, event: WorkspaceEvent) -> bool:
         """Whether an event passes."""
-        return (not self.types or any(fnmatchcase(event.type, one) for one in self.types)) and self._test(
-            event
-        )
+        return has_type(event, self.types) and self._test(event)
 
     def __and__(self, other: Predicate) -> Predicate:
-        return Predicate(test=lambda event: self(event) and other(event))
+        types = self.types or other.types
+        return Predicate(types, lambda event: self(event) and other(event), self.agent or other.agent)
 
     def __or__(self, other: Predicate) -> Predicate:
         types = self.types + other.types if self.types and other.types else ()
-        return Predicate(types, lambda event: self(event) or other(event))
+        agent = self.agent if self.agent == other.agent else None
+        return Predicate(types, lambda event: self(event) or other(event), agent)
 
     def where(self, test: Callable[[WorkspaceEvent], bool]) -> Predicate:
         """Those that also pass a test of one's own."""
-        return Predicate(self.types, lambda event: self._test(event) and test(event))
+        return Predicate(self.types, lambda event: self._test(event) and test(event), self.agent)
 
     def in_(self, room: str) -> Predicate:
         """Those about a room, or about a message in it."""
@@ -118,11 +139,134 @@ class _Deliveries:
         return named("delivery.failed")
 
 
+class _OfAgent:
+    """Events about one participant. The relay finds it by its handle, name or id."""
+
+    def __init__(self, agent: str) -> None:
+        self._agent = agent
+
+    def _named(self, *types: str) -> Predicate:
+        return Predicate(types, lambda event: _is(event.data.get("agent"), self._agent), self._agent)
+
+
+class _Statuses(_OfAgent):
+    """Changes of an agent's status."""
+
+    def changed(self) -> Predicate:
+        """Its status is another one, whichever."""
+        return self._named("agent.status.changed")
+
+    def becomes(self, status: AgentStatus | str) -> Predicate:
+        """Its status is this one now, and was not before."""
+        return self._named(f"agent.status.{AgentStatus(status).value}")
+
+
+class _Tools(_OfAgent):
+    """Tool calls of an agent; of one tool if it is named."""
+
+    def called(self, tool: str | None = None) -> Predicate:
+        """It calls a tool."""
+        return self._of("called", tool)
+
+    def completed(self, tool: str | None = None) -> Predicate:
+        """A tool has done what it was called for."""
+        return self._of("completed", tool)
+
+    def failed(self, tool: str | None = None) -> Predicate:
+        """A tool has failed, or was not allowed to run."""
+        return self._of("failed", tool)
+
+    def _of(self, what: str, tool: str | None) -> Predicate:
+        every = self._named(f"tool.{what}")
+        return every if tool is None else every.where(lambda event: event.data["event"]["tool"] == tool)
+
+
+class _Agent(_OfAgent):
+    """Events about one agent."""
+
+    @property
+    def status(self) -> _Statuses:
+        """Changes of its status."""
+        return _Statuses(self._agent)
+
+    @property
+    def tools(self) -> _Tools:
+        """Its tool calls."""
+        return _Tools(self._agent)
+
+
+class _Session(_OfAgent):
+    """The life of an agent's session."""
+
+    def started(self) -> Predicate:
+        """It was made, or attached to."""
+        return self._named("session.started")
+
+    def released(self) -> Predicate:
+        """It is gone for good."""
+        return self._named("session.released")
+
+    def resumed(self) -> Predicate:
+        """It goes on after a pause."""
+        return self._named("session.resumed")
+
+    def forked(self) -> Predicate:
+        """It was made as a fork of another."""
+        return self._named("session.forked")
+
+
+class ActionEvents:
+    """Events about one registered action.
+
+    Args:
+        name: The action's name.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def _named(self, what: str) -> Predicate:
+        return Predicate((f"action.{what}",), lambda event: event.data.get("action") == self.name)
+
+    def called_by(self, agent: str) -> Predicate:
+        """Someone asks for it."""
+        return self.invoked().where(lambda event: _is(event.data.get("caller"), agent))
+
+    def invoked(self) -> Predicate:
+        """Anyone asks for it."""
+        return self._named("invoked")
+
+    def completed(self) -> Predicate:
+        """It has run, and ended well."""
+        return self._named("completed")
+
+    def failed(self) -> Predicate:
+        """It has ended with an error."""
+        return self._named("failed")
+
+    def denied(self) -> Predicate:
+        """It was not allowed, and did not run."""
+        return self._named("denied")
+
+
+def action(name: str) -> ActionEvents:
+    """Events about one registered action: `action("deploy").failed()`."""
+    return ActionEvents(name)
+
+
 class _Events:
     """Where predicates begin."""
 
     message = _Messages()
     delivery = _Deliveries()
+
+    def agent(self, agent: str) -> _Agent:
+        """Events about an agent: what it does, and its status."""
+        return _Agent(agent)
+
+    def session(self, agent: str) -> _Session:
+        """Events about the life of an agent's session."""
+        return _Session(agent)
 
 
 events = _Events()

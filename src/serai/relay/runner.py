@@ -40,6 +40,8 @@ from serai.relay.policy import Inbound, Rates, RelayPolicy, choose_mode, retry_a
 __all__ = ["Box", "Runner"]
 
 _DUE_AT_ONCE = 200
+_LOOKS_EVERY = 60
+"""After so many seconds the clock is looked at again: it may have been set, or the machine was asleep."""
 
 
 class Box(Protocol):
@@ -110,7 +112,7 @@ class Runner:
         """How many messages of agents led to one that is sent now, with itself; 0 when a person speaks."""
         if sender.identity.kind != IdentityKind.AGENT:
             return 0
-        before = int(parent.metadata.get("hops", 0)) if parent else 0
+        before: int = parent.metadata.get("hops", 0) if parent else 0
         return max(before, self._box_of(sender).hops) + 1
 
     def deliver(
@@ -151,10 +153,10 @@ class Runner:
         message, problem = self.fitting(message, box)
         problem = problem or choice.problem or self._refused(recipient, sender, hops, now)
         if problem is not None:
-            return self._ledger.settle(record, Failed(delivery_id=record.id, reason=problem))
+            return self._ledger.settle(record, Failed(delivery_id=record.id, reason=problem), own=True)
         if self._policy.inbound.get(kind or IdentityKind.AGENT) == Inbound.HOLD:
             held = {"heldBy": "host", "waitsFor": "approval"}
-            return self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=held))
+            return self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=held), own=True)
         return box.take(record, message)
 
     def fitting(self, message: RelayMessage, box: Box) -> tuple[RelayMessage, str | None]:
@@ -192,44 +194,62 @@ class Runner:
         Raises:
             UnknownDelivery: There is none.
         """
-        await self.committed()
-        found = await self._ledger.delivery(delivery_id)
+        with self._ledger.watching() as seen:
+            await self.committed()
+            found = await self._ledger.delivery(delivery_id)
         if found is None:
             raise UnknownDelivery(f"there is no delivery {delivery_id!r}")
-        return found
+        return seen.get(delivery_id, found)
 
     async def retry(self, delivery_id: str) -> DeliveryRecord:
         """Try a delivery again now. One that is final keeps its receipt; one that is held stays held."""
-        record = await self.record(delivery_id)
-        if record.state == DeliveryState.DEFERRED:
-            return await self._offer_again(record)
+        with self._ledger.watching() as seen:
+            record = await self.record(delivery_id)
+            if record.state == DeliveryState.DEFERRED:
+                return await self._offer_again(record, seen)
         return record
 
-    async def _offer_again(self, record: DeliveryRecord) -> DeliveryRecord:
+    async def _offer_again(
+        self, record: DeliveryRecord, seen: dict[str, DeliveryRecord], mode: DeliveryMode | None = None
+    ) -> DeliveryRecord:
+        """Offer a delivery that was read while `seen` was watched, unless it has gone on meanwhile."""
         rows = await self._ledger.store.relay("message", record.message_id)
+        if (latest := seen.get(record.id)) is not None:
+            record = latest
+        if not record.is_open or (record.state == DeliveryState.HANDING and not self._has_lapsed(record)):
+            return record
         if not rows:  # it came over AHP: whoever sent it was told
-            return self._ledger.settle(record, Failed(delivery_id=record.id, reason="not_tried_again"))
+            return self._ledger.settle(
+                record, Failed(delivery_id=record.id, reason="not_tried_again"), own=True
+            )
         message = decode(rows[0][1], RelayMessage)
         box = self._box_of(self._identities.get(record.agent))
         message, _ = self.fitting(message, box)
+        if record.state == DeliveryState.HANDING:
+            return box.take(record, message)
+        box.drop(record)
+        if mode is not None:
+            record = replace(record, mode=mode, metadata=record.metadata | {"flushed": True})
         return box.take(record, message)
 
     async def flush(self, agent: Participant, mode: DeliveryMode | None) -> list[DeliveryRecord]:
         """Have what waits for a participant enter as soon as it can, whatever it waits for."""
-        await self.committed()
-        rows = await self._ledger.store.relay("waiting_deliveries", agent.number, "", 1000)
-        flushed: list[DeliveryRecord] = []
-        for record in map(record_of, rows):
-            if mode is not None and record.mode != mode:
-                continue
-            self.drop(record)
-            flushed.append(await self._offer_again(replace(record, mode=DeliveryMode.ON_IDLE)))
-        return flushed
+        with self._ledger.watching() as seen:
+            await self.committed()
+            rows = await self._ledger.store.relay(
+                "waiting_deliveries", agent.number, "", self._policy.mailbox
+            )
+            records = [record for record in map(record_of, rows) if mode in {None, record.mode}]
+            return [await self._offer_again(record, seen, DeliveryMode.ON_IDLE) for record in records]
 
     def cancel(self, record: DeliveryRecord, why: str | None = None) -> DeliveryRecord:
-        """Give a delivery up. One that is final stays as it is."""
-        if not record.is_open:
+        """Give a delivery up. One that is final, or on its way to its agent, stays as it is."""
+        if not record.is_open or record.state == DeliveryState.HANDING:
             return record
+        return self.give_up(record, why)
+
+    def give_up(self, record: DeliveryRecord, why: str | None = None) -> DeliveryRecord:
+        """Cancel an open delivery, also one that is on its way."""
         self.drop(record, "cancelled")
         metadata = {"why": why} if why else {}
         return self._ledger.settle(
@@ -250,13 +270,21 @@ class Runner:
         waiting = self._waiting_for.setdefault(record.id, [])
         waiting.append((stage, future))
         try:
-            return await asyncio.wait_for(future, seconds)
+            now = await self.record(record.id)  # it may have come so far before anyone waited
+            return now if _has_come(now, stage) else await asyncio.wait_for(future, seconds)
         except TimeoutError:
             return await self.record(record.id)
         finally:
             waiting[:] = [one for one in waiting if one[1] is not future]
             if not waiting:
                 self._waiting_for.pop(record.id, None)
+
+    def stop_waiting(self) -> None:
+        """The host stops: whoever waits for an outcome gets the record as it is now."""
+        for waiting in list(self._waiting_for.values()):
+            for _, future in waiting:
+                if not future.done():
+                    future.set_exception(TimeoutError())
 
     def changed(self, record: DeliveryRecord) -> None:
         """What is known of a delivery has changed, and is committed."""
@@ -269,7 +297,9 @@ class Runner:
 
     async def open(self) -> None:
         """Attend to what is due, also what became due while there was no host."""
-        self._watch(datetime.now(UTC))
+        if self._due is not None:
+            self._due.cancel()
+        self._attend_soon()
 
     def close(self) -> None:
         """Attend to nothing any more."""
@@ -286,7 +316,7 @@ class Runner:
             self._due.cancel()
         self._due_at = moment
         wait = max(0.0, (moment - self._ledger.now).total_seconds())
-        self._due = asyncio.get_running_loop().call_later(min(wait, 3600), self._attend_soon)
+        self._due = asyncio.get_running_loop().call_later(min(wait, _LOOKS_EVERY), self._attend_soon)
 
     def _attend_soon(self) -> None:
         self._due = self._due_at = None
@@ -296,26 +326,38 @@ class Runner:
 
     async def _attend(self) -> None:
         """Do what is due: end what has waited too long, try again what was put off."""
-        await self.committed()
-        now = self._ledger.now
-        rows = await self._ledger.store.relay("due_deliveries", round(now.timestamp() * 1000), _DUE_AT_ONCE)
-        for record in map(record_of, rows):
-            if not record.is_open:
-                continue
-            if record.state == DeliveryState.HANDING:
-                await self._offer_again(record)  # its lease is over
-            elif record.deadline is not None and record.deadline <= now:
-                self.drop(record, "deadline_exceeded")
-                self._ledger.settle(record, Failed(delivery_id=record.id, reason="deadline_exceeded"))
-            elif record.expires_at is not None and record.expires_at <= now:
-                self.drop(record, "expired")
-                self._ledger.settle(record, Failed(delivery_id=record.id, reason="expired"))
-            else:
-                await self._offer_again(record)
+        with self._ledger.watching() as seen:
+            await self.committed()
+            now = self._ledger.now
+            rows = await self._ledger.store.relay(
+                "due_deliveries", round(now.timestamp() * 1000), _DUE_AT_ONCE
+            )
+            for record in map(record_of, rows):
+                await self._attend_to(seen.get(record.id, record), now, seen)
         await self.committed()
         ((soonest,),) = await self._ledger.store.relay("next_due")
         if soonest is not None:
             self._watch(datetime.fromtimestamp(soonest / 1000, UTC))
+
+    async def _attend_to(
+        self, record: DeliveryRecord, now: datetime, seen: dict[str, DeliveryRecord]
+    ) -> None:
+        if not record.is_open:
+            return
+        if record.state == DeliveryState.HANDING:
+            if self._has_lapsed(record):  # until then whoever has it says what became of it
+                await self._offer_again(record, seen)
+        elif record.deadline is not None and record.deadline <= now:
+            self.drop(record, "deadline_exceeded")
+            self._ledger.settle(record, Failed(delivery_id=record.id, reason="deadline_exceeded"))
+        elif record.expires_at is not None and record.expires_at <= now:
+            self.drop(record, "expired")
+            self._ledger.settle(record, Failed(delivery_id=record.id, reason="expired"))
+        elif record.state == DeliveryState.DEFERRED:
+            await self._offer_again(record, seen)
+
+    def _has_lapsed(self, record: DeliveryRecord) -> bool:
+        return record.lease_until is not None and record.lease_until <= self._ledger.now
 
 
 def _has_come(record: DeliveryRecord, stage: WaitFor) -> bool:

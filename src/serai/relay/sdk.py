@@ -12,9 +12,9 @@ import asyncio
 import contextlib
 import inspect
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -23,13 +23,17 @@ from serai.client.address import find_address
 from serai.client.connection import Transport, websocket_opener
 from serai.contract import (
     METHODS,
+    ActionRunParams,
+    AgentIdentity,
     AgentSession,
     DeliveryRecord,
     Inbox,
+    InvokeResult,
     RelayMessage,
     Room,
     SendResult,
     SubscribeParams,
+    SubscribeResult,
     WorkspaceEvent,
     decode,
     to_wire,
@@ -42,12 +46,12 @@ from serai.errors import (
     RelayError,
     SeraiError,
 )
-from serai.relay.predicates import Predicate, named
+from serai.relay.predicates import ActionEvents, Predicate, named
 
 if TYPE_CHECKING:
     from serai.relay.harness import Registration
 
-__all__ = ["Answer", "EventHandler", "Link", "Relay"]
+__all__ = ["ActionCall", "ActionHandler", "Answer", "EventHandler", "Link", "Listening", "Relay"]
 
 _log = logging.getLogger(__name__)
 
@@ -59,8 +63,21 @@ Answer = Callable[[bytes], Awaitable[Any]]
 """Answers what the relay asks: takes the parameters, as JSON. What it raises is told to the relay."""
 
 
+class ActionCall(NamedTuple):
+    """What the handler of an action is called with."""
+
+    input: Any
+    caller: AgentIdentity
+    invocation_id: str
+    """The same for a repeat."""
+
+
+ActionHandler = Callable[[ActionCall], Awaitable[Any] | Any]
+"""Does what an action is for, and returns its output. What it raises is told to the caller as its failure."""
+
+
 class Link(Protocol):
-    """How calls get to the relay, and events back."""
+    """How calls get to the relay, and events and questions back."""
 
     async def call(self, method: str, params: dict[str, Any]) -> Any:
         """Call a method. Returns its result, as its type.
@@ -70,8 +87,10 @@ class Link(Protocol):
         """
         ...
 
-    def events(self, params: SubscribeParams) -> AsyncIterator[WorkspaceEvent]:
-        """The events of a subscription, until it is closed."""
+    async def subscribe(
+        self, params: SubscribeParams
+    ) -> tuple[SubscribeResult, AsyncGenerator[WorkspaceEvent]]:
+        """Subscribe to events. They come from the moment this returns, until their iterator is closed."""
         ...
 
     def answer(self, method: str, answer: Answer) -> None:
@@ -87,14 +106,45 @@ class Link(Protocol):
         ...
 
 
+class Listening:
+    """A handler that hears of events. Calling it ends that.
+
+    Awaiting it waits until it is set up, and raises if that is refused: `unsubscribe = await relay.on(…)`.
+    """
+
+    def __init__(self) -> None:
+        self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.begun.add_done_callback(_report)
+        self.task: asyncio.Task[None] | None = None
+
+    def __call__(self) -> None:
+        """Hear of nothing any more."""
+        if self.task is not None:
+            self.task.cancel()
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        yield from asyncio.shield(self.begun).__await__()
+        return self
+
+
+def _report(begun: asyncio.Future[None]) -> None:
+    """Whoever does not wait until a listener is set up finds in the log why it is not."""
+    if not begun.cancelled() and (error := begun.exception()) is not None:
+        _log.warning("a listener was not set up: %s", error)
+
+
 class Relay:
     """The relay, for a program."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
+        self._subscribing: set[asyncio.Future[None]] = set()
+        """Who listens, and does not hear anything yet."""
         self._listening: set[asyncio.Task[None]] = set()
+        self._handlers: dict[str, ActionHandler] = {}
         self.registrations: dict[str, Registration] = {}
         """The sessions that take part over this connection, by their handles."""
+        link.answer("actions.run", self._run_action)
 
     @classmethod
     async def connect(
@@ -154,6 +204,8 @@ class Relay:
             ProtocolError: The call is not one, or its parameters do not fit.
             ConnectionLost: The host is gone.
         """
+        if self._subscribing:
+            await asyncio.wait(self._subscribing)  # what comes of the call is heard
         return await self._link.call(
             method, {key: value for key, value in params.items() if value is not None}
         )
@@ -207,28 +259,38 @@ class Relay:
 
     # -- events --------------------------------------------------------------------------------------------
 
-    def events(
+    async def events(
         self, *types: str, agent: str | None = None, room: str | None = None, after: str | None = None
-    ) -> AsyncIterator[WorkspaceEvent]:
+    ) -> AsyncGenerator[WorkspaceEvent]:
         """Events as they come, or all after one of them. `async for` over it; leaving the loop ends it."""
-        return self._link.events(SubscribeParams(types=types, agent=agent, room=room, after=after))
+        params = SubscribeParams(types=types, agent=agent, room=room, after=after)
+        async with contextlib.aclosing(await self._subscribe(params)) as events:
+            async for event in events:
+                yield event
 
-    def on(
-        self, predicate: Predicate | str, handler: EventHandler, *, after: str | None = None
-    ) -> Callable[[], None]:
+    async def _subscribe(self, params: SubscribeParams) -> AsyncGenerator[WorkspaceEvent]:
+        started, events = await self._link.subscribe(params)
+        if started.source == "gap":
+            _log.warning(
+                "not all events after %s are there any more: they begin at %s", params.after, started.first
+            )
+        return events
+
+    def on(self, predicate: Predicate | str, handler: EventHandler, *, after: str | None = None) -> Listening:
         """Call a handler with each event that passes, from now on or after one of them.
 
-        Returns what ends that. A name, also with wildcards, is a predicate, too.
+        Returns what ends that when it is called. Awaited, it says whether the listener is set up: it raises
+        `CapabilityUnsupported` for events that an agent never emits. A name, also with wildcards, is a
+        predicate, too.
         """
         wanted = named(predicate) if isinstance(predicate, str) else predicate
-        task = asyncio.create_task(self._listen(wanted, handler, after))
+        listening = Listening()
+        self._subscribing.add(listening.begun)
+        listening.begun.add_done_callback(self._subscribing.discard)
+        task = listening.task = asyncio.create_task(self._listen(wanted, handler, after, listening.begun))
         self._listening.add(task)
         task.add_done_callback(self._listening.discard)
-
-        def unsubscribe() -> None:
-            task.cancel()
-
-        return unsubscribe
+        return listening
 
     add_listener = on
 
@@ -240,16 +302,80 @@ class Relay:
 
         return send
 
-    async def _listen(self, wanted: Predicate, handler: EventHandler, after: str | None) -> None:
-        async for event in self.events(*wanted.types, after=after):
-            if not wanted(event):
-                continue
-            try:
-                outcome = handler(event)
-                if inspect.isawaitable(outcome):
-                    await outcome
-            except Exception:  # noqa: BLE001 - whatever a handler raises, others go on
-                _log.exception("a listener failed with the event %s (%s)", event.id, event.type)
+    # -- actions -------------------------------------------------------------------------------------------
+
+    async def action(
+        self,
+        name: str,
+        handler: ActionHandler,
+        *,
+        description: str = "",
+        input: dict[str, Any] | type | None = None,  # noqa: A002 - as on the wire
+        output: dict[str, Any] | type | None = None,
+        available_to: list[str] | None = None,
+    ) -> ActionEvents:
+        """Do something when others ask for it, as long as this relay is connected.
+
+        Args:
+            name: The action's name.
+            handler: Does it.
+            description: What it does, for those who choose.
+            input: JSON Schema, or a type of msgspec's or pydantic's that has one; without it, anything.
+            output: The same, of what the handler returns.
+            available_to: Names, handles, ids, globs or tags of those who may ask; without it, everyone.
+
+        Returns what makes predicates of its events: `handle.failed()`.
+        """
+        self._handlers[name] = handler
+        await self.call(
+            "actions.register",
+            name=name,
+            description=description,
+            inputSchema=_schema_of(input),
+            outputSchema=_schema_of(output),
+            availableTo=available_to,
+        )
+        return ActionEvents(name)
+
+    async def invoke(self, name: str, input: Any = None, *, wait_ms: int = 600_000) -> InvokeResult:  # noqa: A002 - as on the wire
+        """Ask for an action, and wait for its outcome; with `wait_ms=0`, only until it is taken on."""
+        return await self.call("actions.invoke", name=name, input=input, waitMs=wait_ms)
+
+    async def _run_action(self, params: bytes) -> Any:
+        """Do what the relay asks for."""
+        call = decode(params, ActionRunParams)
+        handler = self._handlers.get(call.name)
+        if handler is None:
+            raise MethodNotFound(f"nobody does {call.name!r} here")
+        outcome = handler(ActionCall(call.input, call.caller, call.invocation_id))
+        return msgspec.to_builtins(await outcome if inspect.isawaitable(outcome) else outcome)
+
+    async def _listen(
+        self, wanted: Predicate, handler: EventHandler, after: str | None, begun: asyncio.Future[None]
+    ) -> None:
+        try:
+            events = await self._subscribe(
+                SubscribeParams(types=wanted.types, agent=wanted.agent, after=after)
+            )
+        except SeraiError as error:
+            begun.set_exception(error)
+            return
+        finally:
+            if not begun.done() and (task := asyncio.current_task()) is not None and task.cancelling():
+                begun.cancel()
+        begun.set_result(None)
+        async with contextlib.aclosing(events):
+            async for event in events:
+                if wanted(event):
+                    await self._handle(handler, event)
+
+    async def _handle(self, handler: EventHandler, event: WorkspaceEvent) -> None:
+        try:
+            outcome = handler(event)
+            if inspect.isawaitable(outcome):
+                await outcome
+        except Exception:  # noqa: BLE001 - whatever a handler raises, others go on
+            _log.exception("a listener failed with the event %s (%s)", event.id, event.type)
 
 
 class RemoteLink:
@@ -280,19 +406,24 @@ class RemoteLink:
         finally:
             self._calls.pop(call_id, None)
 
-    async def events(self, params: SubscribeParams) -> AsyncIterator[WorkspaceEvent]:
+    async def subscribe(
+        self, params: SubscribeParams
+    ) -> tuple[SubscribeResult, AsyncGenerator[WorkspaceEvent]]:
         """See `Link`."""
-        started = await self.call("events.subscribe", to_wire(params))
-        queue = self._queue(started.subscription)
+        started: SubscribeResult = await self.call("events.subscribe", to_wire(params))
+        return started, self._events(started.subscription)
+
+    async def _events(self, subscription: str) -> AsyncGenerator[WorkspaceEvent]:
+        queue = self._queue(subscription)
         try:
             while (event := await queue.get()) is not None:
                 yield event
             if self._lost is not None:
                 raise self._lost
         finally:
-            self._subscriptions.pop(started.subscription, None)
             with contextlib.suppress(SeraiError):
-                await self.call("events.unsubscribe", {"subscription": started.subscription})
+                await self.call("events.unsubscribe", {"subscription": subscription})
+            self._subscriptions.pop(subscription, None)
 
     def answer(self, method: str, answer: Answer) -> None:
         """See `Link`."""
@@ -306,11 +437,11 @@ class RemoteLink:
         answer = self._answers.get(method, _no_answer)
         response: dict[str, Any] = {"jsonrpc": "2.0", "id": call_id}
         try:
-            response["result"] = await answer(params)
+            told = msgspec.json.encode({**response, "result": await answer(params)})
         except Exception as error:  # noqa: BLE001 - whatever it is, the relay gets an answer
-            response["error"] = told_as_error(error)
+            told = msgspec.json.encode({**response, "error": told_as_error(error)})
         with contextlib.suppress(ConnectionLost):
-            await self._transport.send(msgspec.json.encode(response))
+            await self._transport.send(told)
 
     def _queue(self, subscription: str) -> asyncio.Queue[WorkspaceEvent | None]:
         return self._subscriptions.setdefault(subscription, asyncio.Queue())
@@ -318,10 +449,10 @@ class RemoteLink:
     async def close(self) -> None:
         """See `Link`."""
         await self._transport.close()
-        self._reading.cancel()
-        for task in self._answering:
+        tasks = [self._reading, *self._answering]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(self._reading, *self._answering, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _read(self) -> None:
         try:
@@ -358,6 +489,14 @@ class RemoteLink:
             answer.set_result(decode(msgspec.json.encode(message["result"]), METHODS[method][1]))
 
 
+def _schema_of(described: dict[str, Any] | type | None) -> dict[str, Any] | None:
+    """The JSON Schema of a type; a schema stays as it is."""
+    if described is None or isinstance(described, dict):
+        return described
+    of_pydantic = getattr(described, "model_json_schema", None)
+    return of_pydantic() if of_pydantic is not None else msgspec.json.schema(described)
+
+
 async def _no_answer(params: bytes) -> Any:
     del params
     raise MethodNotFound("nobody here answers this")
@@ -368,7 +507,7 @@ def told_as_error(error: Exception) -> dict[str, Any]:
     if isinstance(error, SeraiError):
         number = error.number if isinstance(error, ProtocolError) else -32000
         return {"code": number, "message": str(error), "data": {"message": error.message, **error.to_wire()}}
-    return {"code": -32603, "message": str(error) or type(error).__name__}
+    return {"code": -32603, "message": f"{type(error).__name__}: {error}"}
 
 
 def _refusal(error: dict[str, Any]) -> SeraiError:
@@ -378,7 +517,7 @@ def _refusal(error: dict[str, Any]) -> SeraiError:
         return CapabilityUnsupported(
             data["capability"],
             data["requested"],
-            tuple(data["available"]),
+            tuple(data.get("available", ())),
             agent=data.get("agent"),
             remedy=data.get("remedy"),
         )

@@ -42,6 +42,7 @@ class Tokens:
         self._identities = identities
         self._kept: dict[str, _KeptToken] = {}
         self._passing: dict[str, int] = {}
+        self._lent: dict[int, str] = {}
 
     async def open(self) -> None:
         """Read them."""
@@ -51,7 +52,8 @@ class Tokens:
     def caller(self, token_digest: str) -> Caller | None:
         """Whose token it is; `None` for one that nobody knows."""
         if token_digest in self._passing:
-            return Caller(Role.AGENT, self._identities[self._passing[token_digest]])
+            agent = self._identities[self._passing[token_digest]]
+            return None if agent.gone else Caller(Role.AGENT, agent)
         kept = self._kept.get(token_digest)
         if kept is None:
             return None
@@ -72,8 +74,13 @@ class Tokens:
         return token, info
 
     def lend(self, agent: Participant) -> str:
-        """A token for the agent of a session, as long as this host runs. It is written nowhere."""
-        token = f"srt_{secrets.token_urlsafe(32)}"
+        """The token for the agent of a session, as long as this host and the session are there.
+
+        It is written nowhere.
+        """
+        if (lent := self._lent.get(agent.number)) is not None:
+            return lent
+        token = self._lent[agent.number] = f"srt_{secrets.token_urlsafe(32)}"
         self._passing[digest(token)] = agent.number
         return token
 

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import getpass
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from serai.contract import (
     METHODS,
+    ActionDescriptor,
+    ActionParams,
+    ActionRegisterParams,
+    ActionsResult,
     AgentInfo,
     AgentParams,
+    AgentSessionCapabilities,
     AgentsListParams,
     AgentsResult,
     AgentStatus,
@@ -31,6 +38,8 @@ from serai.contract import (
     Inbox,
     InboxParams,
     InviteParams,
+    InvokeParams,
+    InvokeResult,
     MembersResult,
     MessageParams,
     MessagesListParams,
@@ -71,20 +80,23 @@ from serai.contract import (
     WorkspaceEvent,
     require,
 )
-from serai.errors import DeliveryFinal, Forbidden, InvalidParams, UnknownDelivery
+from serai.errors import DeliveryFinal, Forbidden, InvalidParams, UnknownDelivery, UnknownMessage
 from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import record_of
+from serai.relay.actions import Actions
 from serai.relay.adapters import AdapterBox
-from serai.relay.boundaries import SessionBox, Wakes
+from serai.relay.boundaries import BOUNDARIES, SessionBox, Wakes
 from serai.relay.events import EventStream, wanted
 from serai.relay.holder import InboxBox
 from serai.relay.inbox import Caller, Inboxes
+from serai.relay.observer import Observer, check_can_come, wants_live
 from serai.relay.policy import RelayPolicy
 from serai.relay.post import Post
 from serai.relay.registration import register
-from serai.relay.rooms import Rooms
+from serai.relay.rooms import KeptRoom, Rooms
 from serai.relay.runner import Box, Runner
+from serai.relay.runtime_actions import RuntimeActions
 from serai.relay.tokens import Tokens
 
 __all__ = ["WORKSPACE", "Workspace"]
@@ -117,8 +129,15 @@ class Workspace:
             self.ledger, self.identities, self.rooms, self.runner, host.redactor, policy, self._new_id
         )
         self.inboxes = Inboxes(host.journal, self.ledger, self.identities, self.rooms, self.runner)
+        self.actions = Actions(
+            self.ledger, self.identities, self.post, self.runner, host.redactor, self._declared, self._new_id
+        )
+        RuntimeActions(host, self._info).add_to(self.actions)
         self.tokens = Tokens(self.ledger, self.identities)
         self.events = EventStream(host.journal, self.identities, WORKSPACE)
+        self.observer = Observer(
+            host, self.identities, self.events, lambda one: self.box_of(one).capabilities
+        )
         self._boxes: dict[int, Box] = {}
         self._wakes = Wakes()
         self._owner: Participant | None = None
@@ -136,14 +155,16 @@ class Workspace:
         await self.rooms.open()
         await self.tokens.open()
         self.events.open()
-        self.ledger.heard = self.events.heard
-        found = self.identities.find(self.policy.me)
-        self._owner = found or self.identities.enlist(self.policy.me, IdentityKind.HUMAN)
+        self.ledger.heard = self._heard
+        me = self.policy.me or getpass.getuser()
+        self._owner = self.identities.find(me) or self.identities.enlist(me, IdentityKind.HUMAN)
         self.host.postman = self._postman
+        for session in self.host.sessions.in_memory():  # those that the host has brought back itself
+            session.serve(self._postman(session.uri))
         await self.host.journal.committed()
         for number, waits_for, count in await self.ledger.store.relay("counts_of_waiting"):
             box = self.box_of(self.identities[number])
-            if isinstance(box, SessionBox):
+            if isinstance(box, SessionBox) and waits_for in BOUNDARIES:
                 box.waiting[waits_for] += count
             elif isinstance(box, AdapterBox):
                 box.waiting += count
@@ -159,11 +180,16 @@ class Workspace:
 
     async def close(self) -> None:
         """Deliver nothing any more. Sessions stay as they are."""
+        await self.actions.close()
         self.runner.close()
         for box in self._boxes.values():
             if isinstance(box, AdapterBox):
                 box.close()
         await asyncio.gather(*(box.close() for box in self._boxes.values() if isinstance(box, SessionBox)))
+
+    def _heard(self, number: int, event: dict[str, Any]) -> None:
+        self.events.heard(number, event)
+        self.observer.heard(number, event)
 
     @property
     def owner(self) -> Participant:
@@ -206,29 +232,47 @@ class Workspace:
         """
         if caller.role == Role.OBSERVER and method not in _READING:
             raise Forbidden(f"an observer cannot call {method}", remedy="Use a token of a participant")
+        if method not in _MASKED_BY_SENDER:
+            params = self.host.redactor.redact_value(params, observed=False)
         result = await self._calls[method](caller, params)
         await self.host.journal.committed(patient=False)
         return result
 
     async def subscribe(
         self, caller: Caller, params: SubscribeParams
-    ) -> tuple[SubscribeResult, AsyncIterator[WorkspaceEvent]]:
+    ) -> tuple[SubscribeResult, AsyncGenerator[WorkspaceEvent]]:
         """The events that someone wants and may hear of, and where they begin.
 
         Raises:
             UnknownTarget: There is no such agent.
             UnknownRoom: There is no such room.
+            CapabilityUnsupported: The agent never emits an event of one of the types.
         """
-        agent = self.identities.get(params.agent).identity.id if params.agent else None
+        agent = None
+        if params.agent is not None:
+            about = self.identities.get(params.agent)
+            agent = about.identity.id
+            check_can_come(self.box_of(about).capabilities, params.types, about.handle)
         room = self.inboxes.room(caller, params.room).room.id if params.room else None
         after, source = await self.events.starting(params.after)
         wants = wanted(params.types, agent, room)
+        live = wants_live(params.types)
         events = self.events.follow(
-            after, lambda event: wants(event) and self.inboxes.may_hear(caller, event)
+            after, lambda event: wants(event) and self.inboxes.may_hear(caller, event), live=live
         )
         self._subscribed += 1
-        result = SubscribeResult(subscription=str(self._subscribed), source=source, first=str(after + 1))
-        return result, events
+        result = SubscribeResult(subscription=str(self._subscribed), source=source, first=str(after[0] + 1))
+        return result, self._attended(events) if live else events
+
+    async def _attended(self, events: AsyncGenerator[WorkspaceEvent]) -> AsyncGenerator[WorkspaceEvent]:
+        """Events, with what sessions let one observe as long as they are asked for."""
+        leave = self.observer.attend()
+        try:
+            async with contextlib.aclosing(events):
+                async for event in events:
+                    yield event
+        finally:
+            leave()
 
     def _speaker(self, caller: Caller, name: str | None) -> Participant:
         """On whose behalf a call is made."""
@@ -275,6 +319,9 @@ class Workspace:
 
     async def _messages_send(self, caller: Caller, params: SendParams) -> SendResult:
         sender = self._sender(caller, params.sender)
+        for name in (params.to,) if isinstance(params.to, str) else params.to:
+            if (room := self.rooms.find(name)) is not None and not name.startswith("@"):
+                self.inboxes.room(caller, room.room.id)
         return await self._sent(await self.post.send(params, sender), params)
 
     async def _messages_reply(self, caller: Caller, params: ReplyParams) -> SendResult:
@@ -357,21 +404,27 @@ class Workspace:
         return self.rooms.shown(kept)
 
     async def _rooms_join(self, caller: Caller, params: RoomParams) -> Room:
-        kept = self.inboxes.room(caller, params.room, to_write=True)
+        kept = self._open_room(caller, params.room, to_write=True)
         self.rooms.join(kept, self._about(caller, params.agent))
         return self.rooms.shown(kept)
 
     async def _rooms_leave(self, caller: Caller, params: RoomParams) -> Room:
-        kept = self.inboxes.room(caller, params.room)
+        kept = self._open_room(caller, params.room)
         self.rooms.leave(kept, self._about(caller, params.agent))
         return self.rooms.shown(kept)
 
     async def _rooms_invite(self, caller: Caller, params: InviteParams) -> Room:
-        kept = self.inboxes.room(caller, params.room, to_write=True)
-        if kept.room.kind != RoomKind.CHANNEL:
-            raise Forbidden("nobody can be added to a conversation", remedy="Send to all of their handles")
+        kept = self._open_room(caller, params.room, to_write=True)
         self.rooms.join(kept, self.identities.get(params.agent))
         return self.rooms.shown(kept)
+
+    def _open_room(self, caller: Caller, name: str, *, to_write: bool = False) -> KeptRoom:
+        """A room that one can join and leave; who is in a conversation never changes."""
+        kept = self.inboxes.room(caller, name, to_write=to_write)
+        if kept.room.kind != RoomKind.CHANNEL:
+            remedy = "Send to all of their handles, or mute it"
+            raise Forbidden("nobody comes into a conversation, or leaves it", remedy=remedy)
+        return kept
 
     async def _rooms_members(self, caller: Caller, params: RoomParams) -> MembersResult:
         kept = self.inboxes.room(caller, params.room)
@@ -383,7 +436,10 @@ class Workspace:
 
     async def _rooms_mute(self, caller: Caller, params: MuteParams) -> Room:
         kept = self.inboxes.room(caller, params.room)
-        self.rooms.mute(kept, self._about(caller, params.agent), muted=params.muted)
+        member = self._about(caller, params.agent)
+        if member.number not in kept.members:
+            raise Forbidden(f"{member.handle} is not in this room", remedy="Join it first")
+        self.rooms.mute(kept, member, muted=params.muted)
         return self.rooms.shown(kept)
 
     # -- agents --------------------------------------------------------------------------------------------
@@ -444,11 +500,13 @@ class Workspace:
     async def _sessions_unregister(self, caller: Caller, params: AgentParams) -> Empty:
         box = self._adapter(caller, params.agent)
         participant = box.participant
-        await self.host.journal.committed()
-        while rows := await self.ledger.store.relay("list_open", participant.number, 1000):
-            for record in map(record_of, rows):
-                self.runner.cancel(record, "unregistered")
+        with self.ledger.watching() as seen:
             await self.host.journal.committed()
+            while rows := await self.ledger.store.relay("list_open", participant.number, 1000):
+                for record in map(record_of, rows):
+                    if (latest := seen.get(record.id, record)).is_open:
+                        self.runner.give_up(latest, "unregistered")
+                await self.host.journal.committed()
         box.unregistered()
         del self._boxes[participant.number]
         left = replace(participant, capabilities=None, url=None, secret=None, gone=True)
@@ -490,7 +548,17 @@ class Workspace:
         else:
             rows = await self.ledger.store.relay("list_deliveries", number, state, 1 << 62, limit)
             records = [record_of(row) for row in rows]
+        if caller.role == Role.OBSERVER:
+            records = [one for one in records if await self._is_public(one)]
         return DeliveriesResult(deliveries=tuple(records))
+
+    async def _is_public(self, record: DeliveryRecord) -> bool:
+        """Whether a delivery is of a message that anyone may read."""
+        try:
+            await self.inboxes.message(Caller(Role.OBSERVER), record.message_id)
+        except UnknownMessage:
+            return False
+        return True
 
     def _is_stuck(self, record: DeliveryRecord) -> bool:
         """Whether someone should look at a delivery: it was put off, tried in vain, or waits for a yes."""
@@ -499,6 +567,8 @@ class Workspace:
     async def _delivery(self, caller: Caller, delivery_id: str, *, to_change: bool = False) -> DeliveryRecord:
         """A delivery that exists for the caller: its own, or one of a message that it sent."""
         record = await self.runner.record(delivery_id)
+        if caller.role == Role.OBSERVER and not await self._is_public(record):
+            raise UnknownDelivery(f"there is no delivery {delivery_id!r}")
         if caller.role == Role.AGENT:
             own = self._speaker(caller, None).identity.id
             message = await self.inboxes.message(Caller(Role.OWNER), record.message_id)
@@ -520,9 +590,12 @@ class Workspace:
         return DeliveriesResult(deliveries=tuple(await self.runner.flush(agent, params.mode)))
 
     async def _deliveries_cancel(self, caller: Caller, params: CancelParams) -> DeliveryRecord:
-        record = await self._delivery(caller, params.delivery_id, to_change=True)
+        await self._delivery(caller, params.delivery_id, to_change=True)
+        record = await self.runner.record(params.delivery_id)
         if not record.is_open:
             raise DeliveryFinal(f"{record.id} is {record.state.value} already, and stays so")
+        if record.state == DeliveryState.HANDING:
+            raise Forbidden(f"{record.id} is on its way to its agent", remedy="Cancel the turn that it began")
         return self.runner.cancel(record, params.reason)
 
     async def _deliveries_redeliver(self, caller: Caller, params: DeliveryParams) -> DeliveryRecord:
@@ -539,6 +612,29 @@ class Workspace:
             again,
             redelivery_of=record.id,
         )
+
+    # -- actions -------------------------------------------------------------------------------------------
+
+    def _declared(self, participant: Participant) -> AgentSessionCapabilities | None:
+        """What the session of a participant declares; `None` for one without a session."""
+        if participant.session is not None:
+            return self.box_of(participant).capabilities
+        return participant.capabilities
+
+    async def _actions_register(self, caller: Caller, params: ActionRegisterParams) -> ActionDescriptor:
+        return self.actions.register(params, caller, self._speaker(caller, None))
+
+    async def _actions_unregister(self, caller: Caller, params: ActionParams) -> Empty:
+        who = self._speaker(caller, None)
+        self.actions.unregister(params.name, who, is_host_owner=caller.role == Role.OWNER)
+        return Empty()
+
+    async def _actions_list(self, caller: Caller, _params: Empty) -> ActionsResult:
+        who = None if caller.role == Role.OBSERVER else self._speaker(caller, None)
+        return ActionsResult(actions=self.actions.list(who))
+
+    async def _actions_invoke(self, caller: Caller, params: InvokeParams) -> InvokeResult:
+        return await self.actions.invoke(params, caller, self._speaker(caller, None))
 
     # -- tokens --------------------------------------------------------------------------------------------
 
@@ -565,6 +661,9 @@ class Workspace:
         return Empty()
 
 
+_MASKED_BY_SENDER = frozenset({"messages.send", "messages.reply", "secrets.register"})
+"""In whose parameters secrets are masked by who says it, or not at all."""
+
 _READING = frozenset(
     {
         "hello",
@@ -577,6 +676,7 @@ _READING = frozenset(
         "rooms.members",
         "agents.list",
         "agents.get",
+        "actions.list",
         "deliveries.list",
         "deliveries.get",
         "events.subscribe",

@@ -110,7 +110,8 @@ def _expected(_request: Request, error: Exception) -> Response:
     """No such path, no such method: what Starlette raises by itself."""
     assert isinstance(error, HTTPException)  # noqa: S101 - it is registered for that
     phrase = HTTPStatus(error.status_code).phrase.lower()
-    remedy = "Use GET" if error.status_code == 405 else "Look at / for what is here"
+    allowed = (error.headers or {}).get("Allow")
+    remedy = f"Use {allowed}" if allowed else "Look at / for what is here"
     return _error(error.status_code, phrase.replace(" ", "_"), phrase, remedy, error.headers)
 
 

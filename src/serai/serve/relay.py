@@ -1,7 +1,8 @@
 """The relay over the port: JSON-RPC 2.0 on the WebSocket `/relay`, and call by call as `POST /relay`.
 
 Both know the same methods (`serai.contract.relay_calls`). Over the WebSocket the host also notifies `event`,
-for each subscription. An error's `data` has a stable `code`, a `message`, and a `remedy` where there is one.
+for each subscription, and asks whoever registered an action to run it (`actions.run`). An error's `data` has
+a stable `code`, a `message`, and a `remedy` where there is one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from serai.contract import (
-    METHODS,
     Empty,
     Record,
     Role,
@@ -25,7 +25,6 @@ from serai.contract import (
     SubscribeResult,
     UnsubscribeParams,
     WorkspaceEvent,
-    decode,
     to_wire,
 )
 from serai.errors import (
@@ -33,12 +32,12 @@ from serai.errors import (
     InvalidParams,
     InvalidRequest,
     MethodNotFound,
-    Mismatch,
     ParseError,
     ProtocolError,
     SeraiError,
 )
 from serai.relay.inbox import Caller
+from serai.relay.params import read_params
 from serai.relay.workspace import Workspace
 from serai.serve import Connection
 from serai.serve.frames import text_frame
@@ -90,16 +89,6 @@ def _read(data: bytes) -> _Call:
     return call
 
 
-def _params(call: _Call) -> Record:
-    found = METHODS.get(call.method)
-    if found is None:
-        raise MethodNotFound(f"there is no method {call.method!r}")
-    try:
-        return decode(bytes(call.params), found[0])
-    except Mismatch as error:
-        raise InvalidParams(error.message, field=error.field) from None
-
-
 def _success(call_id: Any, result: Any) -> bytes:
     return msgspec.json.encode({"jsonrpc": "2.0", "id": call_id, "result": to_wire(result)})
 
@@ -127,7 +116,10 @@ async def _answer_post(workspace: Workspace, request: HttpRequest, caller: Calle
             what = "events are heard over the WebSocket" if caller else "the token opens nothing any more"
             answer = _failure(call_id, InvalidRequest(what))
         else:
-            answer = _success(call_id, await workspace.call(caller, call.method, _params(call)))
+            answer = _success(
+                call_id,
+                await workspace.call(caller, call.method, read_params(call.method, bytes(call.params))),
+            )
     except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets an answer
         answer = _failure(call_id, error)
     return Response(answer, media_type="application/json")
@@ -235,7 +227,7 @@ class RelayPeer:
                 self._link.close(4401, "the token was revoked")
                 return
             caller = caller._replace(link=self)
-            params = _params(call)
+            params = read_params(call.method, bytes(call.params))
             if isinstance(params, SubscribeParams):
                 answer = _success(call_id, await self._subscribe(caller, params))
             elif isinstance(params, UnsubscribeParams):

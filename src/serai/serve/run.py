@@ -10,6 +10,8 @@ from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import Any
 
+from starlette.routing import Route
+
 from serai.errors import StorageFailed
 from serai.host.agents import HostedHarness
 from serai.host.host import Host
@@ -20,6 +22,7 @@ from serai.relay.workspace import Workspace
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.door import raise_descriptor_limit
 from serai.serve.frames import text_frame
+from serai.serve.mcp import McpEndpoint
 from serai.serve.port import PortSettings, serve_port
 from serai.serve.relay import RelayPeer, relay_routes
 from serai.store.contract import Store
@@ -82,9 +85,12 @@ async def run_host(
         )
 
     workspace = Workspace(host, relay or RelayPolicy())
+    tools = McpEndpoint(workspace, port_settings.host)
+    host.relay_access = tools.access
     await workspace.open()
 
     def can_connect(port: int) -> None:
+        tools.listening(port)
         if look_for_agents is not None:
             host.look_for(look_for_agents(host))
         started(port)
@@ -99,7 +105,7 @@ async def run_host(
                 lambda: _readiness(host, log_lost=opening.log_lost),
                 started=can_connect,
                 participants=lambda digest: workspace.tokens.caller(digest) is not None,
-                routes=relay_routes(workspace),
+                routes=[*relay_routes(workspace), Route("/mcp", tools, methods=["POST"])],
             ),
             name="port",
         )
@@ -109,6 +115,7 @@ async def run_host(
         try:
             await asyncio.wait({port, stop, host.journal.ended}, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            workspace.runner.stop_waiting()
             for task in (stop, port, check, garbage):
                 task.cancel()
             await asyncio.wait({port, stop, check, garbage})
@@ -119,6 +126,7 @@ async def run_host(
                 raise error
             raise StorageFailed(f"the journal stopped: {error}") from error
     finally:
+        await tools.close()
         await workspace.close()
         await host.close()
 

@@ -71,9 +71,11 @@ async def test_a_fork_by_the_contract_is_another_session_of_the_host(
     await say(client, session, "echo one")
     forked = await (await agent_of(inn, session)).fork()
     assert isinstance(forked, AcpAgentSession)
-    assert forked.identity.id != session
-    await client.subscribe(forked.identity.id)
-    assert said(await say(client, forked.identity.id, "recall")) == '["echo one"]'
+    other = inn.house.host.identities.get(forked.identity.id).session
+    assert other is not None
+    assert other != session
+    await client.subscribe(other)
+    assert said(await say(client, other, "recall")) == '["echo one"]'
 
 
 # -- processes ---------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 
 from conformance.client import Client
 from harness.acp.conftest import RESUMES, Inn, begin, ended, notices, said, say
-from harness.acp.test_work import receipts
+from hosts import deliveries
 from machine.processes.watching import until
 from serai.harness.acp.session import AcpAgentSession
 
@@ -61,6 +61,6 @@ async def test_what_an_agent_says_while_its_session_is_opened_in_a_turn_is_no_an
     turn = await say(client, session, "stops end_turn")
     assert said(turn) == ""
     assert notices(turn)[1:] == ["Between the turns Quick said: " + "welcome" * count]
-    evidence = [each["metadata"]["evidence"] for each in await receipts(inn)]
+    evidence = [record.evidence["evidence"] for record in await deliveries(inn.house.host, session)]
     assert evidence == ["the first update", "the response to the prompt"]
     assert notices(await say(client, session, "echo two")) == []

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
 
-import msgspec
 import pytest
 
 from conformance.client import Client
-from harness.acp.conftest import LOADS, ONE, Inn, back, begin, ended, notices, said, say
+from harness.acp.conftest import LOADS, Inn, back, begin, ended, notices, said, say
 from harness.acp.test_choosing import CHOOSY
+from hosts import deliveries, outcome
 from serai.ahp.types import (
     MarkdownResponsePart,
     ReasoningResponsePart,
     ResourceResponsePart,
 )
-
-
-async def receipts(inn: Inn) -> list[dict[str, Any]]:
-    """What became of the deliveries, in their order."""
-    await inn.house.host.journal.committed()
-    rows = await inn.house.host.journal.store.rows(f"serai-deliveries:{ONE}", 0)
-    records = [msgspec.json.decode(row.action) for row in rows]
-    return [record["receipt"] for record in records if "receipt" in record]
 
 
 async def test_what_an_agent_says_becomes_the_answer(inn: Inn, client: Client) -> None:
@@ -189,7 +180,8 @@ async def test_a_message_is_delivered_when_the_agent_has_shown_that_it_has_it(
     turn = await begin(client, session, "wait")
     await client.hear("delta", content="waiting")
     await client.ping()
-    assert [r["metadata"]["evidence"] for r in await receipts(inn)] == ["the first update"]
+    [record] = await deliveries(inn.house.host, session)
+    assert (record.state, record.evidence["evidence"]) == ("delivered", "the first update")
     await client.dispatch(session, "turnCancelled", turnId=turn)
     await ended(client, session, turn)
 
@@ -202,14 +194,14 @@ async def test_a_prompt_that_nobody_answered_was_perhaps_not_delivered(inn: Inn,
         while client.session(session).active_turn is None:
             await client.ping()
     await inn.house.host.journal.committed()
-    assert await receipts(inn) == []
+    assert [record.state for record in await deliveries(inn.house.host, session)] == ["handing"]
     await client.dispatch(session, "turnCancelled", turnId=turn)
     await ended(client, session, turn)
     await say(client, session, "vanish")
     # The first was cancelled before the agent had it, or the agent has answered that it is.
-    first, second = await receipts(inn)
-    assert first["status"] in {"delivered", "failed"}
-    assert (second["status"], second["reason"]) == ("failed", "outcome_unknown")
+    first, second = await deliveries(inn.house.host, session)
+    assert first.state in {"delivered", "failed"}
+    assert outcome(second) == "outcome_unknown"
 
 
 # -- failing -----------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from serai.host.host import Host
 from serai.host.surroundings import watches as module
 from serai.host.turn import Turn
 from serai.machine.files import Roots
-from serai.machine.paths import Identity
+from serai.machine.safe_paths import Identity
 from serai.store.memory import MemoryStore
 
 WITHIN = 30.0

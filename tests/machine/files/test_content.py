@@ -15,9 +15,9 @@ from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceRead
 from serai.ahp.types import ROOT
 from serai.errors import InvalidParams
 from serai.machine import files
+from serai.machine.draft import PIECE
 from serai.machine.files import content as content_module
-from serai.machine.files.content_types import BEGINNING
-from serai.machine.files.copies import PIECE
+from serai.machine.files.content import BEGINNING
 
 
 def result(desk: Desk, path: Path, encoding: str | None = None) -> ResourceReadResult:

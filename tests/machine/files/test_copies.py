@@ -10,7 +10,7 @@ import pytest
 
 from machine.files.desk import DENIED, EXISTS, INVALID, NOT_FOUND, Desk, contents, refused
 from serai.errors import ProtocolError
-from serai.machine.files.copies import PIECE
+from serai.machine.draft import PIECE
 
 
 def test_a_file_is_copied_with_its_permissions(desk: Desk) -> None:
@@ -107,12 +107,7 @@ def test_a_directory_with_a_pipe_in_it_is_not_copied_in_part(desk: Desk) -> None
     assert list(desk.list(desk.work)) == ["box"]
 
 
-@pytest.mark.parametrize("able", [True, False])
-def test_all_bytes_arrive_whether_the_system_copies_or_we_do(
-    desk: Desk, able: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not able:
-        monkeypatch.delattr(os, "copy_file_range", raising=False)
+def test_all_bytes_arrive(desk: Desk) -> None:
     data = os.urandom(PIECE * 2 + 17)
     (desk.work / "a").write_bytes(data)
     desk.copy(desk.work / "a", desk.work / "b")

@@ -9,7 +9,7 @@ import pytest
 
 from machine.files.desk import NOT_FOUND, Desk, refused
 from serai.machine.files import uri_of
-from serai.machine.files.content_types import content_type
+from serai.machine.files.content import content_type
 
 
 def test_everything_is_listed_by_name(desk: Desk) -> None:

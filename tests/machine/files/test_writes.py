@@ -146,14 +146,14 @@ def test_what_another_program_adds_meanwhile_is_not_lost(
 ) -> None:
     if "if_match" in options:
         options = {"if_match": desk.resolve(file).etag}
-    real = writes._write_all
+    real = writes.write_all
 
     def slowly(descriptor: int, data: bytes) -> None:
         with file.open("ab") as other:
             other.write(b"theirs")
         real(descriptor, data)
 
-    monkeypatch.setattr(writes, "_write_all", slowly)
+    monkeypatch.setattr(writes, "write_all", slowly)
     with refused(CONFLICT):
         desk.write(file, "ours", **options)
     assert file.read_bytes() == b"0123456789theirs"

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from machine.processes.watching import LIMIT, children, content, runs, until, written_pid
-from serai.machine.processes.brief import brief
+from serai.machine.processes.processes import brief
+from serai.machine.processes.uninterrupted import to_its_end
 
 STUBBORN = """
 import os, pathlib, signal, subprocess, sys, time
@@ -92,3 +93,22 @@ def test_cancelled_twice_as_the_host_ends_it_leaves_neither_a_process_nor_a_pipe
         gc.collect()
     assert [str(warning.message) for warning in told] == []
     assert not any(map(runs, children() - before))
+
+
+async def several_steps() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_work_is_waited_for_and_then_the_cancelling_is_told() -> None:
+    may_end = asyncio.Event()
+    waiting = asyncio.create_task(to_its_end(may_end.wait()))
+    for _ in range(3):
+        await several_steps()
+        waiting.cancel()
+    await several_steps()
+    assert not waiting.done()
+    may_end.set()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert await to_its_end(may_end.wait())

@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from serai.machine.processes.environment import find_program, inheritable, without_relative
+from serai.machine.processes.environment import (
+    find_program,
+    git_environment,
+    git_program,
+    inheritable,
+    without_relative,
+)
 from serai.machine.processes.processes import Processes
 
 SECRETS = {
@@ -69,3 +75,20 @@ def test_without_a_path_there_is_the_systems_own() -> None:
 def test_a_path_keeps_what_is_absolute_in_its_order() -> None:
     assert without_relative({"PATH": ":/b:.:/a:x/y:/b:", "A": "1"}) == {"PATH": "/b:/a:/b", "A": "1"}
     assert without_relative({"A": "1"}) == {"A": "1"}
+
+
+def test_git_is_looked_for_where_the_path_says_and_never_where_one_happens_to_be() -> None:
+    found = git_program({"PATH": f":{os.environ['PATH']}"})
+    assert found is not None
+    assert found.startswith("/")
+    assert git_program({"PATH": ":."}) is None
+    assert git_environment({"PATH": ":/bin:."})["PATH"] == "/bin", "so it is for what git starts"
+
+
+def test_words_to_git_in_the_environment_are_not_passed_on() -> None:
+    found = git_environment({"GIT_DIR": "/x", "GIT_EXTERNAL_DIFF": "evil", "LC_ALL": "de", "PATH": "/bin"})
+    assert found["PATH"] == "/bin"
+    assert "GIT_DIR" not in found
+    assert "GIT_EXTERNAL_DIFF" not in found
+    assert found["LC_ALL"] == "C"
+    assert found["GIT_OPTIONAL_LOCKS"] == "0"

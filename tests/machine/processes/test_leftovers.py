@@ -15,7 +15,7 @@ import pytest
 
 from machine.processes.watching import LIMIT, content, names, runs, until
 from serai.machine.processes.census import ProcessIdentity, look
-from serai.machine.processes.records import ChildRecord, ChildRecords, Leftover, end_leftovers
+from serai.machine.processes.leftovers import ChildRecord, ChildRecords, Leftover, end_leftovers
 
 HOST = Path(__file__).with_name("dying_host.py")
 
@@ -137,7 +137,3 @@ async def test_a_later_process_with_the_same_pid_is_left_alone(
     assert await end_leftovers(records) == []
     assert sleeper.poll() is None
     assert names(records) == []
-
-
-async def test_without_records_there_is_nothing_to_end(records: Path) -> None:
-    assert await end_leftovers(records) == []

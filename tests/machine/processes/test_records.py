@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from serai.machine.processes.census import ProcessIdentity
-from serai.machine.processes.records import ChildRecord, ChildRecords
+from serai.machine.processes.leftovers import ChildRecord, ChildRecords
 
 
 def test_a_record_is_written_anew_and_taken_away(records: Path) -> None:

@@ -63,7 +63,7 @@ class Viewer:
 
     async def ready(self) -> None:
         """Wait for the shell's next prompt, as it tells of it."""
-        await self.until(lambda: self.terminal._outbox.at_prompt)
+        await self.until(lambda: self.terminal._output.at_prompt)
 
     async def run(self, line: str) -> TerminalCommandPart:
         """Type a line, and wait until the command that it makes has ended."""

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serai.ahp.types import ResourceChange, ResourceChangeType
-from serai.machine.watch import pending as pending_room
-from serai.machine.watch.pending import BATCH_LIMIT, Pending
+from serai.machine.watch import watch
+from serai.machine.watch.watch import BATCH_LIMIT, Pending
 
 ADDED, UPDATED, DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
 
@@ -54,15 +54,6 @@ def test_what_is_told_leads_from_what_was_there_to_what_is_there(before: bool, s
         (True, True): [["updated"]] if kinds else [[]],
     }
     assert told in expected[before, there]
-
-
-def test_what_waits_below_a_folder_that_goes_is_not_told() -> None:
-    pending = Pending("root")
-    for uri in ("root/a", "root/a/b", "root/a/b/c", "root/ab"):
-        pending.add(uri, ADDED)
-    pending.add("root/a", DELETED, whole=True)
-    assert pending.take() == [ResourceChange(uri="root/ab", type=ADDED)]
-    assert not pending
 
 
 def test_a_folder_that_was_moved_away_and_made_again_is_told_twice() -> None:
@@ -133,7 +124,7 @@ def test_changes_are_taken_in_order_and_in_bounded_batches() -> None:
 
 
 def test_when_too_many_wait_the_root_is_told_instead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pending_room, "PENDING_LIMIT", 10)
+    monkeypatch.setattr(watch, "PENDING_LIMIT", 10)
     pending = Pending("root")
     for number in range(11):
         pending.add(str(number), ADDED)

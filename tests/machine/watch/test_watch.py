@@ -16,8 +16,7 @@ import pytest
 from serai.ahp.errors import AhpErrorCode
 from serai.errors import InvalidParams, ProtocolError
 from serai.machine.watch import events, portable, watch
-from serai.machine.watch.pending import BATCH_LIMIT
-from serai.machine.watch.watch import Watch, Watches
+from serai.machine.watch.watch import BATCH_LIMIT, Watch, Watches
 
 SOURCES = [events.watch_folder, portable.watch_folder] if sys.platform == "linux" else [events.watch_folder]
 linux = pytest.mark.skipif(sys.platform != "linux", reason="about inotify")
@@ -27,15 +26,9 @@ here_only = pytest.mark.parametrize("watches", [events.watch_folder], indirect=T
 @pytest.fixture(params=SOURCES, ids=["here", "portable"][: len(SOURCES)])
 async def watches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Watches]:
     monkeypatch.setattr(watch, "watch_folder", request.param)
-    before = set(threading.enumerate())
     watches = Watches()
     yield watches
     await watches.close()
-    # asyncio's own threads may have come; those of watches may not stay
-    for thread in set(threading.enumerate()) - before:
-        if thread.name.startswith("watch "):
-            thread.join(30)
-            assert not thread.is_alive()
 
 
 @pytest.fixture
@@ -146,7 +139,6 @@ async def test_a_folder_that_is_moved_is_told_also_where_only_files_in_it_are_me
     watch = await watches.watch(
         folder, recursive=True, includes=["**/*.py", "docs/*.md"], excludes=["out/**"]
     )
-    files = await watches.watch(folder, recursive=True, includes=["docs/*.md"])
     heard = Heard(watch, folder)
     (folder / "old").rename(folder / "new")
     assert await heard.until("new/deep/a.py") == {"old": "deleted", "new/deep/a.py": "added"}
@@ -159,7 +151,6 @@ async def test_a_folder_that_is_moved_is_told_also_where_only_files_in_it_are_me
     assert await heard.until("back/deep/a.py") == {"back/deep/a.py": "deleted"}
     (folder / "docs").rename(tmp_path / "docs")
     assert await heard.until("docs") == {"docs": "deleted"}
-    assert await Heard(files, folder).until("docs") == {"docs": "deleted"}
 
 
 async def test_a_folder_that_is_taken_away_and_made_again_is_followed(watches: Watches, folder: Path) -> None:
@@ -214,16 +205,6 @@ async def test_a_root_that_disappears_is_told_and_ends_the_watch(watches: Watche
     assert await file.rest() == {"file": "deleted"}
     with pytest.raises(StopAsyncIteration):
         await anext(whole.watch)
-
-
-async def test_a_root_that_came_again_can_be_watched_again(watches: Watches, folder: Path) -> None:
-    first = Heard(await watches.watch(folder), folder)
-    shutil.move(folder, folder.with_name("away"))
-    assert await first.rest() == {".": "deleted"}
-    (folder / "inner").mkdir(parents=True)
-    second = Heard(await watches.watch(folder), folder)
-    (folder / "a").write_text("1")
-    assert await second.until("a") == {"a": "added"}
 
 
 async def test_a_root_is_told_under_the_name_that_it_was_given(
@@ -377,7 +358,7 @@ async def test_a_file_is_watched_in_the_folder_that_was_found(watches: Watches, 
 
 
 LIMITED = """
-import asyncio, ctypes, sys
+import asyncio, ctypes, os, sys
 from pathlib import Path
 from serai.errors import ProtocolError
 from serai.machine.watch.watch import Watches
@@ -385,6 +366,16 @@ from serai.machine.watch.watch import Watches
 async def main():
     folder = Path(sys.argv[1])
     watches = Watches()
+    libc = ctypes.CDLL(None)
+    taken = []
+    while (one := libc.inotify_init1(0)) >= 0:
+        taken.append(one)
+    try:
+        await watches.watch(folder / "many/0")
+    except ProtocolError as error:
+        print(error.number, error.data["code"], error)
+    for one in taken:
+        os.close(one)
     try:
         await watches.watch(folder, recursive=True)
     except ProtocolError as error:
@@ -402,14 +393,6 @@ async def main():
     for number in range(20):
         await watches.watch(folder / f"many/{number}")
     print("20 are watched")
-    await watches.close()
-    libc = ctypes.CDLL(None)
-    while libc.inotify_init1(0) >= 0:
-        pass
-    try:
-        await watches.watch(folder / "many/0")
-    except ProtocolError as error:
-        print(error.number, error.data["code"], error)
     await watches.close()
 
 asyncio.run(main())
@@ -431,7 +414,7 @@ def test_the_systems_limits_are_told_with_a_remedy(folder: Path) -> None:
     ran = subprocess.run(
         [*command, sys.executable, "-c", LIMITED, str(folder)], check=True, capture_output=True, text=True
     )
-    at_once, later, all_, instances = ran.stdout.splitlines()
+    instances, at_once, later, all_ = ran.stdout.splitlines()
     assert at_once.startswith("-32603 watch_limit")
     assert "fs.inotify.max_user_watches" in at_once
     assert "sysctl" in at_once
@@ -466,5 +449,3 @@ async def test_many_folders_need_one_instance_and_one_thread(watches: Watches, f
             await one.watch.close()
     (folder / "0/src/b").write_text("1")
     assert await heard[0].until("src/b") == {"src/b": "added"}
-    await watches.close()
-    assert instances() == before

@@ -24,7 +24,7 @@ from serai.acp import (
     SessionOpening,
     SessionPage,
 )
-from serai.acp.link import OpenWay, open_session
+from serai.acp.session_start import OpenWay, open_session
 from serai.agents.ask.options import (
     Options,
     SessionOptions,

@@ -23,7 +23,7 @@ from serai.acp import (
     Update,
     UsageUpdate,
 )
-from serai.acp.link import Link, Opened, OpenWay, Wanted
+from serai.acp.session_start import Link, Opened, OpenWay, Wanted
 from serai.agents.ask.costs import CostTracker
 from serai.agents.ask.events import AskResult, JsonResult, TurnFinished
 from serai.agents.ask.json_answer import ask_for, shape_of

@@ -19,8 +19,8 @@ import msgspec
 
 from serai.acp.shapes import is_object
 from serai.agents.catalogue.definitions import Way
-from serai.machine.processes.brief import brief
 from serai.machine.processes.environment import inheritable
+from serai.machine.processes.processes import brief
 
 __all__ = ["MODULES_VARIABLE", "NpmPackage", "Surroundings", "find_program"]
 

@@ -31,5 +31,9 @@ async def _listen(relay: Relay, options: argparse.Namespace) -> int:
             message: dict[str, str] = event.data.get("message") or {}
             text = f"  {' '.join(message['text'].split())[:100]}" if message else ""
             reason = f"  {event.data['reason']}" if event.data.get("reason") else ""
-            print(f"{event.id}  {event.at:%H:%M:%S}  {event.type}{reason}{text}", flush=True)
+            own: dict[str, str] = event.data.get("event") or {}
+            agent: dict[str, str] = event.data.get("agent") or {}
+            who = f"  {agent['handle']}" if agent else ""
+            kind = f"{event.type} {own['type']}" if own else event.type
+            print(f"{event.id}  {event.at:%H:%M:%S}  {kind}{who}{reason}{text}", flush=True)
     return 0

@@ -16,7 +16,7 @@ from serai.ahp import types as t
 from serai.ahp.wire import Unknown
 from serai.changes.diff import count_lines
 from serai.completions.completion import KIND
-from serai.machine.files.content_types import content_type
+from serai.machine.files.content import content_type
 from serai.uris import uri_of
 
 Keep = Callable[[bytes, str], t.ContentRef]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,11 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from serai import contract as c
 from serai.acp import AcpSession, Agent, AgentCapabilities, Handshake, SessionOpening, fit_prompt
-from serai.acp import link as acp
-from serai.acp.link import OpenWay, Wanted
+from serai.acp import session_start as acp
+from serai.acp.servers import HttpServer, McpServer, StdioServer, read_server
+from serai.acp.session_start import OpenWay, Wanted
 from serai.acp.shapes import object_of, text_of, texts_of
 from serai.agents.catalogue.definitions import Quirk
 from serai.ahp.types import MarkdownResponsePart, Turn, UserMessage
+from serai.contract.events import OBSERVED_BY_HOST
 from serai.harness.acp.client import HostClient
 from serai.harness.acp.content import blocks_of
 from serai.harness.acp.notices import Notices
@@ -37,6 +40,8 @@ _log = logging.getLogger(__name__)
 
 _MOST = 48 * 1024
 """How much of a conversation an agent is told again, in characters."""
+_RELAY_SERVER = "serai"
+"""The name of the MCP server that has the relay's tools. A server that someone chose goes before it."""
 
 
 @dataclass(slots=True)
@@ -216,7 +221,7 @@ class SessionLink(acp.Link[AgentProcess, AcpSession]):
         client = HostClient(definition, self._seat, self._folder, self._session)
         launch = self._harness.found.launching(
             model=model.id if model and self._harness.chooses_model_at_start else None,
-            with_mcp=bool(self._seat.settings.get(MCP_SERVERS)),
+            with_mcp=bool(await self._mcp_servers()),
         )
         agent = await Agent.start(
             replace(launch, cwd=self._folder),
@@ -233,12 +238,27 @@ class SessionLink(acp.Link[AgentProcess, AcpSession]):
         settings = self._seat.settings
         directories = texts_of(settings.get(ADDITIONAL_DIRECTORIES))
         how = SessionOpening(
-            mcp_servers=settings.get(MCP_SERVERS) or (),
+            mcp_servers=await self._mcp_servers(process.capabilities),
             additional_directories=[directory_of(each) or Path(each) for each in directories],
         )
         return await self._harness.login.through(
             process.agent, lambda agent: acp.open_session(agent, way, session_id, self._folder, how)
         )
+
+    async def _mcp_servers(
+        self, capabilities: AgentCapabilities | None = None
+    ) -> list[McpServer | Mapping[str, Any]]:
+        """The servers that were chosen, and the relay's tools, in the way that the agent can reach them."""
+        chosen: list[McpServer | Mapping[str, Any]] = list(self._seat.settings.get(MCP_SERVERS) or ())
+        access = await self._seat.relay_access()
+        if access is None or any(read_server(one).name == _RELAY_SERVER for one in chosen):
+            return chosen
+        if capabilities is not None and capabilities.mcp.http:
+            headers = {"Authorization": f"Bearer {access.token}"}
+            return [*chosen, HttpServer(name=_RELAY_SERVER, url=access.url, headers=headers)]
+        env = {"SERAI_URL": access.url, "SERAI_TOKEN": access.token}
+        args = ("-m", "serai", "mcp")
+        return [*chosen, StdioServer(name=_RELAY_SERVER, command=sys.executable, args=args, env=env)]
 
     async def _settle(self, opened: OpenAgent) -> None:
         """Write down which session it is, tell people, and bring the agent to what was chosen."""
@@ -280,17 +300,6 @@ class SessionLink(acp.Link[AgentProcess, AcpSession]):
 _STEERING_METHOD = "_session/steering"
 """An extension of ACP that several agents share: a message for the turn that runs."""
 
-_EVENTS = (
-    c.AgentSessionEventType.STATUS_CHANGED,
-    c.AgentSessionEventType.TOOL_CALLED,
-    c.AgentSessionEventType.TOOL_COMPLETED,
-    c.AgentSessionEventType.TOOL_FAILED,
-    c.AgentSessionEventType.USAGE_UPDATED,
-    c.AgentSessionEventType.SESSION_STARTED,
-    c.AgentSessionEventType.SESSION_RELEASED,
-    c.AgentSessionEventType.ERROR,
-)
-
 
 def can_steer(handshake: Handshake) -> bool:
     """Whether the agent says that it takes messages in the middle of a turn."""
@@ -306,15 +315,10 @@ def declared(handshake: Handshake) -> c.AgentSessionCapabilities:
         modes.remove(c.DeliveryMode.NEXT_TOOL_CALL)
     resumes = told.resume_session or told.load_session
     attachments = (c.ContentType.TEXT, *([c.ContentType.IMAGE] if told.prompt.image else ()))
-    events = {
-        **dict.fromkeys(_EVENTS, True),
-        c.AgentSessionEventType.SESSION_RESUMED: resumes,
-        c.AgentSessionEventType.SESSION_FORKED: told.fork_session,
-    }
     return c.AgentSessionCapabilities(
-        messaging=c.MessagingCapabilities(receive=True, attachments=attachments),
+        messaging=c.MessagingCapabilities(receive=True, send=True, attachments=attachments),
         delivery=c.DeliveryCapabilities(modes=tuple(modes)),
-        events=c.EventCapabilities(emits=tuple(event for event, is_emitted in events.items() if is_emitted)),
+        events=c.EventCapabilities(emits=OBSERVED_BY_HOST),
         lifecycle=c.LifecycleCapabilities(release=True, resume=resumes, fork=told.fork_session),
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from serai.ahp import actions as a
-from serai.ahp.extensions import LOGIN
+from serai.ahp.extensions import LOGIN, PAUSED
 from serai.ahp.reducers import LiveSession
 from serai.ahp.types import ErrorInfo, ModelSelection, SessionActiveClient, SessionLifecycle
 from serai.contract import AgentStatus
@@ -21,7 +21,7 @@ from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
 from serai.redact import Redactor
 
-__all__ = ["SessionCore", "SessionView", "error_info", "needs_sign_in", "status_of"]
+__all__ = ["SessionCore", "SessionView", "error_info", "is_paused", "needs_sign_in", "status_of"]
 
 _SIGN_IN_NEEDED = "A sign-in is needed"
 """The activity, for people, of a session that waits for a sign-in."""
@@ -201,6 +201,11 @@ def needs_sign_in(session: LiveSession) -> bool:
     return LOGIN in (session.head.meta or {})
 
 
+def is_paused(session: LiveSession) -> bool:
+    """Whether someone paused the session: then nothing enters it by itself."""
+    return PAUSED in (session.head.meta or {})
+
+
 def status_of(session: LiveSession) -> AgentStatus:
     """The status of a session whose host runs, in the words of the contract: computed, kept nowhere."""
     head = session.head
@@ -214,4 +219,4 @@ def status_of(session: LiveSession) -> AgentStatus:
         return AgentStatus.BLOCKED
     if head.lifecycle == SessionLifecycle.CREATION_FAILED:
         return AgentStatus.FAILED
-    return AgentStatus.IDLE
+    return AgentStatus.PAUSED if is_paused(session) else AgentStatus.IDLE

@@ -11,7 +11,7 @@ from serai.ahp.types import Turn as AhpTurn
 from serai.errors import CapabilityUnsupported
 from serai.host.session.core import SessionCore
 
-__all__ = ["PARENT", "Delegate", "Subagent", "delegate"]
+__all__ = ["PARENT", "Delegate", "Subagent", "check_depth", "delegate"]
 
 PARENT = "serai.parent"
 """In a session's `_meta`: the session whose agent began it. Only the host writes it."""
@@ -57,6 +57,25 @@ class Subagent:
         return await self._session.converse(self._message, self._sender)
 
 
+async def check_depth(parent: SessionCore, bring: Callable[[str], Awaitable[Delegate | None]]) -> None:
+    """Go on only when an agent may begin one more session below its own.
+
+    Raises:
+        CapabilityUnsupported: Too many agents stand one above the other.
+    """
+    depth, above = 1, parent
+    while isinstance(uri := (above.live.head.meta or {}).get(PARENT), str):
+        depth += 1
+        found = await bring(uri)
+        if found is None:
+            break
+        above = found.core
+    if depth >= _DEEPEST:
+        raise CapabilityUnsupported(
+            "subagents", f"a session {depth} deep", remedy=f"At most {_DEEPEST} may stand one above the other"
+        )
+
+
 async def delegate(
     parent: SessionCore,
     bring: Callable[[str], Awaitable[Delegate | None]],
@@ -71,17 +90,7 @@ async def delegate(
         ProtocolError: There is no such agent.
         CapabilityUnsupported: Too many agents stand one above the other.
     """
-    depth, above = 1, parent
-    while isinstance(uri := (above.live.head.meta or {}).get(PARENT), str):
-        depth += 1
-        found = await bring(uri)
-        if found is None:
-            break
-        above = found.core
-    if depth >= _DEEPEST:
-        raise CapabilityUnsupported(
-            "subagents", f"a session {depth} deep", remedy=f"At most {_DEEPEST} may stand one above the other"
-        )
+    await check_depth(parent, bring)
     summary, channel = parent.live.head.summary, f"ahp-session:/{parent.new_id()}"
     folder = summary.working_directory
     params = CreateSessionParams(channel=channel, provider=provider, working_directory=folder)

@@ -15,6 +15,7 @@ from serai.ahp import wire
 from serai.ahp.actions import ActionOrigin, StateAction
 from serai.ahp.types import UserMessage
 from serai.contract import (
+    Deferred,
     Delivered,
     DeliveryMode,
     DeliveryReason,
@@ -83,6 +84,10 @@ class Postman(Protocol):
 
     def idle(self) -> None:
         """The session may have become idle."""
+        ...
+
+    def disposed(self) -> None:
+        """The session is gone: what waits for it fails."""
         ...
 
 
@@ -168,19 +173,27 @@ class Door:
         """Record that the message is about to leave for the agent, and which turn it begins."""
         return self._ledger.handing(record, turnId=turn_id, **told)
 
-    def receipt(self, record: DeliveryRecord, receipt: MessageReceipt) -> DeliveryRecord:
-        """Record what became of a delivery."""
+    def receipt(
+        self, record: DeliveryRecord, receipt: MessageReceipt, *, own: bool = False
+    ) -> DeliveryRecord:
+        """Record what became of a delivery; `own` when the host says so, and not the agent.
+
+        What a client said is not tried again: the client hears that its turn has failed, and may repeat it.
+        """
+        if record.message_id == record.id and isinstance(receipt, Deferred | Failed):
+            why = receipt.reason or "deferred"
+            receipt = Failed(delivery_id=record.id, reason=why, metadata=receipt.metadata)
         self._core.telemetry.receipt(record.id, receipt)
-        return self._ledger.settle(record, receipt)
+        return self._ledger.settle(record, receipt, own=own)
 
     def delivered(self, record: DeliveryRecord, evidence: str, **more: str) -> DeliveryRecord:
         """Record that a message is in the agent's input, and how that is known."""
         metadata = {"evidence": evidence, **more}
-        return self.receipt(record, Delivered(delivery_id=record.id, metadata=metadata))
+        return self.receipt(record, Delivered(delivery_id=record.id, metadata=metadata), own=True)
 
     def failed(self, record: DeliveryRecord, reason: str) -> DeliveryRecord:
         """Record that a delivery has failed."""
-        return self.receipt(record, Failed(delivery_id=record.id, reason=reason))
+        return self.receipt(record, Failed(delivery_id=record.id, reason=reason), own=True)
 
     def answered(self, record: DeliveryRecord) -> None:
         """Record what came of the turn that a message has entered."""

@@ -75,7 +75,9 @@ class Mailbox:
         delivery = self._door.enter(message, sender, mode, {"pendingMessage": waiting._asdict()})
         metadata = {"heldBy": "host", "waitsFor": waits_for}
         accepted = Accepted(delivery_id=delivery.id, metadata=metadata)
-        self._held[waiting] = delivery._replace(record=self._door.receipt(delivery.record, accepted))
+        self._held[waiting] = delivery._replace(
+            record=self._door.receipt(delivery.record, accepted, own=True)
+        )
 
     def take(self, waiting: Waiting) -> Delivery | None:
         """Its moment has come: whoever takes it sees to the next receipt."""

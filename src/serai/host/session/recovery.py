@@ -29,17 +29,17 @@ def recover(
     it waited for is over.
     """
     live = core.live
+    waiting: list[DeliveryRecord] = []
     for record in deliveries:
-        if record.state == DeliveryState.HANDING:
+        if record.state == DeliveryState.HANDING or "turnId" in record.evidence:
             _settle(live, turns, record)
+        elif "pendingMessage" in record.metadata:
+            waiting.append(record)
     steering = live.head.steering_message
     if steering is not None and steering.id.startswith("dlv_"):
         core.act(a.SessionPendingMessageRemovedAction(kind="steering", id=steering.id))  # the relay has it
         steering = None
-    held = [
-        one for one in deliveries if "pendingMessage" in one.metadata and one.state != DeliveryState.HANDING
-    ]
-    turns.mailbox.restore(held, live.head)
+    turns.mailbox.restore(waiting, live.head)
     turns.interrupt("interrupted", "the host was stopped while this turn was running")
     for request in list(live.head.input_requests or ()):
         questions.conclude(request.id)  # whoever asked is gone with the host

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from serai.ahp import actions as a
 from serai.ahp import commands as c
+from serai.ahp.extensions import PAUSED
 from serai.ahp.reducers import LiveSession
 from serai.ahp.rules import Judgement, Verdict, judge
 from serai.ahp.types import (
@@ -33,9 +34,9 @@ from serai.host.customizations.session import SessionCustomizations
 from serai.host.identities import Identities
 from serai.host.ledger import Ledger
 from serai.host.root import Root
-from serai.host.seat import Seat
+from serai.host.seat import RelayAccess, Seat
 from serai.host.session.client_tools import ClientTools
-from serai.host.session.core import SessionCore, error_info, needs_sign_in, status_of
+from serai.host.session.core import SessionCore, error_info, is_paused, needs_sign_in, status_of
 from serai.host.session.delegation import Subagent, delegate
 from serai.host.session.deliveries import Door, Postman
 from serai.host.session.mailbox import Mailbox, Waiting, not_taken
@@ -92,6 +93,7 @@ class SessionHost(Protocol):
     identities: Identities
     ledger: Ledger
     postman: Callable[[str], Postman] | None
+    relay_access: Callable[[str], Awaitable[RelayAccess]] | None
     home: Path
     now: Callable[[], int]
     new_id: Callable[[], str]
@@ -173,11 +175,16 @@ class Session:
             is_in_process=getattr(host.harnesses.get(core.live.head.summary.provider), "in_process", False),
         )
         if host.postman is not None:
-            self.turns.postman = postman = host.postman(kept.uri)
-            self.mailbox.displaced = postman.displaced
+            self.serve(host.postman(kept.uri))
         self.converse = self.turns.converse
         self.seat = Seat(
-            core, self.turns, self.questions, processes=host.processes, read=self.read, fork=self._fork
+            core,
+            self.turns,
+            self.questions,
+            processes=host.processes,
+            read=self.read,
+            fork=self._fork,
+            relay_access=self._relay_access,
         )
         self.shown = Shown()
         self._agent: AgentSession | None = None
@@ -201,12 +208,18 @@ class Session:
     def is_free(self) -> bool:
         """Whether a message of the relay may begin a turn: nothing runs, and nothing of a person waits.
 
-        After a person cancelled a turn nothing enters by itself until someone goes on.
+        While it is paused nothing enters until it is resumed. See `was_stopped`, too.
         """
         head = self.live.head
         is_ready = self.live.turn is None and head.lifecycle == SessionLifecycle.READY
-        was_stopped = bool(head.turns) and head.turns[-1].state == TurnState.CANCELLED
-        return is_ready and not was_stopped and (not head.queued_messages or self.turns.is_held)
+        is_ready = is_ready and not is_paused(self.live)
+        return is_ready and (not head.queued_messages or self.turns.is_held)
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether a person cancelled the last turn: nothing enters by itself then, until someone goes on."""
+        turns = self.live.head.turns
+        return bool(turns) and turns[-1].state == TurnState.CANCELLED
 
     @property
     def capabilities(self) -> AgentSessionCapabilities | None:
@@ -219,6 +232,22 @@ class Session:
     def status(self) -> AgentStatus:
         """What it does right now, in the words of the contract."""
         return status_of(self.live)
+
+    def serve(self, postman: Postman) -> None:
+        """Have someone bring what the relay has for this session."""
+        self.turns.postman = postman
+        self.mailbox.displaced = postman.displaced
+
+    def pause(self, reason: str | None = None) -> None:
+        """Let nothing enter by itself any more. The turn that runs goes on to its end."""
+        self.core.note(PAUSED, reason or "paused")
+
+    def resume(self) -> None:
+        """Let enter what has waited."""
+        self.core.note(PAUSED, None)
+        self.turns.consume_queue()
+        if self.turns.postman is not None:
+            self.turns.postman.idle()
 
     # -- what clients do -----------------------------------------------------------------------------------
 
@@ -352,6 +381,10 @@ class Session:
     async def _delegate(self, provider: str, message: UserMessage, title: str) -> Subagent:
         """Begin a session for another agent. See `delegate`."""
         return await delegate(self.core, self.host.sessions.bring, self.host.create, provider, message, title)
+
+    async def _relay_access(self) -> RelayAccess | None:
+        access = self.host.relay_access
+        return await access(self.uri) if access is not None else None
 
     async def _fork(self, source: c.SessionForkSource) -> AgentSession:
         """Begin a session that goes on from a turn of this one, and return its agent.

@@ -38,7 +38,7 @@ from serai.contract import (
 from serai.errors import AgentClosed, SeraiError, SessionGone
 from serai.host.changes.bases import Bases
 from serai.host.messages import user_message
-from serai.host.session.core import SessionCore, error_info
+from serai.host.session.core import SessionCore, error_info, is_paused
 from serai.host.session.deliveries import DeferredAction, Delivery, Door, Postman
 from serai.host.session.mailbox import Mailbox, Waiting
 from serai.host.session.questions import Questions
@@ -111,6 +111,8 @@ class Turns:
         """Who brings what the relay has for the session."""
         self.hops = 0
         """How many messages of agents led to the turn that runs, since a person spoke."""
+        self._handing: set[Turn] = set()
+        """The turns whose messages are on their way to the agent: also one that was cancelled meanwhile."""
         self._has_settled = asyncio.Event()
         self._deferred: list[DeferredAction] = []
         self._interrupted: str | None = None
@@ -211,6 +213,7 @@ class Turns:
                 turn.entered.append(self.door.delivered(record, "journal", **evidence))
             else:
                 turn.handed[record.id] = self.door.handing(record, action.turn_id, told or {})
+                self._handing.add(turn)
         self._running = turn
         self._activity_changed()
         core.then(lambda: core.spawn(self._deliver(delivery, turn)))
@@ -255,14 +258,19 @@ class Turns:
     def _settle(self, turn: Turn, receipt: MessageReceipt) -> None:
         """What was handed over with a turn has its receipt, unless it has one already.
 
-        What the agent only accepted is still on its way: it is delivered when the answer begins.
+        What the agent only accepted is still on its way: it is delivered when the answer begins, and has
+        failed if the turn is over before.
         """
+        if isinstance(receipt, Accepted) and not turn.is_running:
+            receipt = Failed(reason="cancelled")
         handed, turn.handed = turn.handed, {}
+        self._handing.discard(turn)
         for record in handed.values():
             told = replace(receipt, delivery_id=record.id, metadata=record.evidence | receipt.metadata)
             settled = self.door.receipt(record, told)
             if isinstance(receipt, Accepted):
                 turn.handed[record.id] = settled
+                self._handing.add(turn)
             elif isinstance(receipt, Delivered):
                 turn.entered.append(settled)
         self._has_settled.set()
@@ -294,7 +302,7 @@ class Turns:
 
     def _own(self, turn: Turn, answer: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run the coroutine that answers a turn."""
-        if any(record.state == DeliveryState.ACCEPTED for record in turn.handed.values()):
+        if _is_accepted(turn):
             self._settle(turn, Delivered(delivery_id=turn.delivery_id, metadata={"evidence": "answer"}))
         return self._core.spawn(self._run(turn, answer))
 
@@ -370,6 +378,16 @@ class Turns:
             self.cancel(a.SessionTurnCancelledAction(turn_id=turn.id), None, goes_on=False)
         return turn.id if turn is not None else None
 
+    def _tell_of(self, turn: Turn, turns: list[AhpTurn]) -> None:
+        """A turn is over: tell whoever waits for that, and write it down with what entered in it."""
+        _tell_end(turn, turns)
+        if _is_accepted(turn):
+            self._settle(turn, Failed(reason="cancelled"))
+        if turns and turns[-1].id == turn.id:
+            self._tell_answers(turn.entered, turns[-1])
+        if self.postman is not None:
+            self.postman.turn_ended()
+
     def _tell_answers(self, entered: list[DeliveryRecord], turn: AhpTurn) -> None:
         """The records of what entered in a turn get to know how it ended."""
         said = [part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart)]
@@ -441,12 +459,7 @@ class Turns:
         core.then(stop)
         if turn is not None:
             self._bases.turn_ended(turn.id, turn.task)
-            _tell_end(turn, core.live.head.turns)
-            turns = core.live.head.turns
-            if turns and turns[-1].id == turn.id:
-                self._tell_answers(turn.entered, turns[-1])
-            if self.postman is not None:
-                self.postman.turn_ended()
+            self._tell_of(turn, core.live.head.turns)
         self._interrupted = interrupted
         core.clear_activity()
         deferred, self._deferred = self._deferred, []
@@ -469,8 +482,8 @@ class Turns:
 
     def disposed(self) -> None:
         """The session is disposed of, and nobody brings it back: what runs, or is handed over, ends here."""
-        if self._running is not None:
-            self._settle(self._running, Failed(reason="session_disposed"))
+        for turn in list(self._handing):
+            self._settle(turn, Failed(reason="session_disposed"))
         self._fail("session_disposed", "the session was disposed of while this turn was running")
 
     def interrupt(self, code: str, why: str) -> None:
@@ -538,7 +551,7 @@ class Turns:
         """Begin a turn with the first message that waits, if the session is idle and they are not held."""
         core, head = self._core, self._core.live.head
         is_idle = core.live.turn is None and head.lifecycle == SessionLifecycle.READY
-        if not is_idle or not head.queued_messages or self.is_held:
+        if not is_idle or not head.queued_messages or self.is_held or is_paused(core.live):
             return
         message = head.queued_messages[0]
         core.act(a.SessionPendingMessageRemovedAction(kind=PendingMessageKind.QUEUED, id=message.id))
@@ -555,6 +568,11 @@ class Turns:
     def hold(self, reason: str | None) -> None:
         """Have the queue wait until someone goes on, and say why; or (`None`) no longer."""
         self._core.note(HELD, reason)
+
+
+def _is_accepted(turn: Turn) -> bool:
+    """Whether the agent holds what began a turn, and has not begun to answer it."""
+    return any(record.state == DeliveryState.ACCEPTED for record in turn.handed.values())
 
 
 def _tell_end(turn: Turn, turns: list[AhpTurn]) -> None:

@@ -18,7 +18,7 @@ from serai.ahp.types import Count, TerminalClaim
 
 if TYPE_CHECKING:
     from serai.host.host import Host
-    from serai.host.surroundings.terminal import HostTerminal
+    from serai.host.surroundings.terminal_channel import HostTerminal
 
 _RECORDS = "serai-terminals"
 """Where it is written which terminals there are."""

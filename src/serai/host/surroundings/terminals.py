@@ -23,7 +23,7 @@ from serai.ahp.types import (
 )
 from serai.errors import InvalidParams, ProtocolError
 from serai.host.project import directory_of, problem_with_folder
-from serai.host.surroundings.terminal import HostTerminal
+from serai.host.surroundings.terminal_channel import HostTerminal
 from serai.host.surroundings.terminal_listing import TerminalListing
 from serai.journal.subscriptions import Subscriber
 from serai.machine.processes.processes import Processes

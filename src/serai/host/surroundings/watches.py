@@ -21,7 +21,7 @@ from serai.errors import ProtocolError, SeraiError
 from serai.host.channels import Channel
 from serai.machine.files import Access, Root, Roots, find, path_of
 from serai.machine.files.refusals import not_found
-from serai.machine.paths import Identity, identity
+from serai.machine.safe_paths import Identity, identity
 from serai.machine.watch.watch import Watch
 
 if TYPE_CHECKING:

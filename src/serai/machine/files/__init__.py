@@ -1,10 +1,9 @@
 """Files for clients and agents: below allowed directories, and nowhere else.
 
-    roots           below which directories files may be had, and how
-    grants          what a person has allowed, to whom and until when
+    roots           below which directories files may be had, how, and until when
     place           from a URI to a place on the disk that stays what it is
     threads         in which threads it is done, and who waits for whom
-    content, writes, copies, moves, listing
+    content, writes, moves, listing
                     AHP's resource commands, one function each
 
 All of it waits for the disk: call it in a thread, by `FileThreads.run`. Everything raises `ProtocolError`s
@@ -19,12 +18,10 @@ that can be answered as they are. Three rules hold throughout:
 from __future__ import annotations
 
 from serai.machine.files.content import Content, open_content, read
-from serai.machine.files.copies import copy
-from serai.machine.files.grants import Grant, GrantHolder, Grants, wanted
 from serai.machine.files.listing import list_directory, resolve
-from serai.machine.files.moves import delete, make_directory, move
+from serai.machine.files.moves import copy, delete, make_directory, move
 from serai.machine.files.place import Place, find
-from serai.machine.files.roots import Access, Root, Roots
+from serai.machine.files.roots import Access, Grant, GrantHolder, Grants, Root, Roots, wanted
 from serai.machine.files.threads import FileThreads
 from serai.machine.files.writes import write
 from serai.uris import path_of, uri_of

@@ -1,4 +1,4 @@
-"""`resourceRead`: whole for small files, in pieces for all.
+"""`resourceRead`: whole for small files, in pieces for all; and what kind of content a file has.
 
 AHP 0.2 has no ranges: a read is answered with the whole file in one JSON message. `open_content` says what
 there is to say before the data, and then gives the data in pieces that go into that message as they are.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import codecs
+import mimetypes
 import os
 from collections.abc import Iterator
 from typing import Self
@@ -16,13 +17,12 @@ import msgspec
 
 from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceReadResult
 from serai.errors import InvalidParams
-from serai.machine.files.content_types import BEGINNING, content_type, guessed_type
-from serai.machine.files.copies import PIECE, pieces
+from serai.machine.draft import PIECE, pieces
 from serai.machine.files.place import etag, find
 from serai.machine.files.refusals import told
 from serai.machine.files.roots import Access, Roots
 
-__all__ = ["Content", "open_content", "read"]
+__all__ = ["BEGINNING", "BINARY", "PLAIN", "Content", "content_type", "guessed_type", "open_content", "read"]
 
 _decoder = codecs.getincrementaldecoder("utf-8")
 _encode = msgspec.json.Encoder().encode
@@ -197,3 +197,90 @@ def read(
 
 def _too_large(what: str, most: int) -> InvalidParams:
     return InvalidParams(f"at most {most:,} bytes are read at once: {what} is too large", field="params.uri")
+
+
+# -- content types -------------------------------------------------------------------------------------------
+#
+# Python's table knows the Internet's types, but takes a TypeScript file for a video and does not know most of
+# what a project is made of. The tables of the machine are not read: the answer is the same everywhere.
+
+PLAIN = "text/plain"
+BINARY = "application/octet-stream"
+
+BEGINNING = 8_192
+"""So many bytes of a file tell whether it is text."""
+
+_types = mimetypes.MimeTypes()
+
+_COMPRESSED = {"gzip": "gzip", "bzip2": "x-bzip2", "xz": "x-xz", "compress": "x-compress", "br": "x-brotli"}
+_TYPES = {
+    "text/markdown": ".md .markdown .mdx .mdc",
+    "text/typescript": ".ts .mts .cts .tsx",
+    "text/javascript": ".js .mjs .cjs .jsx",
+    "text/x-rust": ".rs",
+    "text/x-go": ".go",
+    "text/x-java": ".java",
+    "text/x-kotlin": ".kt .kts",
+    "text/x-swift": ".swift",
+    "text/x-c": ".c .h",
+    "text/x-c++": ".cc .cpp .cxx .hh .hpp .hxx",
+    "text/x-csharp": ".cs",
+    "text/x-ruby": ".rb",
+    "text/x-php": ".php",
+    "text/x-python": ".py .pyi",
+    "text/x-lua": ".lua",
+    "text/x-perl": ".pl .pm",
+    "text/x-shellscript": ".sh .bash .zsh .fish",
+    "text/x-diff": ".diff .patch",
+    "text/x-sql": ".sql",
+    "text/x-scss": ".scss .sass .less",
+    "text/html": ".html .htm",
+    "application/json": ".json",
+    "application/jsonl": ".jsonl .ndjson",
+    "application/jsonc": ".jsonc .json5",
+    "application/toml": ".toml",
+    "application/yaml": ".yaml .yml",
+    "image/svg+xml": ".svg",
+    "image/webp": ".webp",
+    "image/avif": ".avif",
+    "font/woff": ".woff",
+    "font/woff2": ".woff2",
+    "application/wasm": ".wasm",
+    "application/zip": ".zip",
+    PLAIN: ".txt .log .rst .cfg .conf .ini .env .lock .proto .gitignore .gitattributes .editorconfig",
+}
+_BY_ENDING = {ending: kind for kind, endings in _TYPES.items() for ending in endings.split()}
+_PLAIN_NAMES = frozenset(
+    {"makefile", "dockerfile", "containerfile", "license", "readme", "changelog", "authors", "codeowners"}
+)
+
+
+def content_type(name: str) -> str | None:
+    """The content type of a file, by its name; `None` when the name does not tell."""
+    lower = name.lower()
+    dot = lower.rfind(".")
+    ending = lower[dot:] if dot >= 0 else ""
+    if known := _BY_ENDING.get(ending):
+        return known
+    if lower in _PLAIN_NAMES:
+        return PLAIN
+    guessed, compression = _types.guess_type(f"x{ending}" if ending else "x")
+    if compression is None:
+        return guessed
+    return f"application/{_COMPRESSED[compression]}" if compression in _COMPRESSED else BINARY
+
+
+def guessed_type(beginning: bytes) -> str:
+    """The content type of what begins so, when no name tells: plain text or not.
+
+    Args:
+        beginning: The first `BEGINNING` bytes, or more; fewer only when that is all.
+    """
+    head = beginning[:BEGINNING]
+    if b"\0" in head:
+        return BINARY
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head, final=len(head) < BEGINNING)
+    except UnicodeDecodeError:
+        return BINARY
+    return PLAIN

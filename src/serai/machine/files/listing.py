@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import stat
-import sys
 from datetime import UTC, datetime, timedelta
 
 from serai.ahp.commands import (
@@ -17,7 +15,7 @@ from serai.ahp.commands import (
     ResourceType,
 )
 from serai.errors import ProtocolError
-from serai.machine.files.content_types import content_type
+from serai.machine.files.content import content_type
 from serai.machine.files.place import etag, find
 from serai.machine.files.refusals import not_found, told
 from serai.machine.files.roots import Access, Roots
@@ -85,8 +83,8 @@ def _leads_to_directory(path: str, roots: Roots) -> bool:
 def resolve(params: ResourceResolveParams, roots: Roots) -> ResourceResolveResult:
     """What a resource is. Nothing of it is read, so files with several names are told about too.
 
-    `ctime` is when it was made, and is left out where the system does not say. Sizes, content types and etags
-    are those of files; a link that was not followed has its own size.
+    `ctime` is when it was made, which Python tells on macOS alone. Sizes, content types and etags are those
+    of files; a link that was not followed has its own size.
 
     Raises:
         ProtocolError: `NOT_FOUND`, also for a link that leads nowhere, or `PERMISSION_DENIED`.
@@ -97,14 +95,14 @@ def resolve(params: ResourceResolveParams, roots: Roots) -> ResourceResolveResul
         if info is None:
             raise not_found(params.uri)
         kind = _KINDS[stat.S_IFMT(info.st_mode)]
-        made = _born(place.name, place.directory, info)
+        made: float | None = getattr(info, "st_birthtime", None)
         is_file = kind is ResourceType.FILE
         return ResourceResolveResult(
             uri=uri_of(place.path) if follow else params.uri,
             type=kind.value,
             size=None if kind is ResourceType.DIRECTORY else info.st_size,
             mtime=_iso(info.st_mtime_ns),
-            ctime=None if made is None else _iso(made),
+            ctime=None if made is None else _iso(int(made * 1_000_000_000)),
             content_type=content_type(place.name) if is_file else None,
             etag=etag(info) if is_file else None,
         )
@@ -117,35 +115,3 @@ def _iso(nanoseconds: int) -> str | None:
     except OverflowError:
         return None
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-# -- when a file was made: Python tells it on macOS alone ---------------------------------------------------
-
-_NOT_THE_TARGET = 0x100
-_BIRTH = 0x800
-_statx = getattr(ctypes.CDLL(None), "statx", None) if sys.platform == "linux" else None
-
-
-class _Statx(ctypes.Structure):
-    """As much of the kernel's `struct statx` as is wanted here; its layout is fixed."""
-
-    _fields_ = (
-        ("mask", ctypes.c_uint32),
-        ("before", ctypes.c_byte * 76),
-        ("birth_seconds", ctypes.c_int64),
-        ("birth_nanoseconds", ctypes.c_uint32),
-        ("after", ctypes.c_byte * 164),
-    )
-
-
-def _born(name: str, directory: int, info: os.stat_result) -> int | None:
-    """When a file was made, in nanoseconds since 1970; `None` where the system does not say."""
-    if _statx is None:
-        born: float | None = getattr(info, "st_birthtime", None)
-        return None if born is None else int(born * 1_000_000_000)
-    found = _Statx()
-    wanted = ctypes.c_uint(_BIRTH)
-    failed = _statx(directory, os.fsencode(name), _NOT_THE_TARGET, wanted, ctypes.byref(found))
-    if failed or not found.mask & _BIRTH:
-        return None
-    return found.birth_seconds * 1_000_000_000 + found.birth_nanoseconds

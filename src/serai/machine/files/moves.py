@@ -1,32 +1,161 @@
-"""`resourceMove`, `resourceDelete` and `resourceMkdir`."""
+"""`resourceCopy`, `resourceMove`, `resourceDelete` and `resourceMkdir`: files, links and directories."""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
+from contextlib import ExitStack
 
-from serai.ahp.commands import EmptyResult, ResourceDeleteParams, ResourceMkdirParams, ResourceMoveParams
+from serai.ahp.commands import (
+    EmptyResult,
+    ResourceCopyParams,
+    ResourceDeleteParams,
+    ResourceMkdirParams,
+    ResourceMoveParams,
+)
 from serai.errors import InvalidParams
-from serai.machine.draft import rename_exclusively
-from serai.machine.files.copies import copy_file, copy_link
-from serai.machine.files.place import Place, etag, find, find_or_make
+from serai.machine.draft import Draft, copy_range, rename_exclusively
+from serai.machine.files.place import Place, etag, find, find_or_make, open_regular
 from serai.machine.files.refusals import conflict, denied, exists, not_found, told
 from serai.machine.files.roots import Access, Roots
-from serai.machine.files.threads import alone_at
-from serai.machine.paths import identity, remove_tree, sync_directory
+from serai.machine.files.threads import alone_at, go_on, notes_folder
+from serai.machine.safe_paths import (
+    MAX_DEPTH,
+    identity,
+    open_directory,
+    open_safely,
+    remove_tree,
+    sync_directory,
+)
 
-__all__ = ["delete", "make_directory", "move"]
+__all__ = ["copy", "delete", "make_directory", "move"]
 
 _IN_THE_WAY = frozenset({errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR, errno.ENOTDIR})
 _NOT_EMPTY = frozenset({errno.ENOTEMPTY, errno.EEXIST})
 
 
+def copy(params: ResourceCopyParams, roots: Roots) -> EmptyResult:
+    """Copy a file, or a directory with all that is in it. The copy is there as a whole or not at all.
+
+    A link that is named is followed, on both sides; links inside a directory are copied as links. A file that
+    is there is replaced and keeps its permissions. A directory is never replaced: that would delete what is
+    in it.
+
+    Raises:
+        ProtocolError: `NOT_FOUND`, `PERMISSION_DENIED`, or `ALREADY_EXISTS`: with `failIfExists` when there
+            is anything, else when a directory is there or something is in a directory's way.
+        InvalidParams: A directory was to be copied into itself.
+    """
+    exclusive = bool(params.fail_if_exists)
+    with (
+        find(params.source, roots, Access.READ, whole=True) as source,
+        find(params.destination, roots, Access.WRITE, follow=not exclusive) as destination,
+    ):
+        with told(source.uri):
+            info = source.look()
+        if info is None:
+            raise not_found(source.uri)
+        if stat.S_ISDIR(info.st_mode):
+            _copy_directory(source, destination)
+        else:
+            _copy_file(source, destination, exclusive=exclusive)
+    return EmptyResult()
+
+
+def _copy_file(source: Place, destination: Place, *, exclusive: bool, moved: bool = False) -> os.stat_result:
+    """Copy a regular file to another place. Returns what was copied.
+
+    One that is `moved` keeps its owner, permissions, times and attributes, whatever was there before.
+    """
+    with ExitStack() as held:
+        original, info = source.open()
+        held.callback(os.close, original)
+        like = original if moved else None
+        there = destination.look()
+        if there is not None and (exclusive or stat.S_ISDIR(there.st_mode)):
+            raise exists(destination.uri, "a directory" if stat.S_ISDIR(there.st_mode) else "something")
+        if there is not None and stat.S_ISREG(there.st_mode) and not moved:
+            like, _ = destination.open(flags=os.O_RDWR)  # one that may not be written is not replaced either
+            held.callback(os.close, like)
+        with (
+            told(destination.uri),
+            Draft(destination.directory, destination.name, notes=notes_folder()) as draft,
+        ):
+            new = draft.file(mode=stat.S_IMODE(info.st_mode) & 0o777, like=like)
+            copy_range(original, new, 0, info.st_size)
+            if moved:
+                os.utime(new, ns=(info.st_atime_ns, info.st_mtime_ns))
+            with alone_at(destination):
+                draft.commit(exclusive=exclusive)
+    return info
+
+
+def _copy_directory(source: Place, destination: Place) -> None:
+    original = source.open_directory()
+    try:
+        if identity(os.fstat(original)) in destination.above:
+            raise InvalidParams("a directory cannot be copied into itself", field="params.destination")
+        with (
+            told(destination.uri),
+            Draft(destination.directory, destination.name, notes=notes_folder()) as draft,
+        ):
+            if destination.look() is not None:
+                raise exists(destination.uri)
+            _copy_tree(original, draft.folder(), source.uri)
+            with alone_at(destination):
+                draft.commit(exclusive=True)
+    finally:
+        os.close(original)
+
+
+def _copy_tree(source: int, destination: int, uri: str, depth: int = 1) -> None:
+    """Copy all that is in a directory into an empty one. Links are copied as links, and never followed.
+
+    Raises:
+        ProtocolError: It is too deep, something in it is refused or cannot be read, or the host is stopping.
+        OSError: The copy cannot be written.
+    """
+    for name in os.listdir(source):
+        go_on()
+        _copy_entry(source, destination, name, uri, depth)
+    os.fchmod(destination, stat.S_IMODE(os.fstat(source).st_mode) & 0o777)
+
+
+def _copy_entry(source: int, destination: int, name: str, uri: str, depth: int) -> None:
+    shown = f"{uri} (at {name!r})"
+    with told(shown):
+        info = os.stat(name, dir_fd=source, follow_symlinks=False)
+    if stat.S_ISLNK(info.st_mode):
+        with told(shown):
+            target = os.readlink(name, dir_fd=source)
+        os.symlink(target, name, dir_fd=destination)
+        return
+    with ExitStack() as held:
+        is_directory = stat.S_ISDIR(info.st_mode)
+        with told(shown):
+            original = open_safely(source, name) if is_directory else open_regular(source, name, shown)[0]
+        held.callback(os.close, original)
+        if is_directory:
+            if depth == MAX_DEPTH:  # before it is made: what was copied must be possible to remove again
+                raise denied(uri, f"it is more than {MAX_DEPTH} directories deep")
+            os.mkdir(name, 0o700, dir_fd=destination)
+            new = open_directory(destination, name)
+            held.callback(os.close, new)
+            _copy_tree(original, new, uri, depth + 1)
+        else:
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            new = os.open(name, flags, 0o600, dir_fd=destination)
+            held.callback(os.close, new)
+            copy_range(original, new, 0, os.fstat(original).st_size)
+            os.fchmod(new, stat.S_IMODE(info.st_mode) & 0o777)
+
+
 def move(params: ResourceMoveParams, roots: Roots) -> EmptyResult:
     """Give a file, a directory or a link another name. A link is moved itself, and replaced itself.
 
-    Within one file system this is one step. From one to another a file is copied and then removed; a
-    directory is refused. A directory that is not empty is never replaced.
+    Within one file system this is one step. From one to another a file is copied and then removed; all else
+    is refused. A directory that is not empty is never replaced.
 
     Raises:
         ProtocolError: `NOT_FOUND`, `PERMISSION_DENIED` (also for a root itself, and for a directory that
@@ -83,15 +212,10 @@ def _copy_and_remove(source: Place, destination: Place, *, exclusive: bool) -> N
         before = source.look()
     if before is None:
         raise not_found(source.uri)
-    if stat.S_ISDIR(before.st_mode):
-        raise denied(
-            source.uri,
-            "a directory cannot be moved to another file system; copy it, and then delete the original",
-        )
-    if stat.S_ISLNK(before.st_mode):
-        copy_link(source, destination, exclusive=exclusive)
-    else:
-        before = copy_file(source, destination, exclusive=exclusive, moved=True)
+    if not stat.S_ISREG(before.st_mode):
+        why = "only a file can be moved to another file system; copy it, and then delete the original"
+        raise denied(source.uri, why)
+    before = _copy_file(source, destination, exclusive=exclusive, moved=True)
     with alone_at(source):
         try:
             now = source.look()

@@ -1,6 +1,6 @@
 """From a URI to a place on the disk, so that nothing can be slipped in between.
 
-A path is walked from `/` as `serai.machine.paths` does it, so what is held at the end is where the name
+A path is walked from `/` as `serai.machine.safe_paths` does it, so what is held at the end is where the name
 really leads: a *place*, which is an open directory and a name in it. Only then is it judged whether that is
 inside a root. The way may lead outside and come back, as it does with every absolute link. Of what is outside
 nothing is told, not even whether it is there.
@@ -17,7 +17,7 @@ from typing import Self
 from serai.errors import ProtocolError
 from serai.machine.files.refusals import denied, exists, not_found, outside, told, translated, wrong_kind
 from serai.machine.files.roots import Access, Roots
-from serai.machine.paths import Identity, PathRefused, Walk, identity, look, open_directory, open_safely
+from serai.machine.safe_paths import Identity, PathRefused, Walk, identity, look, open_directory, open_safely
 from serai.machine.umask import share_folder
 from serai.uris import path_of
 
@@ -72,11 +72,7 @@ class Place:
         return self.info is not None and stat.S_ISDIR(self.info.st_mode)
 
     def open(self, *, flags: int = os.O_RDONLY) -> tuple[int, os.stat_result]:
-        """Open the regular file that is there, and say what it is. The caller closes it.
-
-        Raises:
-            ProtocolError: It is not there, is no regular file, has several names, or may not be opened.
-        """
+        """See `open_regular`."""
         return open_regular(self.directory, self.name, self.uri, flags=flags)
 
     def open_directory(self) -> int:

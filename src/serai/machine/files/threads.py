@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from serai.errors import ProtocolError
 from serai.machine.files.place import Place
-from serai.machine.paths import Identity, identity
+from serai.machine.safe_paths import Identity, identity
 
 __all__ = ["AT_ONCE", "FileThreads", "alone_at", "go_on", "notes_folder"]
 

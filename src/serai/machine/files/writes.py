@@ -8,8 +8,7 @@ import stat
 
 from serai.ahp.commands import ContentEncoding, EmptyResult, ResourceWriteMode, ResourceWriteParams
 from serai.errors import InvalidParams
-from serai.machine.draft import Draft
-from serai.machine.files.copies import copy_range
+from serai.machine.draft import Draft, copy_range, write_all
 from serai.machine.files.place import Place, etag, find
 from serai.machine.files.refusals import conflict, exists, told
 from serai.machine.files.roots import Access, Roots
@@ -83,14 +82,8 @@ def _write_new(place: Place, data: bytes, params: ResourceWriteParams, *, exclus
     if params.if_match is not None:
         raise conflict(params.uri, "is gone, and was to be changed")
     with Draft(place.directory, place.name, notes=notes_folder()) as draft:
-        _write_all(draft.file(), data)
+        write_all(draft.file(), data)
         draft.commit(exclusive=exclusive)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
 
 
 def _append(place: Place, data: bytes, params: ResourceWriteParams) -> None:
@@ -122,12 +115,11 @@ def _rewrite(
         size = info.st_size
         cut = max(0, size - position) if mode == ResourceWriteMode.APPEND else min(position, size)
         with Draft(place.directory, place.name, notes=notes_folder()) as draft:
-            new = draft.file(like=info)
-            copy_range(descriptor, new, 0, cut, at=0)
-            os.lseek(new, cut, os.SEEK_SET)
-            _write_all(new, data)
+            new = draft.file(like=descriptor)
+            copy_range(descriptor, new, 0, cut)
+            write_all(new, data)
             if mode != ResourceWriteMode.TRUNCATE:
-                copy_range(descriptor, new, cut, size, at=cut + len(data))
+                copy_range(descriptor, new, cut, size)
             now = place.look()
             builds_on_it = cut > 0 or mode != ResourceWriteMode.TRUNCATE or params.if_match is not None
             if builds_on_it and (now is None or etag(now) != etag(info)):

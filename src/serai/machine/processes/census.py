@@ -25,18 +25,6 @@ import msgspec
 
 from serai.machine.processes.environment import find_program
 
-__all__ = [
-    "Process",
-    "ProcessIdentity",
-    "census",
-    "identity_of",
-    "is_running",
-    "look",
-    "members",
-    "number_of",
-    "send",
-]
-
 _PROC = Path("/proc")
 _LIMIT = b"\nMax file locks "
 _NUMBER_BYTES = 7
@@ -106,16 +94,11 @@ def members(processes: Iterable[Process], mark: str, leader: ProcessIdentity | N
     """Those of a child's processes that still run: what has its number, and what is in its session.
 
     Never among them are this process and those above it: a host may have been started in a terminal of the
-    one before.
-
-    Args:
-        processes: A census.
-        mark: The child's mark, from which its number is made.
-        leader: The child itself, if it is known.
+    one before. `leader` is the child itself, if it is known.
     """
     number = number_of(mark)
     everyone = {process.pid: process for process in processes}
-    spared = set(_line_of(os.getpid(), everyone))
+    spared = _line_of(os.getpid(), everyone)
     if leader is not None and leader.pid in everyone and everyone[leader.pid].started != leader.started:
         leader = None  # the pid is someone else's now, so nothing of the session was left
     return [
@@ -151,13 +134,12 @@ def send(process: ProcessIdentity, *signals: signal.Signals) -> None:
             os.close(handle)
 
 
-def _line_of(pid: int, everyone: dict[int, Process]) -> Iterator[int]:
-    seen: set[int] = set()
-    while pid > 1 and pid not in seen:
-        seen.add(pid)
-        yield pid
-        process = everyone.get(pid)
-        pid = process.parent if process is not None else 0
+def _line_of(pid: int, everyone: dict[int, Process]) -> set[int]:
+    line: set[int] = set()
+    while pid > 1 and pid not in line:
+        line.add(pid)
+        pid = everyone[pid].parent if pid in everyone else 0
+    return line
 
 
 @cache

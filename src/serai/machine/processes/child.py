@@ -120,14 +120,8 @@ class Child:
     """A process that the host started. `Processes.start` makes it.
 
     When it ends, by itself or not, its keeper ends whatever else came of it. Its pipes belong to the caller.
-
-    Args:
-        kept: The process and its keeper.
-        what: What it is, for people.
-        mark: The name of its record.
-        on_terminal: Whether it gets HUP first when it is to end.
-        lost: Called when the keeper was killed: ends what is left.
-        forget: Called when all is gone.
+    On a terminal it gets HUP first when it is to end. `lost` is called when the keeper was killed, and ends
+    what is left; `forget` when all is gone.
     """
 
     def __init__(
@@ -144,6 +138,13 @@ class Child:
         self.mark = mark
         self.identity = kept.child
         self.keeper = kept.keeper
+        self.stdin: IO[bytes] | None = kept.keeper.stdin
+        """Our end of its standard input, unbuffered, when it was asked for; so are the next two.
+
+        Whoever gives it to a transport closes that before `end`, which closes this.
+        """
+        self.stdout: IO[bytes] | None = kept.keeper.stdout
+        self.stderr: IO[bytes] | None = kept.keeper.stderr
         self._on_terminal = on_terminal
         self._lost = lost
         self._forget = forget
@@ -163,24 +164,6 @@ class Child:
     def pid(self) -> int:
         """The pid, which is also the id of its session and of its first group."""
         return self.identity.pid
-
-    @property
-    def stdin(self) -> IO[bytes] | None:
-        """The writing end of its standard input, unbuffered, when it was asked for.
-
-        Whoever gives it to a transport closes that before `end`, which closes this.
-        """
-        return self.keeper.stdin
-
-    @property
-    def stdout(self) -> IO[bytes] | None:
-        """The reading end of its standard output, unbuffered, when it was asked for."""
-        return self.keeper.stdout
-
-    @property
-    def stderr(self) -> IO[bytes] | None:
-        """The reading end of its standard error, unbuffered, when it was asked for."""
-        return self.keeper.stderr
 
     @property
     def exit(self) -> Exit | None:

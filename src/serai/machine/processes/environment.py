@@ -1,4 +1,4 @@
-"""What a program gets of the host's environment, and which program a name means.
+"""What a program gets of the host's environment, which program a name means, and how git is run.
 
 A relative entry of `PATH`, and an empty one, is the folder that a program happens to be started in. The host
 starts programs in folders of strangers, so such entries do not count: neither where the host looks for a
@@ -12,7 +12,7 @@ import re
 import shutil
 from collections.abc import Iterable, Mapping
 
-__all__ = ["find_program", "inheritable", "without_relative"]
+__all__ = ["HARDENED", "find_program", "git_environment", "git_program", "inheritable", "without_relative"]
 
 _SECRET = re.compile(r"SERAI_.*(KEY|TOKEN|SECRET|PASSWORD).*")
 
@@ -45,3 +45,54 @@ def without_relative(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _absolute(path: str) -> str:
     return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))  # noqa: PTH117 - it is text
+
+
+# -- git -----------------------------------------------------------------------------------------------------
+#
+# A folder may come from a stranger, and git obeys the folder's own configuration. So every command runs
+# without hooks, file-system monitors, pagers, editors, prompts, network protocols, external diffs and text
+# conversions, and takes paths literally.
+
+HARDENED = (
+    "--no-pager",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "protocol.ext.allow=never"),
+    *("-c", "safe.bareRepository=explicit"),
+    *("-c", "core.askPass="),
+    *("-c", "credential.helper="),
+    *("-c", "diff.external="),
+    *("-c", "core.safecrlf=false"),
+    *("-c", "gc.auto=0"),
+    *("-c", "maintenance.auto=false"),
+)
+"""What comes right after `git`."""
+
+_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_ASKPASS": "",
+    "GIT_EDITOR": ":",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+    "SSH_ASKPASS": "",
+}
+
+
+def git_program(environ: Mapping[str, str]) -> str | None:
+    """The whole path of git; `None` when there is none. Reads the disk."""
+    return find_program("git", environ)
+
+
+def git_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """An environment for git: what there is, without any word to git that is not ours."""
+    kept = {
+        name: value
+        for name, value in without_relative(environ).items()
+        if not name.startswith(("GIT_", "LC_", "LANGUAGE"))
+    }
+    return kept | _ENVIRONMENT

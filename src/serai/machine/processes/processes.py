@@ -1,16 +1,21 @@
-"""The one place where the host starts processes."""
+"""The one place where the host starts processes: children that are kept, and brief commands.
+
+A brief command (`brief`) is run for its answer, and is gone when the caller goes on.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import os
 import secrets
+import signal
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from serai.errors import ProcessNotStarted
 from serai.machine import umask
@@ -18,23 +23,10 @@ from serai.machine.processes.census import ProcessIdentity, identity_of, number_
 from serai.machine.processes.child import Child, Kept, start_kept
 from serai.machine.processes.environment import find_program, inheritable
 from serai.machine.processes.keeper import Request
-from serai.machine.processes.records import ChildRecord, ChildRecords, end_members
-from serai.machine.processes.uninterrupted import uninterrupted
+from serai.machine.processes.leftovers import ChildRecord, ChildRecords, end_members
+from serai.machine.processes.uninterrupted import to_its_end, uninterrupted
 
-__all__ = ["Processes"]
-
-
-@dataclass(frozen=True, slots=True)
-class _ChildPlan:
-    argv: Sequence[str]
-    what: str
-    cwd: Path | None
-    environ: Mapping[str, str]
-    stdin: int
-    stdout: int
-    stderr: int
-    terminal: str | None
-    mark: str
+__all__ = ["Processes", "brief", "kill"]
 
 
 class Processes:
@@ -81,27 +73,52 @@ class Processes:
             what: What it is, for people: it stands in the record.
             cwd: Where it runs; by default where the host does.
             environ: Its whole environment; by default the host's without its secrets.
-            stdin: As `subprocess.Popen` takes it: `PIPE`, `DEVNULL` or a file descriptor.
-            stdout: The same.
-            stderr: The same.
+            stdin: As `subprocess.Popen` takes it, and so are `stdout` and `stderr`.
+            stdout: What it prints.
+            stderr: What it complains about.
             terminal: The path of a terminal that shall be the session's own.
 
         Raises:
             ProcessNotStarted: The program or the directory is not there, or the system or the disk has no
                 room.
         """
-        plan = _ChildPlan(
-            argv=argv,
-            what=what,
-            cwd=cwd,
-            environ=inheritable(os.environ) if environ is None else environ,
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            terminal=terminal,
-            mark=secrets.token_hex(8),
-        )
-        return await uninterrupted(self._start(plan), undo=_end)
+        environ = inheritable(os.environ) if environ is None else environ
+        mark = secrets.token_hex(8)
+
+        def spawn() -> Kept:
+            """Write the intention down, start the process, and write down which it is. Runs in a thread."""
+            kept = None
+            try:
+                request = _request(argv, environ, cwd, terminal, mark)
+                if self._host is None:
+                    self._host = identity_of(os.getpid())
+                self._records.write(mark, ChildRecord(what, self._host))
+                kept = start_kept(request, stdin, stdout, stderr)
+                self._records.write(mark, ChildRecord(what, self._host, kept.child))
+            except (OSError, ValueError) as error:
+                if kept is not None:
+                    kept.undo()
+                with suppress(OSError):
+                    self._records.remove(mark)
+                raise _refusal(argv[0], what, cwd, error) from error
+            return kept
+
+        async def begin() -> Child:
+            async with self._spawning:
+                if self._closed:
+                    raise ProcessNotStarted(f"{what} was not started, since the host is closing")
+                child = Child(
+                    await asyncio.to_thread(spawn),
+                    what,
+                    mark,
+                    on_terminal=terminal is not None,
+                    lost=self._end_rest,
+                    forget=self._forget,
+                )
+                self._children.add(child)
+            return child
+
+        return await uninterrupted(begin(), undo=_end_child)
 
     async def close(self, grace: float = 5.0) -> None:
         """End all children and start no more. Cancelling it leaves the rest to the keepers."""
@@ -110,47 +127,10 @@ class Processes:
             pass  # whoever is being started is a child now, and nobody is after that
         await asyncio.gather(*(child.end(grace=grace) for child in self._children))
 
-    # -- starting ------------------------------------------------------------------------------------------
-
-    async def _start(self, plan: _ChildPlan) -> Child:
-        async with self._spawning:
-            if self._closed:
-                raise ProcessNotStarted(f"{plan.what} was not started, since the host is closing")
-            child = Child(
-                await asyncio.to_thread(self._spawn, plan),
-                plan.what,
-                plan.mark,
-                on_terminal=plan.terminal is not None,
-                lost=self._end_rest,
-                forget=self._forget,
-            )
-            self._children.add(child)
-        return child
-
-    def _spawn(self, plan: _ChildPlan) -> Kept:
-        """Write the intention down, start the process, and write down which it is. Runs in a thread."""
-        kept = None
-        try:
-            request = _request(plan)
-            if self._host is None:
-                self._host = identity_of(os.getpid())
-            self._records.write(plan.mark, ChildRecord(plan.what, self._host))
-            kept = start_kept(request, plan.stdin, plan.stdout, plan.stderr)
-            self._records.write(plan.mark, ChildRecord(plan.what, self._host, kept.child))
-        except (OSError, ValueError) as error:
-            if kept is not None:
-                kept.undo()
-            with contextlib.suppress(OSError):
-                self._records.remove(plan.mark)
-            raise _refusal(plan, error) from error
-        return kept
-
-    # -- ending --------------------------------------------------------------------------------------------
-
     def _forget(self, child: Child) -> None:
         self._children.discard(child)
         if not child.left:
-            with contextlib.suppress(OSError):  # then the next start finds that nothing of it runs
+            with suppress(OSError):  # then the next start finds that nothing of it runs
                 self._records.remove(child.mark)
 
     async def _end_rest(self, child: Child) -> None:
@@ -158,59 +138,142 @@ class Processes:
         await asyncio.to_thread(end_members, {child.mark: record}, 0)
 
 
-async def _end(child: Child) -> None:
+async def _end_child(child: Child) -> None:
     for pipe in (child.stdout, child.stderr):
         if pipe is not None:
             pipe.close()
     await child.end()
 
 
-def _request(plan: _ChildPlan) -> Request:
+def _request(
+    argv: Sequence[str], environ: Mapping[str, str], cwd: Path | None, terminal: str | None, mark: str
+) -> Request:
     """What the keeper is asked for.
 
     Raises:
         OSError: There is no such program, or it may not be run.
         ValueError: No program could be given this.
     """
-    argv = [os.fsencode(each) for each in (_find(plan), *plan.argv[1:])]
-    encoded = {os.fsencode(name): os.fsencode(value) for name, value in plan.environ.items()}
-    if any(b"\0" in each for each in (*argv, *encoded, *encoded.values())):
+    words = [os.fsencode(each) for each in (_find(argv[0], environ, cwd), *argv[1:])]
+    encoded = {os.fsencode(name): os.fsencode(value) for name, value in environ.items()}
+    if any(b"\0" in each for each in (*words, *encoded, *encoded.values())):
         raise ValueError("embedded null byte")
     if any(not name or b"=" in name for name in encoded):
         raise ValueError("illegal environment variable name")
-    folder = os.fsencode(plan.cwd.absolute() if plan.cwd is not None else Path.cwd())
-    terminal = None if plan.terminal is None else os.fsencode(plan.terminal)
-    return argv, encoded, folder, terminal, number_of(plan.mark), umask.persons()
+    folder = os.fsencode(cwd.absolute() if cwd is not None else Path.cwd())
+    return (
+        words,
+        encoded,
+        folder,
+        os.fsencode(terminal) if terminal else None,
+        number_of(mark),
+        umask.persons(),
+    )
 
 
-def _find(plan: _ChildPlan) -> str:
-    """Where the program is. The system itself might find fault with a directory in `PATH` instead.
-
-    Raises:
-        OSError: It is nowhere, or may not be run.
-    """
-    name = plan.argv[0]
+def _find(name: str, environ: Mapping[str, str], cwd: Path | None) -> str:
+    """Where the program is. The system itself might find fault with a directory in `PATH` instead."""
     if "/" not in name:
-        found = find_program(name, plan.environ)
+        found = find_program(name, environ)
         if found is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
         return found
-    path = Path(plan.cwd or "").absolute() / name
+    path = Path(cwd or "").absolute() / name
     path.stat()
     if not os.access(path, os.X_OK) or path.is_dir():
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
     return str(path)
 
 
-def _refusal(plan: _ChildPlan, error: OSError | ValueError) -> ProcessNotStarted:
-    name = plan.argv[0]
+def _refusal(name: str, what: str, cwd: Path | None, error: OSError | ValueError) -> ProcessNotStarted:
+    remedy = None
     if isinstance(error, ValueError):
-        return ProcessNotStarted(f"{plan.what} was not started: {error}")
-    if plan.cwd is not None and not plan.cwd.is_dir():
-        return ProcessNotStarted(f"{plan.what} was not started: {plan.cwd} is no directory")
-    if isinstance(error, FileNotFoundError):
-        return ProcessNotStarted(
-            f"{plan.what} was not started: there is no program {name!r}",
-            remedy="Install it, or name it with its whole path",
+        why = str(error)
+    elif cwd is not None and not cwd.is_dir():
+        why = f"{cwd} is no directory"
+    elif isinstance(error, FileNotFoundError):
+        why = f"there is no program {name!r}"
+        remedy = "Install it, or name it with its whole path"
+    else:
+        why = f"{error.strerror} ({error.filename or name})"
+    return ProcessNotStarted(f"{what} was not started: {why}", remedy=remedy)
+
+
+# -- brief commands ------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def brief(
+    *argv: str,
+    folder: str | Path | None,
+    environment: Mapping[str, str],
+    stdin: int = DEVNULL,
+    stdout: int | IO[bytes] = PIPE,
+    stderr: int = DEVNULL,
+    grace: float = 0,
+    umask: int = -1,
+) -> AsyncGenerator[Process]:
+    """A command in a group of its own, for the time of the block.
+
+    However the block is left, nothing remains: the group is ended, and our ends of the pipes are closed.
+    Being cancelled, also more than once and also while the command starts, is told after that.
+
+    Args:
+        argv: The program and its arguments; no shell sees them.
+        folder: Where to run it; `None` is where the host runs.
+        environment: All of its variables.
+        stdin: What it reads, as for a subprocess of asyncio; and so `stdout` and `stderr`.
+        stdout: What it prints.
+        stderr: What it complains about.
+        grace: Seconds between TERM and KILL, for a command that is not at its end; without them it gets KILL.
+        umask: Its umask; by default the host's own. What writes a person's files has `umask.persons()`.
+
+    Raises:
+        OSError: It could not be started.
+        ValueError: An argument or a variable cannot be given to a program.
+    """
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
+            *argv,
+            cwd=folder,
+            env=environment,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+            umask=umask,
         )
-    return ProcessNotStarted(f"{plan.what} was not started: {error.strerror} ({error.filename or name})")
+    )
+    try:
+        process = await to_its_end(starting)
+    except asyncio.CancelledError:
+        if not starting.cancelled() and starting.exception() is None:
+            await to_its_end(_end(starting.result(), grace))
+        raise
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            await to_its_end(_end(process, grace))
+
+
+def kill(process: Process) -> None:
+    """End a brief command and what it started, at once."""
+    _signal(process, signal.SIGKILL)
+
+
+async def _end(process: Process, grace: float) -> None:
+    if grace:
+        _signal(process, signal.SIGTERM)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), grace)
+    # The first of the group may have gone without the others. Nobody can have its number so soon.
+    kill(process)
+    if process.stdin is not None:
+        process.stdin.close()
+    await process.communicate()  # what is left in the pipes has to be read before they count as closed
+
+
+def _signal(process: Process, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)

@@ -1,4 +1,4 @@
-"""A pseudo-terminal's two ends, and what is typed into it. POSIX only."""
+"""A pseudo-terminal's two ends, and what is typed into it."""
 
 from __future__ import annotations
 

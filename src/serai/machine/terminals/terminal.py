@@ -16,23 +16,18 @@ import codecs
 import contextlib
 import os
 import secrets
-import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from serai.ahp.actions import TerminalAction
-from serai.errors import InvalidParams, ProcessNotStarted, TerminalsUnavailable
+from serai.errors import InvalidParams, ProcessNotStarted
 from serai.machine.processes.child import Child, Exit
 from serai.machine.processes.processes import Processes
 from serai.machine.processes.uninterrupted import uninterrupted
 from serai.machine.terminals.environment import plan_launch
-from serai.machine.terminals.marks import Marks
-from serai.machine.terminals.outbox import TerminalOutbox
-
-if TYPE_CHECKING:
-    from serai.machine.terminals.pty import Pty
+from serai.machine.terminals.marks import TerminalOutput
+from serai.machine.terminals.pty import Keyboard, Pty, open_pty, resize
 
 __all__ = ["BATCH", "Terminal"]
 
@@ -65,8 +60,6 @@ class Terminal:
     """One running terminal. `start` makes it."""
 
     def __init__(self, child: Child, pty: Pty, nonce: str | None, cols: int, rows: int) -> None:
-        from serai.machine.terminals.pty import Keyboard  # noqa: PLC0415 - it does not exist on Windows
-
         self.cols = cols
         self.rows = rows
         self._child = child
@@ -75,8 +68,7 @@ class Terminal:
         self._loop = asyncio.get_running_loop()
         self._half = b""
         """The beginning of a character whose end was not read yet."""
-        self._marks = Marks(nonce)
-        self._outbox = TerminalOutbox()
+        self._output = TerminalOutput(nonce)
         self._news: asyncio.Future[None] | None = None
         # While there is little, the loop says when there is more. While there is much, it is read by the
         # clock: to ask the loop each time would cost more than to read. A full batch has to be taken first.
@@ -124,14 +116,7 @@ class Terminal:
         Raises:
             InvalidParams: It cannot have that size.
             ProcessNotStarted: The program or the directory is not there, or the system has no room.
-            TerminalsUnavailable: This is Windows.
         """
-        if sys.platform == "win32":
-            raise TerminalsUnavailable(
-                "there are no terminals on Windows yet", remedy="Run the host in WSL, where there are"
-            )
-        from serai.machine.terminals.pty import open_pty  # noqa: PLC0415 - it does not exist on Windows
-
         _check_size(cols, rows)
         nonce = secrets.token_hex(16)
         launch = plan_launch(
@@ -190,8 +175,8 @@ class Terminal:
             finally:
                 self._news = None
         self._ripe = False
-        full = self._outbox.size >= BATCH
-        actions = self._outbox.take()
+        full = self._output.size >= BATCH
+        actions = self._output.take()
         self._taken = self._loop.time()
         if full and not self._over.is_set():
             self._read_later(0)
@@ -207,8 +192,6 @@ class Terminal:
         Raises:
             InvalidParams: It cannot have that size.
         """
-        from serai.machine.terminals.pty import resize  # noqa: PLC0415 - it does not exist on Windows
-
         _check_size(cols, rows)
         self.cols, self.rows = cols, rows
         if not self._over.is_set():
@@ -216,7 +199,7 @@ class Terminal:
 
     def clear(self) -> None:
         """What was shown is gone: a shell that waits at its prompt draws it again."""
-        if self._outbox.at_prompt:
+        if self._output.at_prompt:
             self.write("\f")
 
     async def wait(self) -> Exit:
@@ -255,15 +238,13 @@ class Terminal:
         if size:
             self._last_read = self._loop.time()
         waited = self._last_read - self._taken >= _PATIENCE
-        if size < _MUCH or waited or self._hung_up or self._outbox.size >= BATCH:
+        if size < _MUCH or waited or self._hung_up or self._output.size >= BATCH:
             self._wake()
-        if self._marks.behind:
-            self._read_later(None if self._outbox.size >= BATCH else GATHER)
-        elif self._hung_up and self._child.exit is not None:
+        if self._hung_up and self._child.exit is not None:
             self._finish(self._child.exit)
         elif self._hung_up:
             self._read_later(_RETRY)  # the program has closed its terminal and runs on; it may open it again
-        elif self._outbox.size >= BATCH:
+        elif self._output.size >= BATCH:
             self._read_later(None)
         elif size >= _MUCH:
             self._read_later(GATHER)
@@ -273,13 +254,10 @@ class Terminal:
     def _read_some(self) -> int:
         """Take what is there, as far as it fits into the batch. Returns how much that was."""
         self._hung_up = False
-        if self._marks.behind:
-            self._outbox.tell(self._marks.feed(""))
-            return _MUCH
         view = _desk.view
         start = size = len(self._half)
         view[:start] = self._half
-        full = max(start + 1, BATCH - self._outbox.size)
+        full = max(start + 1, BATCH - self._output.size)
         readv, master = os.readv, self._master  # this is the one loop that has to be quick
         while size < full:
             try:
@@ -300,7 +278,7 @@ class Terminal:
         """Take the bytes that were read as text. Half a character at the end waits for its other half."""
         text, used = codecs.utf_8_decode(data, "replace", final)
         self._half = bytes(data[used:])
-        self._outbox.tell(self._marks.feed(text))
+        self._output.feed(text)
 
     # -- the end -------------------------------------------------------------------------------------------
 
@@ -309,7 +287,7 @@ class Terminal:
         how = await self._child.wait()
         ended = self._loop.time()
         while not self._over.is_set():
-            if self._outbox.size < BATCH:
+            if self._output.size < BATCH:
                 if self._again is not None:
                     self._again.cancel()
                 self._read()
@@ -330,12 +308,11 @@ class Terminal:
         self._keyboard.close()
         os.close(self._master)
         self._decode(self._half, final=True)
-        self._outbox.tell(self._marks.close())
-        self._outbox.exited(how.status)
+        self._output.exited(how.status)
         self._wake()
 
     def _wake(self) -> None:
-        self._ripe = bool(self._outbox)
+        self._ripe = bool(self._output)
         if self._ripe and self._news is not None and not self._news.done():
             self._news.set_result(None)
 

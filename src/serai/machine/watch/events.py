@@ -9,14 +9,13 @@ from typing import NamedTuple, Protocol
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
-from serai.machine.paths import Identity
+from serai.machine.safe_paths import Identity
 
 __all__ = [
     "LONGEST",
     "QUIET",
     "Sink",
     "WatchEvent",
-    "not_found",
     "replaced",
     "watch_failed",
     "watch_folder",
@@ -43,15 +42,12 @@ class Sink(Protocol):
 
     def opened(self, identity: Identity) -> None:
         """What happens from now on in this folder will be told."""
-        ...
 
     def told(self, events: Sequence[WatchEvent]) -> None:
         """A batch, in the order in which things happened."""
-        ...
 
     def over(self, error: ProtocolError | None) -> None:
-        """Nothing more will be told, and what the system lent is given back. The last call."""
-        ...
+        """Nothing more will be told. The last call."""
 
 
 def watch_folder(
@@ -73,11 +69,6 @@ def watch_folder(
     else:
         from serai.machine.watch.portable import watch_folder as watch  # noqa: PLC0415 - the others
     return watch(root, recursive=recursive, prunes=prunes, sink=sink)
-
-
-def not_found(path: str) -> ProtocolError:
-    """There is nothing at that path (-32008)."""
-    return ProtocolError(f"there is no {path}", number=AhpErrorCode.NOT_FOUND)
 
 
 def replaced(path: str) -> ProtocolError:

@@ -14,28 +14,26 @@ what stands between two stars has a fixed length, and what stands between two `*
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable
 
 from serai.errors import InvalidParams
 
-__all__ = ["LENGTH_LIMIT", "PATTERN_LIMIT", "PathFilter", "TooMuch", "expand", "translate"]
+__all__ = ["LENGTH_LIMIT", "PATTERN_LIMIT", "PathFilter"]
 
 PATTERN_LIMIT = 1_000
-"""So many patterns a list may have, after its braces were taken apart."""
+"""Most patterns in a list, after its braces were taken apart."""
 LENGTH_LIMIT = 1_000
-"""So many characters a pattern may have."""
+"""Most characters of a pattern."""
 TOTAL_LIMIT = 65_536
-"""So many characters a list may have, after its braces were taken apart."""
-DEPTH_LIMIT = 16
-"""So deep braces may stand in each other."""
+"""Most characters of a list, after its braces were taken apart."""
+BRACE_LIMIT = 32
+"""Most braces that a pattern opens."""
 
 _NAME = "[^/]"
 _FOLDERS = "(?:[^/]*/)*?"
-
-
-class TooMuch(Exception):
-    """A pattern's braces come to more than is taken. `PathFilter` makes it an `InvalidParams`."""
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_TOKEN = re.compile(r"(?P<star>\*)|\[(?P<no>[!^]?+)(?P<set>.[^]]*)\]|.", re.DOTALL)
+_RANGE = re.compile(r"(\\?.)\\-(\\?.)", re.DOTALL)
 
 
 class PathFilter:
@@ -43,55 +41,60 @@ class PathFilter:
 
     No includes at all means everything. An exclude that fits a folder also takes away all that is in it.
 
-    Args:
-        includes: Patterns of what is meant.
-        excludes: Patterns of what is not.
-
     Raises:
         InvalidParams: A pattern is too long, or there are too many of them.
     """
 
     def __init__(self, includes: Iterable[str] = (), excludes: Iterable[str] = ()) -> None:
         self.excludes = frozenset(excludes)
-        includes = list(includes)
-        whole, part = partial(translate, whole=True), partial(translate, whole=False)
-        self._included = _compile(includes, whole, field="params.includes") if includes else None
-        self._above = _compile(includes, _above, field="params.includes") if includes else None
-        self._excluded = _compile(self.excludes, part, field="params.excludes")
+        self._included = _compile(includes, whole=True, field="params.includes")
+        self._excluded = _compile(self.excludes, whole=False, field="params.excludes")
 
     def passes(self, path: str) -> bool:
         """Whether a path, relative to the root, is meant."""
-        path = f"{path}/"
-        if self._included is not None and self._included.match(path) is None:
-            return False
-        return self._excluded is None or self._excluded.match(path) is None
-
-    def may_hold(self, folder: str) -> bool:
-        """Whether something in a folder could be meant, whatever is in it."""
-        return (self._above is None or self._above.match(f"{folder}/") is not None) and not self.prunes(
-            folder
-        )
+        included = self._included is None or self._included.match(f"{path}/") is not None
+        return included and not self.prunes(path)
 
     def prunes(self, folder: str) -> bool:
         """Whether nothing in a folder can be meant, since it or a folder that it is in is excluded."""
         return self._excluded is not None and self._excluded.match(f"{folder}/") is not None
 
 
-def expand(pattern: str) -> list[str]:
-    """A pattern's braces taken apart: `a{b,c}` gives `ab` and `ac`. They may stand in each other.
+def _compile(patterns: Iterable[str], *, whole: bool, field: str) -> re.Pattern[str] | None:
+    single: set[str] = set()
+    for pattern in patterns:
+        if len(pattern) > LENGTH_LIMIT:
+            raise InvalidParams(f"a pattern has more than {LENGTH_LIMIT:,} characters", field=field)
+        if pattern.count("{") > BRACE_LIMIT:
+            raise InvalidParams(f"a pattern has more than {BRACE_LIMIT} braces", field=field)
+        single |= _variants(pattern)
+        if len(single) > PATTERN_LIMIT or sum(map(len, single)) > TOTAL_LIMIT:
+            raise InvalidParams("these are too many patterns", field=field)
+    if not single:
+        return None
+    return re.compile("|".join(_translated(pattern, whole=whole) for pattern in sorted(single)), re.DOTALL)
 
-    Raises:
-        TooMuch: It comes to more than `PATTERN_LIMIT` patterns, or the braces stand too deep in each other.
+
+def _variants(pattern: str) -> set[str]:
+    """A pattern's braces taken apart, the innermost first: `a{b,c}` gives `ab` and `ac`.
+
+    Stops beyond the limit of patterns, with too many of them.
     """
-    return _variants(pattern, 0, len(pattern), _closings(pattern), DEPTH_LIMIT)
+    variants = {pattern}
+    while len(variants) <= PATTERN_LIMIT and any(map(_BRACES.search, variants)):
+        variants = {
+            f"{one[: found.start()]}{choice}{one[found.end() :]}" if found else one
+            for one in variants
+            for found in [_BRACES.search(one)]
+            for choice in (found[1].split(",") if found else [""])
+        }
+    return variants
 
 
-def translate(pattern: str, *, whole: bool) -> str:
+def _translated(pattern: str, *, whole: bool) -> str:
     """The regular expression of a pattern without braces, for paths that end with a `/`.
 
-    Args:
-        pattern: The pattern.
-        whole: Whether it must fit the whole path; otherwise it may also fit a folder that the path is in.
+    With `whole` it must fit the whole path; otherwise it may also fit a folder that the path is in.
     """
     blocks: list[list[str]] = [[]]
     for name in pattern.split("/"):
@@ -102,97 +105,25 @@ def translate(pattern: str, *, whole: bool) -> str:
     if blocks == [[]]:
         return r"(?!)"  # nothing was asked for, so nothing fits
     first, *others = ("".join(block) for block in blocks)
+    end = r"\Z" if whole else ""
     if not others:
-        return first + (r"\Z" if whole else "")
+        return first + end
     *middle, last = others
     floating = "".join(f"(?>{_FOLDERS}{block})" for block in middle if block)
-    if not last:
-        return first + floating
-    return f"{first}{floating}{_FOLDERS}{last}" + (r"\Z" if whole else "")
-
-
-def _above(pattern: str) -> str:
-    """The regular expression of the folders that something may be in which a pattern without braces fits."""
-    names = [name for name in pattern.split("/") if name not in {"", "."}]
-    floats = "**" in names
-    heads = names[: names.index("**")] if floats else names[:-1]
-    if not floats and not heads:
-        return r"(?!)"
-    expression = ".*" if floats else r"\Z"
-    for name in reversed(heads):
-        expression = rf"(?:\Z|{_name(name)}{expression})"
-    return expression
-
-
-def _compile(
-    patterns: Iterable[str], translated: Callable[[str], str], *, field: str
-) -> re.Pattern[str] | None:
-    single: list[str] = []
-    for pattern in patterns:
-        if len(pattern) > LENGTH_LIMIT:
-            raise InvalidParams(f"a pattern has more than {LENGTH_LIMIT:,} characters", field=field)
-        try:
-            single += expand(pattern)
-        except TooMuch as error:
-            raise InvalidParams(str(error), field=field) from None
-        if len(single) > PATTERN_LIMIT or sum(map(len, single)) > TOTAL_LIMIT:
-            raise InvalidParams("these are too many patterns", field=field)
-    if not single:
-        return None
-    return re.compile("|".join(translated(pattern) for pattern in dict.fromkeys(single)), re.DOTALL)
-
-
-def _closings(pattern: str) -> dict[int, int]:
-    """Where each brace closes; those that do not close are not in it."""
-    closings: dict[int, int] = {}
-    opened: list[int] = []
-    for at, character in enumerate(pattern):
-        if character == "{":
-            opened.append(at)
-        elif character == "}" and opened:
-            closings[opened.pop()] = at
-    return closings
-
-
-def _variants(pattern: str, begin: int, end: int, closings: dict[int, int], depth: int) -> list[str]:
-    """What a stretch of a pattern comes to."""
-    if depth == 0:
-        raise TooMuch("braces stand too deep in each other")
-    variants = [""]
-    literal = at = begin
-    while at < end:
-        closing = closings.get(at)
-        if closing is None:
-            at += 1
-            continue
-        before = pattern[literal:at]
-        choices = [
-            choice
-            for left, right in _choices(pattern, at + 1, closing, closings)
-            for choice in _variants(pattern, left, right, closings, depth - 1)
-        ]
-        if len(variants) * len(choices) > PATTERN_LIMIT:
-            raise TooMuch(f"the braces of a pattern come to more than {PATTERN_LIMIT:,} patterns")
-        variants = [f"{variant}{before}{choice}" for variant in variants for choice in choices]
-        literal = at = closing + 1
-    rest = pattern[literal:end]
-    return [f"{variant}{rest}" for variant in variants]
-
-
-def _choices(pattern: str, begin: int, end: int, closings: dict[int, int]) -> Iterator[tuple[int, int]]:
-    """The stretches between the commas of one pair of braces."""
-    left = at = begin
-    while at < end:
-        if pattern[at] == ",":
-            yield left, at
-            left = at + 1
-        at = closings.get(at, at) + 1
-    yield left, end
+    return f"{first}{floating}{_FOLDERS}{last}{end}" if last else first + floating
 
 
 def _name(pattern: str) -> str:
     """One name of a path, up to the slash after it."""
-    first, *others = _between_stars(pattern)
+    pieces = [""]  # before, between and after the stars; each part of them fits one character
+    for token in _TOKEN.finditer(pattern):
+        if token["star"]:
+            pieces.append("")
+        elif token["set"]:
+            pieces[-1] += _class(token["set"], negated=bool(token["no"]))
+        else:
+            pieces[-1] += _NAME if token[0] == "?" else re.escape(token[0])
+    first, *others = pieces
     if not others:
         return f"{first}/"
     *middle, last = others
@@ -200,47 +131,14 @@ def _name(pattern: str) -> str:
     return f"(?>{first}{between}{_NAME}*{last}/)"
 
 
-def _between_stars(pattern: str) -> list[str]:
-    """What stands before, between and after the stars of a name. Each part of it fits one character."""
-    pieces = [""]
-    at = 0
-    while at < len(pattern):
-        if pattern[at] == "*":
-            pieces.append("")
-        elif pattern[at] == "?":
-            pieces[-1] += _NAME
-        elif pattern[at] == "[" and (end := _class_end(pattern, at)) > 0:
-            pieces[-1] += _class(pattern[at + 1 : end])
-            at = end
-        else:
-            pieces[-1] += re.escape(pattern[at])
-        at += 1
-    return pieces
-
-
-def _class_end(pattern: str, begin: int) -> int:
-    """Where a class of characters closes. A bracket that comes first in it belongs to it."""
-    first = begin + 1
-    if pattern[first : first + 1] in {"!", "^"}:
-        first += 1
-    return pattern.find("]", first + 1)
-
-
-def _class(text: str) -> str:
-    negated = text[0] in "!^"
-    text = text[negated:]
-    parts: list[str] = []
-    at = 0
-    while at < len(text):
-        if text[at + 1 : at + 2] == "-" and at + 2 < len(text):
-            low, high = text[at], text[at + 2]
-            if low <= high:
-                parts.append(f"{re.escape(low)}-{re.escape(high)}")
-            at += 3
-        else:
-            parts.append(re.escape(text[at]))
-            at += 1
-    # A slash is never meant, not even by a range that it lies in.
+def _class(text: str, *, negated: bool) -> str:
+    """A class of characters. A slash is never meant, not even by a range that it lies in."""
+    inside = _RANGE.sub(_range, re.escape(text))
     if negated:
-        return f"[^/{''.join(parts)}]"
-    return f"(?!/)[{''.join(parts)}]" if parts else r"(?!)"
+        return f"[^/{inside}]"
+    return f"(?!/)[{inside}]" if inside else r"(?!)"
+
+
+def _range(found: re.Match[str]) -> str:
+    low, high = found.groups()
+    return f"{low}-{high}" if low[-1] <= high[-1] else ""

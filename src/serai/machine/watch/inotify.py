@@ -5,8 +5,8 @@ it, does not tell files that are made in a new folder before it looks, is stoppe
 is not UTF-8, and either hides that the system's limit is reached or fails at the first folder that it may
 not read (figures: docs/benchmarks.md).
 
-The system gives a person few instances (128 by default) and many watches, so all folders share one. It is
-there while anything is watched. No link is followed: folders are opened from handle to handle.
+The system gives a person few instances (128 by default) and many watches, so all folders share one, which
+stays. No link is followed: folders are opened from handle to handle.
 """
 
 from __future__ import annotations
@@ -15,18 +15,21 @@ import contextlib
 import ctypes
 import errno
 import os
+import queue
 import select
 import struct
 import threading
 import time
 from collections.abc import Callable, Generator
-from typing import ClassVar, Final, NamedTuple
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final, NamedTuple
 
-from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
-from serai.machine.paths import MAX_DEPTH, Identity, PathRefused, identity, open_below
-from serai.machine.watch.events import LONGEST, QUIET, Sink, WatchEvent, not_found, watch_failed, watch_limit
+from serai.machine.files.refusals import not_found
+from serai.machine.safe_paths import MAX_DEPTH, Identity, PathRefused, identity, open_below
+from serai.machine.watch.events import LONGEST, QUIET, Sink, WatchEvent, watch_failed, watch_limit
 
 __all__ = ["Inotify", "InotifyEvent", "watch_folder"]
 
@@ -75,25 +78,22 @@ class Inotify:
         ProtocolError: The system gives none.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._inotify = self._libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
         if self._inotify < 0:
             number = ctypes.get_errno()
             if number == errno.EMFILE:
                 otherwise = "end other programs that watch files: only one is needed here"
-                raise watch_limit(path, "fs.inotify.max_user_instances", otherwise)
-            raise watch_failed(path, os.strerror(number))
+                raise watch_limit("a folder", "fs.inotify.max_user_instances", otherwise)
+            raise watch_failed("a folder", os.strerror(number))
 
     def add(self, path: str, handle: int) -> int | None:
-        """Watch a folder that is open. Gives the number of the watch: the same one for the same folder.
-
-        Args:
-            path: How it is called in an error.
-            handle: The folder. It may be closed afterwards.
+        """Watch a folder that is open; `path` is how it is called in an error.
 
         Returns:
-            `None` when the folder is gone or may not be read.
+            The number of the watch, the same one for the same folder; `None` when it is gone or may not be
+            read.
 
         Raises:
             ProtocolError: The system watches no more.
@@ -106,8 +106,6 @@ class Inotify:
         if number == errno.ENOSPC:
             otherwise = "exclude folders such as **/node_modules/**"
             raise watch_limit(path, "fs.inotify.max_user_watches", otherwise)
-        if number == errno.ENOENT and not os.path.lexists(f"/proc/self/fd/{handle}"):
-            raise watch_failed(path, "/proc is not there")
         if number not in _PASSED_OVER:
             raise watch_failed(path, os.strerror(number))
         return None
@@ -151,133 +149,84 @@ def watch_folder(
     """See `events.watch_folder`."""
     tree = _WatchedTree(root, recursive, prunes, sink)
     try:
-        hub = _Hub.of_process(tree)
+        hub = _hub()
     except ProtocolError as error:
         sink.over(error)
         return lambda: None
+    hub.ask(tree, comes=True)
     return lambda: hub.ask(tree, comes=False)
 
 
+@dataclass(eq=False, slots=True)
 class _WatchedTree:
     """A root with the folders in it that have a watch."""
 
-    def __init__(self, root: str, recursive: bool, prunes: Callable[[str], bool], sink: Sink) -> None:
-        self.root = root
-        self.sink = sink
-        self.recursive = recursive
-        self.paths: dict[int, str] = {}
-        """The folders, by their watches."""
-        self.identity: Identity | None = None
-        """What the root is, once it is watched."""
-        self.events: list[WatchEvent] = []
-        """What has happened and was not told yet."""
-        self._prunes = prunes
-        self._start = len(root.rstrip("/")) + 1
+    root: str
+    recursive: bool
+    prunes: Callable[[str], bool]
+    sink: Sink
+    identity: Identity = (0, 0)
+    paths: dict[int, str] = field(default_factory=dict[int, str])
+    """The folders, by their watches."""
+    events: list[WatchEvent] = field(default_factory=list[WatchEvent])
+    """What has happened and was not told yet."""
 
     def enters(self, path: str) -> bool:
         """Whether a folder below is to be watched too."""
-        return self.recursive and not self._prunes(path[self._start :])
+        return self.recursive and not self.prunes(path[len(self.root.rstrip("/")) + 1 :])
 
 
 class _Hub:
     """The instance, the thread, and the trees that they are for."""
 
-    _current: ClassVar[_Hub | None] = None
-    _guard: ClassVar[threading.Lock] = threading.Lock()
-    """Guards which hub is current, what is asked of one, and whether it is over."""
-
-    def __init__(self, path: str) -> None:
-        self._inotify = Inotify(path)
+    def __init__(self) -> None:
+        self._inotify = Inotify()
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        self._asked: list[tuple[_WatchedTree, bool]] = []
-        self.is_over = False
+        self._asked: queue.SimpleQueue[tuple[_WatchedTree, bool]] = queue.SimpleQueue()
         self._trees: dict[_WatchedTree, None] = {}
-        self._gone: list[tuple[_WatchedTree, ProtocolError | None]] = []
-        """Those whose sinks are to be told that it is over, after what the system lent is given back."""
         self._listeners: dict[int, list[_WatchedTree]] = {}
         """Who wants to hear of which watch."""
         self._first_at = self._last_at = 0.0
         """When the first and the last thing has happened that is not told yet; the first is 0 without any."""
-        self.thread = threading.Thread(target=self._run, name="watch folders", daemon=True)
-        self.thread.start()
-
-    @classmethod
-    def of_process(cls, tree: _WatchedTree) -> _Hub:
-        """Watch a tree: with the hub that there is, or a new one. After a fork its thread is not there.
-
-        Raises:
-            ProtocolError: The system gives no instance.
-        """
-        with cls._guard:
-            hub = cls._current
-            if hub is None or hub.is_over or not hub.thread.is_alive():
-                hub = cls._current = cls(tree.root)
-            hub.put(tree, comes=True)
-            return hub
+        threading.Thread(target=self._run, name="watch folders", daemon=True).start()
 
     def ask(self, tree: _WatchedTree, *, comes: bool) -> None:
         """Have the thread take a tree in, or drop it. Any thread may call it."""
-        with self._guard:
-            if not self.is_over:
-                self.put(tree, comes=comes)
-
-    def put(self, tree: _WatchedTree, *, comes: bool) -> None:
-        """The same for who holds the guard."""
-        self._asked.append((tree, comes))
+        self._asked.put((tree, comes))
         os.eventfd_write(self._wake, 1)
 
     # -- the thread ----------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        reason = None
-        try:
-            while self._take_asked():
-                self._say_over()
+        while True:
+            try:
                 if self._inotify.wait(self._wake, self._patience()):
                     self._look()
+                self._take_asked()
                 self._tell_if_due()
-        except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
-            reason = repr(error)
-        with self._guard:
-            self.is_over = True
-            left = [*self._trees, *(tree for tree, comes in self._asked if comes)]
-        self._inotify.close()
-        os.close(self._wake)
-        self._gone += [(tree, watch_failed(tree.root, reason or "it ended")) for tree in left]
-        self._say_over()
+            except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
+                for tree in list(self._trees):
+                    self._drop(tree, watch_failed(tree.root, repr(error)))
 
-    def _say_over(self) -> None:
-        gone, self._gone = self._gone, []
-        for tree, error in gone:
-            tree.sink.over(error)
-
-    def _take_asked(self) -> bool:
-        """Take in and drop the trees as was asked. Says whether there is anything left to watch."""
-        while True:
-            with self._guard:
-                asked, self._asked = self._asked, []
-                if not asked:
-                    self.is_over = not self._trees
-                    return not self.is_over
-                os.eventfd_read(self._wake)
-            for tree, comes in asked:
-                if not comes and tree in self._trees:
-                    self._drop(tree, None)
-                elif comes:
-                    self._trees[tree] = None
-                    with self._failing(tree):
-                        self._enter_root(tree)
-                        tree.sink.opened(tree.identity or (0, 0))
+    def _take_asked(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.eventfd_read(self._wake)
+        while not self._asked.empty():
+            tree, comes = self._asked.get()
+            if comes:
+                self._trees[tree] = None
+                with self._failing(tree):
+                    tree.identity = self._enter_root(tree)
+                    tree.sink.opened(tree.identity)
+            elif tree in self._trees:
+                self._drop(tree, None)
 
     def _drop(self, tree: _WatchedTree, error: ProtocolError | None) -> None:
-        """Watch a tree no more, after what has happened until now was told if it ends with an error."""
+        """Watch a tree no more."""
         del self._trees[tree]
         for watch in list(tree.paths):
             self._leave(tree, watch)
-        if error is not None and tree.events:
-            with contextlib.suppress(Exception):  # it is about to end anyway
-                tree.sink.told(tree.events)
-        self._gone.append((tree, error))
+        tree.sink.over(error)
 
     @contextlib.contextmanager
     def _failing(self, tree: _WatchedTree) -> Generator[None]:
@@ -291,7 +240,7 @@ class _Hub:
 
     # -- folders -------------------------------------------------------------------------------------------
 
-    def _enter_root(self, tree: _WatchedTree) -> None:
+    def _enter_root(self, tree: _WatchedTree) -> Identity:
         try:
             handle = open_below("/", tree.root, os.O_DIRECTORY, links=False)
         except (FileNotFoundError, NotADirectoryError, PathRefused):
@@ -299,12 +248,12 @@ class _Hub:
         except OSError as error:
             raise watch_failed(tree.root, error.strerror or "it may not be read") from None
         try:
-            tree.identity = identity(os.fstat(handle))
             self._enter(tree, tree.root, handle)
+            if not tree.paths:
+                raise watch_failed(tree.root, "it may not be read")
+            return identity(os.fstat(handle))
         finally:
             os.close(handle)
-        if not tree.paths:
-            raise watch_failed(tree.root, "it may not be read")
 
     def _enter(
         self, tree: _WatchedTree, path: str, handle: int, *, tells: bool = False, depth: int = 0
@@ -409,21 +358,15 @@ class _Hub:
 
     def _begin_again(self) -> None:
         """Watch from scratch after the system has dropped events, and tell that all may have changed."""
-        self._inotify.close()
-        self._inotify = Inotify("the folders")
+        before, self._inotify = self._inotify, Inotify()
+        before.close()
         self._listeners.clear()
         for tree in list(self._trees):
             tree.paths.clear()
-            before = tree.identity
             with self._failing(tree):
-                try:
-                    self._enter_root(tree)
-                    kind = _UPDATED if tree.identity == before else _DELETED
-                except ProtocolError as error:
-                    if error.number != AhpErrorCode.NOT_FOUND:
-                        raise
-                    kind = _DELETED
-                tree.events.append(WatchEvent(kind, tree.root))
+                if self._enter_root(tree) != tree.identity:
+                    raise not_found(tree.root)
+                tree.events.append(WatchEvent(_UPDATED, tree.root))
         self._has_happened()
 
     # -- batches -------------------------------------------------------------------------------------------
@@ -433,14 +376,12 @@ class _Hub:
         self._first_at = self._first_at or self._last_at
 
     def _patience(self) -> float | None:
-        """How long may be waited for the next event."""
-        return max(0.0, self._due() - time.monotonic()) if self._first_at else None
-
-    def _due(self) -> float:
-        return min(self._first_at + LONGEST, self._last_at + QUIET)
+        """How long may be waited for the next event before a batch is due; `None` when there is none."""
+        due = min(self._first_at + LONGEST, self._last_at + QUIET)
+        return max(0.0, due - time.monotonic()) if self._first_at else None
 
     def _tell_if_due(self) -> None:
-        if not self._first_at or time.monotonic() < self._due():
+        if self._patience() != 0:
             return
         self._first_at = 0.0
         for tree in list(self._trees):
@@ -448,3 +389,9 @@ class _Hub:
             if events:
                 with self._failing(tree):
                     tree.sink.told(events)
+
+
+@cache
+def _hub() -> _Hub:
+    """The one of this process."""
+    return _Hub()

@@ -15,8 +15,9 @@ from watchfiles import Change, watch
 
 from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
-from serai.machine.paths import identity
-from serai.machine.watch.events import LONGEST, QUIET, Sink, WatchEvent, not_found, watch_failed
+from serai.machine.files.refusals import not_found
+from serai.machine.safe_paths import identity
+from serai.machine.watch.events import LONGEST, QUIET, Sink, WatchEvent, watch_failed
 
 __all__ = ["in_order", "watch_folder"]
 

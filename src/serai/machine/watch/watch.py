@@ -17,21 +17,40 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Self
 from urllib.parse import quote_from_bytes
 
 from serai.ahp.types import ResourceChange, ResourceChangeType
 from serai.errors import ProtocolError
-from serai.machine.paths import Identity
-from serai.machine.watch.events import WatchEvent, not_found, replaced, watch_failed, watch_folder
+from serai.machine.files.refusals import not_found
+from serai.machine.safe_paths import Identity
+from serai.machine.watch.events import WatchEvent, replaced, watch_failed, watch_folder
 from serai.machine.watch.globs import PathFilter
-from serai.machine.watch.pending import Pending
 from serai.uris import uri_of
 
-__all__ = ["FolderWatch", "Watch", "Watches"]
+__all__ = ["BATCH_LIMIT", "PENDING_LIMIT", "FolderWatch", "Pending", "Watch", "Watches"]
+
+BATCH_LIMIT = 1_000
+"""Most changes in one action."""
+PENDING_LIMIT = 100_000
+"""Most resources that wait. Beyond, only the root is told, as `updated`: look at all of it again."""
 
 _ADDED, _UPDATED, _DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
+
+_TOGETHER: dict[tuple[ResourceChangeType, ResourceChangeType], ResourceChangeType | None] = {
+    (_ADDED, _ADDED): _ADDED,
+    (_ADDED, _UPDATED): _ADDED,
+    (_ADDED, _DELETED): None,
+    (_UPDATED, _ADDED): _UPDATED,
+    (_UPDATED, _UPDATED): _UPDATED,
+    (_UPDATED, _DELETED): _DELETED,
+    (_DELETED, _ADDED): _UPDATED,
+    (_DELETED, _UPDATED): _UPDATED,
+    (_DELETED, _DELETED): _DELETED,
+}
+"""What was told first, what came then, and what it comes to. `None`: nobody needs to hear of it."""
 
 
 class FolderWatch:
@@ -70,10 +89,10 @@ class FolderWatch:
         self._stop()
         await asyncio.shield(self.ended)
 
-    # -- in the thread of the watch ------------------------------------------------------------------------
+    # -- in the thread of the watch: see `Sink` ------------------------------------------------------------
 
     def opened(self, identity: Identity) -> None:
-        """See `Sink`."""
+        """The folder is watched."""
         self._call(lambda: None if self.ready.done() else self.ready.set_result(identity))
 
     def told(self, events: Sequence[WatchEvent]) -> None:
@@ -102,6 +121,61 @@ class FolderWatch:
             self.ready.set_exception(error or watch_failed(self._root, "nobody wants it any more"))
             self.ready.exception()  # those who waited may have gone
         self._end(error)
+
+
+class Pending:
+    """Changes that wait to be taken, in the order of their first mention, at most one for each resource.
+
+    A folder that was moved away takes along what waits below it. When its name is used again it is told
+    twice, as `deleted` and then as `added`: what was in it was never told one by one.
+
+    Args:
+        root: The URI that stands for all when too many wait.
+    """
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._kinds: dict[str, ResourceChangeType] = {}
+        self._swept: set[str] = set()
+        """Folders that were moved away: `deleted` is told of them first."""
+
+    def __bool__(self) -> bool:
+        return bool(self._kinds)
+
+    def add(self, uri: str, kind: ResourceChangeType, *, whole: bool = False) -> None:
+        """Take a change of a resource; with `whole`, of a folder that was moved away with all in it."""
+        if whole and uri != self._root:  # without its root a watch is over
+            for below in [each for each in self._kinds if each.startswith(f"{uri}/")]:
+                self._forget(below)
+        before = self._kinds.get(uri)
+        together = kind if before is None else _TOGETHER[before, kind]
+        if uri in self._swept:
+            together = _DELETED if kind is _DELETED else _ADDED
+        elif whole and together is _DELETED:
+            self._swept.add(uri)
+        if together is None:
+            self._forget(uri)
+            return
+        self._kinds[uri] = together
+        if len(self._kinds) > PENDING_LIMIT:
+            self._swept.clear()
+            self._kinds = {self._root: _UPDATED}
+
+    def take(self) -> list[ResourceChange]:
+        """The oldest changes, as many as go into one action. They wait no longer."""
+        taken: list[ResourceChange] = []
+        for uri in list(islice(self._kinds, BATCH_LIMIT)):
+            kind = self._kinds[uri]
+            kinds = [_DELETED, kind] if uri in self._swept and kind is not _DELETED else [kind]
+            if len(taken) + len(kinds) > BATCH_LIMIT:
+                break
+            taken += (ResourceChange(uri=uri, type=each) for each in kinds)
+            self._forget(uri)
+        return taken
+
+    def _forget(self, uri: str) -> None:
+        self._kinds.pop(uri, None)
+        self._swept.discard(uri)
 
 
 class Watch:
@@ -196,7 +270,7 @@ class Watch:
         for kind, path, whole in events:
             if path.startswith(self._below):
                 relative = path[len(self._below) :]
-                if self._concerns(relative, whole=whole) and not self._hides(path):
+                if self._concerns(relative, whole) and not self._hides(path):
                     chosen.append((f"{self._prefix}/{quote_from_bytes(os.fsencode(relative))}", kind, whole))
             elif path == self._real and self._is_file:
                 chosen.append((self.uri, self._of_file(kind), False))
@@ -210,11 +284,11 @@ class Watch:
                     chosen.append((self.uri, kind, whole))
         return partial(self._take, chosen, gone) if chosen or gone else None
 
-    def _concerns(self, relative: str, *, whole: bool) -> bool:
+    def _concerns(self, relative: str, whole: bool) -> bool:
         """Whether a change is meant: also that of a folder which may have had in it what is meant."""
         if not self._recursive:
             return "/" not in relative and self._filter.passes(relative)
-        return self._filter.passes(relative) or (whole and self._filter.may_hold(relative))
+        return self._filter.passes(relative) or (whole and not self._filter.prunes(relative))
 
     def _end(self, error: ProtocolError | None) -> None:
         if not self._over:

@@ -16,7 +16,7 @@ from serai.host.blobs import BLOB_SCHEME, read_blob, read_result
 from serai.host.surroundings.files import named_in
 from serai.machine import files
 from serai.machine.files import Content, Roots
-from serai.machine.files.content_types import content_type, guessed_type
+from serai.machine.files.content import content_type, guessed_type
 from serai.serve.ahp.peer import AhpPeer
 
 __all__ = [

@@ -86,7 +86,8 @@ def erase(db: Database, uri: str) -> dict[str, int]:
     """
     deferred = f"serai-deferred:{uri}"
     channels: dict[str, int] = {}
-    for name in (uri, deferred, f"serai-agent:{uri}"):
+    former = f"serai-deliveries:{uri}"  # where hosts before the relay kept what entered a session
+    for name in (uri, deferred, former, f"serai-agent:{uri}"):
         channel: int | None = db.execute(SQL["channel_id"], (name,)).get
         if channel is not None:
             channels[name] = channel

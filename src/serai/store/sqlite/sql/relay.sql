@@ -24,6 +24,9 @@ VALUES (?1, ?2, ?3, (SELECT seq FROM messages WHERE id = ?4), ?5, ?6, ?7)
 -- retract_message --
 UPDATE messages SET retracted = 1, message = ?3 WHERE id = ?2
 
+-- retract_words --
+DELETE FROM words WHERE rowid = 2 * (SELECT seq FROM messages WHERE id = ?2) AND ?1
+
 -- add_mention --
 INSERT OR IGNORE INTO mentions (identity, message) VALUES (?2, ?1)
 
@@ -116,6 +119,11 @@ SELECT seq, record FROM deliveries
 WHERE open AND agent = ?1 AND message IS NOT NULL AND waits != '' AND (?2 = '' OR waits = ?2)
 ORDER BY urgent DESC, seq LIMIT ?3
 
+-- waiting_messages --
+-- The same for one wait, with the messages.
+SELECT d.seq, d.record, m.message FROM deliveries AS d JOIN messages AS m ON m.id = d.message
+WHERE d.open AND d.agent = ?1 AND d.waits = ?2 ORDER BY d.urgent DESC, d.seq LIMIT ?3
+
 -- offers_of_agent --
 -- What a session elsewhere can be offered, urgent ones first: what waits for idle, or (?2 empty) once it is reached.
 SELECT d.seq, d.record, m.message FROM deliveries AS d JOIN messages AS m ON m.id = d.message
@@ -126,7 +134,10 @@ ORDER BY d.urgent DESC, d.seq LIMIT ?3
 
 -- entries_of_session --
 -- What has entered over AHP and is not settled, and what was on its way when the host was stopped.
-SELECT seq, record FROM deliveries WHERE open AND agent = ?1 AND (message IS NULL OR state = 'handing') ORDER BY seq
+-- What its agent has accepted waits for nothing of the host's.
+SELECT seq, record FROM deliveries
+WHERE open AND agent = ?1 AND (message IS NULL OR state = 'handing' OR (state = 'accepted' AND waits = ''))
+ORDER BY seq
 
 -- counts_of_waiting --
 SELECT agent, waits, count(*) FROM deliveries WHERE open AND message IS NOT NULL GROUP BY agent, waits

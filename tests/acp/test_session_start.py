@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from serai.acp import AgentCapabilities
-from serai.acp.link import Link, Opened, OpenWay, Wanted
+from serai.acp.session_start import Link, Opened, OpenWay, Wanted
 from serai.errors import (
     AgentClosed,
     AgentError,

@@ -26,23 +26,6 @@ from typing import Self, TypeAlias
 
 from serai.machine.umask import share_folder
 
-__all__ = [
-    "MAX_DEPTH",
-    "MAX_LINKS",
-    "Identity",
-    "PathRefused",
-    "Walk",
-    "identity",
-    "is_window",
-    "look",
-    "open_below",
-    "open_directory",
-    "open_safely",
-    "parent_below",
-    "remove_tree",
-    "sync_directory",
-]
-
 Identity: TypeAlias = tuple[int, int]
 """Device and inode: what a file is while someone holds it open, whatever it is called."""
 
@@ -97,38 +80,19 @@ def open_below(
 
 @contextmanager
 def parent_below(
-    root: int | str | os.PathLike[str],
-    path: str,
-    *,
-    make: bool = False,
-    links: bool = False,
-    avoid: Collection[Identity] = (),
+    root: int | str | os.PathLike[str], path: str, *, avoid: Collection[Identity] = ()
 ) -> Generator[tuple[int, str]]:
     """Hold the directory open that a path below a root is in; gives its handle, and the name in it.
 
-    The name itself is not followed when it is a link, and need not be there. The handle is good for
-    everything relative to it (`dir_fd`), not for listing; see `open_directory`.
-
-    Args:
-        root: A directory, or a handle of one, which stays the caller's.
-        path: Relative to the root, with `/`.
-        make: Whether directories that are missing on the way are made.
-        links: Whether links on the way are followed that stay inside the root. Otherwise they are refused.
-        avoid: Directories that are not entered, nor given as the name.
+    No link is followed, and the name itself need not be there. The handle is good for everything relative to
+    it (`dir_fd`), not for listing; see `open_directory`.
 
     Raises:
         PathRefused: As `open_below`.
         OSError: A directory on the way is not there, or cannot be entered.
     """
-    with Walk(root, path, links=links, avoid=avoid) as walk:
-        while True:
-            try:
-                walk.go(follow=False)
-                break
-            except FileNotFoundError:
-                if not make:
-                    raise
-                walk.make()
+    with Walk(root, path, links=False, avoid=avoid) as walk:
+        walk.go(follow=False)
         yield walk.here, walk.name
 
 
@@ -143,13 +107,7 @@ class Walk:
     """A way down from a root, one name at a time. Use it in a `with`, which closes every directory on it.
 
     When a step fails, all that was walked before is still held, so that the caller can judge where it failed
-    (`path`), make the directory that is missing, and go on.
-
-    Args:
-        root: Where to begin, and what is never left.
-        path: The way from there.
-        links: Whether links are followed. An absolute one must begin with the root's path.
-        avoid: Directories that are not entered.
+    (`path`), make the directory that is missing, and go on. An absolute link must begin with the root's path.
     """
 
     def __init__(
@@ -207,10 +165,7 @@ class Walk:
         return "/".join([*done, *ahead, *last])
 
     def go(self, *, follow: bool) -> None:
-        """Walk to the last name, which need not be there.
-
-        Args:
-            follow: Whether a link that has this name is followed.
+        """Walk to the last name, which need not be there; with `follow`, on where a link of this name leads.
 
         Raises:
             FileNotFoundError: A directory on the way is not there. `make` can make it; then go on.

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from hosts import deliveries
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import ROOT, SessionState, UserMessage
@@ -17,8 +18,7 @@ from serai.config.paths import find_paths
 from serai.errors import ConfigInvalid, StorageUnavailable
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
-from serai.host.session.deliveries import deliveries_channel
-from serai.host.session.retention import prune, prune_daily
+from serai.host.session.prune import prune, prune_daily
 from serai.host.session.session import Session
 from serai.host.settings import HostSettings
 from serai.host.turn import Turn
@@ -120,11 +120,11 @@ async def test_a_session_is_the_same_without_its_actions(
     host = await open_host()
     await converse(host)
     before = await state_of(host)
-    records = await store.rows(deliveries_channel(SESSION), 0)
+    records = await deliveries(host, SESSION)
     calendar.go_by(9)
     await prune(host.journal, host.sessions, 3)
     assert (await store.rows(SESSION, 0), await store.rows(ROOT, 0)) == ([], [])
-    assert await store.rows(deliveries_channel(SESSION), 0) == records != []
+    assert await deliveries(host, SESSION) == records != []
     assert await state_of(await open_host()) == before
 
 

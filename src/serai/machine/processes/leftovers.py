@@ -7,7 +7,7 @@ record without a pid, and the number finds the child.
 Nothing is synced to the disk: records matter when the host dies and the system does not. When that dies too,
 so do the children.
 
-    python -m serai.machine.processes.records DIRECTORY     ends what dead hosts left in these records
+    python -m serai.machine.processes.leftovers DIRECTORY     ends what dead hosts left in these records
 """
 
 from __future__ import annotations

@@ -1,0 +1,56 @@
+"""`serai actions`: see which actions there are, and invoke one."""
+
+from __future__ import annotations
+
+import argparse
+
+import msgspec
+
+from serai.cli.relay.target import add_relay_command, show
+from serai.contract import ActionsResult, ActionState, InvokeResult
+from serai.errors import InvalidParams
+from serai.relay.sdk import Relay
+
+__all__ = ["configure"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai actions`."""
+    add_relay_command(parser, _list)
+    verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
+    invoke = verbs.add_parser("invoke", help="ask for an action, and wait for its outcome")
+    invoke.add_argument("name", metavar="NAME")
+    invoke.add_argument("input", metavar="JSON", nargs="?", help="what it is called with")
+    invoke.add_argument("--wait", metavar="SECONDS", type=float, default=600.0, help="how long to wait")
+    add_relay_command(invoke, _invoke, again=True)
+
+
+async def _list(relay: Relay, options: argparse.Namespace) -> int:
+    found: ActionsResult = await relay.call("actions.list")
+    show(
+        found,
+        options,
+        lambda result: [
+            f"{one.name}  {one.description}" + (f"  (by {one.owner})" if one.owner else "")
+            for one in result.actions
+        ],
+    )
+    return 0
+
+
+async def _invoke(relay: Relay, options: argparse.Namespace) -> int:
+    try:
+        given = None if options.input is None else msgspec.json.decode(options.input)
+    except msgspec.DecodeError as error:
+        raise InvalidParams(f"the input is no JSON: {error}", field="input") from None
+    outcome = await relay.invoke(options.name, given, wait_ms=round(options.wait * 1000))
+    show(outcome, options, _lines)
+    return 0 if outcome.state in {ActionState.COMPLETED, ActionState.INVOKED} else 1
+
+
+def _lines(outcome: InvokeResult) -> list[str]:
+    if outcome.error is not None:
+        return [f"{outcome.state.value}: {outcome.error} [{outcome.code}]"]
+    if outcome.state == ActionState.INVOKED:
+        return [f"{outcome.invocation_id} has begun; its outcome is an event"]
+    return [msgspec.json.format(msgspec.json.encode(outcome.output)).decode()]

@@ -1,0 +1,275 @@
+"""Watches the sessions of the host while someone listens, and tells the workspace what they let one observe.
+
+    session.event              wraps one event of a session
+    agent.status.changed       the status of an agent is another one
+    agent.status.<state>       the same, named after the new status
+    session.started|resumed|forked, log, error
+                               the same as the session's event of that type
+
+These are live only: their ids are `<number>.<n>`, and they are not told again. What a session does not
+declare in `events.emits` is not passed on; what the relay itself knows of messages, deliveries and actions
+always is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fnmatch import fnmatchcase
+from typing import Any
+
+from serai.ahp.actions import SessionCreationFailedAction, SessionReadyAction, StateAction
+from serai.ahp.types import SessionLifecycle, TerminalSessionClaim
+from serai.contract import (
+    EVENT_TYPES,
+    AgentSessionCapabilities,
+    AgentSessionEvent,
+    AgentSessionEventType,
+    AgentStatus,
+    LifecycleOperation,
+    MessageReceived,
+    MessageSent,
+    SessionReleased,
+    StatusEvent,
+    require,
+    to_wire,
+)
+from serai.errors import CapabilityUnsupported
+from serai.host.host import Host
+from serai.host.identities import Identities, Participant
+from serai.host.session.core import needs_sign_in
+from serai.host.surroundings.terminal_channel import HostTerminal
+from serai.relay.events import EventStream
+from serai.relay.session_events import SessionEvents, status_events
+
+__all__ = ["Observer", "check_can_come", "wants_live"]
+
+_Type = AgentSessionEventType
+_ALSO_OF_WORKSPACE = frozenset(
+    {_Type.SESSION_STARTED, _Type.SESSION_RESUMED, _Type.SESSION_FORKED, _Type.LOG, _Type.ERROR}
+)
+"""The session events that the workspace has under the same name."""
+_ONLY_OF_SESSIONS = frozenset(
+    kind
+    for kind in _Type
+    if kind.family in {"status", "tool", "transcript", "file", "command", "terminal", "usage"}
+)
+"""Those that are asked for by their own name, and come wrapped."""
+_STATUSES = {f"agent.status.{status.value}": status for status in AgentStatus}
+_LIVE = frozenset(
+    {"session.event", "agent.status.changed", *_STATUSES, *_ALSO_OF_WORKSPACE, *_ONLY_OF_SESSIONS}
+)
+"""The types that only come while someone listens."""
+_ALWAYS = (
+    *(f"message.{what}" for what in ("created", "updated", "read", "reacted")),
+    *(f"delivery.{what}" for what in ("created", "accepted", "delivered", "deferred", "failed")),
+    *(f"action.{what}" for what in ("registered", "invoked", "completed", "failed", "denied")),
+    "agent.registered",
+    "agent.status.releasing",
+    "session.released",
+)
+"""The types that come whatever a session declares."""
+
+
+def wants_live(types: Iterable[str]) -> bool:
+    """Whether a listener for these types, which may have wildcards, could hear of live events."""
+    patterns = list(types)
+    return not patterns or any(fnmatchcase(name, one) for name in _LIVE for one in patterns)
+
+
+def check_can_come(capabilities: AgentSessionCapabilities, types: Iterable[str], agent: str) -> None:
+    """Go on only when an event of each of these types can ever come from an agent.
+
+    Raises:
+        CapabilityUnsupported: One of them cannot: the session does not emit it.
+    """
+    for pattern in types:
+        if any(fnmatchcase(name, pattern) for name in _ALWAYS):
+            continue
+        refusals = [_refusal(capabilities, name, agent) for name in _LIVE if fnmatchcase(name, pattern)]
+        if refusals and all(refusals):
+            raise next(refusal for refusal in refusals if refusal)
+
+
+def _refusal(capabilities: AgentSessionCapabilities, name: str, agent: str) -> CapabilityUnsupported | None:
+    """Why a live event of this type never comes from an agent."""
+    try:
+        if name == "session.event":
+            if not capabilities.events.emits:
+                return CapabilityUnsupported("events.emits", name, agent=agent)
+        elif name == "agent.status.changed":
+            require(capabilities, _Type.STATUS_CHANGED, agent=agent)
+        elif (status := _STATUSES.get(name)) is not None:
+            _require_status(capabilities, status, agent)
+        else:
+            require(capabilities, _Type(name), agent=agent)
+    except CapabilityUnsupported as error:
+        return error
+    return None
+
+
+def _require_status(capabilities: AgentSessionCapabilities, status: AgentStatus, agent: str) -> None:
+    own = f"status.{status.value}"
+    emits = capabilities.events.emits
+    if status == AgentStatus.PAUSED:
+        require(capabilities, LifecycleOperation.PAUSE, agent=agent)
+    # Who names some statuses means those; who only says that it changes means all.
+    is_particular = any(kind.family == "status" and kind != _Type.STATUS_CHANGED for kind in emits)
+    require(
+        capabilities,
+        _Type(own) if is_particular and own in EVENT_TYPES else _Type.STATUS_CHANGED,
+        agent=agent,
+    )
+
+
+class Observer:
+    """Watches while someone listens; else it costs nothing.
+
+    Args:
+        host: The host.
+        identities: Who takes part.
+        stream: Where events go.
+        capabilities_of: What a participant declares.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        identities: Identities,
+        stream: EventStream,
+        capabilities_of: Callable[[Participant], AgentSessionCapabilities],
+    ) -> None:
+        self._host = host
+        self._identities = identities
+        self._stream = stream
+        self._capabilities_of = capabilities_of
+        self._listeners = 0
+        self._views: dict[str, SessionEvents] = {}
+        self._emits: dict[int, tuple[AgentSessionEventType, ...]] = {}
+        """What each participant was last known to declare: one that is gone says it no longer."""
+
+    def attend(self) -> Callable[[], None]:
+        """Watch from now on, until what this returns is called."""
+        self._listeners += 1
+        if self._listeners == 1:
+            sessions = self._host.sessions.in_memory()
+            self._views = {session.uri: SessionEvents.of(session.live) for session in sessions}
+            for participant in self._identities:
+                self._emitted(participant)
+            self._host.journal.observe(self._happened)
+
+        def leave() -> None:
+            self._listeners -= 1
+            if not self._listeners:
+                self._host.journal.observe(None)
+                self._views, self._emits = {}, {}
+
+        return leave
+
+    def _emitted(self, participant: Participant) -> tuple[AgentSessionEventType, ...]:
+        """What a participant declares to emit, or did."""
+        if not participant.gone:
+            self._emits[participant.number] = self._capabilities_of(participant).events.emits
+        return self._emits.get(participant.number, ())
+
+    # -- what is committed ---------------------------------------------------------------------------------
+
+    def _happened(self, channel: str, action: StateAction, number: int) -> None:
+        """An action is committed: of a session, of a terminal, or of something that nobody observes here."""
+        at = self._host.ledger.now
+        if self._host.sessions.knows(channel):
+            view = self._view(channel, action)
+            self._tell(self._identities.of_session(channel), number, view.happened(action, number, at))
+        elif isinstance(found := self._host.channels.get(channel), HostTerminal):
+            state = found.live.head
+            if isinstance(state.claim, TerminalSessionClaim):
+                session = state.claim.session
+                told = self._view(session, action).in_terminal(channel, action, state, at)
+                self._tell(self._identities.of_session(session), number, told)
+
+    def _view(self, uri: str, action: StateAction) -> SessionEvents:
+        view = self._views.get(uri)
+        if view is None:
+            # It was not in memory, so nothing ran in it, or it is new.
+            view = self._views[uri] = SessionEvents(uri)
+            if isinstance(action, SessionReadyAction | SessionCreationFailedAction):
+                view.lifecycle = SessionLifecycle.CREATING
+            if (session := self._host.sessions.peek(uri)) is not None:
+                view.needs_sign_in = needs_sign_in(session.live)
+        return view
+
+    def heard(self, number: int, event: dict[str, Any]) -> None:
+        """An event of the relay's own is committed: what it means for the sessions that it is about."""
+        if not self._listeners:
+            return
+        kind, data = event["type"], event["data"]
+        subject = self._identities.find(event.get("subject") or "")
+        actor = self._identities.find(event.get("actor") or "")
+        if kind == "agent.registered" and subject is not None and subject.session is not None:
+            self._begins(subject, subject.session, number)
+        elif kind == "agent.status.releasing" and subject is not None:
+            view = self._views.pop(subject.session or "", None)
+            before = view.status if view else AgentStatus.IDLE
+            self._tell(subject, number, status_events(AgentStatus.RELEASING, before))
+        elif kind == "session.released" and subject is not None:
+            told = status_events(AgentStatus.RELEASED, AgentStatus.RELEASING)
+            self._tell(subject, number, [*told, SessionReleased(session_id=data.get("sessionId", ""))])
+        elif kind == "message.created" and actor is not None:
+            self._tell(actor, number, [MessageSent(message_id=data["messageId"])])
+        elif kind.startswith("delivery.") and kind in EVENT_TYPES and subject is not None:
+            told = [_fitting(kind, data)]
+            if kind == _Type.DELIVERY_DELIVERED:
+                told.append(MessageReceived(message_id=data["messageId"], delivery_id=data["deliveryId"]))
+            self._tell(subject, number, told)
+        elif kind.startswith("action.") and kind in EVENT_TYPES and actor is not None:
+            self._tell(actor, number, [_fitting(kind, data)])
+
+    def _begins(self, participant: Participant, uri: str, number: int) -> None:
+        """A session is new."""
+        session = self._host.sessions.peek(uri)
+        if session is None or session.live.head.lifecycle != SessionLifecycle.CREATING:
+            return
+        source = session.seat.forked_from
+        self._views[uri] = SessionEvents.of(session.live, forked_from=source.session if source else None)
+        self._tell(participant, number, status_events(AgentStatus.STARTING, None))
+
+    # -- telling -------------------------------------------------------------------------------------------
+
+    def reported(self, participant: Participant, events: Iterable[AgentSessionEvent]) -> None:
+        """A session elsewhere tells what was observed in it."""
+        if self._listeners:
+            masked = self._host.redactor.redact_value(list(events), observed=True)
+            self._tell(participant, self._host.journal.last_seq, masked)
+
+    def _tell(self, participant: Participant, number: int, events: list[AgentSessionEvent]) -> None:
+        """Pass on what the session declares, and what the relay itself knows of it."""
+        if not events or (participant.session is None and participant.capabilities is None):
+            return
+        emits = self._emitted(participant)
+        at = self._host.ledger.now
+        agent, subject = to_wire(participant.identity), participant.identity.id
+        for event in events:
+            if event.type.is_live and event.type not in emits:
+                continue
+            wire = to_wire(event)
+            self._stream.observed(number, "session.event", subject, {"agent": agent, "event": wire}, at)
+            fields = {key: value for key, value in wire.items() if key != "type"}
+            for kind in _workspace_types(event):
+                self._stream.observed(number, kind, subject, {"agent": agent, **fields}, at)
+
+
+def _workspace_types(event: AgentSessionEvent) -> list[str]:
+    """Under which names the workspace hears of a session's event, beside `session.event`."""
+    if event.type in _ALSO_OF_WORKSPACE:
+        return [event.type.value]
+    if isinstance(event, StatusEvent) and event.type == _Type.STATUS_CHANGED:
+        named = f"agent.status.{event.status.value}"
+        # That a release has begun is an event of the relay's own.
+        return ["agent.status.changed", *([named] if event.status != AgentStatus.RELEASING else ())]
+    return []
+
+
+def _fitting(kind: str, data: dict[str, Any]) -> AgentSessionEvent:
+    """An event of the relay's own as the session's event of that type, with the fields that it has."""
+    record: Any = EVENT_TYPES[_Type(kind)]
+    wire = dict(zip(record.__struct_encode_fields__, record.__struct_fields__, strict=True))
+    return record(**{wire[key]: value for key, value in data.items() if key in wire})

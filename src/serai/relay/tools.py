@@ -1,0 +1,379 @@
+"""The relay as tools for agents: what each takes and answers, whatever brings the call.
+
+Answers are short, since an agent reads all of them: ids and states, and never the text that it sent. Who
+calls is the holder of the connection's token, never an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+from msgspec import Meta, Struct
+
+from serai.contract import (
+    AgentParams,
+    AgentsListParams,
+    DeliveryMode,
+    DeliveryParams,
+    DeliveryRecord,
+    Empty,
+    FlushParams,
+    InboxParams,
+    MessageParams,
+    Priority,
+    ReactParams,
+    ReadParams,
+    Record,
+    RelayMessage,
+    ReplyParams,
+    Room,
+    RoomCreateParams,
+    RoomParams,
+    RoomsListParams,
+    SearchParams,
+    SendParams,
+    SendResult,
+    WaitFor,
+    to_wire,
+)
+from serai.errors import Forbidden, InvalidParams, MethodNotFound
+from serai.relay.idle_notices import IdleNotices
+from serai.relay.inbox import Caller
+from serai.relay.workspace import Workspace
+
+__all__ = ["RelayTools", "Tool"]
+
+_EXCERPT = 300
+"""How much a hit of a search shows, in characters."""
+
+
+class _Arguments(Struct, forbid_unknown_fields=True):
+    """What a tool takes."""
+
+
+_Wait = Annotated[
+    int, Meta(ge=0, le=50, description="Seconds to wait for the answers; 0 returns once the message is sent")
+]
+_Mode = Annotated[DeliveryMode, Meta(description="When it surfaces; by default when the recipient is idle")]
+_MessageId = Annotated[str, Meta(description="The id of a message, msg_…")]
+_RoomName = Annotated[str, Meta(description="#name")]
+_Limit = Annotated[int, Meta(ge=1, le=500)]
+
+
+class _Sending(_Arguments, kw_only=True):
+    text: str
+    mode: _Mode | None = None
+    priority: Priority = Priority.NORMAL
+    wait: _Wait = 0
+
+    def how(self) -> dict[str, Any]:
+        """The same, in the words of the relay's methods."""
+        wait_for = WaitFor.ANSWERED if self.wait else WaitFor.ACCEPTED
+        timeout_ms = self.wait * 1000
+        return {
+            "text": self.text,
+            "mode": self.mode,
+            "priority": self.priority,
+            "wait_for": wait_for,
+            "timeout_ms": timeout_ms,
+        }
+
+
+class _SendMessage(_Sending, kw_only=True):
+    to: Annotated[str | list[str], Meta(description="A #room, a @handle, or a list of handles for a group")]
+
+
+class _Reply(_Sending, kw_only=True):
+    message: _MessageId
+
+
+class _React(_Arguments):
+    message: _MessageId
+    emoji: str
+    remove: bool = False
+
+
+class _CheckInbox(_Arguments):
+    limit: _Limit = 50
+    peek: Annotated[bool, Meta(description="Look without receiving")] = False
+
+
+class _OneMessage(_Arguments):
+    message: _MessageId
+
+
+class _Nothing(_Arguments):
+    pass
+
+
+class _CreateRoom(_Arguments):
+    name: Annotated[str, Meta(description="Letters, digits, '-', '_' and '.'")]
+    topic: str | None = None
+
+
+class _OneRoom(_Arguments):
+    room: _RoomName
+
+
+class _SearchMessages(_Arguments):
+    query: Annotated[str, Meta(description="Words; all of them have to be there")]
+    limit: _Limit = 20
+
+
+class _OneDelivery(_Arguments):
+    delivery: Annotated[str, Meta(description="The id of a delivery, dlv_…")]
+
+
+class _FlushDeliveries(_Arguments):
+    mode: Annotated[DeliveryMode, Meta(description="Only those in this mode")] | None = None
+
+
+class _OneAgent(_Arguments):
+    agent: Annotated[str, Meta(description="@handle")]
+
+
+class Tool(NamedTuple):
+    """One tool: its name, what it is for, and the JSON Schema of what it takes."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+
+
+class RelayTools:
+    """The tools of one workspace.
+
+    Args:
+        workspace: The relay; it is open.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._notices = IdleNotices(workspace)
+        self._runs: Mapping[str, tuple[type[_Arguments], Callable[[Caller, Any], Awaitable[Any]], str]] = {
+            "send_message": (
+                _SendMessage,
+                self._send_message,
+                "Send a message. Tells how far it came to each recipient; with wait, also their answers.",
+            ),
+            "reply": (_Reply, self._reply, "Answer a message in its thread. Tells as send_message does."),
+            "react": (_React, self._react, "Put an emoji under a message, or take it away."),
+            "check_inbox": (
+                _CheckInbox,
+                self._check_inbox,
+                "Receive the messages that wait until you look, and see what is unread.",
+            ),
+            "mark_read": (
+                _OneMessage,
+                self._mark_read,
+                "Mark all messages of a room or conversation as read, up to this one.",
+            ),
+            "list_agents": (
+                _Nothing,
+                self._list_agents,
+                "Who takes part, what each does, and who you are.",
+            ),
+            "list_rooms": (_Nothing, self._list_rooms, "The rooms, and the conversations that you are in."),
+            "create_room": (_CreateRoom, self._create_room, "Make a room. You are in it."),
+            "join_room": (_OneRoom, self._join_room, "Be in a room: its messages are delivered to you."),
+            "leave_room": (_OneRoom, self._leave_room, "Be in a room no longer."),
+            "search_messages": (
+                _SearchMessages,
+                self._search,
+                "Find messages by words, the best first.",
+            ),
+            "get_thread": (_OneMessage, self._get_thread, "A message and all answers in its thread."),
+            "get_delivery": (
+                _OneDelivery,
+                self._get_delivery,
+                "How far a message of yours, or one for you, has come, and how that is known.",
+            ),
+            "flush_deliveries": (
+                _FlushDeliveries,
+                self._flush,
+                "Have what waits for you enter as soon as you are idle, whatever it waits for.",
+            ),
+            "notify_when_idle": (
+                _OneAgent,
+                self._notify_when_idle,
+                "Get a message, once, when someone has nothing to do any more, or is gone.",
+            ),
+        }
+        self.tools = tuple(Tool(name, told, _schema(kind)) for name, (kind, _, told) in self._runs.items())
+        """All tools, as agents are told of them."""
+
+    async def call(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Do what a tool does. Returns JSON.
+
+        Raises:
+            MethodNotFound: There is no such tool.
+            InvalidParams: The arguments do not fit.
+            SeraiError: It cannot be done; nothing of it was.
+        """
+        if name not in self._runs:
+            raise MethodNotFound(f"there is no tool {name!r}")
+        kind, run, _ = self._runs[name]
+        try:
+            read = msgspec.convert(arguments, kind, strict=False)
+        except msgspec.ValidationError as error:
+            raise InvalidParams(f"{name}: {error}", field="arguments") from None
+        return await run(caller, read)
+
+    async def close(self) -> None:
+        """Notify nobody any more."""
+        await self._notices.close()
+
+    async def _do(self, caller: Caller, method: str, params: Record) -> Any:
+        return await self._workspace.call(caller, method, params)
+
+    # -- messages ------------------------------------------------------------------------------------------
+
+    async def _send_message(self, caller: Caller, given: _SendMessage) -> Any:
+        to = given.to if isinstance(given.to, str) else tuple(given.to)
+        return self._sent(await self._do(caller, "messages.send", SendParams(to=to, **given.how())))
+
+    async def _reply(self, caller: Caller, given: _Reply) -> Any:
+        params = ReplyParams(message_id=given.message, **given.how())
+        return self._sent(await self._do(caller, "messages.reply", params))
+
+    async def _react(self, caller: Caller, given: _React) -> Any:
+        method = "messages.unreact" if given.remove else "messages.react"
+        await self._do(caller, method, ReactParams(message_id=given.message, emoji=given.emoji))
+        return {"message": given.message}
+
+    async def _check_inbox(self, caller: Caller, given: _CheckInbox) -> Any:
+        inbox = await self._do(caller, "inbox.get", InboxParams(limit=given.limit, peek=given.peek))
+        return _without_nothing(
+            messages=[self._message(message) for message in inbox.messages],
+            mentions=[message.id for message in inbox.mentions],
+            unread={one.room.name: one.unread for one in (*inbox.rooms, *inbox.conversations)},
+            reactions=[to_wire(one) for one in inbox.reactions],
+        ) or {"messages": []}
+
+    async def _mark_read(self, caller: Caller, given: _OneMessage) -> Any:
+        await self._do(caller, "messages.read", ReadParams(message_id=given.message))
+        return {"readUntil": given.message}
+
+    async def _search(self, caller: Caller, given: _SearchMessages) -> Any:
+        params = SearchParams(query=given.query, limit=given.limit)
+        found = await self._do(caller, "messages.search", params)
+        return {
+            "hits": [
+                self._message(hit.message, _EXCERPT)
+                if hit.message is not None
+                else {"session": hit.session, "turn": hit.turn_id, "text": hit.text[:_EXCERPT]}
+                for hit in found.hits
+            ]
+        }
+
+    async def _get_thread(self, caller: Caller, given: _OneMessage) -> Any:
+        thread = await self._do(caller, "messages.thread", MessageParams(message_id=given.message))
+        return {"messages": [self._message(message) for message in thread.messages]}
+
+    # -- agents and rooms ----------------------------------------------------------------------------------
+
+    async def _list_agents(self, caller: Caller, _given: _Nothing) -> Any:
+        hello = await self._do(caller, "hello", Empty())
+        found = await self._do(caller, "agents.list", AgentsListParams())
+        agents = [
+            _without_nothing(
+                agent=one.identity.handle, kind=one.identity.kind, status=one.status, waiting=one.waiting
+            )
+            for one in found.agents
+        ]
+        return _without_nothing(you=hello.identity and hello.identity.handle, agents=agents)
+
+    async def _list_rooms(self, caller: Caller, _given: _Nothing) -> Any:
+        found = await self._do(caller, "rooms.list", RoomsListParams())
+        return {"rooms": [_room(room) for room in found.rooms]}
+
+    async def _create_room(self, caller: Caller, given: _CreateRoom) -> Any:
+        params = RoomCreateParams(name=given.name, topic=given.topic)
+        return _room(await self._do(caller, "rooms.create", params))
+
+    async def _join_room(self, caller: Caller, given: _OneRoom) -> Any:
+        return _room(await self._do(caller, "rooms.join", RoomParams(room=given.room)))
+
+    async def _leave_room(self, caller: Caller, given: _OneRoom) -> Any:
+        return _room(await self._do(caller, "rooms.leave", RoomParams(room=given.room)))
+
+    # -- deliveries ----------------------------------------------------------------------------------------
+
+    async def _get_delivery(self, caller: Caller, given: _OneDelivery) -> Any:
+        record = await self._do(caller, "deliveries.get", DeliveryParams(delivery_id=given.delivery))
+        return self._delivery(record) | {"message": record.message_id, "evidence": record.evidence}
+
+    async def _flush(self, caller: Caller, given: _FlushDeliveries) -> Any:
+        hello = await self._do(caller, "hello", Empty())
+        if hello.identity is None:
+            raise Forbidden("an observer receives nothing")
+        params = FlushParams(agent=hello.identity.handle, mode=given.mode)
+        flushed = await self._do(caller, "deliveries.flush", params)
+        return {"deliveries": [self._delivery(record) for record in flushed.deliveries]}
+
+    async def _notify_when_idle(self, caller: Caller, given: _OneAgent) -> Any:
+        hello = await self._do(caller, "hello", Empty())
+        if hello.identity is None:
+            raise Forbidden("an observer receives nothing")
+        about = await self._do(caller, "agents.get", AgentParams(agent=given.agent))
+        will_notify = self._notices.watch(hello.identity.id, about.identity.id)
+        return {"agent": about.identity.handle, "status": about.status, "willNotify": will_notify}
+
+    # -- how things are told -------------------------------------------------------------------------------
+
+    def _sent(self, result: SendResult) -> dict[str, Any]:
+        deliveries = [self._delivery(record) for record in result.deliveries]
+        told = {"message": result.message.id, "deliveries": deliveries}
+        return told | _without_nothing(unknownMentions=list(result.unknown_mentions))
+
+    def _delivery(self, record: DeliveryRecord) -> dict[str, Any]:
+        answer = record.answer
+        return {"to": self._handle(record.agent), "delivery": record.id} | _without_nothing(
+            state=record.state,
+            mode=record.mode if record.requested_mode else None,
+            waitsFor=record.waits_for,
+            error=record.error,
+            answer=answer and _without_nothing(state=answer.state, text=answer.text, reply=answer.reply_id),
+        )
+
+    def _message(self, message: RelayMessage, most: int | None = None) -> dict[str, Any]:
+        return {"message": message.id, "from": self._handle(message.sender.id)} | _without_nothing(
+            room=message.channel and message.channel.name,
+            thread=message.thread_id,
+            at=f"{message.created_at:%Y-%m-%dT%H:%M:%SZ}",
+            text=message.text[:most],
+            attachments=[to_wire(one) for one in message.attachments],
+        )
+
+    def _handle(self, agent_id: str) -> str:
+        return self._workspace.identities.get(agent_id).handle
+
+
+def _room(room: Room) -> dict[str, Any]:
+    return {"room": room.name} | _without_nothing(topic=room.topic, members=list(room.members))
+
+
+def _without_nothing(**told: Any) -> dict[str, Any]:
+    return {name: value for name, value in told.items() if value}
+
+
+def _schema(kind: type[_Arguments]) -> dict[str, Any]:
+    """The JSON Schema of arguments in one piece: not all agents follow references."""
+    (root,), parts = msgspec.json.schema_components([kind], ref_template="{name}")
+
+    def whole(value: Any) -> Any:
+        if isinstance(value, list):
+            return [whole(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
+        if not isinstance(value, dict):
+            return value
+        found: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
+        if "$ref" in found:
+            named = {key: each for key, each in parts[found["$ref"]].items() if key != "description"}
+            found = {**named, **{key: each for key, each in found.items() if key != "$ref"}}
+        return {key: whole(each) for key, each in found.items() if key != "title"}
+
+    schema = whole(root)
+    schema.setdefault("properties", {})
+    return schema

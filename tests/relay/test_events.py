@@ -1,0 +1,362 @@
+"""What the workspace tells: in order, again from any event, to whom it may concern, and without secrets."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hosts import KEY, TOKEN, WITHIN
+from relay.workspaces import Inn, inn
+from requirements import proves
+from serai.contract import IdentityKind, Role, SubscribeParams, WorkspaceEvent
+from serai.redact import Redactor
+from serai.relay.inbox import Caller
+from serai.relay.local import relay_of
+from serai.relay.policy import RelayPolicy
+from serai.relay.predicates import events
+from serai.relay.sdk import Relay
+from serai.serve.guard import digest
+from serai.serve.port import PortSettings, serve_port
+from serai.serve.relay import RelayPeer, relay_routes
+from serai.store.memory import MemoryStore
+from serai.store.sqlite.connection import connect
+from serai.store.sqlite.store import SqliteStore
+
+SECRET = "correct-horse-battery"
+
+
+@asynccontextmanager
+async def reaching(house: Inn, way: str) -> AsyncGenerator[Relay]:
+    """The relay of a workspace, in the process or over a WebSocket."""
+    if way == "process":
+        async with relay_of(house.workspace, Caller(Role.OWNER)) as relay:
+            yield relay
+        return
+    ready: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    serving = asyncio.create_task(
+        serve_port(
+            PortSettings(port=0, token_digests=frozenset({digest(TOKEN)})),
+            lambda link: RelayPeer(house.workspace, link),
+            lambda: (True, {}),
+            started=ready.set_result,
+            participants=lambda found: house.workspace.tokens.caller(found) is not None,
+            routes=relay_routes(house.workspace),
+        )
+    )
+    async with asyncio.timeout(WITHIN):
+        port = await ready
+        async with await Relay.connect(f"ws://127.0.0.1:{port}", TOKEN) as relay:
+            yield relay
+    serving.cancel()
+    await asyncio.wait({serving})
+
+
+@pytest.fixture(params=["process", "socket"])
+async def relay(request: pytest.FixtureRequest, house: Inn) -> AsyncIterator[Relay]:
+    """The relay, both ways in."""
+    await house.session("one")
+    await house.call("rooms.create", name="ops")
+    async with reaching(house, request.param) as opened:
+        yield opened
+
+
+async def first(count: int, told: AsyncGenerator[WorkspaceEvent]) -> list[WorkspaceEvent]:
+    """So many events."""
+    found: list[WorkspaceEvent] = []
+    async with asyncio.timeout(WITHIN), aclosing(told):
+        async for event in told:
+            found.append(event)
+            if len(found) == count:
+                break
+    return found
+
+
+# -- order, replay, gaps -----------------------------------------------------------------------------------
+
+
+@proves("delivery:Event-Flow/created-emitted", "delivery:Event-Flow/outcome-emitted")
+@proves("delivery:Delivery-Runner/emits-events", "delivery:Reliability-Rules/event-order-per-session")
+@proves("delivery:Delivery-Runner/in-that-order", "delivery:Delivery-Context/id-is-delivery-id")
+async def test_events_come_in_order_and_again_from_any_of_them(house: Inn, relay: Relay) -> None:
+    before = (await relay.call("hello")).last_event_id
+    held = await relay.send("@demo", "later", mode="manual")
+    entered = await relay.send("@demo", "now")
+    await relay.call("deliveries.cancel", deliveryId=held.deliveries[0].id)
+    types = ("message.*", "delivery.*")
+    told = await first(7, relay.events(*types, after=before))
+    ids = {held.deliveries[0].id: "held", entered.deliveries[0].id: "entered"}
+    assert [(one.type, ids.get(one.data.get("deliveryId", ""))) for one in told] == [
+        ("message.created", None),
+        ("delivery.created", "held"),
+        ("delivery.accepted", "held"),
+        ("message.created", None),
+        ("delivery.created", "entered"),
+        ("delivery.delivered", "entered"),
+        ("delivery.failed", "held"),
+    ]
+    numbers = [int(one.id) for one in told]
+    assert numbers == sorted(set(numbers))
+    for position in (0, 3, 5):
+        again = await first(6 - position, relay.events(*types, after=told[position].id))
+        assert again == told[position + 1 :]
+    record = await relay.delivery(held.deliveries[0].id)
+    assert record.sequence == int(told[1].id)
+    assert [kept.receipt.status for kept in record.receipts] == ["accepted", "failed"]
+    assert told[6].data["agent"]["handle"] == "@demo"
+    assert told[6].data["message"]["text"] == "later"
+    del house
+
+
+async def test_events_are_there_again_after_a_restart() -> None:
+    store = MemoryStore()
+    async with inn(store=store) as house:
+        await house.session("one")
+        before = (await house.call("hello")).last_event_id
+        sent = await house.send("@demo", "later", mode="manual")
+    async with inn(store=store) as house, reaching(house, "process") as relay:
+        told = await first(3, relay.events("message.*", "delivery.*", after=before))
+        assert [one.type for one in told] == ["message.created", "delivery.created", "delivery.accepted"]
+        assert told[2].data["deliveryId"] == sent.deliveries[0].id
+        live = asyncio.create_task(first(4, relay.events("message.*", "delivery.*", after=told[2].id)))
+        await relay.send("@demo", "now", mode="manual")
+        await relay.send("@demo", "now")
+        assert [one.type for one in (await live)[:2]] == ["message.created", "delivery.created"]
+
+
+async def test_a_gap_is_named() -> None:
+    days = 86400.0
+    now = 100 * days
+    store = MemoryStore(now=lambda: now)
+    async with inn(store=store) as house:
+        await house.session("one")
+        start = (await house.call("hello")).last_event_id
+        await house.send("@demo", "old", mode="manual")
+        now += 40 * days
+        last = (await house.send("@demo", "new", mode="manual")).deliveries[0].id
+        await house.host.journal.committed()
+        await store.prune(30, whole=["serai-relay"])
+        owner = Caller(Role.OWNER)
+        result, told = await house.workspace.subscribe(owner, SubscribeParams(after=start))
+        assert result.source == "gap"
+        assert int(result.first) > int(start) + 1
+        await house.call("deliveries.cancel", deliveryId=last)
+        [event] = await first(1, told)
+        assert (event.type, int(event.id) >= int(result.first)) == ("delivery.failed", True)
+        for unknown in ("99999999", "yesterday"):
+            result, _ = await house.workspace.subscribe(owner, SubscribeParams(after=unknown))
+            assert result.source == "gap"
+
+
+async def test_what_is_taken_back_is_told_without_its_text(relay: Relay) -> None:
+    before = (await relay.call("hello")).last_event_id
+    sent = await relay.send("#ops", "a blunder")
+    created = await first(1, relay.events("message.created", after=before))
+    assert created[0].data["message"]["text"] == "a blunder"
+    await relay.call("messages.retract", messageId=sent.message.id)
+    told = await first(2, relay.events("message.*", after=before))
+    assert [one.data["message"]["text"] for one in told] == ["(taken back)", "(taken back)"]
+
+
+# -- listeners ---------------------------------------------------------------------------------------------
+
+
+@proves("delivery:Event-Flow/listener-by-predicate", "delivery:Event-Flow/listener-reads-message")
+@proves("delivery:Event-Flow/listener-can-send", "delivery:WebSocket-Role/subscribe-and-filter")
+@proves("delivery:WebSocket-Role/heard-at-once", "delivery:Receipts/failed-will-not")
+async def test_the_listener_of_the_delivery_page_runs_as_written(house: Inn, relay: Relay) -> None:
+    await house.session("two")
+    engineer = (await relay.call("agents.get", agent="@demo")).identity
+
+    async def tell(event: WorkspaceEvent) -> None:
+        message, reason = event.data["message"], event.data["reason"]
+        await relay.send("#ops", f"{engineer.handle} could not receive {message['id']}: {reason}")
+
+    relay.on(events.delivery.failed().for_agent("@demo"), tell)
+    told = asyncio.create_task(first(1, relay.events("message.created", room="#ops")))
+    other = await relay.send("@demo-2", "not theirs", mode="manual")
+    await relay.call("deliveries.cancel", deliveryId=other.deliveries[0].id)
+    sent = await relay.send("@demo", "never mind", mode="manual")
+    await relay.call("deliveries.cancel", deliveryId=sent.deliveries[0].id)
+    [event] = await told
+    assert event.data["message"]["text"] == f"@demo could not receive {sent.message.id}: cancelled"
+
+
+@proves("delivery:Minimum-Contract/unsubscribe-stops-events")
+async def test_after_unsubscribing_nothing_is_heard(relay: Relay) -> None:
+    heard: list[str] = []
+    others: list[str] = []
+    second = asyncio.Event()
+
+    def listen(event: WorkspaceEvent) -> None:
+        others.append(event.data["message"]["text"])
+        if len(others) == 2:
+            second.set()
+
+    came = asyncio.Event()
+    unsubscribe = relay.on("message.created", lambda event: (heard.append(event.id), came.set())[0])
+    relay.on(events.message.created().in_("#ops"), listen)
+    await relay.send("#ops", "first")
+    async with asyncio.timeout(WITHIN):
+        await came.wait()
+        unsubscribe()
+        await relay.send("#ops", "second")
+        await second.wait()
+    assert (len(heard), others) == (1, ["first", "second"])
+
+
+async def test_an_error_in_a_handler_disturbs_nobody(relay: Relay, caplog: pytest.LogCaptureFixture) -> None:
+    calls: list[str] = []
+    done = asyncio.Event()
+
+    def fail(event: WorkspaceEvent) -> None:
+        calls.append(event.id)
+        if len(calls) == 2:
+            done.set()
+        raise ValueError("no")
+
+    relay.on("message.*", fail)
+    with caplog.at_level(logging.ERROR, "serai.relay.sdk"):
+        await relay.send("#ops", "first")
+        await relay.send("#ops", "second")
+        async with asyncio.timeout(WITHIN):
+            await done.wait()
+    assert "a listener failed with the event" in caplog.text
+
+
+async def test_predicates_are_put_together(house: Inn, relay: Relay) -> None:
+    house.workspace.identities.enlist("robot", IdentityKind.SERVICE)
+    heard: list[str] = []
+    done = asyncio.Event()
+    wanted = events.message.created().in_("#ops").mentions("@robot") & events.message.created().from_(
+        "@alice"
+    )
+
+    def hear(event: WorkspaceEvent) -> None:
+        heard.append(event.data["message"]["text"])
+        if event.data["message"]["text"] == "the end":
+            done.set()
+
+    relay.on(
+        wanted | events.message.created().where(lambda one: one.data["message"]["text"] == "the end"), hear
+    )
+    await relay.send("#ops", "for nobody")
+    await relay.send("#ops", "for @robot")
+    await relay.send("@demo", "not in the room, @robot")
+    await relay.send("#ops", "the end")
+    async with asyncio.timeout(WITHIN):
+        await done.wait()
+    assert heard == ["for @robot", "the end"]
+
+
+async def test_an_agent_and_an_observer_hear_nothing_of_what_is_not_for_them(house: Inn) -> None:
+    session = await house.session("one")
+    await house.session("two")
+    await house.call("rooms.create", name="ops")
+    before = (await house.call("hello")).last_event_id
+    await house.send(["@demo", "@demo-2"], "for us three")
+    await house.send("@demo-2", "between us")
+    await house.call("tokens.create", label="x")
+    house.say(session, "over AHP")
+    await house.until(lambda: session.live.head.turns)
+    await house.send("#ops", "the end")
+    heard: dict[str, set[str]] = {}
+    for name, caller in {"demo": house.agent("@demo"), "nobody": Caller(Role.OBSERVER)}.items():
+        _, told = await house.workspace.subscribe(caller, SubscribeParams(after=before))
+        texts: set[str] = set()
+        async with asyncio.timeout(WITHIN), aclosing(told):
+            async for event in told:
+                assert not event.type.startswith("token.")
+                message: dict[str, Any] = event.data.get("message") or {}
+                room = event.data.get("room")
+                texts.add(
+                    message.get("text")
+                    or (room["name"] or "a conversation" if isinstance(room, dict) else "-")
+                )
+                if message.get("text") == "the end":
+                    break
+        heard[name] = texts - {"-"}
+    assert heard == {"demo": {"for us three", "a conversation", "the end"}, "nobody": {"the end"}}
+
+
+# -- secrets -----------------------------------------------------------------------------------------------
+
+
+@proves("delivery:Reliability-Rules/secrets-redacted")
+async def test_secrets_are_in_no_row_event_index_or_file(tmp_path: Path) -> None:
+    shape = "ghp_" + "a1B2" * 9
+    store = SqliteStore(tmp_path / "history.db", KEY)
+    policy = RelayPolicy(me="alice")
+    async with inn(store=store, redactor=Redactor({"pass": SECRET}), policy=policy) as house:
+        await house.session("one")
+        await house.session("two")
+        async with reaching(house, "socket") as relay:
+            before = (await relay.call("hello")).last_event_id
+            token = (await relay.call("tokens.create", label=SECRET)).token
+            room = await relay.call("rooms.create", name="ops", topic=f"about {SECRET}")
+            await relay.call("rooms.invite", room=room.id, agent="@demo")
+            attachments = [
+                {"type": "text", "text": f"see {SECRET}"},
+                {"type": "json", "value": {SECRET: [{"deep": SECRET}]}},
+                {"type": "file", "path": f"/x/{SECRET}", "label": SECRET},
+                {"type": "link", "url": f"https://u:{SECRET}@example.org/{SECRET}"},
+            ]
+            sent = await relay.send(
+                "#ops",
+                f"my pass is {SECRET}.",
+                attachments=attachments,
+                metadata={"a": {"b": [f"x{SECRET}x"]}, SECRET: 1},
+                idempotency_key=SECRET,
+                wait_for="delivered",
+            )
+            agent = house.agent("@demo-2")
+            await house.send("@demo", f"I found {shape} and {token}", agent, metadata={"key": shape})
+            await relay.reply(sent.message.id, f"again {SECRET}")
+            await relay.call("messages.react", messageId=sent.message.id, emoji=SECRET)
+            await relay.call(
+                "deliveries.cancel",
+                deliveryId=(await relay.send("@demo", "x", mode="manual")).deliveries[0].id,
+                reason=SECRET,
+            )
+            assert (await relay.call("messages.search", query="pass")).hits
+            for word in ("battery", shape, token.removeprefix("srt_").split("-")[0]):
+                assert not (await relay.call("messages.search", query=word)).hits
+            told: list[WorkspaceEvent] = []
+            last = await relay.send("#ops", "the end")
+            async with aclosing(relay.events(after=before)) as heard:
+                async for event in heard:
+                    told.append(event)
+                    if event.data.get("messageId") == last.message.id:
+                        break
+            assert_clean(repr(told), shape, token)
+            assert_clean(repr(await relay.inbox()), shape, token)
+            assert_clean(repr(await relay.message(sent.message.id)), shape, token)
+            assert "pass is" in repr(told)
+    written = "\n".join(dump(tmp_path / "history.db"))
+    assert "pass is" in written
+    assert_clean(written, shape, token)
+
+
+def assert_clean(text: str, *secrets: str) -> None:
+    """None of the secrets is there, nor a part of one that would do."""
+    for secret in (SECRET, *secrets):
+        is_there = secret[: len(secret) // 2 + 4] in text
+        assert not is_there, f"{secret} is there"
+
+
+def dump(path: Path) -> list[str]:
+    """All that a database holds, in all of its tables, those of its index included."""
+    connection: Any = connect(path, KEY)
+    tables = [
+        str(name) for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    ]
+    return [
+        " ".join(str(bytes(one), "utf-8", "replace") if isinstance(one, bytes) else str(one) for one in row)
+        for table in tables
+        for row in connection.execute(f"SELECT * FROM {table}")  # noqa: S608 - the names are the schema's
+    ]

@@ -1,0 +1,238 @@
+"""The relay's tools over MCP: by the SDK's own client, on the real port."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+import httpx2
+import pytest
+
+from hosts import TOKEN, WITHIN
+from relay.ports import OpenInn, Tools, open_inn, tools_over_http
+from requirements import proves
+from serai.contract import DeliveryRecord
+from serai.harness.callback import CallbackHarness
+from serai.host.turn import Turn
+
+TOOLS = {
+    *("send_message", "reply", "react", "check_inbox", "mark_read", "list_agents", "list_rooms"),
+    *("create_room", "join_room", "leave_room", "search_messages", "get_thread", "get_delivery"),
+    *("flush_deliveries", "notify_when_idle"),
+}
+
+
+@pytest.fixture
+async def house() -> AsyncGenerator[OpenInn]:
+    async with open_inn() as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_a_client_of_either_era_finds_the_tools_and_uses_one(house: OpenInn, mode: str) -> None:
+    await house.session("one")
+    async with tools_over_http(house.url, await house.token("ci"), mode) as tools:
+        assert await tools.names() == TOOLS
+        listed = await tools("list_agents")
+        assert listed["you"] == "@ci"
+        assert {one["agent"] for one in listed["agents"]} == {"@alice", "@ci", "@demo"}
+        sent = await tools("send_message", to="@demo", text="a text that nobody needs twice")
+        assert "nobody needs" not in str(sent)
+        [delivery] = sent["deliveries"]
+        assert (delivery["to"], delivery["state"]) == ("@demo", "delivered")
+        assert (await tools("get_delivery", delivery=delivery["delivery"]))["evidence"]
+
+
+async def test_a_sender_can_wait_for_the_answer_and_not_for_longer_than_fifty_seconds(house: OpenInn) -> None:
+    await house.session("one")
+    async with tools_over_http(house.url, TOKEN) as tools:
+        [delivery] = (await tools("send_message", to="@demo", text="hello", wait=50))["deliveries"]
+        assert delivery["answer"]["state"] == "complete"
+        assert delivery["answer"]["text"]
+        assert (await tools("send_message", to="@demo", text="hello", wait=51)).startswith("invalid_params")
+
+
+async def test_a_host_that_stops_answers_who_waits() -> None:
+    async with open_inn() as house:
+        await house.session("one")
+        runner = house.workspace.runner
+        async with tools_over_http(house.url, TOKEN) as tools:
+            sending = asyncio.create_task(tools("send_message", to="@demo", text="x", mode="manual", wait=50))
+            await house.until(lambda: runner._waiting_for)
+            runner.stop_waiting()
+            [delivery] = (await sending)["deliveries"]
+            assert (delivery["state"], delivery["waitsFor"]) == ("accepted", "flush")
+
+
+async def test_an_agent_that_only_has_mcp_receives_by_check_inbox(house: OpenInn) -> None:
+    token = await house.token("ci")
+    [record] = (await house.send("@ci", "the build is yours", mode="manual")).deliveries
+    assert (record.state, record.waits_for) == ("accepted", "fetch")
+    async with tools_over_http(house.url, token) as tools:
+        [peeked] = (await tools("check_inbox", peek=True))["messages"]
+        assert (await house.delivery(record.id)).is_open
+        [message] = (await tools("check_inbox"))["messages"]
+        assert message == peeked
+        assert (message["from"], message["text"]) == ("@alice", "the build is yours")
+        assert "messages" not in await tools("check_inbox")
+    record = await house.delivery(record.id)
+    assert (record.state, record.evidence) == ("delivered", {"evidence": "fetched"})
+
+
+async def test_a_conversation_in_a_room(house: OpenInn) -> None:
+    anna, ben = await house.token("anna"), await house.token("ben")
+    async with tools_over_http(house.url, anna) as a, tools_over_http(house.url, ben) as b:
+        assert await a("create_room", name="ops", topic="nights") == {
+            "room": "#ops",
+            "topic": "nights",
+            "members": ["@anna"],
+        }
+        assert (await b("join_room", room="#ops"))["members"] == ["@anna", "@ben"]
+        sent = await a("send_message", to="#ops", text="the disk is full, @nobody")
+        assert [one["to"] for one in sent["deliveries"]] == ["@ben"]
+        assert sent["unknownMentions"] == ["@nobody"]
+        inbox = await b("check_inbox")
+        assert (inbox["messages"][0]["room"], inbox["unread"]) == ("#ops", {"#ops": 1})
+        reply = await b("reply", message=sent["message"], text="I empty it")
+        assert [one["to"] for one in reply["deliveries"]] == ["@anna"]
+        assert await b("react", message=sent["message"], emoji="👍") == {"message": sent["message"]}
+        await b("mark_read", message=sent["message"])
+        assert "unread" not in await b("check_inbox")
+        thread = (await a("get_thread", message=reply["message"]))["messages"]
+        assert [one["text"] for one in thread] == ["the disk is full, @nobody", "I empty it"]
+        assert [one["emoji"] for one in (await a("check_inbox"))["reactions"]] == ["👍"]
+        [hit] = (await b("search_messages", query="disk"))["hits"]
+        assert hit["message"] == sent["message"]
+        assert (await b("leave_room", room="#ops"))["members"] == ["@anna"]
+        assert [room["room"] for room in (await b("list_rooms"))["rooms"]] == ["#ops"]
+
+
+async def test_what_a_token_may_not_see_does_not_exist(house: OpenInn) -> None:
+    await house.token("ben")
+    sent = await house.send("@ben", "between the two of us")
+    [record] = sent.deliveries
+    async with tools_over_http(house.url, await house.token("eve")) as eve:
+        assert (await eve("get_thread", message=sent.message.id)).startswith("unknown_message")
+        assert (await eve("reply", message=sent.message.id, text="hi")).startswith("unknown_message")
+        assert (await eve("react", message=sent.message.id, emoji="x")).startswith("unknown_message")
+        assert (await eve("get_delivery", delivery=record.id)).startswith("unknown_delivery")
+        for name in (sent.message.conversation_id, "dm:1,2"):
+            assert (await eve("send_message", to=name, text="hi")).startswith("unknown_room")
+            assert (await eve("join_room", room=name)).startswith("unknown_room")
+        assert await eve("search_messages", query="between") == {"hits": []}
+        assert await eve("list_rooms") == {"rooms": []}
+        assert await eve("check_inbox") == {"messages": []}
+
+
+async def test_who_calls_is_the_token_and_never_an_argument(house: OpenInn) -> None:
+    async with tools_over_http(house.url, await house.token("eve")) as eve:
+        refused = await eve("send_message", to="@alice", text="hi", **{"as": "alice"})
+        assert refused.startswith("invalid_params")
+        assert (await eve("check_inbox", agent="alice")).startswith("invalid_params")
+
+
+async def test_without_a_token_nothing_is_answered_and_only_posts_are(house: OpenInn) -> None:
+    async with httpx2.AsyncClient() as http:
+        assert (await http.post(house.url, json={})).status_code == 401
+        bearer = {"Authorization": f"Bearer {TOKEN}"}
+        answer = await http.get(house.url, headers=bearer)
+        assert (answer.status_code, answer.json()["remedy"]) == (405, "Use POST")
+
+
+async def test_the_token_of_a_session_ends_with_it(house: OpenInn) -> None:
+    session = await house.session("one")
+    assert house.host.relay_access is not None
+    access = await house.host.relay_access(session.uri)
+    assert access == await house.host.relay_access(session.uri)
+    async with tools_over_http(access.url, access.token) as tools:
+        assert (await tools("list_agents"))["you"] == "@demo"
+    await house.host.dispose(session.uri)
+    async with httpx2.AsyncClient() as http:
+        bearer = {"Authorization": f"Bearer {access.token}"}
+        assert (await http.post(access.url, json={}, headers=bearer)).status_code == 401
+
+
+class Worker:
+    """An agent that works until it is told to stop."""
+
+    def __init__(self, name: str = "worker") -> None:
+        self.goes_on = asyncio.Event()
+        self.harness = CallbackHarness(name, self.answer)
+
+    async def answer(self, _turn: Turn) -> None:
+        await self.goes_on.wait()
+
+
+async def test_someone_is_told_once_when_an_agent_is_idle() -> None:
+    worker = Worker()
+    async with open_inn(harnesses=[worker.harness]) as house:
+        session = await house.session("one", "worker")
+        async with tools_over_http(house.url, await house.token("ci")) as tools:
+            told = await tools("notify_when_idle", agent="@worker")
+            assert told == {"agent": "@worker", "status": "idle", "willNotify": False}
+            house.say(session, "go")
+            for _ in range(2):
+                told = await tools("notify_when_idle", agent="@worker")
+                assert told == {"agent": "@worker", "status": "active", "willNotify": True}
+            worker.goes_on.set()
+            await house.until(lambda: not session.is_busy)
+            messages = await _fetched(tools)
+            assert [(one["from"], one["text"]) for one in messages] == [("@serai", "@worker is idle now.")]
+            house.say(session, "again", "again")
+            await house.until(lambda: len(session.live.head.turns) == 2)
+            assert await tools("check_inbox", peek=True) == {"unread": {"@ci, @serai": 1}}
+
+
+async def test_someone_is_told_when_the_agent_that_they_wait_for_is_gone() -> None:
+    worker = Worker()
+    async with open_inn(harnesses=[worker.harness]) as house:
+        session = await house.session("one", "worker")
+        house.say(session, "go")
+        async with tools_over_http(house.url, await house.token("ci")) as tools:
+            await tools("notify_when_idle", agent="@worker")
+            await house.host.dispose(session.uri)
+            [message] = await _fetched(tools)
+            assert message["text"] == "@worker is gone."
+
+
+async def test_a_notice_continues_the_chain_of_messages_that_led_to_it() -> None:
+    asker, worker = Worker("asker"), Worker()
+    async with open_inn(harnesses=[asker.harness, worker.harness]) as house:
+        await house.session("zero")
+        asking = await house.session("one", "asker")
+        working = await house.session("two", "worker")
+        house.say(working, "go")
+        [record] = (await house.send("@asker", "wait for them", house.agent("@demo"))).deliveries
+        assert record.hops == 1
+        assert house.host.relay_access is not None
+        access = await house.host.relay_access(asking.uri)
+        async with tools_over_http(access.url, access.token) as tools:
+            assert (await tools("notify_when_idle", agent="@worker"))["willNotify"]
+        worker.goes_on.set()
+        found: list[DeliveryRecord] = []
+        async with asyncio.timeout(WITHIN):
+            while len(found) < 2:
+                found = (await house.call("deliveries.list", agent="@asker")).deliveries
+        assert found[0].hops == 2
+        asker.goes_on.set()
+
+
+async def _fetched(tools: Tools) -> list[dict[str, str]]:
+    """The messages of an inbox, once there are some."""
+    async with asyncio.timeout(WITHIN):
+        while True:
+            if found := (await tools("check_inbox")).get("messages"):
+                return found
+
+
+@proves("delivery:Delivery-Modes/manual-held-until-flush")
+async def test_a_session_flushes_what_waits_for_it(house: OpenInn) -> None:
+    session = await house.session("one")
+    [record] = (await house.send("@demo", "when you like", mode="manual")).deliveries
+    assert (record.state, record.waits_for) == ("accepted", "flush")
+    assert house.host.relay_access is not None
+    access = await house.host.relay_access(session.uri)
+    async with tools_over_http(access.url, access.token) as tools:
+        [flushed] = (await tools("flush_deliveries"))["deliveries"]
+        assert flushed["delivery"] == record.id
+    assert (await house.final(record.id)).state == "delivered"
