@@ -50,6 +50,8 @@ def test_what_is_told_of_a_call_adds_up() -> None:
         ({"title": "touch two", "raw_input": TWO}, ("touch two", TWO)),
         ({"raw_input": TWO}, ("touch one", TWO)),
         ({"title": "touch two"}, ("touch two", None)),
+        ({"title": "touch one", "content": [{"type": "content"}]}, ("touch one", None)),
+        ({"locations": []}, ("touch one", None)),
         ({}, ("touch one", ONE)),
     ],
 )
@@ -72,6 +74,20 @@ def test_a_question_with_an_id_of_its_own_belongs_to_the_call_that_follows(follo
     calls.update(told("call", status="completed"))
     (use,) = calls
     assert (use.stage, use.status) == (CallStage.CLOSED, "completed")
+    assert calls.end() == []
+
+
+@pytest.mark.parametrize(
+    ("question", "call"),
+    [
+        ({"title": "Allow rm x?"}, {"title": "rm x", "tool_kind": "execute"}),
+        ({"title": "rm x", "raw_input": {**ONE, "reason": "tidy"}}, {"title": "rm x", "raw_input": ONE}),
+    ],
+)
+def test_also_when_it_says_more_or_less_than_the_call(question: dict[str, Any], call: dict[str, Any]) -> None:
+    calls = ToolCalls()
+    allowed(calls, told("question", **question))
+    assert not calls.update(begun("call", status="completed", **call)).is_new
     assert calls.end() == []
 
 
@@ -188,12 +204,13 @@ def _played(before: list[Any], question: list[Any], after: list[Any]) -> ToolUse
 
 def test_a_call_that_is_asked_about_again_after_a_no_is_another_one() -> None:
     calls = ToolCalls()
-    asked = [told(title="make", raw_input=ONE), told(), told(title="ls")]
+    asked = [told(title="make", raw_input=ONE), told(), told(title="ls"), told(title="ls", content=[])]
     uses = [calls.ask(question).use for question in asked if _deny(calls)]
     assert [(use.key, use.title, use.input) for use in uses] == [
         ("c", "make", ONE),
         ("c#1", "make", ONE),
         ("c#2", "ls", None),
+        ("c#3", "ls", None),
     ]
 
 

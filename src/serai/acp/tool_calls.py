@@ -162,9 +162,9 @@ class ToolUse:
         own = self.content if self.before is None else self.before
         if told.content is not None:
             changes |= {"content": tuple(told.content), "before": own}
-        is_another = _tells_another_input(self, told) or bool(told.title and told.title != self.title)
-        if self.is_allowed and is_another:
-            # What was asked before is not what is asked now: nothing of it may stand beside the question.
+        if self.is_allowed and _tells_of_itself(told):
+            # It was allowed before, and is asked about again: nothing of what was asked then may stand beside
+            # the question, for it may not be what is asked now.
             changes = {"input": None, "locations": (), "content": (), "before": own, **changes}
         begun = self.is_allowed and self.stage is CallStage.RUNNING
         return replace(self, update=told, stage=CallStage.ASKED, has_begun=begun, **changes)
@@ -235,7 +235,8 @@ class ToolCalls:
         """The agent asks whether a call may run: `use` is what the question is to show."""
         before = self._find(told.tool_call_id) or self._call_for(told)
         if before is None or before.stage in OVER:
-            use, before = self._begin(told, before), None
+            # Of a call that is over nothing stands beside a new question, unless that tells nothing at all.
+            use, before = self._begin(told, None if _tells_of_itself(told) else before), None
         else:
             self._keys[told.tool_call_id] = before.key
             use = before
@@ -280,7 +281,8 @@ class ToolCalls:
             # The call that follows the question, under another title; not after a no: it may be another one.
             use = asked[0]
             may_be = use.stage in (CallStage.ASKED, CallStage.RUNNING) and not _tells_another_input(use, told)
-            found = use if may_be and use.kind == told.tool_kind else None
+            is_named = use.kind == "other" and bool(told.title) and str(told.title) in use.title
+            found = use if may_be and (use.kind == told.tool_kind or is_named) else None
         return found
 
     def _call_for(self, told: ToolCallUpdate) -> ToolUse | None:
@@ -334,12 +336,27 @@ def _is_defiant(use: ToolUse, told: Told, *, is_first: bool) -> bool:
 def _is_same(use: ToolUse, told: Told) -> bool:
     """Whether two tell of the same call under different ids: by its input, else by its title."""
     if told.raw_input is not None and use.input is not None:
-        return told.raw_input == use.input
+        return _agree(told.raw_input, use.input)
     return bool(told.title) and told.title == use.title
 
 
 def _tells_another_input(use: ToolUse, told: Told) -> bool:
-    return told.raw_input is not None and use.input is not None and told.raw_input != use.input
+    return told.raw_input is not None and use.input is not None and not _agree(told.raw_input, use.input)
+
+
+def _agree(one: Any, other: Any) -> bool:
+    """Whether two inputs can be one: equal, or objects of which one only says more."""
+    mine, its = object_of(one), object_of(other)
+    shared = mine.keys() & its.keys()
+    says_more = bool(shared) and len(shared) == min(len(mine), len(its))
+    return one == other or (says_more and all(mine[key] == its[key] for key in shared))
+
+
+def _tells_of_itself(told: ToolCallUpdate) -> bool:
+    """Whether a question says anything of what it asks about, but for the id."""
+    return bool(told.title) or any(
+        each is not None for each in (told.raw_input, told.content, told.locations)
+    )
 
 
 # -- what is told ------------------------------------------------------------------------------------------

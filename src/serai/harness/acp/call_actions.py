@@ -170,7 +170,8 @@ class TurnCalls:
 
     async def _question(self, call: _Shown, use: ToolUse, request: PermissionRequest) -> None:
         call.rest()
-        call.ahp.input = _input(use)
+        # What a question says in words alone is shown, too: a person allows what they have read.
+        call.ahp.input = _input(use) or text_in(list(use.content)) or None
         call.ahp.approved = use.has_begun  # what nobody allowed has not run, whatever the agent said
         edits = (edit_of(entry, self._folder, self._turn.keep) for entry in use.content)
         await call.ahp.ready(
