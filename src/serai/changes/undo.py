@@ -360,7 +360,12 @@ def _move(source: int, name: str, target: int, new_name: str) -> None:
             raise
         sync_directory(target)
         checkpoint()
-        _remove(source, name)
+        # Out of the way in one step: whoever finds half of it after a kill must not take it for the whole.
+        aside = f".serai-{zlib.crc32(os.fsencode(f'{name}/{new_name}/moved')):016x}.tmp"
+        _remove(source, aside)
+        os.rename(name, aside, src_dir_fd=source, dst_dir_fd=source)
+        checkpoint()
+        _remove(source, aside)
 
 
 def _copy(source: int, name: str, target: int, new_name: str) -> None:
