@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from serai.cli.relay.target import add_relay_command, line_of_delivery, show
-from serai.contract import AgentsResult, DeliveriesResult, DeliveryMode, DeliveryState
+from serai.cli.relay.target import add_relay_command, line_of_delivery, names_of, show
+from serai.contract import DeliveriesResult, DeliveryMode, DeliveryState
 from serai.relay.sdk import Relay
 
 __all__ = ["configure"]
@@ -37,14 +37,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_relay_command(flush, _flush, again=True)
 
 
-async def _names(relay: Relay) -> dict[str, str]:
-    agents: AgentsResult = await relay.call("agents.list", gone=True)
-    return {one.identity.id: one.identity.handle for one in agents.agents}
-
-
 async def _list(relay: Relay, options: argparse.Namespace) -> int:
     params = {"agent": options.agent, "state": options.state, "stuck": options.stuck, "limit": options.limit}
-    names = await _names(relay)
+    names = await names_of(relay)
     found: DeliveriesResult = await relay.call("deliveries.list", **params)
     show(
         found,
@@ -62,13 +57,13 @@ async def _list(relay: Relay, options: argparse.Namespace) -> int:
 
 async def _change(relay: Relay, options: argparse.Namespace) -> int:
     record = await relay.call(f"deliveries.{options.verb}", deliveryId=options.delivery)
-    names = await _names(relay)
+    names = await names_of(relay)
     show(record, options, lambda record: [line_of_delivery(record, names)])
     return 0
 
 
 async def _flush(relay: Relay, options: argparse.Namespace) -> int:
-    names = await _names(relay)
+    names = await names_of(relay)
     flushed: DeliveriesResult = await relay.call("deliveries.flush", agent=options.agent, mode=options.mode)
     show(
         flushed,
