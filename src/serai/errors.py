@@ -69,12 +69,11 @@
     ├── SessionGone             session_gone              a session is no longer there
     ├── StorageFailed           storage_failed            it is not known what was written: start again
     ├── StorageUnavailable      storage_unavailable       nothing was written; it may work later
-    ├── StorageUnreadable       storage_unreadable        the database cannot be opened
-    │   ├── DatabaseCorrupt     database_corrupt          its content is damaged
-    │   ├── DatabaseLocked      database_locked           another host holds it
-    │   ├── SchemaNewer         schema_newer              a newer Serai wrote it
-    │   └── WrongKey            wrong_key                 the key does not open it
-    └── TerminalsUnavailable    terminals_unavailable     this system has no terminals that can be used
+    └── StorageUnreadable       storage_unreadable        the database cannot be opened
+        ├── DatabaseCorrupt     database_corrupt          its content is damaged
+        ├── DatabaseLocked      database_locked           another host holds it
+        ├── SchemaNewer         schema_newer              a newer Serai wrote it
+        └── WrongKey            wrong_key                 the key does not open it
 
 `code` is stable: programs may depend on it. The message says what happened; `remedy` says what to do.
 """
@@ -631,12 +630,6 @@ class ProcessNotStarted(SeraiError):
     """A process could not be started; nothing of it runs."""
 
     code = "process_not_started"
-
-
-class TerminalsUnavailable(SeraiError):
-    """This system has no terminals that Serai can use."""
-
-    code = "terminals_unavailable"
 
 
 class Fenced(SeraiError):

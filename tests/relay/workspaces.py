@@ -15,13 +15,13 @@ from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import UserMessage
 from serai.contract import DeliveryRecord, Role, SendResult
+from serai.contract.relay_calls import read_params
 from serai.harness.demo import DemoHarness
 from serai.host.agents import HostedHarness
 from serai.host.host import Host
 from serai.host.session.session import Session
 from serai.redact import Redactor
 from serai.relay.inbox import Caller
-from serai.relay.params import read_params
 from serai.relay.policy import RelayPolicy
 from serai.relay.workspace import Workspace
 from serai.store.contract import Store

@@ -17,7 +17,8 @@ from serai.contract.delivery_record import DeliveryRecord, DeliveryState
 from serai.contract.events import AgentSessionEvent
 from serai.contract.identity import AgentIdentity, AgentStatus, IdentityKind
 from serai.contract.messages import Attachment, RelayMessage
-from serai.contract.record import Metadata, Moment, Record, refuse_naive
+from serai.contract.record import Metadata, Moment, Record, decode, refuse_naive
+from serai.errors import InvalidParams, MethodNotFound, Mismatch, UnknownMode
 
 __all__ = [
     "METHODS",
@@ -87,6 +88,7 @@ __all__ = [
     "UnsubscribeParams",
     "WaitFor",
     "WorkspaceEvent",
+    "read_params",
 ]
 
 
@@ -726,3 +728,26 @@ METHODS: Mapping[str, tuple[type[Record], Any]] = {
     "tokens.revoke": (TokenParams, Empty),
 }
 """Each method, with what it takes and what it gives back."""
+
+
+def read_params(method: str, data: bytes) -> Record:
+    """Read the parameters of a method from JSON.
+
+    Raises:
+        MethodNotFound: There is no such method.
+        UnknownMode: They name a delivery mode that there is not.
+        InvalidParams: They do not fit.
+        ParseError: That is no JSON.
+    """
+    found = METHODS.get(method)
+    if found is None:
+        raise MethodNotFound(f"there is no method {method!r}")
+    try:
+        return decode(data, found[0])
+    except Mismatch as error:
+        if error.field == "mode":
+            modes = ", ".join(DeliveryMode)
+            raise UnknownMode(
+                f"there is no such delivery mode: {error.problem}", remedy=f"Use {modes}"
+            ) from None
+        raise InvalidParams(error.message, field=error.field) from None

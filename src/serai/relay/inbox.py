@@ -16,9 +16,17 @@ import msgspec
 from msgspec.structs import replace
 
 from serai.contract import (
+    Accepted,
+    AgentSessionCapabilities,
+    ContentType,
     Delivered,
+    DeliveryCapabilities,
+    DeliveryMode,
     DeliveryRecord,
+    EventCapabilities,
     Inbox,
+    LifecycleCapabilities,
+    MessagingCapabilities,
     Reaction,
     RecentReaction,
     Record,
@@ -39,7 +47,7 @@ from serai.relay.runner import Runner
 from serai.store.contract import RelayWrite
 from serai.store.sqlite.relay import words_of_turn
 
-__all__ = ["Caller", "CallerLink", "Inboxes"]
+__all__ = ["Caller", "CallerLink", "InboxBox", "Inboxes"]
 
 _MOST = 500
 _FETCHED = ("fetch", "flush")
@@ -81,6 +89,34 @@ class Caller(NamedTuple):
     def sees_all(self) -> bool:
         """Whether every conversation exists for this caller."""
         return self.role == Role.OWNER
+
+
+_OF_ANYONE = AgentSessionCapabilities(
+    messaging=MessagingCapabilities(receive=True, send=True, attachments=tuple(ContentType)),
+    delivery=DeliveryCapabilities(modes=tuple(DeliveryMode)),
+    events=EventCapabilities(emits=()),
+    lifecycle=LifecycleCapabilities(release=False),
+)
+"""What can be delivered to someone who fetches: everything, for it only has to wait."""
+
+
+class InboxBox:
+    """Holds messages until someone looks into the inbox: only then are they delivered."""
+
+    capabilities = _OF_ANYONE
+    is_busy = False
+    hops = 0
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:  # noqa: ARG002 - it is stored
+        """Hold a message for whoever looks."""
+        held = {"heldBy": "inbox", "waitsFor": "fetch"}
+        return self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=held), own=True)
+
+    def drop(self, record: DeliveryRecord, why: str | None = None) -> None:
+        """Nothing is kept here."""
 
 
 class Inboxes:

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from serai.contract import Record, SubscribeParams, SubscribeResult, WorkspaceEvent, encode
+from serai.contract.relay_calls import read_params
 from serai.errors import ConnectionLost, MethodNotFound, ProtocolError
 from serai.relay.inbox import Caller
-from serai.relay.params import read_params
 from serai.relay.sdk import Answer, Relay, told_as_error
 from serai.relay.workspace import Workspace
 

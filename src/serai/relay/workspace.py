@@ -88,8 +88,7 @@ from serai.relay.actions import Actions
 from serai.relay.adapters import AdapterBox
 from serai.relay.boundaries import BOUNDARIES, SessionBox, Wakes
 from serai.relay.events import EventStream, wanted
-from serai.relay.holder import InboxBox
-from serai.relay.inbox import Caller, Inboxes
+from serai.relay.inbox import Caller, InboxBox, Inboxes
 from serai.relay.observer import Observer, check_can_come, wants_live
 from serai.relay.policy import RelayPolicy
 from serai.relay.post import Post

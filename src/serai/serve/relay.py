@@ -27,6 +27,7 @@ from serai.contract import (
     WorkspaceEvent,
     to_wire,
 )
+from serai.contract.relay_calls import read_params
 from serai.errors import (
     ConnectionLost,
     InvalidParams,
@@ -37,7 +38,6 @@ from serai.errors import (
     SeraiError,
 )
 from serai.relay.inbox import Caller
-from serai.relay.params import read_params
 from serai.relay.workspace import Workspace
 from serai.serve import Connection
 from serai.serve.frames import text_frame

@@ -179,9 +179,6 @@ SELECT rowid, turn FROM turns WHERE rowid > ?1 ORDER BY rowid LIMIT ?2
 -- add_words --
 INSERT INTO words (rowid, text) VALUES (?1, ?2)
 
--- remove_words --
-DELETE FROM words WHERE rowid = ?1
-
 -- set_indexed --
 UPDATE indexed SET messages = ?1, turns = ?2 WHERE id = 1
 
