@@ -290,7 +290,7 @@ class Host:
             ProtocolError: It exists, or the provider or what it is forked from does not.
         """
         uri = params.channel
-        params = self.redactor.redact_value(params, observed=False)
+        given, params = params, self.redactor.redact_value(params, observed=False)
         if self.sessions.knows(uri):
             raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.SESSION_ALREADY_EXISTS)
         source = None
@@ -299,6 +299,7 @@ class Host:
             source = fork_source(params.fork, forked.kept if forked else None)
         state = await first_state(
             params,
+            given,
             client_id,
             meta,
             source,

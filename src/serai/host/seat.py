@@ -13,11 +13,13 @@ from serai.ahp.types import AgentSelection, ModelSelection, PendingMessage, Sess
 from serai.completions.prompts import Prompt
 from serai.contract import AgentSession
 from serai.errors import SessionGone
+from serai.host.blobs import BLOB_SCHEME
 from serai.host.session.core import SessionCore, SessionView
 from serai.host.session.questions import Questions
 from serai.host.session.turns import Turns
 from serai.host.turn import ReadsFiles
 from serai.machine.processes.processes import Processes
+from serai.store.contract import RelayWrite
 
 __all__ = ["RelayAccess", "Seat", "agent_channel"]
 
@@ -161,9 +163,25 @@ class Seat(SessionView):
             raise SessionGone(f"{uri} has no turn yet that another session could go on from")
         return await self._fork(SessionForkSource(session=uri, turn_id=self.turns[-1].id))
 
-    def record(self, record: Mapping[str, Any]) -> None:
-        """Write something down that only the harness needs."""
-        self._core.journal.record(agent_channel(self._core.uri), msgspec.json.encode(record))
+    def record(self, record: Mapping[str, Any], writes: Sequence[RelayWrite] = ()) -> None:
+        """Write something down that only the harness needs; `writes` change its tables with it."""
+        data = msgspec.json.encode(record)
+        self._core.journal.record(agent_channel(self._core.uri), data, writes=writes)
+
+    async def kept(self) -> None:
+        """Wait until all that was done and written down here is on the disk."""
+        await self._core.journal.committed()
+
+    async def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows of a named query of the harness's tables."""
+        await self._core.journal.committed()
+        return await self._core.journal.store.relay(query, *values)
+
+    async def blob(self, uri: str) -> bytes | None:
+        """What was kept under a URI; `None` when there is nothing."""
+        await self._core.journal.committed()
+        found = await self._core.journal.store.blob(uri.removeprefix(BLOB_SCHEME))
+        return found.data if found is not None else None
 
     async def records(self, session: str | None = None) -> list[dict[str, Any]]:
         """What was written down, oldest first; of this session or of another one."""

@@ -100,7 +100,21 @@ class ToolCall:
         )
         if answer is None:
             self.approved = True
-            return
+        else:
+            await self._wait_for(answer)
+
+    async def rejoin(self, state: t.ToolCallState) -> None:
+        """Go on with a call that stood in its turn before the host was stopped.
+
+        One that someone was asked about waits for the answer, under the same id.
+        """
+        self.input = getattr(state, "tool_input", None) or getattr(state, "partial_input", None)
+        if isinstance(state, t.ToolCallPendingConfirmationState):
+            await self._wait_for(self._expect(("call", self.id)))
+        else:
+            self.approved = isinstance(state, t.ToolCallRunningState | t.ToolCallCompletedState)
+
+    async def _wait_for(self, answer: asyncio.Future[Any]) -> None:
         self._answer = answer
         try:
             await asyncio.wait({answer})
