@@ -16,7 +16,7 @@ from serai.contract import AgentIdentity, AgentSession
 from serai.customizations.containers import Definition
 from serai.host.seat import Seat
 from serai.host.turn import Turn
-from serai.store.contract import RelayWrite
+from serai.store.contract import BlobRow, RelayWrite
 
 __all__ = [
     "Attentive",
@@ -116,7 +116,7 @@ class Transcribing(Protocol):
 
     def turn_begins(
         self, session: str, action: SessionTurnStartedAction, deliveries: Sequence[str], now: int
-    ) -> Sequence[RelayWrite]:
+    ) -> tuple[Sequence[RelayWrite], Sequence[BlobRow]]:
         """What is written in the transaction in which a turn begins, given the deliveries that begin it."""
         ...
 

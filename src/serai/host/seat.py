@@ -64,6 +64,8 @@ class Seat(SessionView):
         """Reads a file, or some of its lines: below the session's folders, or what a person has allowed."""
         self.relay_access = relay_access
         """Tells how the agent reaches the relay's tools, once they can be reached; `None` without a relay."""
+        self.now = core.now
+        """The clock, in milliseconds since 1970."""
         self.note = core.note
         """Lets the session's `_meta` have something, or (`None`) no longer."""
         self.queue = turns.enqueue
@@ -103,9 +105,13 @@ class Seat(SessionView):
         """The message that someone wants to reach the agent in the turn that runs."""
         return self._core.live.head.steering_message
 
-    def masked(self, value: Any) -> Any:
-        """JSON without secrets."""
-        return self._core.redactor.redact_value(value, observed=True)
+    def masked(self, value: Any, *, observed: bool = True) -> Any:
+        """JSON without secrets; what is not `observed` keeps what only looks like one."""
+        return self._core.redactor.redact_value(value, observed=observed)
+
+    def noted(self, name: str) -> Any:
+        """What the session's `_meta` has under a name."""
+        return (self._core.live.head.meta or {}).get(name)
 
     def entitle(self, title: str) -> None:
         """Give the session a title."""

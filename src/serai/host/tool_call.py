@@ -45,6 +45,8 @@ class ToolCall:
         self.input: str | None = None
         """The input that counts: the person may have changed it."""
         self.approved = False
+        self.denied = False
+        """Whether someone said no."""
         self.option: str | None = None
         """The option that was chosen."""
         self.suggestion: t.UserMessage | None = None
@@ -113,6 +115,7 @@ class ToolCall:
             await self._wait_for(self._expect(("call", self.id)))
         else:
             self.approved = isinstance(state, t.ToolCallRunningState | t.ToolCallCompletedState)
+            self.denied = isinstance(state, t.ToolCallCancelledState)
 
     async def _wait_for(self, answer: asyncio.Future[Any]) -> None:
         self._answer = answer
@@ -124,7 +127,7 @@ class ToolCall:
                 self._skip()
             raise
         action: a.SessionToolCallConfirmedAction = answer.result()
-        self.approved = action.approved
+        self.approved, self.denied = action.approved, not action.approved
         self.option = action.selected_option_id
         self.suggestion = action.user_suggestion
         if action.edited_tool_input is not None:

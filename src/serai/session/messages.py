@@ -29,6 +29,10 @@ class TextPart(Record, tag_field="type", tag="text"):
     """What was said."""
 
     text: str
+    is_steering: bool = False
+    """Whether a person said it while the turn ran: then it is part of that turn, and begins none."""
+    is_partial: bool = False
+    """Whether it was cut off: its turn ended before it did."""
 
 
 class ReasoningPart(Record, tag_field="type", tag="reasoning"):

@@ -353,7 +353,8 @@ class Session:
         """Have the transcript begin a turn, in the transaction in which it begins."""
         harness = self.host.harnesses.get(self.live.head.summary.provider)
         if isinstance(harness, Transcribing):
-            writes = harness.turn_begins(self.uri, action, deliveries, self.host.now())
+            writes, blobs = harness.turn_begins(self.uri, action, deliveries, self.host.now())
+            self.journal.side.blobs.extend(blobs)
             self.seat.record({"kind": "turn", "turnId": action.turn_id}, writes)
 
     def _activity_changed(self) -> None:
