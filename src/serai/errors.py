@@ -42,6 +42,7 @@
     ├── GitUnavailable          git_unavailable           there is no git that could be used
     ├── IllegalTransition       illegal_transition        a state machine does not have that step
     ├── Mismatch                mismatch                  JSON, but not of the shape that was asked for
+    ├── ModelFailure            model_failure             a model gave no answer
     ├── ProcessNotStarted       process_not_started       a process could not be started
     ├── ProtocolError           protocol_error            a JSON-RPC error, with its number
     │   ├── ParseError          parse_error               -32700  the frame is not JSON
@@ -80,6 +81,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any, ClassVar
 
 
@@ -624,6 +626,53 @@ class GitUnavailable(SeraiError):
     """There is no git that could be used."""
 
     code = "git_unavailable"
+
+
+class FailureKind(StrEnum):
+    """Why a model gave no answer."""
+
+    RATE_LIMIT = "rate_limit"
+    OVERLOADED = "overloaded"
+    TIMEOUT = "timeout"
+    TRANSPORT = "transport"
+    """The connection broke, or never came about; also a stream that ended before its end."""
+    AUTHENTICATION = "authentication"
+    REFUSED = "refused"
+    """The server does not take the request: it is wrong for it, or the model is unknown there."""
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether another model, or another moment, may do."""
+        return self not in {FailureKind.AUTHENTICATION, FailureKind.REFUSED}
+
+
+class ModelFailure(SeraiError):
+    """A model gave no answer, or not a whole one.
+
+    Args:
+        failure: Why.
+        message: What happened, for people.
+        has_begun: Whether some of an answer had come.
+        retry_after: The seconds after which the server wants to be asked again, where it says so.
+        remedy: What to do about it.
+    """
+
+    code = "model_failure"
+    told = ("failure", "retry_after")
+
+    def __init__(
+        self,
+        failure: FailureKind,
+        message: str,
+        *,
+        has_begun: bool = False,
+        retry_after: float | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        super().__init__(message, remedy=remedy)
+        self.failure = failure
+        self.has_begun = has_begun
+        self.retry_after = retry_after
 
 
 class ProcessNotStarted(SeraiError):
