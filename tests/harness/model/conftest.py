@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import AsyncIterator
 
 import pytest
 
 from harness.model.model_server import ModelScriptServer, model_server
+
+
+@pytest.fixture(scope="session", autouse=True)
+def imported() -> None:
+    """What takes long to import is there before a test waits for anything."""
+    for name in ("serai.harness.model.vendors", "pydantic_ai.models.openai"):
+        importlib.import_module(name)
 
 
 @pytest.fixture
