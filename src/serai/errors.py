@@ -593,6 +593,8 @@ class DocumentInvalid(SeraiError):
     code = "document_invalid"
 
     def __init__(self, problem: str, *, file: str, line: int) -> None:
+        # Signs that a terminal would obey stand as their names: the file may be a stranger's.
+        problem = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in problem[:400])
         super().__init__(f"{file}:{line}: {problem}")
         self.problem = problem
         self.file = file
