@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from requirements import proves
 from serai.errors import DocumentInvalid
-from serai.session.agent_file import Known
+from serai.session.agent_file import FsScopeTier, Known, Narrowing, narrow, read_agent
 from serai.session.drawing import as_svg, as_text
 from serai.session.workflow import NodeType, Workflow, chain, read_workflow, serialize
 from serai.session.yaml import dump, load
@@ -111,6 +112,19 @@ def test_what_is_wrong_is_told_with_its_line(old: str, new: str, at: str, what: 
 def test_without_someone_who_knows_names_are_taken_as_they_are() -> None:
     text = FILE.replace("writer", "poet").replace("read_file", "fly").replace("local:small", "far:away")
     assert read(text, Known())
+
+
+@proves("session:SessionContext/same-tiers-as-workflows")
+@pytest.mark.parametrize("tier", list(FsScopeTier))
+def test_an_agent_in_a_workflow_is_what_it_is_in_a_file_of_its_own(tier: FsScopeTier) -> None:
+    own = f"slug: reviewer\nfs_scope: {tier.value}\nallowed_commands: [git log *]\n"
+    agent = read_agent(load(own.encode(), "a.agent.yaml"))
+    lines = f"slug: reviewer\n    fs_scope: {tier.value}\n    allowed_commands: [git log *]"
+    assert read(
+        FILE.replace("slug: reviewer", lines).replace("    model: local:small\n    tools: [read_file]\n", "")
+    ).agents == (agent,)
+    narrower = narrow(agent, Narrowing(fs_scope_tier=FsScopeTier.SANDBOXED, allowed_commands=("git log x",)))
+    assert narrower.fs_scope is FsScopeTier.SANDBOXED
 
 
 IDS = st.sampled_from(["a", "b", "input", "output"])

@@ -111,7 +111,7 @@ def test_what_is_nested_too_deeply_is_neither_written_nor_read() -> None:
         ("a: yes\nb: on\nc: ~\nd:\n", {"a": "yes", "b": "on", "c": None, "d": None}),
         ("a: 2026-03-01\nb: 1:30\nc: 1_000\n", {"a": "2026-03-01", "b": "1:30", "c": "1_000"}),
         ("a: 0x1F\nb: 0o17\nc: -12\nd: 1e3\n", {"a": 31, "b": 15, "c": -12, "d": 1000.0}),
-        ("yes: 1\n1: 2\nnull: 3\n", {"yes": 1, "1": 2, "null": 3}),
+        ("yes: 1\n1: 2\nnull: 3\n.inf: 4\n", {"yes": 1, "1": 2, "null": 3, ".inf": 4}),
         (
             "text: |\n  one\n  two # no comment\nmore: 'it''s'\n",
             {"text": "one\ntwo # no comment\n", "more": "it's"},
@@ -128,6 +128,7 @@ def test_what_people_write_is_read(text: str, value: Any) -> None:
     [
         ("a: &x 1\n", 1, "anchors"),
         ("a: 1\nb: *x\n", 2, "aliases"),
+        ("a: 1\n*x : 2\n", 2, "aliases"),
         ("&k a: 1\n", 1, "anchors"),
         ("a: 1\nb: !!python/object:os.system x\n", 2, "tag"),
         ("a: ! 1\n", 1, "tag"),

@@ -119,17 +119,15 @@ class _Reader:
         self._comment: int | None = None
 
     def document(self) -> Document:
+        """The one document that there is; without any, nothing."""
         value, lines = None, Lines(1)
         is_found = False
         for event in self._events:
-            match event.__class__.__name__:
-                case "DocumentStartEvent":
-                    if is_found:
-                        raise self._error("a second document begins here; there may be one", event)
-                    is_found = True
-                    value, lines = self._node(next(self._events), 1)
-                case _:
-                    pass
+            if event.__class__.__name__ == "DocumentStartEvent":
+                if is_found:
+                    raise self._error("a second document begins here; there may be one", event)
+                is_found = True
+                value, lines = self._node(next(self._events), 1)
         self._look_for_comment(len(self._text))
         return Document(self._name, value, lines, self._comment)
 
@@ -141,17 +139,20 @@ class _Reader:
         return DocumentInvalid(problem.partition("\n")[0], file=self._name, line=line + 1)
 
     def _node(self, event: Any, depth: int) -> tuple[Any, Lines]:
-        kind = event.__class__.__name__
-        if kind == "AliasEvent" or event.anchor is not None:
-            raise self._error("anchors and aliases are not read: write the value where it is used", event)
-        if event.ctag is not None:
-            raise self._error(f"the tag {str(event.ctag)!r} is not read here: leave it out", event)
+        self._refuse(event)
         line = event.start_mark.line + 1
+        kind = event.__class__.__name__
         if kind == "ScalarEvent":
             return self._scalar(event), Lines(line)
         if depth > MAX_DEPTH:
             raise self._error(f"this is nested deeper than {MAX_DEPTH} levels", event)
         return self._list(line, depth) if kind == "SequenceStartEvent" else self._map(line, depth)
+
+    def _refuse(self, event: Any) -> None:
+        if event.__class__.__name__ == "AliasEvent" or event.anchor is not None:
+            raise self._error("anchors and aliases are not read: write the value where it is used", event)
+        if event.ctag is not None:
+            raise self._error(f"the tag {str(event.ctag)!r} is not read here: leave it out", event)
 
     def _list(self, line: int, depth: int) -> tuple[Any, Lines]:
         values: list[Any] = []
@@ -166,10 +167,10 @@ class _Reader:
         values: dict[str, Any] = {}
         lines: dict[str, Lines] = {}
         while (event := next(self._events)).__class__.__name__ != "MappingEndEvent":
+            self._refuse(event)
             if event.__class__.__name__ != "ScalarEvent":
                 raise self._error("a key must be plain text", event)
-            self._node(event, depth)
-            key: str = event.value
+            key = self._text_of(event)
             if key in values:
                 raise self._error(f"the key {key!r} stands here for the second time", event)
             values[key], where = self._node(next(self._events), depth + 1)
@@ -177,16 +178,20 @@ class _Reader:
         return values, Lines(line, lines)
 
     def _scalar(self, event: Any) -> Any:
-        start, end = event.start_mark.index, event.end_mark.index
-        # What follows the sign of a block, on its line, is no part of the text either.
-        self._look_for_comment(self._text.find("\n", start) if event.style in {"|", ">"} else start)
-        self._passed = end
-        if event.style is not None or _PLAIN.fullmatch(event.value):
-            return event.value
+        text = self._text_of(event)
+        if event.style is not None or _PLAIN.fullmatch(text):
+            return text
         try:
-            return _meaning(event.value)
+            return _meaning(text)
         except ValueError:
             raise self._error("this number is too large, or none", event) from None
+
+    def _text_of(self, event: Any) -> str:
+        start = event.start_mark.index
+        # What follows the sign of a block, on its line, is no part of the text either.
+        self._look_for_comment(self._text.find("\n", start) if event.style in {"|", ">"} else start)
+        self._passed = event.end_mark.index
+        return event.value
 
     def _look_for_comment(self, end: int) -> None:
         """Between scalars nothing but a comment has a `#`."""
