@@ -173,3 +173,15 @@ def test_what_is_too_large_is_not_read() -> None:
 )
 def test_the_first_comment_is_known(text: str, line: int | None) -> None:
     assert load(text.encode(), "f").comment == line
+
+
+SIGNS = "ab1 \n\t:-?#,[]{}&*!|>'\"%@`~<=.\\\x00\x85\ufeff"
+
+
+@given(st.binary(max_size=40) | st.text(SIGNS, max_size=30).map(str.encode) | st.text().map(str.encode))
+def test_whatever_a_file_holds_it_is_a_document_or_told_to_be_none(data: bytes) -> None:
+    try:
+        document = load(data, "f")
+    except DocumentInvalid:
+        return
+    assert same(read(dump(document.value)), in_order(document.value))

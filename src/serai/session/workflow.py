@@ -149,19 +149,29 @@ def _wrong_edges(workflow: Workflow) -> Iterator[Problem]:
         for end, name in (("from", edge.source), ("to", edge.target)):
             if name not in ids:
                 yield ("edges", number, end), f"there is no node {name!r}"
-    following: dict[str, set[str]] = {name: set() for name in ids}
+    for number in _closing_edges(workflow):
+        name = workflow.edges[number].target
+        yield ("edges", number), f"this closes a cycle: {name!r} would come after itself"
+
+
+def _closing_edges(workflow: Workflow) -> Iterator[int]:
+    """The edges that lead back to where one has come from, following all there are."""
+    following: dict[str, list[int]] = {}
     for number, edge in enumerate(workflow.edges):
-        if edge.source == edge.target or _leads_to(following, edge.target, edge.source):
-            yield ("edges", number), f"this closes a cycle: {edge.source!r} would come after itself"
-        following.setdefault(edge.source, set()).add(edge.target)
-
-
-def _leads_to(following: dict[str, set[str]], start: str, end: str) -> bool:
-    reached, new = {start}, [start]
-    while new:
-        new = [name for here in new for name in following.get(here, ()) if name not in reached]
-        reached.update(new)
-    return end in reached
+        following.setdefault(edge.source, []).append(number)
+    seen: set[str] = set()
+    for node in workflow.nodes:
+        path = {} if node.id in seen else {node.id: iter(following.get(node.id, ()))}
+        while path:
+            here, onward = next(reversed(path.items()))
+            seen.add(here)
+            number = next(onward, None)
+            if number is None:
+                del path[here]
+            elif (there := workflow.edges[number].target) in path:
+                yield number
+            elif there not in seen:
+                path[there] = iter(following.get(there, ()))
 
 
 def _not_in_line(workflow: Workflow) -> Iterator[Problem]:
