@@ -5,4 +5,5 @@ llm           what goes to a model and comes back
 agent_file    an agent, as its file describes it
 steps         the records of a turn
 turn_core     from the records of a turn to what is to be done next
+events        what is told of a session while it goes on
 """
