@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -107,6 +109,13 @@ def test_the_envelope_comes_back_as_it_was() -> None:
 def test_after_a_resync_numbers_go_on_without_a_gap() -> None:
     event = resync("s", AT, 9)
     assert (event.sequence_number, event.data) == (8, {"from": 9})
+
+
+@proves("session:Events/steering-events-reserved")
+def test_the_page_has_all_names_and_no_other() -> None:
+    page = (Path(__file__).parents[2] / "docs/agent-sessions.md").read_text("utf-8")
+    assert set(re.findall(r"`(session:\w+)`", page)) == set(SessionEventType)
+    assert set(re.findall(r"`(agent:\w+)`", page)) == RESERVED
 
 
 @proves("session:Events/session-namespace", "session:Events/steering-events-reserved")
