@@ -24,6 +24,7 @@ from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings, serve_port
+from serai.serve.sessions import SessionRoutes
 from serai.store.contract import Store
 from serai.store.memory import MemoryStore
 
@@ -242,12 +243,14 @@ class House:
         self.store = make_store()
         self.tokens = [TOKEN, OTHER_TOKEN]
         """What opens its door from the next start on."""
+        self.patience = WITHIN
+        """How long a reader of events may take, from the next start on."""
 
     @property
     def url(self) -> str:
         return f"ws://127.0.0.1:{self.port}"
 
-    async def open(self) -> None:
+    async def open(self, port: int = 0) -> None:
         self.host = Host(
             self.store,
             self._harnesses,
@@ -261,13 +264,14 @@ class House:
         self._task = asyncio.create_task(
             serve_port(
                 PortSettings(
-                    port=0,
+                    port=port,
                     token_digests=frozenset(map(digest, self.tokens)),
                     limits=self._limits,
                 ),
                 lambda connection: ahp_peer(self.host, connection),
                 self._readiness,
                 started=ready.set_result,
+                routes=SessionRoutes(self.host, patience=self.patience).routes,
             )
         )
         await asyncio.wait({self._task, ready}, timeout=WITHIN, return_when=asyncio.FIRST_COMPLETED)
@@ -288,12 +292,12 @@ class House:
             self._task = None
             await self.host.close()
 
-    async def restart(self) -> None:
+    async def restart(self, port: int = 0) -> None:
         """Stop it as SIGTERM does, and start it again."""
         await self.close()
         if not isinstance(self.store, MemoryStore):
             self.store = self._make_store()
-        await self.open()
+        await self.open(port)
 
 
 @asynccontextmanager

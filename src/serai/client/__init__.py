@@ -19,3 +19,5 @@ from serai.errors import ConnectionLost as ConnectionLost
 from serai.errors import Rejected as Rejected
 from serai.errors import SessionFailed as SessionFailed
 from serai.errors import SessionGone as SessionGone
+from serai.session.events import SessionEvent as SessionEvent
+from serai.session.events import SessionEventType as SessionEventType

@@ -30,8 +30,10 @@ from serai.ahp.types import (
 from serai.client.answers import AnswerValue, answers_to
 from serai.client.events import QuestionAsked, QuestionClosed
 from serai.client.lending import ClientPlugin, ClientTool, Lender
+from serai.client.session_events import session_events
 from serai.client.turn import OpenQuestions, TurnStream
-from serai.errors import Rejected, SeraiError, SessionFailed, SessionGone
+from serai.errors import ConnectionLost, Rejected, SeraiError, SessionFailed, SessionGone
+from serai.session.events import SessionEvent
 
 if TYPE_CHECKING:
     from serai.client.client import Client
@@ -193,6 +195,23 @@ class SessionClient:
             for event in told.look(self._live()):
                 yield event
             await self.until(lambda _state: told.has_news(self._live()))
+
+    def events(self, after: int = 0) -> AsyncGenerator[SessionEvent, None]:
+        """What happens in the session, by number: all after one, then each event as it happens.
+
+        A connection that is lost is made again, and goes on with the next number. Where the host has let
+        earlier events go, `session:resync` comes in their place. Leave the loop to hear no more.
+
+        Raises:
+            SessionGone: There is no such session any more.
+            InvalidParams: There is no event of that number yet.
+            AccessRefused: The host does not let this client in.
+            ConnectionLost: It gave up trying to reach the host, or this client was not made by `connect`.
+        """
+        address = self._client.address
+        if address is None:
+            raise ConnectionLost("events are read over HTTP, and nobody knows where the host is")
+        return session_events(address, self.uri, after, self._client.delays)
 
     # -- tool calls ----------------------------------------------------------------------------------------
 

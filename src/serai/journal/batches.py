@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeGuard
 
@@ -160,16 +161,16 @@ class Measured(NamedTuple):
 
 def fill(batch: Batch, items: list[Item | Barrier], touched: Iterable[KeptSession]) -> None:
     """Put into a batch the rows of items, and what is new of the sessions that they changed."""
-    sizes: dict[str, int] = {}
+    sizes: defaultdict[str, list[int]] = defaultdict(list)
     for item in items:
         if isinstance(item, Item):
             for write in item.writes:
                 batch.relay.append(write._replace(item=len(batch.items)))
             batch.items.append(row := item.row())
             if row is not None:
-                sizes[row.channel] = sizes.get(row.channel, 0) + len(row.action)
+                sizes[row.channel].append(len(row.action))
     for session in touched:
-        session.wrote(sizes.get(session.uri, 0))
+        session.wrote(sizes.get(session.uri, ()))
         session.save(batch, len(batch.items) - 1)
 
 

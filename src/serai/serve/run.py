@@ -25,6 +25,7 @@ from serai.serve.frames import text_frame
 from serai.serve.mcp import McpEndpoint
 from serai.serve.port import PortSettings, serve_port
 from serai.serve.relay import RelayPeer, relay_routes
+from serai.serve.sessions import SessionRoutes
 from serai.store.contract import Store
 
 __all__ = ["collect_in_pauses", "run_host", "settle"]
@@ -88,6 +89,7 @@ async def run_host(
     tools = McpEndpoint(workspace, port_settings.host)
     host.relay_access = tools.access
     await workspace.open()
+    sessions = SessionRoutes(host)
 
     def can_connect(port: int) -> None:
         tools.listening(port)
@@ -105,7 +107,7 @@ async def run_host(
                 lambda: _readiness(host, log_lost=opening.log_lost),
                 started=can_connect,
                 participants=lambda digest: workspace.tokens.caller(digest) is not None,
-                routes=[*relay_routes(workspace), Route("/mcp", tools, methods=["POST"])],
+                routes=[*relay_routes(workspace), *sessions.routes, Route("/mcp", tools, methods=["POST"])],
             ),
             name="port",
         )
@@ -116,6 +118,7 @@ async def run_host(
             await asyncio.wait({port, stop, host.journal.ended}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             workspace.runner.stop_waiting()
+            sessions.close()
             for task in (stop, port, check, garbage):
                 task.cancel()
             await asyncio.wait({port, stop, check, garbage})
