@@ -133,6 +133,12 @@ class Turn(SessionView):
 
     # -- the session ---------------------------------------------------------------------------------------
 
+    @property
+    def asked(self) -> t.UserMessage:
+        """What the turn answers, as the state has it: the text of what began it."""
+        running = self._core.live.snapshot().active_turn
+        return running.user_message if running is not None else t.UserMessage(text="")
+
     def granted(self, tool: str) -> bool:
         """Whether someone has allowed a tool for the rest of the session."""
         return tool in self._grants()
