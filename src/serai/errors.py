@@ -33,6 +33,7 @@
     ├── ConnectionLost          connection_lost           the host cannot be reached, or is gone
     ├── DiscardBusy             discard_busy              a discard is under way, or is being undone
     ├── DiscardUnknown          discard_unknown           there is no discard of that name
+    ├── DocumentInvalid         document_invalid          an agent or workflow file says what it cannot
     ├── Fenced                  fenced                    another host has taken over a session
     ├── FileUnreadable          file_unreadable           a file that was named cannot be read
     ├── FolderMoved             folder_moved              the folder of a session is another one
@@ -587,6 +588,18 @@ class DiscardUnknown(SeraiError):
     """There is no discard of that name that could be undone."""
 
     code = "discard_unknown"
+
+
+class DocumentInvalid(SeraiError):
+    """An agent file or a workflow file cannot be read, or says what it cannot; `line` counts from 1."""
+
+    code = "document_invalid"
+
+    def __init__(self, problem: str, *, file: str, line: int) -> None:
+        super().__init__(f"{file}:{line}: {problem}")
+        self.problem = problem
+        self.file = file
+        self.line = line
 
 
 class FileUnreadable(SeraiError):
