@@ -44,6 +44,7 @@ async def run_host(
     redactor: Redactor | None = None,
     settings_of: Callable[[str | None], HostSettings] | None = None,
     is_trusted: Callable[[Path], bool] = lambda _folder: False,
+    user_settings: Path | None = None,
     look_for_agents: Callable[[Host], Coroutine[Any, Any, None]] | None = None,
     relay: RelayPolicy | None = None,
 ) -> None:
@@ -59,6 +60,7 @@ async def run_host(
         redactor: Masks secrets.
         settings_of: How a session behaves, given the URI of its working directory.
         is_trusted: Whether a person trusts a folder.
+        user_settings: The folder of the person's `serai.toml`.
         look_for_agents: Adds more kinds of agents to the host. It is begun when clients can connect.
         relay: What the relay lets happen.
 
@@ -76,6 +78,7 @@ async def run_host(
         redactor=redactor,
         settings_of=settings_of,
         is_trusted=is_trusted,
+        user_settings=user_settings,
     )
     opening = await host.open()
     if opening.log_lost:

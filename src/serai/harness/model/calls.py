@@ -117,6 +117,10 @@ class Calls:
         if tool is None:
             await self._end(call, shown, f"there is no tool {call.name!r} any more")
             return
+        hooks = self._setup.customized.hooks
+        if (refusal := await hooks.before_call(call.name, call.input)) is not None:
+            await self._end(call, shown, refusal)
+            return
         self._record(CallBegun(call_id=call.id))
         await self._kept()
         try:
@@ -126,6 +130,8 @@ class Calls:
         except Exception as error:  # noqa: BLE001 - a tool may raise anything, and the turn goes on
             _log.exception("the tool %s failed", call.name)
             output = ToolOutput(f"{call.name} failed: {error or type(error).__name__}", is_error=True)
+        if not output.is_error and (said := await hooks.after_call(call.name, call.input, output.text)):
+            output = output._replace(text=f"{output.text}\n\n[A hook says: {said}]")
         await self._end(call, shown, output.text, is_error=output.is_error, content=output.content)
 
     async def settle_doubt(self, call: ToolCallPart) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from serai.harness.model.customizations import Customized
 from serai.harness.model.tool import Tool
 from serai.session.agent_file import AgentBudget, AgentFile
 from serai.session.llm import LlmReply, LlmRequest, LlmUsage, ReasoningDelta, TextDelta
@@ -57,3 +58,5 @@ class TurnSetup:
     """How long the turn may take; 0 for any time."""
     max_messages: int = 0
     budget: AgentBudget | None = None
+    customized: Customized = field(default_factory=Customized)
+    """What the session's customisations bring. Its tools are among `tools`."""

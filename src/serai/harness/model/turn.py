@@ -99,7 +99,11 @@ class ModelTurn:
         clock = asyncio.timeout(limit)
         try:
             async with clock:
+                hooks = self._setup.customized.hooks
+                if (refusal := await hooks.prompt(self._turn.message.text)) is not None:
+                    raise TurnStopped("hook_refused", refusal)
                 await self._go_on()
+                await hooks.stopped()
         except TimeoutError:
             if not clock.expired():
                 raise
@@ -213,9 +217,10 @@ class ModelTurn:
     async def _request(self, model: str) -> LlmRequest:
         counting = {turn.id for turn in self._seat.turns} | {self._turn.id}
         messages = projected(self._transcript.turns(counting), self._turn.id, self._setup.max_messages)
+        custom = self._seat.mask(await self._setup.customized.instructions(messages))
         return LlmRequest(
             model=model,
-            system=self._setup.system,
+            system="\n\n".join(text for text in (self._setup.system, custom) if text),
             messages=tuple([await self._outgoing(message) for message in messages]),
             tools=tuple(tool.spec for tool in self._setup.tools.values()),
             max_tokens=self._setup.max_tokens,
