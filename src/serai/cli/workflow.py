@@ -70,20 +70,20 @@ def _format(options: argparse.Namespace) -> int:
         )
     text = dump(document.value)
     if text.encode() != path.read_bytes():
-        _put(path, text)
+        put_file(path, text)
     return 0
 
 
 def _show(options: argparse.Namespace) -> int:
     workflow = read_workflow(read_document(Path(options.file)))
     if options.output:
-        _put(Path(options.output), as_svg(workflow))
+        put_file(Path(options.output), as_svg(workflow))
     else:
         print(as_text(workflow), end="")
     return 0
 
 
-def _put(path: Path, text: str) -> None:
+def put_file(path: Path, text: str) -> None:
     """Write a file whole, or leave what was there."""
     path = path.resolve()  # what a link leads to is meant
     try:

@@ -8,6 +8,7 @@ async with serai.connect() as client:
 Each module lists what it offers, and all of that can be imported from here.
 """
 
+from serai.client.agent_session import *
 from serai.client.client import *
 from serai.client.events import *
 from serai.client.lending import *

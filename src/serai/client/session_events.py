@@ -15,7 +15,7 @@ from serai.client.reconnect import Delays
 from serai.errors import AccessRefused, ConnectionLost, InvalidParams, SeraiError, SessionGone
 from serai.session.events import SessionEvent, SessionEventType, read_event
 
-__all__ = ["session_events"]
+__all__ = ["opened", "session_events"]
 
 _SILENCE = 45.0
 """The host says something every 15 seconds: one that is silent for so long is gone."""
@@ -29,7 +29,8 @@ async def session_events(
     waits: Iterator[float] | None = None
     while True:
         try:
-            async with _opened(address, uri, after) as reader:
+            headers = ("Accept: text/event-stream", f"Last-Event-ID: {after}")
+            async with opened(address, uri, "events", *headers) as reader:
                 async for event in _events(reader, after):
                     after, waits = event.sequence_number, None
                     yield event
@@ -42,18 +43,19 @@ async def session_events(
 
 
 @asynccontextmanager
-async def _opened(address: HostAddress, uri: str, after: int) -> AsyncGenerator[asyncio.StreamReader]:
-    """The body of the host's answer.
+async def opened(
+    address: HostAddress, uri: str, what: str, *headers: str
+) -> AsyncGenerator[asyncio.StreamReader]:
+    """The body of the host's answer about a session.
 
     It is asked for with HTTP/1.0: then the body has no framing of its own, and ends with the connection.
     """
     parts = urlsplit(address.url)
     is_safe = parts.scheme == "wss"
     lines = [
-        f"GET /sessions/{quote(uri, safe='')}/events HTTP/1.0",
+        f"GET /sessions/{quote(uri, safe='')}/{what} HTTP/1.0",
         f"Host: {parts.netloc.rpartition('@')[2]}",
-        "Accept: text/event-stream",
-        f"Last-Event-ID: {after}",
+        *headers,
         *([f"Authorization: Bearer {address.token}"] if address.token else ()),
     ]
     async with asyncio.timeout(_SILENCE):

@@ -26,6 +26,7 @@ from serai.serve.mcp import McpEndpoint
 from serai.serve.port import PortSettings, serve_port
 from serai.serve.relay import RelayPeer, relay_routes
 from serai.serve.sessions import SessionRoutes
+from serai.serve.transcripts import TranscriptRoutes
 from serai.store.contract import Store
 
 __all__ = ["collect_in_pauses", "run_host", "settle"]
@@ -92,6 +93,9 @@ async def run_host(
     tools = McpEndpoint(workspace, port_settings.host)
     host.relay_access = tools.access
     await workspace.open()
+    for harness in host.harnesses.values():
+        if isinstance(harness, Joining):
+            harness.join(workspace)
     sessions = SessionRoutes(host)
 
     def can_connect(port: int) -> None:
