@@ -69,11 +69,14 @@
     ├── SessionGone             session_gone              a session is no longer there
     ├── StorageFailed           storage_failed            it is not known what was written: start again
     ├── StorageUnavailable      storage_unavailable       nothing was written; it may work later
-    └── StorageUnreadable       storage_unreadable        the database cannot be opened
-        ├── DatabaseCorrupt     database_corrupt          its content is damaged
-        ├── DatabaseLocked      database_locked           another host holds it
-        ├── SchemaNewer         schema_newer              a newer Serai wrote it
-        └── WrongKey            wrong_key                 the key does not open it
+    ├── StorageUnreadable       storage_unreadable        the database cannot be opened
+    │   ├── DatabaseCorrupt     database_corrupt          its content is damaged
+    │   ├── DatabaseLocked      database_locked           another host holds it
+    │   ├── SchemaNewer         schema_newer              a newer Serai wrote it
+    │   └── WrongKey            wrong_key                 the key does not open it
+    └── ToolFailed              tool_failed               a tool of a model session cannot do it
+        ├── AddressRefused      address_refused           an address is not on the public network
+        └── CommandRefused      command_refused           a command is not on the allowlist
 
 `code` is stable: programs may depend on it. The message says what happened; `remedy` says what to do.
 """
@@ -777,3 +780,21 @@ class UnknownTarget(RelayError):
     """Nobody has this name."""
 
     code = "unknown_target"
+
+
+class ToolFailed(SeraiError):
+    """A tool of a model session cannot do what it was asked. The model is told, and the turn goes on."""
+
+    code = "tool_failed"
+
+
+class AddressRefused(ToolFailed):
+    """An address is this machine's, or of a private network, and the agent's file does not name it."""
+
+    code = "address_refused"
+
+
+class CommandRefused(ToolFailed):
+    """A command is not on the allowlist, or the program that it names is not where programs are."""
+
+    code = "command_refused"
