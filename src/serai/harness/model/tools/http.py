@@ -55,9 +55,9 @@ class HttpRequest(Tool[HttpRequestInput]):
         return f"{given.method} {parts.scheme}://{parts.netloc}/*"
 
     async def preview(self, given: HttpRequestInput, context: ToolContext) -> Preview:
-        """See `Tool`."""
-        host, port = _target(given)
-        await self._guard(context).addresses(host, port)
+        """See `Tool`. The name is not resolved yet: to ask for it would tell the network of it already."""
+        del context
+        _check(given)
         sent = [f"{name}: {value}" for name, value in given.headers.items()]
         sent += ["", given.body] if given.body else []
         quoted = ["", "```", *sent, "```"] if sent else []
@@ -65,16 +65,15 @@ class HttpRequest(Tool[HttpRequestInput]):
 
     async def run(self, given: HttpRequestInput, context: ToolContext) -> ToolOutput:
         """See `Tool`."""
-        _target(given)
+        _check(given)
         client_module = await asyncio.to_thread(import_module, "serai.harness.model.tools.guarded_http")
         httpx = client_module.httpx2
+        guard = AddressGuard(context.agent.allowed_hosts, self._resolve)
         redirects = _REDIRECTS if given.method in {"GET", "HEAD"} else 0
         try:
             async with (
                 asyncio.timeout(_SECONDS),
-                client_module.guarded_client(
-                    self._guard(context), silence=_SECONDS, redirects=redirects
-                ) as client,
+                client_module.guarded_client(guard, silence=_SECONDS, redirects=redirects) as client,
                 client.stream(
                     given.method,
                     given.url,
@@ -88,27 +87,24 @@ class HttpRequest(Tool[HttpRequestInput]):
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise ToolFailed(f"{given.url} cannot be had: {error or type(error).__name__}") from None
 
-    def _guard(self, context: ToolContext) -> AddressGuard:
-        return AddressGuard(context.agent.allowed_hosts, self._resolve)
 
-
-def _target(given: HttpRequestInput) -> tuple[str, int]:
-    """Where a request goes.
+def _check(given: HttpRequestInput) -> None:
+    """Refuse what is no request.
 
     Raises:
         ToolFailed: It is no address, or a header may not be set.
     """
     try:
         parts = urlsplit(given.url)
-        port = parts.port or {"http": 80, "https": 443}[parts.scheme]
-    except (ValueError, KeyError):
-        raise ToolFailed(f"{given.url!r} is no http: or https: address") from None
+    except ValueError:
+        raise ToolFailed(f"{given.url!r} is no address") from None
+    if parts.scheme not in {"http", "https"}:
+        raise ToolFailed(f"{given.url!r} is no http: or https: address")
     # What two readers may read differently is refused: a person allows what they have read.
     if not parts.hostname or "@" in parts.netloc or _ODD.search(given.url):
         raise ToolFailed(f"{given.url!r} has no host, or what does not belong into an address")
     if "host" in map(str.lower, given.headers):
         raise ToolFailed("the header Host is the address's own")
-    return parts.hostname, port
 
 
 async def _told(answer: Any) -> str:

@@ -89,7 +89,6 @@ class WriteFile(_Edits[WriteFileInput]):
     name, title = "write_file", "Write a file"
     description = "Write a text file as a whole. Directories that are missing are made."
     takes = WriteFileInput
-    is_idempotent = True
 
     def after(self, given: WriteFileInput, before: str | None) -> str:
         """All of it."""
