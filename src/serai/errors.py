@@ -76,6 +76,9 @@
     │   ├── DatabaseLocked      database_locked           another host holds it
     │   ├── SchemaNewer         schema_newer              a newer Serai wrote it
     │   └── WrongKey            wrong_key                 the key does not open it
+    ├── ToolFailed              tool_failed               a tool of a model session cannot do it
+    │   ├── AddressRefused      address_refused           an address is not on the public network
+    │   └── CommandRefused      command_refused           a command is not on the allowlist
     └── TurnStopped             turn_stopped              a turn of a model ended, with a code of its own
 
 `code` is stable: programs may depend on it. The message says what happened; `remedy` says what to do.
@@ -852,3 +855,21 @@ class TurnStopped(SeraiError):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code  # pyright: ignore[reportAttributeAccessIssue] - each has its own
+
+
+class ToolFailed(SeraiError):
+    """A tool of a model session cannot do what it was asked. The model is told, and the turn goes on."""
+
+    code = "tool_failed"
+
+
+class AddressRefused(ToolFailed):
+    """An address is this machine's, or of a private network, and the agent's file does not name it."""
+
+    code = "address_refused"
+
+
+class CommandRefused(ToolFailed):
+    """A command is not on the allowlist, or the program that it names is not where programs are."""
+
+    code = "command_refused"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,8 +19,11 @@ from serai.host.session.core import SessionCore, SessionView
 from serai.host.session.questions import Questions
 from serai.host.session.turns import Turns
 from serai.host.turn import ReadsFiles
+from serai.machine.files import FileThreads, Roots
+from serai.machine.processes.environment import inheritable, without_relative
 from serai.machine.processes.processes import Processes
 from serai.store.contract import RelayWrite
+from serai.redact.environment import managed_from_environment
 
 __all__ = ["RelayAccess", "Seat", "agent_channel"]
 
@@ -51,6 +55,8 @@ class Seat(SessionView):
         *,
         processes: Processes,
         read: ReadsFiles,
+        roots: Callable[[], Awaitable[Roots]],
+        file_threads: FileThreads,
         fork: Callable[[SessionForkSource], Awaitable[AgentSession]],
         relay_access: Callable[[], Awaitable[RelayAccess | None]],
     ) -> None:
@@ -62,6 +68,11 @@ class Seat(SessionView):
         """Where processes are started."""
         self.read = read
         """Reads a file, or some of its lines: below the session's folders, or what a person has allowed."""
+        self.roots = roots
+        """Tells below which folders the agent has files: the session's, and what a person has allowed. Never
+        what is the host's own."""
+        self.file_threads = file_threads
+        """Where files are read and written."""
         self.relay_access = relay_access
         """Tells how the agent reaches the relay's tools, once they can be reached; `None` without a relay."""
         self.now = core.now
@@ -74,6 +85,8 @@ class Seat(SessionView):
         """Asks the person something, in a turn or not. Cancelling takes the question back."""
         self.mask = core.redactor.redact
         """Returns text without secrets."""
+        self.manage_secret = core.redactor.register
+        """Has a value masked wherever it appears, from now on; its label comes first."""
         self.forked_from: SessionForkSource | None = None
         """Where the session began, when it is new and began in another one."""
         self.commands: Sequence[Prompt] = ()
@@ -112,6 +125,15 @@ class Seat(SessionView):
     def noted(self, name: str) -> Any:
         """What the session's `_meta` has under a name."""
         return (self._core.live.head.meta or {}).get(name)
+
+    def environment(self) -> dict[str, str]:
+        """The host's environment, for programs that the agent starts: without any secret that is known."""
+        secret = managed_from_environment(os.environ).keys() | {
+            name
+            for name, value in os.environ.items()
+            if self._core.redactor.redact(value, observed=False) != value
+        }
+        return without_relative(inheritable(os.environ, secret))
 
     def entitle(self, title: str) -> None:
         """Give the session a title."""

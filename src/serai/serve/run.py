@@ -8,7 +8,7 @@ import logging
 import signal
 from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from starlette.routing import Route
 
@@ -29,9 +29,22 @@ from serai.serve.sessions import SessionRoutes
 from serai.serve.transcripts import TranscriptRoutes
 from serai.store.contract import Store
 
-__all__ = ["collect_in_pauses", "run_host", "settle"]
+__all__ = ["Joining", "collect_in_pauses", "run_host", "settle"]
 
 _log = logging.getLogger(__name__)
+
+
+@runtime_checkable
+class Joining(Protocol):
+    """A kind of agent whose sessions use the relay from within the host, and that has something to close."""
+
+    def join(self, workspace: Workspace) -> None:
+        """The relay is open."""
+        ...
+
+    async def close(self) -> None:
+        """The host is closed."""
+        ...
 
 
 async def run_host(
@@ -114,7 +127,12 @@ async def run_host(
                 lambda: _readiness(host, log_lost=opening.log_lost),
                 started=can_connect,
                 participants=lambda digest: workspace.tokens.caller(digest) is not None,
-                routes=[*relay_routes(workspace), *sessions.routes, Route("/mcp", tools, methods=["POST"])],
+                routes=[
+                    *relay_routes(workspace),
+                    *sessions.routes,
+                    *TranscriptRoutes(host).routes,
+                    Route("/mcp", tools, methods=["POST"]),
+                ],
             ),
             name="port",
         )
@@ -139,6 +157,9 @@ async def run_host(
         await tools.close()
         await workspace.close()
         await host.close()
+        for harness in host.harnesses.values():
+            if isinstance(harness, Joining):
+                await harness.close()
 
 
 async def _check(store: Store, *, full: bool) -> None:

@@ -38,6 +38,7 @@ from serai.harness.model.session import CAPABILITIES, ModelSession
 from serai.harness.model.setup import DEFAULT_TOKENS, Models, TurnSetup
 from serai.harness.model.tool import Tool
 from serai.harness.model.tools.mcp import McpServers
+from serai.harness.model.tools.relay import relay_tools
 from serai.harness.model.tools.registry import BUILT_IN, built_in_tools, is_tool_name, narrowed
 from serai.harness.model.transcript import Transcript, message_write
 from serai.harness.model.user_message import user_content
@@ -45,6 +46,8 @@ from serai.host.agents import HostContext
 from serai.host.project import directory_of
 from serai.host.turn import Turn
 from serai.redact import Redactor
+from serai.relay.tools import RelayTools
+from serai.relay.workspace import Workspace
 from serai.session.agent_file import AgentFile, Known
 from serai.session.budget import most_input_tokens, settled_cost, worst_cost
 from serai.session.llm import LlmRequest, LlmUsage
@@ -116,8 +119,7 @@ class ModelHarness:
         self._redactor = redactor
         self._client = ModelClient(servers, redactor)
         self._models = models or PricedModels(self._client, servers)
-        self.relay_tools: Callable[[str], Sequence[Tool[Any]]] = lambda _session: ()
-        """The relay's tools for a session, given its URI."""
+        self._relay_tools: Callable[[str], Sequence[Tool[Any]]] = lambda _session: ()
 
     @property
     def info(self) -> AgentInfo:
@@ -144,6 +146,11 @@ class ModelHarness:
             )
             for tool, spec in specs
         ]
+
+    def join(self, workspace: Workspace) -> None:
+        """Let sessions use the relay, each as itself."""
+        tools = RelayTools(workspace)
+        self._relay_tools = lambda session: relay_tools(workspace, tools, session)
 
     async def close(self) -> None:
         """Close the connections to models."""
@@ -294,7 +301,7 @@ class ModelHarness:
         for notice in offer.notices:
             await turn.notice(notice)
         tools = narrowed(
-            [*built_in_tools(), *self.relay_tools(context.session), *offer.tools], agent.tools
+            [*built_in_tools(), *self._relay_tools(context.session), *offer.tools], agent.tools
         )
         return TurnSetup(
             models=self._models,

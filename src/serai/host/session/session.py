@@ -186,6 +186,8 @@ class Session:
             self.questions,
             processes=host.processes,
             read=self.read,
+            roots=partial(host.files.for_session, self),
+            file_threads=host.files.threads,
             fork=self._fork,
             relay_access=self._relay_access,
         )
