@@ -75,11 +75,10 @@ class AgentSession:
         """
         if unknown := context.keys() - _CONTEXT.keys():
             raise TypeError(f"there is no context {', '.join(sorted(unknown))}")
-        named = Path(agent).absolute().as_uri() if agent is not None and Path(agent).suffix else agent
         session = await client.create_session(
             "model",
-            custom_agent=str(named) if named is not None else None,
-            working_directory=(working_dir or Path.cwd()).absolute().as_uri(),
+            custom_agent=_named(agent) if agent is not None else None,
+            working_directory=_uri(working_dir or "."),
             model=ModelSelection(id=model) if model else None,
             config={_CONTEXT[name]: value for name, value in context.items()} or None,
         )
@@ -113,3 +112,12 @@ class AgentSession:
     def events(self, after: int = 0) -> AsyncGenerator[SessionEvent, None]:
         """What happens, by number. See `SessionClient.events`."""
         return self.client.events(after)
+
+
+def _named(agent: str | Path) -> str:
+    """An agent as the host knows it: a file by its URI, any other by its slug."""
+    return _uri(agent) if isinstance(agent, Path) or agent.endswith((".yaml", ".yml")) else agent
+
+
+def _uri(path: str | Path) -> str:
+    return Path(path).absolute().as_uri()

@@ -29,10 +29,10 @@ from serai.ahp.types import (
     ToolCallConfirmationReason,
     UserMessage,
 )
+from serai.client.address import HostAddress
 from serai.client.answers import AnswerValue, answers_to
 from serai.client.events import QuestionAsked, QuestionClosed
 from serai.client.lending import ClientPlugin, ClientTool, Lender
-from serai.client.address import HostAddress
 from serai.client.session_events import opened, session_events
 from serai.client.turn import OpenQuestions, TurnStream
 from serai.errors import ConnectionLost, Rejected, SeraiError, SessionFailed, SessionGone

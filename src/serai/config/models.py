@@ -15,6 +15,7 @@ from msgspec import Meta
 
 from serai.config.agents import is_agent_name
 from serai.config.keys import Keyring
+from serai.config.secret_references import resolve_secret
 from serai.config.toml import briefly
 from serai.errors import ConfigInvalid
 
@@ -27,9 +28,6 @@ __all__ = [
     "find_model",
     "read_models",
 ]
-
-_SERVICE = "serai"
-"""Whose keys they are, in the keyring."""
 
 
 class ModelKind(StrEnum):
@@ -158,26 +156,4 @@ def find_key(server: ModelServer, environ: Mapping[str, str], keyring: Keyring |
     """
     if server.key is None:
         return None
-    variable = server.key_variable
-    if variable is not None:
-        key = environ.get(variable, "").strip()
-        remedy = f"Set {variable} before the host is started"
-    else:
-        name = server.key.removeprefix("keyring:")
-        key = (_from_keyring(name, keyring) or "").strip()
-        remedy = f"Put it there: 'keyring set {_SERVICE} {name}'"
-    if not key:
-        raise ConfigInvalid(f"there is no key in {server.key}", remedy=remedy)
-    return key
-
-
-def _from_keyring(name: str, keyring: Keyring | None) -> str | None:
-    try:
-        if keyring is None:
-            import keyring as systems  # noqa: PLC0415 - it looks for backends, which takes a while
-
-            keyring = systems
-        return keyring.get_password(_SERVICE, name)
-    except Exception as error:  # noqa: BLE001 - backends raise what they like
-        said = str(error).strip().partition(". ")[0]
-        raise ConfigInvalid(f"the keyring cannot be used: {said or type(error).__name__}") from None
+    return resolve_secret(server.key, environ, keyring).value.strip()

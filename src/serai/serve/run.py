@@ -27,7 +27,7 @@ from serai.serve.port import PortSettings, serve_port
 from serai.serve.relay import RelayPeer, relay_routes
 from serai.serve.sessions import SessionRoutes
 from serai.serve.transcripts import TranscriptRoutes
-from serai.store.contract import Store
+from serai.store.contract import Opening, Store
 
 __all__ = ["Joining", "collect_in_pauses", "run_host", "settle"]
 
@@ -94,21 +94,14 @@ async def run_host(
         is_trusted=is_trusted,
         user_settings=user_settings,
     )
-    opening = await host.open()
-    if opening.log_lost:
-        _log.error(
-            "the database's log was lost, or an older copy put in its place: what happened since is gone;"
-            " numbers go on at %d",
-            opening.first_new,
-        )
-
+    opening = await _open(host)
     workspace = Workspace(host, relay or RelayPolicy())
     tools = McpEndpoint(workspace, port_settings.host)
     host.relay_access = tools.access
     await workspace.open()
-    for harness in host.harnesses.values():
-        if isinstance(harness, Joining):
-            harness.join(workspace)
+    joining = [harness for harness in host.harnesses.values() if isinstance(harness, Joining)]
+    for harness in joining:
+        harness.join(workspace)
     sessions = SessionRoutes(host)
 
     def can_connect(port: int) -> None:
@@ -157,9 +150,18 @@ async def run_host(
         await tools.close()
         await workspace.close()
         await host.close()
-        for harness in host.harnesses.values():
-            if isinstance(harness, Joining):
-                await harness.close()
+        await asyncio.gather(*(harness.close() for harness in joining))
+
+
+async def _open(host: Host) -> Opening:
+    opening = await host.open()
+    if opening.log_lost:
+        _log.error(
+            "the database's log was lost, or an older copy put in its place: what happened since is gone;"
+            " numbers go on at %d",
+            opening.first_new,
+        )
+    return opening
 
 
 async def _check(store: Store, *, full: bool) -> None:

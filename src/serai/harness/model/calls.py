@@ -192,7 +192,8 @@ class Calls:
         is_denied: bool = False,
         content: Sequence[t.ToolResultContent] = (),
     ) -> None:
-        """Tell what became of a call: to the model, and to whoever looks."""
+        """Tell what became of a call: to the model, and to whoever looks. Secrets in it are masked."""
+        output = self._seat.mask(output)
         if not shown.approved and not is_denied:
             await shown.ready(message=f"Call {call.name}", confirmed=_NOT_NEEDED)
         result = ToolResultPart(id=call.id, name=call.name, output=output, is_error=is_error)

@@ -38,8 +38,8 @@ from serai.harness.model.session import CAPABILITIES, ModelSession
 from serai.harness.model.setup import DEFAULT_TOKENS, Models, TurnSetup
 from serai.harness.model.tool import Tool
 from serai.harness.model.tools.mcp import McpServers
-from serai.harness.model.tools.relay import relay_tools
 from serai.harness.model.tools.registry import BUILT_IN, built_in_tools, is_tool_name, narrowed
+from serai.harness.model.tools.relay import relay_tools
 from serai.harness.model.transcript import Transcript, message_write
 from serai.harness.model.user_message import user_content
 from serai.host.agents import HostContext
@@ -300,9 +300,7 @@ class ModelHarness:
         offer = await servers.tools(agent, made.servers)
         for notice in offer.notices:
             await turn.notice(notice)
-        tools = narrowed(
-            [*built_in_tools(), *self._relay_tools(context.session), *offer.tools], agent.tools
-        )
+        tools = narrowed([*built_in_tools(), *self._relay_tools(context.session), *offer.tools], agent.tools)
         return TurnSetup(
             models=self._models,
             plan=TurnPlan(
