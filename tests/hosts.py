@@ -64,6 +64,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from serai.harness.demo import DemoHarness
 from serai.host.settings import HostSettings
+from serai.redact import Redactor
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings
 from serai.serve.run import run_host
@@ -84,9 +85,15 @@ async def serve(order):
         vfs = disk.name
         broken = disk.failing("sync", "-wal", apsw.SQLITE_IOERR_FSYNC)
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, broken.__enter__)
+    redactor = Redactor()
+    harnesses = [DemoHarness(pace="instant")]
+    if order["models"]:
+        from harness.model.servers import model_harness
+        harnesses.append(model_harness(redactor, **order["models"]))
     await run_host(
         SqliteStore(Path(order["home"]) / "history.db", KEY, vfs=vfs, **order["store"]),
-        [DemoHarness(pace="instant")],
+        harnesses,
+        redactor=redactor,
         host_settings=HostSettings(summary_delay=0.01),
         port_settings=PortSettings(port=0, token_digests=frozenset({digest(order["token"])})),
         started=lambda port: say(event="ready", pid=os.getpid(), port=port),
@@ -136,7 +143,8 @@ class HostProcess:
     async def start(self) -> None:
         """Start it, and wait until clients can connect."""
         assert self._nursery.stdin is not None
-        order = {"home": str(self.home), "token": TOKEN, "faulty": False, "store": {}, **self._options}
+        order = {"home": str(self.home), "token": TOKEN, "faulty": False, "store": {}, "models": None}
+        order |= self._options
         self._nursery.stdin.write(json.dumps(order).encode() + b"\n")
         said = await self._hear()
         assert said["event"] == "ready", said
@@ -186,7 +194,8 @@ async def host_process(home: Path, **options: Any) -> AsyncGenerator[HostProcess
 
     Args:
         home: The folder of its database.
-        options: `store`, for the store; `faulty`, to have syncs fail from SIGUSR1 on.
+        options: `store`, for the store; `faulty`, to have syncs fail from SIGUSR1 on; `models`, to have
+            model sessions: the `base_url` of a server, and settings of `[chat]`.
     """
     nursery = await asyncio.create_subprocess_exec(
         sys.executable,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,6 +65,8 @@ class ModelScriptServer:
         self.hung_up = asyncio.Event()
         """Set when a client is gone before its reply was whole."""
         self.base_url = ""
+        self.answer: Callable[[dict[str, Any]], Reply] | None = None
+        """Says what to answer, given what was asked, instead of the script."""
         self._closing = asyncio.Event()
 
     @property
@@ -95,7 +97,10 @@ class ModelScriptServer:
         self.headers.append(headers)
         self.bodies.append(json.loads(body))
         self.asked.set()
-        reply = self.script.pop(0) if self.script else Reply(text=["done"])
+        if self.answer is not None:
+            reply = self.answer(self.bodies[-1])
+        else:
+            reply = self.script.pop(0) if self.script else Reply(text=["done"])
         if reply.silent:
             await self._wait(reader)
             return False

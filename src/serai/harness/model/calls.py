@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -13,6 +13,7 @@ from serai.ahp import types as t
 from serai.errors import SeraiError
 from serai.harness.model.setup import TurnSetup
 from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolOutput
+from serai.host.seat import Seat
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
 from serai.session.messages import SessionMessageRole, ToolCallPart, ToolResultPart
@@ -39,7 +40,7 @@ class Calls:
         setup: The tools that there are.
         record: Writes a step down, with changes of the tables.
         say: Adds to the transcript. Returns what writes it.
-        kept: Waits until all that was written down is on the disk.
+        seat: What the session has beside its turns.
     """
 
     def __init__(
@@ -48,13 +49,13 @@ class Calls:
         setup: TurnSetup,
         record: Callable[..., None],
         say: Callable[[SessionMessageRole, Sequence[ToolResultPart]], RelayWrite],
-        kept: Callable[[], Awaitable[None]],
+        seat: Seat,
     ) -> None:
         self._turn = turn
         self._setup = setup
         self._record = record
         self._say = say
-        self._kept = kept
+        self._seat = seat
         self._shown: dict[str, ToolCall] = {}
 
     async def decide(self, call: ToolCallPart) -> None:
@@ -122,7 +123,7 @@ class Calls:
             await self._end(call, shown, refusal)
             return
         self._record(CallBegun(call_id=call.id))
-        await self._kept()
+        await self._seat.kept()
         try:
             output = await tool.run(self._read(tool, call), self._context(shown))
         except (SeraiError, ValueError) as error:
@@ -178,7 +179,7 @@ class Calls:
 
     def _context(self, shown: ToolCall) -> ToolContext:
         setup = self._setup
-        return ToolContext(self._turn, shown, setup.agent, setup.situation, setup.folder)
+        return ToolContext(self._turn, shown, setup.agent, setup.situation, setup.folder, self._seat)
 
     async def _end(
         self,

@@ -35,8 +35,8 @@ class Models(Protocol):
         """Microcents that a request may cost at most; `None` when nobody knows its price."""
         ...
 
-    def cost(self, model: str, usage: LlmUsage) -> int | None:
-        """Microcents that an answer did cost; `None` when nobody knows."""
+    def cost(self, model: str, usage: LlmUsage, reserved: int | None) -> int | None:
+        """Microcents that an answer did cost, of those reserved for it; `None` when nobody knows."""
         ...
 
 

@@ -87,7 +87,7 @@ class ModelTurn:
         self._ledger = ledger
         self._steps = list(steps)
         self._messages = len(self._steps)
-        self._calls = Calls(turn, setup, self._record, self._say, seat.kept)
+        self._calls = Calls(turn, setup, self._record, self._say, seat)
 
     async def run(self) -> None:
         """Go on until the turn is over. Cancelling breaks off what is under way.
@@ -198,7 +198,7 @@ class ModelTurn:
                 return
 
     async def _answered(self, reply: LlmReply, model: str, reserved: int | None) -> None:
-        cost = self._setup.models.cost(model, reply.usage)
+        cost = self._setup.models.cost(model, reply.usage, reserved)
         write = self._say(SessionMessageRole.ASSISTANT, reply.parts, reply.model_id)
         self._record(Answered(reply=reply, cost=cost), write, *self._ledger.settle(reserved, cost))
         answers = [step for step in self._steps if isinstance(step, Answered)]
