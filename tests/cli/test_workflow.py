@@ -8,6 +8,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from cli.programs import Done, run
+from serai.config.paths import find_paths
+from serai.config.trust import Trust
 from serai.session.yaml import MAX_BYTES
 
 FILE = """\
@@ -42,6 +44,7 @@ def place(tmp_path: Path) -> Path:
     agents.mkdir(parents=True)
     (agents / "writer.agent.yaml").write_text("slug: writer\nmodel: local:small\n")
     (tmp_path / "project" / "w.yaml").write_text(FILE)
+    Trust(find_paths(tmp_path / "home", {}).trust).trust(tmp_path / "project")
     return tmp_path
 
 
@@ -56,6 +59,12 @@ async def test_a_workflow_that_can_run_is_told_to_be_so(place: Path) -> None:
 async def test_agents_of_the_person_are_known_in_every_project(place: Path) -> None:
     (place / "project" / ".serai" / "agents").rename(place / "home" / "agents")
     assert (await workflow(place, "check", "w.yaml")).code == 0
+
+
+async def test_agents_of_a_folder_that_is_not_trusted_are_not_known(place: Path) -> None:
+    Trust(find_paths(place / "home", {}).trust).distrust(place / "project")
+    done = await workflow(place, "check", "w.yaml")
+    assert done.err == "serai: w.yaml:10: there is no agent 'writer' [document_invalid]\n"
 
 
 async def test_a_file_is_written_in_its_one_form_and_then_stays(place: Path) -> None:

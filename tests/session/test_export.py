@@ -14,6 +14,7 @@ from serai.contract import decode, encode, to_wire
 from serai.session.agent_file import Known
 from serai.session.export import export
 from serai.session.messages import AgentSessionRecord, DurableContentPart, SessionMessage, TextPart
+from serai.session.projection import SavedTurn, projected
 from serai.session.references import render
 from serai.session.workflow import read_workflow, serialize
 from serai.session.yaml import dump, load
@@ -216,3 +217,34 @@ def test_reading_and_writing_an_export_again_gives_the_same_bytes(
 def test_a_prompt_renders_as_what_the_person_typed(text: str) -> None:
     _, node, _ = export(session(), rows(user(text), says("yes"))).nodes
     assert render(node.prompt_template, {}) == text
+
+
+ANSWERS = st.sampled_from(
+    [
+        [says("done")],
+        [calls("read_file"), gives("x"), says("done")],
+        [calls("read_file"), gives("x"), user("rather this", is_steering=True), says("done")],
+        [calls("read_file")],
+        [calls("read_file"), gives("x")],
+        [says("do", is_partial=True)],
+    ]
+)
+
+
+@proves("session:Export-mapping/agrees-with-resume")
+@given(st.lists(ANSWERS, max_size=5))
+def test_a_turn_is_a_node_exactly_when_a_model_sees_all_of_it_later(
+    answers: list[list[tuple[str, DurableContentPart]]],
+) -> None:
+    turns = [[user(f"ask {number}"), *answer] for number, answer in enumerate(answers)]
+    messages = iter(rows(*(said for turn in turns for said in turn)))
+    saved = [SavedTurn(f"t-{number}", [next(messages) for _ in turn]) for number, turn in enumerate(turns)]
+    said = [message for turn in saved for message in turn.messages]
+    nodes = export(session(), said).nodes[1:-1]
+    seen = projected([*saved, SavedTurn("running", rows(user("now")))], "running")
+    shown = {part.text for message in seen for part in message.content if isinstance(part, TextPart)}
+    whole = [turn for turn in saved if projected([turn], "another") == projected([turn], turn.id)]
+    assert [node.prompt_template.partition("\n")[0] for node in nodes] == [
+        f"ask {turn.id.removeprefix('t-')}" for turn in whole
+    ]
+    assert any("not completed" in text for text in shown) is (len(whole) < len(saved))

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
-from typing import Any
 
-from serai.config.documents import agent_documents, read_document
-from serai.config.paths import Paths, find_paths, here
-from serai.config.toml import BrokenToml, read_toml
-from serai.errors import ConfigInvalid, DocumentInvalid, FileUnreadable
+from serai.config.load import load
+from serai.config.models import find_model
+from serai.config.paths import find_paths, here
+from serai.config.trust import Trust
+from serai.customizations.agent_files import find_agent
+from serai.errors import AgentUnknown, ConfigInvalid, DocumentInvalid, FileUnreadable
+from serai.harness.model.tools.registry import is_tool_name
 from serai.machine.draft import Draft, write_all
-from serai.session.agent_file import BUILT_IN_TOOLS, Known, read_agent
+from serai.session import yaml
+from serai.session.agent_file import Known
 from serai.session.drawing import as_svg, as_text
 from serai.session.workflow import chain, read_workflow
-from serai.session.yaml import dump
+from serai.session.yaml import MAX_BYTES, Document
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,8 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="say whether a workflow can run, and if not, where it is wrong",
         description="Say whether a workflow can run, and if not, where it is wrong.",
         epilog=(
-            "Agents are those in the file, in .serai/agents/ of this directory, and in agents/ beside your "
-            "serai.toml; models are those of [models] there."
+            "Agents are those in the file, in .serai/agents/ of this directory if it is trusted, and in "
+            "agents/ beside your serai.toml; models are those of [models] there."
         ),
     )
     check.set_defaults(run=_check)
@@ -52,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
-    workflow = read_workflow(read_document(Path(options.file)), _known(options))
+    workflow = read_workflow(_read(Path(options.file)), _known(options))
     count = len(chain(workflow)) - 2
     print(f"{options.file}: {workflow.workflow.id} can run: {count} {'step' if count == 1 else 'steps'}")
     return 0
@@ -60,7 +61,7 @@ def _check(options: argparse.Namespace) -> int:
 
 def _format(options: argparse.Namespace) -> int:
     path = Path(options.file)
-    document = read_document(path)
+    document = _read(path)
     read_workflow(document)
     if document.comment is not None:
         raise DocumentInvalid(
@@ -68,19 +69,28 @@ def _format(options: argparse.Namespace) -> int:
             file=document.name,
             line=document.comment,
         )
-    text = dump(document.value)
+    text = yaml.dump(document.value)
     if text.encode() != path.read_bytes():
         put_file(path, text)
     return 0
 
 
 def _show(options: argparse.Namespace) -> int:
-    workflow = read_workflow(read_document(Path(options.file)))
+    workflow = read_workflow(_read(Path(options.file)))
     if options.output:
         put_file(Path(options.output), as_svg(workflow))
     else:
         print(as_text(workflow), end="")
     return 0
+
+
+def _read(path: Path) -> Document:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise FileUnreadable(f"{path} cannot be read: {error.strerror}") from None
+    return yaml.load(data, str(path))
 
 
 def put_file(path: Path, text: str) -> None:
@@ -104,35 +114,23 @@ def put_file(path: Path, text: str) -> None:
 
 
 def _known(options: argparse.Namespace) -> Known:
-    paths = find_paths(options.home, os.environ)
-
-    @cache
-    def slugs() -> set[str]:
-        return {read_agent(document).slug for document in agent_documents(paths, here())}
+    """What a host that is started here would know."""
+    paths, folder = find_paths(options.home, os.environ), here()
+    servers = load(paths, os.environ).models
+    trusted = folder is not None and Trust(paths.trust).is_trusted(folder)
 
     def is_agent(slug: str) -> bool:
-        return slug in slugs()
-
-    return Known(_is_tool, _models(paths), is_agent)
-
-
-def _is_tool(name: str) -> bool:
-    # What the servers of MCP have is known once they run.
-    return name in BUILT_IN_TOOLS or name.startswith("mcp__")
-
-
-def _models(paths: Paths) -> Callable[[str], bool]:
-    """Whether the person's file describes the server of a model, and the server has it."""
-    try:
-        table: Any = read_toml(paths.user_config.read_text("utf-8")).get("models", {})
-    except FileNotFoundError:
-        table = {}
-    except (BrokenToml, OSError, UnicodeDecodeError) as error:
-        raise ConfigInvalid(f"{paths.user_config} cannot be read: {error}") from None
+        try:
+            find_agent(slug, folder, paths.user_config.parent, trusted=trusted)
+        except AgentUnknown:
+            return False
+        return True
 
     def is_model(model: str) -> bool:
-        name, _, model_id = model.partition(":")
-        ids = table[name].get("ids") if name in table else ()
-        return name in table and (not ids or model_id in ids)
+        try:
+            find_model(servers, model)
+        except ConfigInvalid:
+            return False
+        return True
 
-    return is_model
+    return Known(is_tool_name, is_model, is_agent)
