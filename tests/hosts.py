@@ -71,6 +71,8 @@ from serai.serve.run import run_host
 from serai.store.sqlite.store import SqliteStore
 from hosts import KEY
 import apsw, serai.serve.websocket, store.faults
+if "models" in sys.argv:  # what a host of models loads when it needs it
+    import pydantic_ai.models.openai, serai.harness.model.vendors
 
 
 def say(**what):
@@ -199,7 +201,7 @@ async def host_process(home: Path, **options: Any) -> AsyncGenerator[HostProcess
     """
     nursery = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-c", _NURSERY, str(Path(__file__).parent)),
+        *("-c", _NURSERY, str(Path(__file__).parent), *options),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -6,7 +6,7 @@ ran, a person is asked, looks, and says so.
 
 from __future__ import annotations
 
-import json
+import itertools
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -49,12 +49,12 @@ def answer_to(body: dict[str, Any], log: Path) -> Reply:
 
 @asynccontextmanager
 async def world(tmp_path: Path) -> AsyncGenerator[tuple[HostProcess, ModelScriptServer]]:
-    (tmp_path / "home").mkdir()
-    (tmp_path / "work").mkdir()
+    home = tmp_path / "home"
+    home.mkdir()
     async with model_server() as server:
         server.answer = lambda body: answer_to(body, tmp_path / "log")
         models = {"base_url": server.base_url, "allowed_commands": ["python3 *"]}
-        async with host_process(tmp_path / "home", models=models) as host:
+        async with host_process(home, models=models) as host:
             yield host, server
 
 
@@ -80,8 +80,10 @@ async def answer(client: Client, log: Path) -> None:
     for request in state.input_requests or ():
         value: dict[str, Any] = {"kind": "text", "value": "yes"}
         if "-doubt-" in request.id:
-            word = next((one for one in ("one", "two") if f"call-{one}" in request.id), "")
-            is_missing = word not in words_in(log) if word else True
+            word = next((one for one in ("one", "two") if f"'{one}" in (request.message or "")), "")
+            is_missing = word not in words_in(
+                log
+            )  # of a file that was written, to write it again does no harm
             value = {"kind": "boolean", "value": is_missing}
         question = (request.questions or [])[0]
         assert not isinstance(question, dict)
@@ -127,7 +129,10 @@ async def live(client: Client, log: Path, *, most: int = 1 << 30) -> bool:
         return {*calls, *(request.id for request in state.input_requests or ())} - answered
 
     while not is_over():
-        await client.until(lambda: is_over() or heard() >= most or open_ones())
+        try:
+            await client.until(lambda: is_over() or heard() >= most or open_ones())
+        except TimeoutError:
+            raise AssertionError(f"nothing happens: {client.session(SESSION).active_turn}") from None
         if heard() >= most:
             return is_over()
         answered |= open_ones()
@@ -138,34 +143,42 @@ async def live(client: Client, log: Path, *, most: int = 1 << 30) -> bool:
 @pytest.mark.parametrize("first", range(STRIDE))
 @proves("session:What-a-session-is/resumable", "session:Lifecycle/resume-reloads")
 async def test_a_turn_that_is_killed_anywhere_does_everything_once(tmp_path: Path, first: int) -> None:
-    most = first + 1
-    while True:
-        place = tmp_path / str(most)
-        place.mkdir()
-        async with world(place) as (host, server):
-            log = place / "log"
+    log = tmp_path / "log"
+    async with world(tmp_path) as (host, server):
+        for most in itertools.count(first + 1, STRIDE):
+            work = tmp_path / f"work-{most}"
+            work.mkdir()
+            log.unlink(missing_ok=True)
+            if not host.pid:
+                host.home = tmp_path / f"home-{most}"
+                host.home.mkdir()
+                await host.start()
             async with connecting(host.url, ClientState("person")) as client:
-                await begin(client, place / "work")
+                await begin(client, work)
                 is_over = await live(client, log, most=most)
                 await host.kill()
                 await client.closed()
             await host.start()
-            async with connecting(host.url, client.state) as again:
-                await again.reconnect()
-                await again.ping()
+            async with connecting(host.url, ClientState("another")) as again:
+                await again.initialize(ROOT)
+                await again.subscribe(SESSION)
                 if not again.session(SESSION).turns and again.session(SESSION).active_turn is None:
                     await go(again)  # it was killed before it heard of it
                 await live(again, log)
-                state = again.session(SESSION)
-            turn = state.turns[-1]
-            assert turn.state == "complete", turn.error
-            assert sorted(words_in(log)) == ["one", "two"]
-            assert (place / "work" / "made.txt").read_text() == "made\n"
-            assert "All done." in "".join(
-                part.content for part in turn.response_parts if isinstance(part, t.MarkdownResponsePart)
-            )
-            results = [json.dumps(m) for m in server.bodies[-1]["messages"] if m["role"] == "tool"]
-            assert len(results) == 4
-        if is_over:
-            return
-        most += STRIDE
+                check(again.session(SESSION), work, log, server)
+            await host.stop()
+            if is_over:
+                return
+
+
+def check(state: t.SessionState, work: Path, log: Path, server: ModelScriptServer) -> None:
+    """Everything was done, and once."""
+    turn = state.turns[-1]
+    assert turn.state == "complete", turn.error
+    assert sorted(words_in(log)) == ["one", "two"]
+    results = [message["content"] for message in server.bodies[-1]["messages"] if message["role"] == "tool"]
+    assert len(results) == 4
+    assert (work / "made.txt").exists(), results
+    assert (work / "made.txt").read_text() == "made\n"
+    said = [part.content for part in turn.response_parts if isinstance(part, t.MarkdownResponsePart)]
+    assert "All done." in "".join(said)

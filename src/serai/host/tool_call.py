@@ -110,12 +110,17 @@ class ToolCall:
 
         One that someone was asked about waits for the answer, under the same id.
         """
-        self.input = getattr(state, "tool_input", None) or getattr(state, "partial_input", None)
+        self.input = getattr(
+            state, "tool_input", None
+        )  # of one that was still being written, nobody knows it
         if isinstance(state, t.ToolCallPendingConfirmationState):
             await self._wait_for(self._expect(("call", self.id)))
         else:
             self.approved = isinstance(state, t.ToolCallRunningState | t.ToolCallCompletedState)
             self.denied = isinstance(state, t.ToolCallCancelledState)
+            chosen: t.ConfirmationOption | None = getattr(state, "selected_option", None)
+            self.option = chosen.id if chosen is not None else None
+            self.suggestion = getattr(state, "user_suggestion", None)
 
     async def _wait_for(self, answer: asyncio.Future[Any]) -> None:
         self._answer = answer

@@ -221,7 +221,8 @@ class Turn(SessionView):
     async def ask(self, request: t.SessionInputRequest) -> Answers:
         """Ask the person something, and wait for the answer. What stands open already is not asked again."""
         answer = self._questions.expect(("input", request.id))
-        if not any(one.id == request.id for one in self._core.live.head.input_requests or ()):
+        is_open = any(one.id == request.id for one in self._core.live.head.input_requests or ())
+        if not is_open and not answer.done():
             self._act(a.SessionInputRequestedAction(request=request))
         return await answer
 

@@ -83,7 +83,10 @@ class Calls:
             self._record(CallDecided(call_id=call.id, is_allowed=False))
             await self._end(call, shown, f"the person said no{reason}", is_denied=True)
             return
-        edited = _edited(shown.input, call)
+        self._remember(shown, tool.pattern(given))
+        # What clients were shown has its secrets masked: so shown again after a restart, it is not an edit.
+        is_as_shown = shown.input == self._seat.mask(_written(call))
+        edited = None if is_as_shown else _edited(shown.input, call)
         self._record(CallDecided(call_id=call.id, is_allowed=True, input=edited))
 
     async def _ask(
@@ -103,10 +106,13 @@ class Calls:
             editable=True,
             edits=list(preview.edits),
         )
-        if shown.approved and shown.option == _SESSION:
-            self._turn.grant(call.name)
-        elif shown.approved and shown.option == _PATTERN:
-            self._turn.grant(_grant(call.name, pattern))
+
+    def _remember(self, shown: ToolCall, pattern: str) -> None:
+        """Keep with the session what a person has allowed for all of it."""
+        if shown.option == _SESSION:
+            self._turn.grant(shown.name)
+        elif shown.option == _PATTERN:
+            self._turn.grant(_grant(shown.name, pattern))
 
     def _is_granted(self, name: str, pattern: str) -> bool:
         return self._turn.granted(name) or (bool(pattern) and self._turn.granted(_grant(name, pattern)))
@@ -157,10 +163,12 @@ class Calls:
     async def _show(self, call: ToolCallPart) -> ToolCall:
         """The call as clients see it. One that stood there before a restart is found again."""
         shown = self._shown.get(call.id) or await self._turn.found_call(call.id)
+        written = _written(call)
         if shown is None:
             tool = self._setup.tools.get(call.name)
             shown = self._turn.begin_call(call.name, tool.title if tool else call.name, call_id=call.id)
-            shown.grow(json.dumps(call.input, ensure_ascii=False))
+            shown.grow(written)
+        shown.input = shown.input or written
         self._shown[call.id] = shown
         return shown
 
@@ -218,6 +226,10 @@ def _options(asking: Asking, pattern: str) -> list[t.ConfirmationOption]:
 
 def _grant(name: str, pattern: str) -> str:
     return f"{name} {pattern}"
+
+
+def _written(call: ToolCallPart) -> str:
+    return json.dumps(call.input, ensure_ascii=False)
 
 
 def _edited(text: str | None, call: ToolCallPart) -> dict[str, Any] | None:

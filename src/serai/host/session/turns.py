@@ -247,6 +247,7 @@ class Turns:
     def take_up(self, running: ActiveTurn, deferred: Iterable[DeferredAction]) -> None:
         """Hand the turn that ran when the host was stopped back to its agent. What waits for it waits on."""
         self._deferred = list(deferred)
+        self._questions.expect_early()
         self._running = turn = self._turn(running.id, "", len(running.response_parts))
         self._activity_changed()
         self._core.then(lambda: self._core.spawn(self._hand_back(turn)))
