@@ -90,8 +90,9 @@ async def serve(order):
     redactor = Redactor()
     harnesses = [DemoHarness(pace="instant")]
     if order["models"]:
-        from harness.model.servers import model_harness
-        harnesses.append(model_harness(redactor, **order["models"]))
+        from harness.model.servers import model_harness, workflow_harness
+        models = model_harness(redactor, **order["models"])
+        harnesses += [models, workflow_harness(models, redactor)]
     await run_host(
         SqliteStore(Path(order["home"]) / "history.db", KEY, vfs=vfs, **order["store"]),
         harnesses,

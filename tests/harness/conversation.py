@@ -59,8 +59,10 @@ class Conversation:
         host.journal.subscriptions.add(session.uri, self)
 
     @classmethod
-    async def begin(cls, host: Host, provider: str, **params: Any) -> Conversation:
-        uri = f"ahp-session:/{host.new_id()}"
+    async def begin(
+        cls, host: Host, provider: str, scheme: str = "ahp-session", **params: Any
+    ) -> Conversation:
+        uri = f"{scheme}:/{host.new_id()}"
         session = await host.create(
             CreateSessionParams(channel=uri, provider=provider, **params), client_id=CLIENT
         )

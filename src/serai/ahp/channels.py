@@ -10,10 +10,12 @@ from serai.ahp.reducers import CHANNEL_TYPES, ChannelState
 from serai.ahp.types import URI
 from serai.ahp.wire import convert
 
-__all__ = ["LONGEST_URI", "ChannelKind", "kind_of", "problem_with_choice", "state_of"]
+__all__ = ["LONGEST_URI", "RUN", "ChannelKind", "is_run", "kind_of", "problem_with_choice", "state_of"]
 
 LONGEST_URI = 1024
 """So many characters a channel's URI may have that a client chose."""
+RUN = "serai-run"
+"""The scheme of workflow runs, which AHP does not know."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -46,7 +48,12 @@ def kind_of(uri: URI) -> ChannelKind | None:
     return _KINDS.get(scheme) if separator else None
 
 
-_KINDS: dict[str, ChannelKind] = {kind.value: kind for kind in ChannelKind}
+_KINDS: dict[str, ChannelKind] = {kind.value: kind for kind in ChannelKind} | {RUN: ChannelKind.SESSION}
+
+
+def is_run(uri: URI) -> bool:
+    """Whether a URI names the run of a workflow. Its channel is as a session's, and it is none."""
+    return uri.startswith(f"{RUN}:")
 
 
 def state_of(snapshot: Snapshot) -> ChannelState | None:

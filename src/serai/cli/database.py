@@ -8,6 +8,7 @@ import os
 import sys
 from pathlib import Path
 
+from serai.ahp.channels import is_run
 from serai.ahp.types import SessionSummary
 from serai.cli.console.target import is_on_this_machine, match
 from serai.cli.console.terminal import StdinLines
@@ -94,7 +95,8 @@ def find_disposed(options: argparse.Namespace) -> list[SessionSummary]:
         )
     paths = find_paths(options.home, os.environ)
     key = database_key(paths, of_present=True)
-    return [listed(row)[0] for row in disposed_sessions(paths.database, key.value)]
+    rows = disposed_sessions(paths.database, key.value)
+    return [listed(row)[0] for row in rows if not is_run(row.uri)]
 
 
 def configure_purge(parser: argparse.ArgumentParser) -> None:

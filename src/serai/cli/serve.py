@@ -18,6 +18,7 @@ from serai.config.settings import Settings
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
 from serai.harness.demo import DemoHarness
+from serai.host.agents import HostedHarness
 from serai.host.host import Host
 from serai.host.project import directory_of
 from serai.host.settings import HostSettings
@@ -87,7 +88,7 @@ async def _run(
     await run_host(
         # Where there is a database, no key of ours is new: it was made for what was there.
         SqliteStore(paths.database, key.value, was_used=key.source != KEY_VARIABLE),
-        [DemoHarness()],
+        [DemoHarness(), *_model_harnesses(configuration, redactor)],
         host_settings=_host_settings(settings),
         relay=settings.relay,
         settings_of=lambda directory: _settings_of(configuration, flags, directory),
@@ -109,6 +110,24 @@ async def _run(
         redactor=redactor,
         look_for_agents=lambda host: _look_for_agents(host, configuration),
     )
+
+
+def _model_harnesses(configuration: Configuration, redactor: Redactor) -> list[HostedHarness]:
+    """Agents that are models, and workflows of them, where `[models]` has any; else not loaded."""
+    if not configuration.models:
+        return []
+    from serai.harness.model.harness import ModelHarness  # noqa: PLC0415 - see above
+    from serai.harness.model.runs import WorkflowHarness  # noqa: PLC0415 - the same
+
+    paths = configuration.paths
+    models = ModelHarness(
+        configuration.models,
+        configuration.settings.chat,
+        redactor,
+        settings_folder=paths.user_config.parent,
+        is_trusted=Trust(paths.trust).is_trusted,
+    )
+    return [models, WorkflowHarness(models, redactor)]
 
 
 async def _look_for_agents(host: Host, configuration: Configuration) -> None:

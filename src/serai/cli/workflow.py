@@ -1,4 +1,4 @@
-"""`serai workflow`: look at workflow files, check them, write them in their one form."""
+"""`serai workflow`: look at workflow files, check them, write them in their one form, and run them."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import argparse
 import os
 from pathlib import Path
 
+from serai.cli.runs import configure_run, configure_runs
 from serai.config.load import load
-from serai.config.models import find_model
 from serai.config.paths import find_paths, here
 from serai.config.trust import Trust
-from serai.customizations.agent_files import find_agent
-from serai.errors import AgentUnknown, ConfigInvalid, DocumentInvalid, FileUnreadable
-from serai.harness.model.tools.registry import is_tool_name
+from serai.errors import DocumentInvalid, FileUnreadable
+from serai.harness.model.workflow_file import known_here, read_document
 from serai.machine.draft import Draft, write_all
 from serai.session import yaml
 from serai.session.agent_file import Known
 from serai.session.drawing import as_svg, as_text
 from serai.session.workflow import chain, read_workflow
-from serai.session.yaml import MAX_BYTES, Document
+from serai.session.yaml import Document
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     show.set_defaults(run=_show)
     for command in (check, fmt, show):
         command.add_argument("file", metavar="FILE")
+    configure_run(commands.add_parser("run", help="run a workflow, and follow it"))
+    configure_runs(commands.add_parser("runs", help="list the runs that there are"))
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -85,12 +86,7 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _read(path: Path) -> Document:
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise FileUnreadable(f"{path} cannot be read: {error.strerror}") from None
-    return yaml.load(data, str(path))
+    return read_document(path, str(path))
 
 
 def put_file(path: Path, text: str) -> None:
@@ -118,19 +114,4 @@ def _known(options: argparse.Namespace) -> Known:
     paths, folder = find_paths(options.home, os.environ), here()
     servers = load(paths, os.environ).models
     trusted = folder is not None and Trust(paths.trust).is_trusted(folder)
-
-    def is_agent(slug: str) -> bool:
-        try:
-            find_agent(slug, folder, paths.user_config.parent, trusted=trusted)
-        except AgentUnknown:
-            return False
-        return True
-
-    def is_model(model: str) -> bool:
-        try:
-            find_model(servers, model)
-        except ConfigInvalid:
-            return False
-        return True
-
-    return Known(is_tool_name, is_model, is_agent)
+    return known_here(servers, folder, paths.user_config.parent, trusted=trusted)

@@ -174,7 +174,15 @@ class Client(ChannelClient):
 
     async def list_sessions(self) -> list[SessionSummary]:
         """All sessions of the host."""
-        result: c.ListSessionsResult = await self.request("listSessions", c.ListSessionsParams(channel=ROOT))
+        return await self._listed(None)
+
+    async def list_runs(self) -> list[SessionSummary]:
+        """All runs of workflows. Each is followed by its URI, as a session is."""
+        return await self._listed({"kind": "run"})
+
+    async def _listed(self, wanted: FreeForm | None) -> list[SessionSummary]:
+        params = c.ListSessionsParams(channel=ROOT, filter=wanted)
+        result: c.ListSessionsResult = await self.request("listSessions", params)
         return result.items
 
     async def create_session(

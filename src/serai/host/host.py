@@ -396,7 +396,7 @@ class Host:
             self.root.act(a.RootAgentsChangedAction(agents=agents))
 
     def _agents(self) -> list[AgentInfo]:
-        return [harness.info for harness in self.harnesses.values()]
+        return [one.info for one in self.harnesses.values() if not getattr(one, "makes_runs", False)]
 
     async def start_agent(self, session: Session) -> AgentSession:
         """Make the agent of a session."""

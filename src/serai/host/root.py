@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from serai import jsonrpc
 from serai.ahp import actions as a
 from serai.ahp import codec, wire
+from serai.ahp.channels import is_run
 from serai.ahp.notifications import (
     SessionAddedParams,
     SessionRemovedParams,
@@ -108,16 +109,20 @@ class Root:
         return judgement
 
     def added(self, summary: SessionSummary) -> None:
-        """Tell of a new session."""
-        self._tell("root/sessionAdded", SessionAddedParams(channel=ROOT, summary=replace(summary)))
+        """Tell of a new session. Runs are none, here and below."""
+        if not is_run(summary.resource):
+            self._tell("root/sessionAdded", SessionAddedParams(channel=ROOT, summary=replace(summary)))
 
     def removed(self, uri: str) -> None:
         """Tell that a session is gone."""
         self._changed.pop(uri, None)
-        self._tell("root/sessionRemoved", SessionRemovedParams(channel=ROOT, session=uri))
+        if not is_run(uri):
+            self._tell("root/sessionRemoved", SessionRemovedParams(channel=ROOT, session=uri))
 
     def summary_changed(self, session: KeptSession) -> None:
         """Tell soon, if the summary has changed: several changes become one notification."""
+        if is_run(session.uri):
+            return
         self._changed[session.uri] = session
         if self._told is None:
             self._told = asyncio.get_running_loop().call_later(self._delay, self._tell_summaries)

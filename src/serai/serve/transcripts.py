@@ -20,8 +20,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from serai.ahp.channels import is_run
 from serai.contract.record import decode
-from serai.errors import SeraiError, SessionGone, StorageUnavailable
+from serai.errors import InvalidParams, SeraiError, SessionGone, StorageUnavailable
 from serai.harness.model.transcript import messages_of
 from serai.harness.model.turn import RAISED
 from serai.host.host import Host
@@ -104,6 +105,8 @@ class TranscriptRoutes:
         return JSONResponse(told)
 
     async def _export(self, session: Session, _request: Request) -> Response:
+        if is_run(session.uri):
+            raise InvalidParams(f"{session.uri} is a run: it has its workflow", field="session")
         found = await transcribed(self._host, session)
         workflow = export(found.record, found.messages, truncated=found.truncated)
         return Response(serialize(workflow), media_type="application/yaml")
@@ -148,5 +151,10 @@ async def transcribed(host: Host, session: Session) -> Transcribed:
         created_at=created,
         updated_at=modified,
     )
+    if is_run(session.uri):
+        rows = await host.journal.store.relay("workflow_run", session.uri)
+        spent, unpriced = rows[0][1:] if rows else (0, 0)
+        kept = messages_of(session.uri, await host.journal.store.relay("run_messages", session.uri))
+        return Transcribed(record, [message for _, message in kept], frozenset(), spent, unpriced)
     messages = messages_of_turns(session.uri, state.turns, created_at=created)
     return Transcribed(record, messages, frozenset())

@@ -7,9 +7,10 @@ from typing import Any
 from serai.config.chat import ChatSettings
 from serai.config.models import ModelKind, ModelServer, PricePerMillion
 from serai.harness.model.harness import ModelHarness
+from serai.harness.model.runs import WorkflowHarness
 from serai.redact import Redactor
 
-__all__ = ["model_harness"]
+__all__ = ["model_harness", "workflow_harness"]
 
 _PRICES = {"small": PricePerMillion(input=1, output=10), "large": PricePerMillion(input=5, output=50)}
 
@@ -17,5 +18,10 @@ _PRICES = {"small": PricePerMillion(input=1, output=10), "large": PricePerMillio
 def model_harness(redactor: Redactor, base_url: str, **chat: Any) -> ModelHarness:
     """The provider `model`, with two models of a server: `local:small`, the default, and `local:large`."""
     server = ModelServer(kind=ModelKind.OPENAI, base_url=base_url, ids=("small", "large"), prices=_PRICES)
-    settings = ChatSettings(**{"default_model": "local:small", **chat})
+    settings = ChatSettings(default_model=chat.pop("default_model", "local:small"), **chat)
     return ModelHarness({"local": server}, settings, redactor)
+
+
+def workflow_harness(models: ModelHarness, redactor: Redactor) -> WorkflowHarness:
+    """The provider `workflow`, whose agents have those models."""
+    return WorkflowHarness(models, redactor)

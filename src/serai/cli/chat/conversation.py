@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from serai.ahp import actions as a
+from serai.ahp.channels import is_run
 from serai.ahp.extensions import LOGIN
 from serai.ahp.types import PendingMessage, TurnState
 from serai.cli.chat.dialogs import Decision
@@ -76,7 +77,8 @@ def _pieces(text: str, pasted: list[str], *, is_asked: bool) -> list[str]:
 class Chat:
     """One conversation. All that happens, happens in `run`, one thing after the other.
 
-    With `once` it sends that message and ends with its answer; with `as_json` it prints events for a program.
+    With `once` it sends that message, or follows that turn, and ends with its answer; with `as_json` it
+    prints events for a program.
     """
 
     def __init__(
@@ -85,7 +87,7 @@ class Chat:
         session: SessionClient,
         terminal: PlainTerminal,
         *,
-        once: str | None = None,
+        once: str | TurnStream | None = None,
         as_json: bool = False,
     ) -> None:
         self._client = client
@@ -173,7 +175,8 @@ class Chat:
     async def _follow_turns(self) -> None:
         try:
             if self._once is not None:
-                await self._follow_turn(await self._session.prompt(self._once))
+                once = self._once
+                await self._follow_turn(await self._session.prompt(once) if isinstance(once, str) else once)
                 return
             async with contextlib.aclosing(self._session.turns()) as turns:
                 async for turn in turns:
@@ -336,12 +339,17 @@ class Chat:
     def _leave(self) -> None:
         live = self._session.live
         if live is not None and live.turn is not None:
-            self._note(f"The turn goes on on the host. Come back with: serai chat {self._session.id}")
+            self._note(f"The turn goes on on the host. Come back with: {self._way_back}")
         elif live is not None and live.head.turns and self._has_person:
-            self._note(f"Come back with: serai chat {self._session.id}")
+            self._note(f"Come back with: {self._way_back}")
         else:
             self._terminal.new_line()
         self._exit = 0 if self._once is None else 1
+
+    @property
+    def _way_back(self) -> str:
+        command = "workflow run --resume" if is_run(self._session.uri) else "chat"
+        return f"serai {command} {self._session.id}"
 
     # -- messages that wait --------------------------------------------------------------------------------
 

@@ -159,15 +159,17 @@ class PlainTerminal:
 
 
 @contextmanager
-def open_terminal(*, apart: bool, environ: Mapping[str, str] | None = None) -> Generator[PlainTerminal]:
-    """The terminal of this process. `apart` sends all but answers to standard error."""
+def open_terminal(
+    *, apart: bool, out: TextIO | None = None, environ: Mapping[str, str] | None = None
+) -> Generator[PlainTerminal]:
+    """The terminal of this process. `apart` sends all but answers to standard error; `out` gets answers."""
     environ = os.environ if environ is None else environ
     lines = StdinLines(sys.stdin.fileno())
     notes = sys.stderr if apart else sys.stdout
     is_tty = notes.isatty() and environ.get("TERM") != "dumb"
     terminal = PlainTerminal(
         lines,
-        sys.stdout,
+        out or sys.stdout,
         notes,
         is_interactive=sys.stdin.isatty() and notes.isatty(),
         has_colour=is_tty and not environ.get("NO_COLOR"),

@@ -40,8 +40,9 @@ from serai.harness.model.tool import Tool
 from serai.harness.model.tools.mcp import McpServers
 from serai.harness.model.tools.registry import BUILT_IN, built_in_tools, is_tool_name, narrowed
 from serai.harness.model.tools.relay import relay_tools
-from serai.harness.model.transcript import Transcript, message_write
+from serai.harness.model.transcript import Transcript, message_write, step_write
 from serai.harness.model.user_message import user_content
+from serai.harness.model.workflow_file import known_here
 from serai.host.agents import HostContext
 from serai.host.project import directory_of
 from serai.host.turn import Turn
@@ -113,7 +114,8 @@ class ModelHarness:
         is_trusted: Callable[[Path], bool] = lambda _folder: False,
     ) -> None:
         self._settings_folder = settings_folder
-        self._is_trusted = is_trusted
+        self.is_trusted = is_trusted
+        """Whether a person trusts a folder."""
         self._servers = servers
         self._chat = chat
         self._redactor = redactor
@@ -186,31 +188,56 @@ class ModelHarness:
             )
 
         def choose() -> AgentSessionRecord:
-            file = self._agent_file(agent_uri, folder) if agent_uri else None
-            agent = chosen_agent(file, self._chat, settings, BUILT_IN)
-            chosen = model or agent.model
-            if not chosen:
-                raise InvalidParams(
-                    "no model is named: choose one, or set default_model in [chat]", field="params.model"
-                )
-            for one in (chosen, *agent.fallback_chain):
-                self._check_model(one)
-            now = datetime.now(UTC)
-            return AgentSessionRecord(
-                id="",
-                agent_slug=agent.slug,
-                agent_snapshot=replace(agent, model=chosen),
-                context=situation_of(settings, agent, folder, redactor),
-                created_at=now,
-                updated_at=now,
-            )
+            file = self.agent_file(agent_uri, folder) if agent_uri else None
+            return self.record(file, settings, folder, model, redactor)
 
         return await asyncio.to_thread(choose)
 
-    def _agent_file(self, named: str, folder: Path) -> AgentFile:
+    def record(
+        self,
+        file: AgentFile | None,
+        settings: Mapping[str, Any],
+        folder: Path,
+        model: str | None = None,
+        redactor: Redactor | None = None,
+    ) -> AgentSessionRecord:
+        """What an agent works by, frozen, but for an id: what its file says, over `[chat]`. Reads the disk.
+
+        Raises:
+            InvalidParams: A setting cannot be, or there is no such model.
+        """
+        agent = chosen_agent(file, self._chat, settings, BUILT_IN)
+        chosen = model or agent.model
+        if not chosen:
+            raise InvalidParams(
+                "no model is named: choose one, or set default_model in [chat]", field="params.model"
+            )
+        for one in (chosen, *agent.fallback_chain):
+            self._check_model(one)
+        now = datetime.now(UTC)
+        return AgentSessionRecord(
+            id="",
+            agent_slug=agent.slug,
+            agent_snapshot=replace(agent, model=chosen),
+            context=situation_of(settings, agent, folder, redactor),
+            created_at=now,
+            updated_at=now,
+        )
+
+    def known(self, folder: Path) -> Known:
+        """What a workflow in a folder may name. It reads the disk when it is asked."""
+        trusted = self.is_trusted(folder)
+        return known_here(self._servers, folder, self._settings_folder, trusted=trusted)
+
+    def agent_file(self, named: str, folder: Path) -> AgentFile:
+        """An agent that has a file, by the URI or the path of that, or by its slug. Reads the disk.
+
+        Raises:
+            InvalidParams: There is no such agent, or it has a tool that is none.
+        """
         try:
             agent = find_agent(
-                named, folder, self._settings_folder, trusted=self._is_trusted(folder), known=Known()
+                named, folder, self._settings_folder, trusted=self.is_trusted(folder), known=Known()
             )
         except (AgentUnknown, DocumentInvalid, FileUnreadable, ProtocolError) as error:
             raise InvalidParams(str(error), field="params.agent.uri") from None
@@ -245,7 +272,7 @@ class ModelHarness:
         servers = McpServers(seat, Path(record.context.working_dir))
 
         async def set_up(turn: Turn, record: AgentSessionRecord) -> TurnSetup:
-            return await self._set_up(context, turn, record, servers)
+            return await self.set_up(context, turn, record, servers)
 
         transcript = Transcript(uri, await seat.rows("session_messages", uri))
         ledger = SpendLedger(uri, spent, unpriced)
@@ -277,13 +304,18 @@ class ModelHarness:
         turn_id = action.turn_id
         content, blobs = user_content(action.user_message, session)
         role = SessionMessageRole.USER
-        said = message_write(session, turn_id, f"{turn_id}-0", role, content, now)
+        said = message_write("session", session, turn_id, f"{turn_id}-0", role, content, now)
         step = Begun(deliveries=tuple(deliveries))
-        return [said, RelayWrite("add_step", (session, turn_id, encode(step)))], blobs
+        return [said, step_write("session", session, turn_id, step)], blobs
 
-    async def _set_up(
+    async def set_up(
         self, context: HostContext, turn: Turn, record: AgentSessionRecord, servers: McpServers
     ) -> TurnSetup:
+        """Put together what a turn works with, given whose it is.
+
+        Raises:
+            TurnStopped: There cannot be such a turn.
+        """
         agent, situation = record.agent_snapshot, record.context
         if agent is None:
             raise TurnStopped("agent_unknown", "the session has no agent")

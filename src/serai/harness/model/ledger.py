@@ -1,9 +1,10 @@
-"""What a model session has spent: in memory for the next decision, in its row for the next start."""
+"""What a session or a run has spent: in memory for the next decision, in its row for the next start."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from serai.harness.model.transcript import Kind
 from serai.store.contract import RelayWrite
 
 __all__ = ["SpendLedger"]
@@ -16,7 +17,8 @@ class SpendLedger:
     says is never less than what was spent.
     """
 
-    def __init__(self, session: str, spent: int = 0, unpriced: int = 0) -> None:
+    def __init__(self, session: str, spent: int = 0, unpriced: int = 0, kind: Kind = "session") -> None:
+        self._statement = f"add_{kind}_spent"
         self._session = session
         self.spent = spent
         """Microcents."""
@@ -34,4 +36,4 @@ class SpendLedger:
     def _add(self, microcents: int, unpriced: int) -> Sequence[RelayWrite]:
         self.spent += microcents
         self.unpriced += unpriced
-        return [RelayWrite("add_spent", (self._session, microcents, unpriced))]
+        return [RelayWrite(self._statement, (self._session, microcents, unpriced))]

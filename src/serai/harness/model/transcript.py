@@ -4,21 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from serai.session.messages import DurableContentPart, SessionMessage, SessionMessageRole
+from serai.contract.record import encode
+from serai.session.messages import DurableContentPart, SessionMessage, SessionMessageRole, TextPart
 from serai.session.projection import SavedTurn
+from serai.session.steps import Step
 from serai.store.contract import RelayWrite
 
-__all__ = ["Transcript", "message_write", "messages_of"]
+__all__ = ["Kind", "Transcript", "message_write", "messages_of", "step_write"]
+
+Kind: TypeAlias = Literal["session", "run"]
+"""Whose tables something is kept in: those of sessions, or those of workflow runs. They never mix."""
 
 _read_content = msgspec.json.Decoder(tuple[DurableContentPart, ...]).decode
 _write_content = msgspec.json.Encoder().encode
 
 
+def step_write(kind: Kind, uri: str, turn_id: str, step: Step) -> RelayWrite:
+    """What writes a step down: of a session's turn, or of a run's node."""
+    return RelayWrite(f"add_{kind}_step", (uri, turn_id, encode(step)))
+
+
 def message_write(
+    kind: Kind,
     session: str,
     turn_id: str,
     message_id: str,
@@ -28,9 +39,9 @@ def message_write(
     *,
     model_id: str | None = None,
 ) -> RelayWrite:
-    """What adds a message to a session's transcript. The table numbers it."""
+    """What adds a message to a transcript. The table numbers it."""
     values = (session, turn_id, message_id, role.value, model_id, at, _write_content(content))
-    return RelayWrite("add_session_message", values)
+    return RelayWrite(f"add_{kind}_message", values)
 
 
 def messages_of(session: str, rows: Iterable[Sequence[Any]]) -> list[tuple[str, SessionMessage]]:
@@ -53,9 +64,10 @@ def messages_of(session: str, rows: Iterable[Sequence[Any]]) -> list[tuple[str, 
 
 
 class Transcript:
-    """All that was said in one session, by turn."""
+    """All that was said in one session, by turn; or in one run, by node."""
 
-    def __init__(self, session: str, rows: Iterable[Sequence[Any]] = ()) -> None:
+    def __init__(self, session: str, rows: Iterable[Sequence[Any]] = (), kind: Kind = "session") -> None:
+        self.kind: Kind = kind
         self._session = session
         self._turns: dict[str, list[SessionMessage]] = {}
         self._last = 0
@@ -71,6 +83,11 @@ class Transcript:
     def knows(self, turn_id: str) -> bool:
         """Whether something was said in a turn."""
         return turn_id in self._turns
+
+    def answer(self, turn_id: str) -> str:
+        """The text of the last thing that the agent said in a turn."""
+        said = [one for one in self._turns.get(turn_id, ()) if one.role is SessionMessageRole.ASSISTANT]
+        return "".join(part.text for part in said[-1].content if isinstance(part, TextPart)) if said else ""
 
     def add(
         self,
@@ -94,8 +111,14 @@ class Transcript:
             timestamp=datetime.fromtimestamp(at / 1000, UTC),
         )
         self._turns.setdefault(turn_id, []).append(message)
-        return message_write(self._session, turn_id, message_id, role, content, at, model_id=model_id)
+        return message_write(
+            self.kind, self._session, turn_id, message_id, role, content, at, model_id=model_id
+        )
 
-    def turns(self, counting: Collection[str]) -> list[SavedTurn]:
-        """The turns that count: truncated ones do not."""
-        return [SavedTurn(turn, messages) for turn, messages in self._turns.items() if turn in counting]
+    def turns(self, counting: Collection[str] | None = None) -> list[SavedTurn]:
+        """The turns that count: truncated ones do not. `None`: all of them."""
+        return [
+            SavedTurn(turn, messages)
+            for turn, messages in self._turns.items()
+            if counting is None or turn in counting
+        ]

@@ -1,4 +1,4 @@
-"""One turn of a model session: does what the core says is next, and writes each step down.
+"""One turn of a session, or one node of a run: does what the core says is next, and writes each step down.
 
 What is about to happen is on the disk before it happens: a request with what it may cost, a call that runs.
 What has happened is written in one transaction with what clients see of it. So a turn that the end of the
@@ -12,12 +12,11 @@ import contextlib
 from collections.abc import Sequence
 
 from serai.ahp import types as t
-from serai.contract.record import encode
 from serai.errors import FailureKind, ModelFailure, TurnStopped
 from serai.harness.model.calls import Calls, ask_yes_or_no
 from serai.harness.model.ledger import SpendLedger
 from serai.harness.model.setup import TurnSetup
-from serai.harness.model.transcript import Transcript
+from serai.harness.model.transcript import Transcript, step_write
 from serai.host.seat import Seat
 from serai.host.turn import Turn
 from serai.session.agent_file import OnExceed
@@ -67,6 +66,8 @@ class ModelTurn:
         transcript: What was said in the session; the person's message is in it.
         ledger: What the session has spent.
         steps: The records of the turn so far: some, when it is taken up.
+        node: The node that it is, in a run: all nodes of a run are in one turn, and each has its records.
+        before: The records of the nodes before it.
     """
 
     def __init__(
@@ -78,6 +79,9 @@ class ModelTurn:
         transcript: Transcript,
         ledger: SpendLedger,
         steps: Sequence[Step] = (),
+        *,
+        node: str | None = None,
+        before: Sequence[Step] = (),
     ) -> None:
         self._turn = turn
         self._seat = seat
@@ -86,8 +90,17 @@ class ModelTurn:
         self._transcript = transcript
         self._ledger = ledger
         self._steps = list(steps)
+        self._before = before
+        self._node = node
+        self._place = node or turn.id
+        """What its records and its messages are kept under."""
         self._messages = len(self._steps)
         self._calls = Calls(turn, setup, self._record, self._say, seat)
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """Its records so far."""
+        return self._steps
 
     async def run(self) -> None:
         """Go on until the turn is over. Cancelling breaks off what is under way.
@@ -134,7 +147,7 @@ class ModelTurn:
         self._steps.append(step)
         # What is still to be run keeps its bytes; managed secrets are masked also there.
         kept = self._seat.masked(step, observed=False)
-        write = RelayWrite("add_step", (self._session, self._turn.id, encode(kept)))
+        write = step_write(self._transcript.kind, self._session, self._place, kept)
         self._seat.record({"kind": "step"}, [write, *writes])
 
     def _say(
@@ -142,10 +155,10 @@ class ModelTurn:
     ) -> RelayWrite:
         """Add to the transcript, without secrets. Returns what writes it."""
         self._messages += 1
-        message_id = f"{self._turn.id}-{self._messages}"
+        message_id = f"{self._place}-{self._messages}"
         masked = self._seat.masked(list(content))
         return self._transcript.add(
-            self._turn.id, message_id, role, masked, self._seat.now(), model_id=model_id
+            self._place, message_id, role, masked, self._seat.now(), model_id=model_id
         )
 
     async def _steered(self, before: ToolCallPart | None) -> bool:
@@ -201,7 +214,7 @@ class ModelTurn:
         cost = self._setup.models.cost(model, reply.usage, reserved)
         write = self._say(SessionMessageRole.ASSISTANT, reply.parts, reply.model_id)
         self._record(Answered(reply=reply, cost=cost), write, *self._ledger.settle(reserved, cost))
-        answers = [step for step in self._steps if isinstance(step, Answered)]
+        answers = [step for step in (*self._before, *self._steps) if isinstance(step, Answered)]
         used = [answer.reply.usage for answer in answers]
         costs = [answer.cost for answer in answers if answer.cost is not None]
         await self._turn.used(
@@ -215,8 +228,8 @@ class ModelTurn:
         )
 
     async def _request(self, model: str) -> LlmRequest:
-        counting = {turn.id for turn in self._seat.turns} | {self._turn.id}
-        messages = projected(self._transcript.turns(counting), self._turn.id, self._setup.max_messages)
+        counting = None if self._node else {turn.id for turn in self._seat.turns} | {self._turn.id}
+        messages = projected(self._transcript.turns(counting), self._place, self._setup.max_messages)
         custom = self._seat.mask(await self._setup.customized.instructions(messages))
         return LlmRequest(
             model=model,
@@ -295,7 +308,7 @@ class ModelTurn:
 
     async def _may_spend(self, why: str) -> bool:
         asked = sum(isinstance(step, Requested) for step in self._steps)
-        return await ask_yes_or_no(self._turn, f"{self._turn.id}-budget-{asked}", why, "Spend more?")
+        return await ask_yes_or_no(self._turn, f"{self._place}-budget-{asked}", why, "Spend more?")
 
 
 def _open_calls(steps: Sequence[Step]) -> list[ToolCallPart]:

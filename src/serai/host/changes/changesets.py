@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from serai.ahp.channels import ChannelKind
+from serai.ahp.channels import ChannelKind, is_run
 from serai.ahp.commands import ChangesetOperationTarget, InvokeChangesetOperationResult
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import URI
@@ -44,7 +44,7 @@ def id_of_session(uri: URI) -> str:
 
 def session_of_id(session_id: str) -> URI:
     """The session that an id stands for."""
-    return session_id if session_id.startswith(_SCHEME) else f"{_SCHEME}/{session_id}"
+    return session_id if session_id.startswith(_SCHEME) or is_run(session_id) else f"{_SCHEME}/{session_id}"
 
 
 def changes_folder(home: Path, session: URI) -> Path:

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from serai.ahp import types as t
+from serai.ahp.channels import RUN, is_run
 from serai.ahp.commands import CreateSessionParams, SessionForkSource
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.rules.config import problem_with_value
@@ -48,6 +49,10 @@ async def first_state(
     directory = params.working_directory or (origin.working_directory if origin else default_directory)
     provider = params.provider or (origin.provider if origin else await default_provider(directory))
     harness = await harness_of(provider)
+    if is_run(params.channel) != getattr(harness, "makes_runs", False):
+        raise InvalidParams(
+            f"runs of workflows, and they alone, have URIs that begin with {RUN}:/", field="params.channel"
+        )
     if isinstance(harness, Examining):
         await harness.examine(given, directory)
     project = await asyncio.to_thread(project_of, directory)

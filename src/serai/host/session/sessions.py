@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from serai.ahp.channels import is_run
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import SessionStatus, SessionSummary
 from serai.errors import ProtocolError, SeraiError
@@ -135,10 +136,11 @@ class Sessions:
         """How many sessions there are."""
         return len(self._sessions) + len(self._rows)
 
-    def summaries(self) -> list[SessionSummary]:
-        """All sessions, the last modified one first."""
+    def summaries(self, *, runs: bool = False) -> list[SessionSummary]:
+        """All sessions, or all workflow runs, the last modified one first."""
         summaries = [replace(session.live.head.summary) for session in self._sessions.values()]
         summaries += [listed(row)[0] for row in self._rows.values()]
+        summaries = [summary for summary in summaries if is_run(summary.resource) == runs]
         return sorted(summaries, key=lambda summary: summary.modified_at, reverse=True)
 
     def provider_of(self, uri: str) -> str | None:

@@ -32,8 +32,10 @@ _MAX_TURNS = 200
 
 
 def list_sessions(peer: AhpPeer, request: jsonrpc.Request) -> None:
-    """All sessions, the last modified one first."""
-    peer.respond(request, c.ListSessionsResult(items=peer.host.sessions.summaries()))
+    """All sessions, the last modified one first; with the filter `{"kind": "run"}` all workflow runs."""
+    params: c.ListSessionsParams = request.params
+    runs = (params.filter or {}).get("kind") == "run"
+    peer.respond(request, c.ListSessionsResult(items=peer.host.sessions.summaries(runs=runs)))
 
 
 async def create(peer: AhpPeer, request: jsonrpc.Request) -> None:

@@ -18,13 +18,15 @@ __all__ = ["SQL", "erase", "index_words", "read", "words_of_turn", "write"]
 
 SQL = {
     name: statement
-    for file in ("relay.sql", "agent_sessions.sql")
+    for file in ("relay.sql", "agent_sessions.sql", "workflow_runs.sql")
     for name, statement in parse(
         files("serai.store.sqlite").joinpath("sql", file).read_text(encoding="utf-8")
     ).items()
 }
-"""The statements of the relay, and of agent sessions."""
+"""The statements of the relay, of agent sessions, and of workflow runs."""
 
+_OF_AGENTS = ("session_messages", "steps", "agent_session", "run_messages", "run_steps", "workflow_run")
+"""What model sessions and workflow runs have, each before what it refers to."""
 _INDEXED_AT_ONCE = 200
 """How many messages, and how many turns, are indexed in one step: a batch may have to wait for it."""
 
@@ -70,7 +72,7 @@ def erase(db: Database, session: str) -> None:
     """Erase what is kept of a session: what entered it, that it had a name, and the index of all words."""
     db.execute(SQL["purge_deliveries"], (session,))
     db.execute(SQL["purge_identity"], (session,))
-    for table in ("session_messages", "steps", "agent_session"):
+    for table in _OF_AGENTS:
         db.execute(SQL[f"purge_{table}"], (session,))
     db.execute(SQL["purge_words"])
     db.execute(SQL["set_indexed"], (0, 0))

@@ -3,7 +3,7 @@
 -- put_agent_session --
 INSERT INTO agent_sessions (uri, record) VALUES (?2, ?3) ON CONFLICT (uri) DO UPDATE SET record = excluded.record
 
--- add_spent --
+-- add_session_spent --
 UPDATE agent_sessions SET spent = spent + ?3, unpriced = unpriced + ?4 WHERE uri = ?2
 
 -- add_session_message --
@@ -18,7 +18,7 @@ INSERT INTO session_messages (session, number, turn, id, role, model_id, at, con
 SELECT ?2, row_number() OVER (ORDER BY number), turn, id, role, model_id, at, content
 FROM session_messages WHERE session = ?3 AND turn IN (SELECT value FROM json_each(?4))
 
--- add_step --
+-- add_session_step --
 INSERT INTO turn_steps (session, turn, number, step) VALUES (?2, ?3, ?1, ?4)
 
 -- agent_session --

@@ -1,0 +1,311 @@
+"""The provider `workflow`: runs of workflow files.
+
+    serai-run:/ID, made with {file}  ─→  one turn: its message is the input, its last answer the output
+
+Each agent node is a `ModelTurn` over records of its own, so that a run goes on in the node in which the end
+of the host has cut it off. What the nodes before it said is what a node sees.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from serai import contract as c
+from serai.ahp import actions as a
+from serai.ahp import types as t
+from serai.ahp.commands import CreateSessionParams
+from serai.ahp.rules import Judgement, rejected
+from serai.contract.record import Record, decode, encode
+from serai.errors import DocumentInvalid, FileUnreadable, InvalidParams, Mismatch, TurnStopped
+from serai.harness.model.agent_choice import SETTINGS
+from serai.harness.model.harness import ModelHarness
+from serai.harness.model.ledger import SpendLedger
+from serai.harness.model.session import CAPABILITIES
+from serai.harness.model.setup import TurnSetup
+from serai.harness.model.tools.mcp import McpServers
+from serai.harness.model.transcript import Transcript, step_write
+from serai.harness.model.turn import ModelTurn
+from serai.harness.model.user_message import user_content
+from serai.harness.model.workflow_file import read_document
+from serai.host.agents import HostContext
+from serai.host.project import directory_of
+from serai.host.turn import Turn
+from serai.redact import Redactor
+from serai.session.messages import AgentSessionRecord, SessionMessageRole, TextPart
+from serai.session.references import references, render
+from serai.session.steps import Begun, Step
+from serai.session.turn_core import EndTurn, TurnPlan, next_effect
+from serai.session.workflow import Node, NodeType, Workflow, chain, problems, read_workflow
+from serai.session.yaml import Document
+from serai.store.contract import BlobRow, RelayWrite
+
+__all__ = ["RunRecord", "WorkflowHarness", "WorkflowRun"]
+
+
+class RunRecord(Record):
+    """A run, as its row has it: nothing of it changes any more."""
+
+    id: str
+    workflow: Workflow
+    """Without its metadata, which no node sees."""
+    agents: dict[str, AgentSessionRecord]
+    """The agents of its nodes by their slugs, each as it was when the run was made, with its context."""
+
+
+class WorkflowHarness:
+    """Makes runs of workflow files.
+
+    Args:
+        models: Makes what nodes work with.
+        redactor: Finds secrets where none may be.
+    """
+
+    name = "workflow"
+    makes_runs = True
+    in_process = True
+    takes_up_turns = True
+    capabilities = replace(
+        CAPABILITIES, messaging=replace(CAPABILITIES.messaging, attachments=(c.ContentType.TEXT,))
+    )
+    info = t.AgentInfo(
+        provider="workflow", display_name="Workflow", description="A run of a workflow file.", models=[]
+    )
+    schema = t.SessionConfigSchema(
+        type="object",
+        properties={
+            "file": t.SessionConfigPropertySchema(
+                type="string", title="File", description="The workflow's file, on the host's machine"
+            ),
+            "variables": SETTINGS.properties["variables"],
+        },
+    )
+
+    def __init__(self, models: ModelHarness, redactor: Redactor) -> None:
+        self._models = models
+        self._redactor = redactor
+
+    @property
+    def tools(self) -> list[t.ToolDefinition]:
+        """The built-in tools, for clients to show."""
+        return self._models.tools
+
+    # -- a new run -----------------------------------------------------------------------------------------
+
+    async def examine(self, params: CreateSessionParams, directory: str | None) -> None:
+        """See `Examining`: the file, its agents and models, and that each reference has a value."""
+        for name in ("fork", "model", "agent"):
+            if getattr(params, name) is not None:
+                raise InvalidParams(
+                    "a run has what its workflow says, and nothing else", field=f"params.{name}"
+                )
+        await asyncio.to_thread(self._frozen, "", params.config or {}, directory, self._redactor)
+
+    def _frozen(
+        self, uri: str, settings: Mapping[str, Any], directory: str | None, redactor: Redactor | None = None
+    ) -> RunRecord:
+        """All that a run goes by, read from the disk.
+
+        Raises:
+            InvalidParams: There cannot be such a run.
+        """
+        folder, named = directory_of(directory), settings.get("file")
+        if folder is None:
+            raise InvalidParams("a run needs a folder of this machine", field="params.workingDirectory")
+        if not isinstance(named, str) or not named:
+            raise InvalidParams("config.file: a run needs a workflow's file", field="params.config.file")
+        # An agent in a workflow starts programs just as one in a file of its own.
+        is_inside = Path(os.path.realpath(folder / named)).is_relative_to(os.path.realpath(folder))
+        if is_inside and not self._models.is_trusted(folder):
+            why = f"{named} is in a folder that is not trusted: run 'serai config trust {folder}'"
+            raise InvalidParams(why, field="params.config.file")
+        try:
+            document = read_document(folder / named, named)
+            return self._checked(uri, document, settings, folder, redactor)
+        except (DocumentInvalid, FileUnreadable) as error:
+            raise InvalidParams(str(error), field="params.config.file") from None
+
+    def _checked(
+        self,
+        uri: str,
+        document: Document,
+        settings: Mapping[str, Any],
+        folder: Path,
+        redactor: Redactor | None,
+    ) -> RunRecord:
+        known = self._models.known(folder)
+        workflow = read_workflow(document, known)
+        agents = {agent.slug: agent for agent in workflow.agents}
+        used = {node.agent_ref for node in workflow.nodes if node.type is NodeType.AGENT}
+        agents |= {slug: self._models.agent_file(slug, folder) for slug in used - agents.keys()}
+        whole = replace(workflow, agents=tuple(agents.values()), metadata={})
+        for place, what in problems(whole, known):  # what nodes ask of agents that have files of their own
+            raise document.error(what, *place)
+        told = {"variables": settings.get("variables")}
+        records = {slug: self._models.record(agents[slug], told, folder, redactor=redactor) for slug in used}
+        for number, node in enumerate(workflow.nodes):
+            if node.type is NodeType.AGENT:
+                variables = {f"ctx.{name}" for name in records[node.agent_ref].context.variables}
+                place, system = ("nodes", number, "prompt_template"), agents[node.agent_ref].system_prompt
+                for name in (*references(node.prompt_template), *references(system)):
+                    if name.startswith("ctx.") and name not in variables:
+                        raise document.error(f"{{{{{name}}}}} has no value at {node.id!r}", *place)
+        return RunRecord(id=uri, workflow=whole, agents=records)
+
+    async def create(self, settings: Mapping[str, Any], context: HostContext) -> WorkflowRun:
+        """Make a run, or take one up. What was frozen when it was made is read from its row."""
+        seat, uri = context.seat, context.session
+        rows = await seat.rows("workflow_run", uri)
+        if not rows:
+            record = await asyncio.to_thread(self._frozen, uri, settings, context.working_directory)
+            seat.record({"kind": "run"}, [RelayWrite("put_workflow_run", (uri, encode(record)))])
+            seat.entitle(record.workflow.workflow.name)
+            rows = await seat.rows("workflow_run", uri)
+        ((data, spent, unpriced),) = rows
+        record = decode(data, RunRecord)
+        transcript = Transcript(uri, await seat.rows("run_messages", uri), "run")
+        ledger = SpendLedger(uri, spent, unpriced, "run")
+        return WorkflowRun(context, record, transcript, ledger, self._models)
+
+    # -- its turn ------------------------------------------------------------------------------------------
+
+    def turn_begins(
+        self, session: str, action: a.SessionTurnStartedAction, deliveries: Sequence[str], now: int
+    ) -> tuple[Sequence[RelayWrite], Sequence[BlobRow]]:
+        """See `Transcribing`: which deliveries the run answers."""
+        del action, now
+        return [step_write("run", session, "", Begun(deliveries=tuple(deliveries)))], ()
+
+    async def learn(self) -> None:
+        """See `Particular`: all is known."""
+
+    def problem_with(self, name: str, value: Any) -> str | None:
+        """See `Particular`: `examine` has looked at all of it."""
+        del name, value
+        return None
+
+    def refusal(self, session: str, action: a.StateAction) -> Judgement | None:
+        """See `Particular`: the workflow says which agents and models there are."""
+        del session
+        if isinstance(action, a.SessionAgentChangedAction | a.SessionModelChangedAction):
+            return rejected("capability_unsupported", "a run has the agents and models of its workflow")
+        return None
+
+
+class WorkflowRun(c.BasicSession):
+    """One run of a workflow.
+
+    Args:
+        context: What the host gives.
+        record: The workflow and its agents.
+        transcript: What was said so far, by node.
+        ledger: What was spent so far.
+        models: Puts together what a node works with.
+    """
+
+    def __init__(
+        self,
+        context: HostContext,
+        record: RunRecord,
+        transcript: Transcript,
+        ledger: SpendLedger,
+        models: ModelHarness,
+    ) -> None:
+        super().__init__(context.identity, WorkflowHarness.capabilities)
+        self._context = context
+        self._record = record
+        self._transcript = transcript
+        self._ledger = ledger
+        self._models = models
+        # Two agents may each have a server of the same name.
+        self._servers = {
+            slug: McpServers(context.seat, Path(agent.context.working_dir))
+            for slug, agent in record.agents.items()
+        }
+
+    async def receive_message(self, message: c.RelayMessage, context: c.MessageContext) -> c.MessageReceipt:
+        """Run the workflow with a message as its input. A repeat finds that under way, or over."""
+        del message
+        turn = self._context.turn(context.id)
+        if turn.task is None:
+            turn.run(self._begin(turn))
+        return c.Delivered(delivery_id=context.id, metadata={"evidence": "journal"})
+
+    async def take_up(self, turn: Turn) -> Sequence[str]:
+        """Go on with a run that the end of the host has cut off."""
+        records: dict[str, list[Step]] = {}
+        for node, data in await self._context.seat.rows("steps_of_run", self._context.session):
+            records.setdefault(node, []).append(decode(data, Step))
+        turn.run(self._go_on(turn, records))
+        return [one for step in records.get("", ()) if isinstance(step, Begun) for one in step.deliveries]
+
+    async def _begin(self, turn: Turn) -> None:
+        if self._context.seat.turns or self._transcript.turn_count:
+            raise TurnStopped("run_over", "a run has one turn, and this one has had it: begin another run")
+        await self._go_on(turn, {})
+
+    async def _go_on(self, turn: Turn, records: Mapping[str, Sequence[Step]]) -> None:
+        """Work through the nodes, or through what is left of them."""
+        content, _ = user_content(turn.asked, self._context.session)
+        last = "\n\n".join(part.text for part in content if isinstance(part, TextPart))
+        values = {"input": last}
+        nodes = [node for node in chain(self._record.workflow) if node.type is NodeType.AGENT]
+        before: list[Step] = []
+        for number, node in enumerate(nodes, start=1):
+            steps: Sequence[Step] = [s for s in records.get(node.id, ()) if not isinstance(s, Begun)]
+            if next_effect(TurnPlan(chain=("",)), steps) != EndTurn():
+                prompt = self._prompt(node, values, last)
+                if not self._transcript.knows(node.id):
+                    await turn.notice(f"Step {number} of {len(nodes)}: {node.id}")
+                steps = await self._work(turn, node, prompt, steps, before)
+            before += steps
+            last = values[f"{node.id}.output"] = self._transcript.answer(node.id)
+        if not nodes:
+            await turn.say(last)
+
+    def _prompt(self, node: Node, values: Mapping[str, str], last: str) -> str:
+        """What a node is told: its template, or without one what came before it."""
+        variables = self._record.agents[node.agent_ref].context.variables
+        named = {**values, **{f"ctx.{name}": value for name, value in variables.items()}}
+        try:
+            prompt = render(node.prompt_template, named) if node.prompt_template else last
+        except Mismatch as error:
+            raise TurnStopped("prompt_invalid", f"{node.id}: {error}") from None
+        if not prompt.strip():
+            raise TurnStopped("prompt_empty", f"nobody says what {node.id} is to do: give the run an input")
+        return prompt
+
+    async def _work(
+        self, turn: Turn, node: Node, prompt: str, steps: Sequence[Step], before: Sequence[Step]
+    ) -> Sequence[Step]:
+        """Have a node's agent do its part. Returns the records of it."""
+        seat, uri = self._context.seat, self._context.session
+        turn.message = t.UserMessage(text=prompt)
+        if not self._transcript.knows(node.id):
+            said = seat.masked([TextPart(text=prompt)])
+            role = SessionMessageRole.USER
+            write = self._transcript.add(node.id, f"{node.id}-0", role, said, seat.now())
+            begun = step_write("run", uri, node.id, Begun(deliveries=()))
+            seat.record({"kind": "step"}, [write, begun])
+        setup = await self._set_up(turn, node)
+        ledger, transcript = self._ledger, self._transcript
+        work = ModelTurn(turn, seat, uri, setup, transcript, ledger, steps, node=node.id, before=before)
+        await work.run()
+        return work.steps
+
+    async def _set_up(self, turn: Turn, node: Node) -> TurnSetup:
+        record = self._record.agents[node.agent_ref]
+        if node.tools is not None and record.agent_snapshot is not None:
+            record = replace(record, agent_snapshot=replace(record.agent_snapshot, tools=node.tools))
+        return await self._models.set_up(self._context, turn, record, self._servers[node.agent_ref])
+
+    async def release(self, reason: str | None = None) -> None:
+        """End what the run has started, such as servers of tools."""
+        del reason
+        for servers in self._servers.values():
+            await servers.close()
