@@ -21,6 +21,7 @@ from serai.contract import (
     BasicSession,
     Deferred,
     Delivered,
+    DeliveryAnswer,
     DeliveryMode,
     DeliveryRecord,
     DeliveryState,
@@ -97,11 +98,52 @@ async def test_text_that_a_function_returns_is_its_answer_in_the_thread(*, is_ow
     async with ports() as port:
         relay = await port.connect(await port.token("worker") if is_own else TOKEN)
         await relay.register(define_harness("worker", answer))
-        record = await became(port, (await sent(port)).id, DeliveryState.DELIVERED)
+        record = await sent(port, waitFor="answered")
         thread = (await port.house.call("messages.thread", messageId=record.message_id)).messages
         told = [(message.sender.name, message.text) for message in thread]
         assert told == [("alice", "hello"), ("worker", "hello (dm)")]
+        assert record.answer is not None
+        assert (record.answer.text, record.answer.reply_id) == ("hello (dm)", thread[1].id)
         await relay.close()
+
+
+async def test_an_answer_comes_with_the_receipt_or_later_and_once() -> None:
+    secret = "ghp_" + "a1B2c3D4" * 5
+
+    async def answer(message: RelayMessage, context: MessageContext) -> MessageReceipt:
+        told = {"answer": message.text} if message.text == "now" else {}
+        return Delivered(delivery_id=context.id, metadata=told)
+
+    async with ports() as port, await port.connect() as relay:
+        worker = await relay.register(define_harness("worker", answer))
+        now = await sent(port, "now", waitFor="answered")
+        assert now.answer == DeliveryAnswer(turn_id=now.id, state="complete", text="now")
+        assert "answer" not in now.evidence
+        waiting = asyncio.create_task(sent(port, "later", waitFor="answered"))
+        open_ones: list[DeliveryRecord] = []
+        async with asyncio.timeout(WITHIN):
+            while not open_ones:
+                open_ones = [one for one in await delivered_to_worker(port) if one.answer is None]
+        told = {"turnId": "t1", "state": "error", "text": f"no: {secret}"}
+        late = Delivered(delivery_id=open_ones[0].id, metadata={"answer": told})
+        await worker.receipt(late)
+        other = Delivered(delivery_id=open_ones[0].id, metadata={"answer": "something else"})
+        assert (await worker.receipt(other)).answer == (await waiting).answer
+        assert (await waiting).answer == DeliveryAnswer(
+            turn_id="t1", state="error", text="no: [masked:github-token]"
+        )
+
+
+async def delivered_to_worker(port: Port) -> tuple[DeliveryRecord, ...]:
+    return (await port.house.call("deliveries.list", agent="@worker", state="delivered")).deliveries
+
+
+async def test_only_the_owner_says_where_messages_are_posted() -> None:
+    who: dict[str, Any] = {"identity": {"name": "worker"}, "capabilities": to_wire(able(IMMEDIATE))}
+    async with ports() as port, await port.connect(await port.token("worker")) as relay:
+        with pytest.raises(Forbidden):
+            await relay.call("sessions.register", url="http://127.0.0.1:9/", **who)
+        await port.house.call("sessions.register", url="http://127.0.0.1:9/", **who)
 
 
 @proves("caps:Messaging-Capabilities/every-kind-delivered")

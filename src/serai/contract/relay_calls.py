@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from msgspec import field
 
-from serai.contract.capabilities import AgentSessionCapabilities
+from serai.contract.capabilities import AgentSessionCapabilities, LifecycleOperation
 from serai.contract.delivery import DeliveryMode, MessageContext, MessageReceipt, Priority
 from serai.contract.delivery_record import DeliveryRecord, DeliveryState
 from serai.contract.events import AgentSessionEvent
@@ -19,77 +19,6 @@ from serai.contract.identity import AgentIdentity, AgentStatus, IdentityKind
 from serai.contract.messages import Attachment, RelayMessage
 from serai.contract.record import Metadata, Moment, Record, decode, refuse_naive
 from serai.errors import InvalidParams, MethodNotFound, Mismatch, UnknownMode
-
-__all__ = [
-    "METHODS",
-    "ActionDescriptor",
-    "ActionParams",
-    "ActionRegisterParams",
-    "ActionRunParams",
-    "ActionState",
-    "ActionsResult",
-    "AgentInfo",
-    "AgentParams",
-    "AgentsListParams",
-    "AgentsResult",
-    "CancelParams",
-    "DeliveriesListParams",
-    "DeliveriesResult",
-    "DeliveryParams",
-    "Empty",
-    "ExtendParams",
-    "FlushParams",
-    "HeldParams",
-    "HelloResult",
-    "Inbox",
-    "InboxParams",
-    "InviteParams",
-    "InvokeParams",
-    "InvokeResult",
-    "MembersResult",
-    "MessageParams",
-    "MessagesListParams",
-    "MessagesResult",
-    "MuteParams",
-    "Offer",
-    "ReactParams",
-    "ReadParams",
-    "ReceiptParams",
-    "RecentReaction",
-    "RegisterParams",
-    "RegisterResult",
-    "Registrant",
-    "ReplyParams",
-    "ReportParams",
-    "ReportResult",
-    "Role",
-    "Room",
-    "RoomCreateParams",
-    "RoomKind",
-    "RoomParams",
-    "RoomUpdateParams",
-    "RoomsListParams",
-    "RoomsResult",
-    "SearchHit",
-    "SearchParams",
-    "SearchResult",
-    "SendParams",
-    "SendResult",
-    "SubscribeParams",
-    "SubscribeResult",
-    "TakeParams",
-    "TakeResult",
-    "TokenCreateParams",
-    "TokenInfo",
-    "TokenParams",
-    "TokenResult",
-    "TokensResult",
-    "UnreadRoom",
-    "UnsubscribeParams",
-    "WaitFor",
-    "WorkspaceEvent",
-    "read_params",
-]
 
 
 class Role(StrEnum):
@@ -212,19 +141,16 @@ class MessagesResult(Record):
     messages: tuple[RelayMessage, ...]
 
 
-class ReactParams(Record):
-    """An emoji under a message."""
-
-    message_id: str
-    emoji: str
-    sender: str | None = field(name="as", default=None)
-
-
-class ReadParams(Record):
+class ReadParams(MessageParams):
     """All up to a message is read."""
 
-    message_id: str
     sender: str | None = field(name="as", default=None)
+
+
+class ReactParams(ReadParams):
+    """An emoji under a message."""
+
+    emoji: str
 
 
 class SearchParams(Record):
@@ -320,10 +246,9 @@ class RoomParams(Record):
     agent: str | None = None
 
 
-class RoomUpdateParams(Record):
+class RoomUpdateParams(RoomParams):
     """A room's new topic."""
 
-    room: str
     topic: str
 
 
@@ -334,11 +259,9 @@ class InviteParams(Record):
     agent: str
 
 
-class MuteParams(Record):
+class MuteParams(RoomParams):
     """A member hears only of mentions from now on, or (`muted: false`) of all again."""
 
-    room: str
-    agent: str | None = None
     muted: bool = True
 
 
@@ -416,10 +339,23 @@ class RegisterResult(Record):
     """What the messages to its `url` are signed with. It is shown this once."""
 
 
-class ReportParams(Record):
+class OperationParams(AgentParams):
+    """A session to release, pause, resume, fork or take a snapshot of. Adapters are asked with the same."""
+
+    reason: str | None = None
+
+
+class OperationResult(Record):
+    """What a session does after an operation; of a fork, the new session; of a snapshot, what it holds."""
+
+    status: AgentStatus | None = None
+    agent: AgentInfo | None = None
+    snapshot: Metadata | None = None
+
+
+class ReportParams(AgentParams):
     """What was observed of a session elsewhere, in its order."""
 
-    agent: str
     events: tuple[AgentSessionEvent, ...]
 
 
@@ -448,18 +384,15 @@ class Offer(Record):
         refuse_naive(self.lease_until)
 
 
-class HeldParams(Record):
+class HeldParams(OperationParams):
     """A delivery that a session elsewhere holds: `flush` asks to surface it now, `cancel` to give it up."""
 
-    agent: str
     delivery_id: str
-    reason: str | None = None
 
 
-class TakeParams(Record):
+class TakeParams(AgentParams):
     """Whose deliveries to take, how many at most, and how long to wait for the first."""
 
-    agent: str
     limit: int = 10
     wait_ms: int = 0
 
@@ -474,13 +407,6 @@ class ReceiptParams(Record):
     """What became of a message that a session elsewhere was given, or holds."""
 
     receipt: MessageReceipt
-    lease: str | None = None
-
-
-class ExtendParams(Record):
-    """A delivery takes longer: its lease begins anew."""
-
-    delivery_id: str
     lease: str | None = None
 
 
@@ -505,18 +431,22 @@ class DeliveryParams(Record):
     delivery_id: str
 
 
-class FlushParams(Record):
-    """What waits for an agent is delivered now, in one mode or in any."""
+class ExtendParams(DeliveryParams):
+    """A delivery takes longer: its lease begins anew."""
 
-    agent: str
-    mode: DeliveryMode | None = None
+    lease: str | None = None
 
 
-class CancelParams(Record):
+class CancelParams(DeliveryParams):
     """A delivery is not wanted any more."""
 
-    delivery_id: str
     reason: str | None = None
+
+
+class FlushParams(AgentParams):
+    """What waits for an agent is delivered now, in one mode or in any."""
+
+    mode: DeliveryMode | None = None
 
 
 # -- events ------------------------------------------------------------------------------------------------
@@ -540,12 +470,17 @@ class WorkspaceEvent(Record):
         refuse_naive(self.at)
 
 
-class SubscribeParams(Record):
-    """Which events to hear of: by type (`delivery.*`), agent and room, from now on or after one of them."""
+class EventFilter(Record):
+    """Which events: by type (`delivery.*`), agent and room."""
 
     types: tuple[str, ...] = ()
     agent: str | None = None
     room: str | None = field(name="in", default=None)
+
+
+class SubscribeParams(EventFilter):
+    """Which events to hear of, from now on or after one of them."""
+
     after: str | None = None
 
 
@@ -563,6 +498,35 @@ class UnsubscribeParams(Record):
     """One subscription of the connection."""
 
     subscription: str
+
+
+class WebhookParams(EventFilter):
+    """Where events are posted from now on, signed."""
+
+    url: str
+
+
+class Webhook(WebhookParams):
+    """A webhook, and how far it is."""
+
+    id: str
+    delivered_until: str
+    """The last event that was taken there, or passed over since it is not wanted."""
+    error: str | None = None
+    """Why the next one is still tried."""
+
+
+class WebhookResult(Record):
+    """A new webhook. What its posts are signed with is shown this once."""
+
+    webhook: Webhook
+    secret: str
+
+
+class WebhooksResult(Record):
+    """All webhooks, the oldest first."""
+
+    webhooks: tuple[Webhook, ...]
 
 
 # -- actions -----------------------------------------------------------------------------------------------
@@ -668,8 +632,8 @@ class TokenInfo(Record):
         refuse_naive(self.created_at)
 
 
-class TokenParams(Record):
-    """One token."""
+class IdParams(Record):
+    """One token, or one webhook."""
 
     id: str
 
@@ -678,6 +642,13 @@ class TokensResult(Record):
     """All tokens that are not revoked."""
 
     tokens: tuple[TokenInfo, ...]
+
+
+class SecretParams(Record):
+    """A value that is masked from now on, wherever it turns up, as `[secret:name]`."""
+
+    name: str
+    value: str
 
 
 METHODS: Mapping[str, tuple[type[Record], Any]] = {
@@ -708,6 +679,7 @@ METHODS: Mapping[str, tuple[type[Record], Any]] = {
     "sessions.register": (RegisterParams, RegisterResult),
     "sessions.unregister": (AgentParams, Empty),
     "sessions.report": (ReportParams, ReportResult),
+    **{f"sessions.{one}": (OperationParams, OperationResult) for one in LifecycleOperation},
     "deliveries.list": (DeliveriesListParams, DeliveriesResult),
     "deliveries.get": (DeliveryParams, DeliveryRecord),
     "deliveries.take": (TakeParams, TakeResult),
@@ -725,7 +697,11 @@ METHODS: Mapping[str, tuple[type[Record], Any]] = {
     "actions.invoke": (InvokeParams, InvokeResult),
     "tokens.create": (TokenCreateParams, TokenResult),
     "tokens.list": (Empty, TokensResult),
-    "tokens.revoke": (TokenParams, Empty),
+    "tokens.revoke": (IdParams, Empty),
+    "webhooks.create": (WebhookParams, WebhookResult),
+    "webhooks.list": (Empty, WebhooksResult),
+    "webhooks.delete": (IdParams, Empty),
+    "secrets.register": (SecretParams, Empty),
 }
 """Each method, with what it takes and what it gives back."""
 

@@ -152,6 +152,10 @@ class Ledger:
         told = partial(self._changed, record)
         self._journal.record(RELAY, _QUIET, writes=[_put(record)], told=told)
 
+    def quietly(self, write: RelayWrite) -> None:
+        """Write something down that nobody hears of."""
+        self._journal.record(RELAY, _QUIET, writes=[write])
+
     def _see(self, record: DeliveryRecord) -> None:
         for seen in self._watching:
             seen[record.id] = record

@@ -19,44 +19,32 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
+from serai import contract as c
 from serai.contract import (
     Accepted,
-    AgentSessionCapabilities,
-    AgentSessionEvent,
     AgentStatus,
     Deferred,
     Delivered,
+    DeliveryAnswer,
     DeliveryMode,
     DeliveryRecord,
     DeliveryState,
     Failed,
-    HeldParams,
     MessageReceipt,
-    Offer,
-    Priority,
     RelayMessage,
-    ReportResult,
-    StatusActive,
-    StatusBlocked,
-    StatusChanged,
     StatusEvent,
-    StatusIdle,
-    StatusOffline,
-    StatusWaiting,
     decode,
     to_wire,
 )
-from serai.errors import (
-    ConnectionLost,
-    LeaseLost,
-    SeraiError,
-)
+from serai.errors import ConnectionLost, LeaseLost, Offline, SeraiError
 from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import record_of
 from serai.host.session.deliveries import Delivery
+from serai.host.session.turns import MOST_OF_ANSWER
 from serai.relay.inbox import CallerLink
 from serai.relay.policy import RelayPolicy
 from serai.relay.signed_post import post_signed
@@ -72,14 +60,15 @@ _REMEMBERED = 1000
 _OFFLINE_LEAST, _OFFLINE_MOST = timedelta(seconds=30), timedelta(hours=1)
 _SOONEST = timedelta(milliseconds=100)
 """What a harness puts off is not offered again before that."""
-_OWN_WORDS = frozenset({"heldBy", "waitsFor"})
+_OWN_WORDS = frozenset({"heldBy", "waitsFor", "answer"})
+"""What a receipt may not say of itself, or is kept beside it."""
 _AWAY = frozenset({AgentStatus.OFFLINE, AgentStatus.STARTING, AgentStatus.RELEASED, AgentStatus.FAILED})
 _NAMED_AFTER: dict[AgentStatus, type[StatusEvent]] = {
-    AgentStatus.IDLE: StatusIdle,
-    AgentStatus.ACTIVE: StatusActive,
-    AgentStatus.BLOCKED: StatusBlocked,
-    AgentStatus.WAITING: StatusWaiting,
-    AgentStatus.OFFLINE: StatusOffline,
+    AgentStatus.IDLE: c.StatusIdle,
+    AgentStatus.ACTIVE: c.StatusActive,
+    AgentStatus.BLOCKED: c.StatusBlocked,
+    AgentStatus.WAITING: c.StatusWaiting,
+    AgentStatus.OFFLINE: c.StatusOffline,
 }
 
 Fitting = Callable[[RelayMessage, "AdapterBox"], tuple[RelayMessage, str | None]]
@@ -128,7 +117,7 @@ class AdapterBox:
         return self._participant
 
     @property
-    def capabilities(self) -> AgentSessionCapabilities:
+    def capabilities(self) -> c.AgentSessionCapabilities:
         """What it declared."""
         declared = self._participant.capabilities
         if declared is None:
@@ -141,25 +130,31 @@ class AdapterBox:
         return self.status == AgentStatus.ACTIVE
 
     def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:
-        """Offer a message now, or hold it until that can be done."""
+        """c.Offer a message now, or hold it until that can be done."""
         if (known := self._over.get(record.id)) is not None:
             return known
         if record.id in self._on_the_way:
             return self._lapsed(record)
-        if record.state == DeliveryState.CREATED or record.waits_for == "approval":
-            if self.waiting >= self._policy.mailbox:
-                full = Failed(delivery_id=record.id, reason="mailbox_full")
-                return self._ledger.settle(record, full, own=True)
-            self.waiting += 1
+        if record.state == DeliveryState.CREATED and not self.admit():
+            full = Failed(delivery_id=record.id, reason="mailbox_full")
+            return self._ledger.settle(record, full, own=True)
         if record.held_by == "adapter" and self._link is not None:
             self._host.run(self._ask_to_flush(self._link, record))
             return record
         return self._held_for(record) or self._hand([Delivery(record, message)])[0].record
 
+    def admit(self) -> bool:
+        """See `Box.admit`."""
+        has_room = self.waiting < self._policy.mailbox
+        self.waiting += has_room
+        return has_room
+
     def _held_for(self, record: DeliveryRecord) -> DeliveryRecord | None:
         """A delivery that has to wait, with the receipt that says for what; `None` if it can leave now."""
         if record.mode == DeliveryMode.MANUAL:
             return self._hold(record, "flush")
+        if self.status == AgentStatus.PAUSED and record.mode != DeliveryMode.ON_IDLE:
+            return self._hold(record, "turn")
         if not self._can_leave and not self._fetches:
             return self._put_off(record)
         if record.mode == DeliveryMode.ON_IDLE and not self._is_safe:
@@ -271,14 +266,14 @@ class AdapterBox:
     def _lease_end(self) -> datetime:
         return self._ledger.now + timedelta(seconds=self.lease_seconds)
 
-    def offer(self, entry: Delivery) -> Offer:
+    def offer(self, entry: Delivery) -> c.Offer:
         """A message as it is offered."""
         record = entry.record
         modes = self.capabilities.delivery.modes
         context = entry.context
         if context.mode not in modes:  # it was flushed
             context = replace(context, mode=record.requested_mode or DeliveryMode.MANUAL)
-        return Offer(
+        return c.Offer(
             agent=self._participant.handle,
             message=entry.message,
             context=context,
@@ -339,6 +334,7 @@ class AdapterBox:
 
     def _settle(self, record: DeliveryRecord, receipt: MessageReceipt) -> DeliveryRecord:
         """Keep what the session says of a delivery. Only the relay says who holds it, and for what."""
+        answer = self._answer(record, receipt)
         own = {key: value for key, value in receipt.metadata.items() if key not in _OWN_WORDS}
         via = record.evidence.get("via", "receipt")
         match receipt:
@@ -360,12 +356,34 @@ class AdapterBox:
                 )
             case Failed():
                 told = replace(receipt, delivery_id=record.id, metadata=own)
-        settled = self._ledger.settle(record, told)
+        settled = self._answered_with(self._ledger.settle(record, told), answer)
         self._forget(record.id)
         if not settled.is_open:
             self._is_over(settled)
         self._pump()
         return settled
+
+    def _answer(self, record: DeliveryRecord, receipt: MessageReceipt) -> DeliveryAnswer | None:
+        """What a receipt says that came of the message: a text, or the record of an answer."""
+        told: Any = receipt.metadata.get("answer")
+        if told is None or not isinstance(receipt, Delivered):
+            return None
+        told = {"text": told} if isinstance(told, str) else told
+        try:
+            answer = msgspec.convert({"turnId": record.id, "state": "complete", **told}, DeliveryAnswer)
+        except (msgspec.ValidationError, TypeError) as error:
+            _log.info("the answer of %s to %s is none: %s", self._participant.handle, record.id, error)
+            return None
+        masked = self._host.redactor.redact_value(answer, observed=True)
+        return replace(masked, text=masked.text[:MOST_OF_ANSWER])
+
+    def _answered_with(self, record: DeliveryRecord, answer: DeliveryAnswer | None) -> DeliveryRecord:
+        """The record with an answer, unless it has one. It may come with the receipt, or with a repeat."""
+        if answer is None or record.state != DeliveryState.DELIVERED or record.answer is not None:
+            return record
+        answered = replace(record, answer=answer, updated_at=self._ledger.now)
+        self._ledger.put(answered)
+        return answered
 
     def _lapsed(self, seen: DeliveryRecord) -> DeliveryRecord:
         """The time for an answer may be over: the message is offered again, later each time."""
@@ -395,7 +413,8 @@ class AdapterBox:
     @property
     def _has_more(self) -> bool:
         """Whether the tables may have something that can be offered now."""
-        return self._can_leave and bool(
+        is_open = self._can_leave and self.status != AgentStatus.PAUSED
+        return is_open and bool(
             self._recalls
             or (self._backlog and self._room)
             or (self._idle_backlog and self._idle_room and self._is_safe)
@@ -442,7 +461,7 @@ class AdapterBox:
             rows += (some := await store.relay("offers_of_agent", number, "idle", idle_room))
             self._idle_backlog = self._idle_backlog or len(some) == idle_room
         found = [(record_of(row[:2]), row[2]) for row in rows]
-        found.sort(key=lambda one: (one[0].priority != Priority.URGENT, one[0].sequence))
+        found.sort(key=lambda one: (one[0].priority != c.Priority.URGENT, one[0].sequence))
         entries: list[Delivery] = []
         for record, message in found:
             is_idle = record.mode == DeliveryMode.ON_IDLE
@@ -459,7 +478,7 @@ class AdapterBox:
                 entries.append(Delivery(record, self._fitting(decode(message, RelayMessage), self)[0]))
         return entries
 
-    async def fetch(self, limit: int, seconds: float) -> tuple[Offer, ...]:
+    async def fetch(self, limit: int, seconds: float) -> tuple[c.Offer, ...]:
         """What can be offered now, for whoever comes for it; if there is nothing, wait for it.
 
         Cancelling while it waits takes nothing.
@@ -471,7 +490,7 @@ class AdapterBox:
             self._arrived.clear()
             async with self._reading:
                 self._backlog = self._idle_backlog = True
-                found = await self._offerable(limit, limit)
+                found = await self._offerable(limit, limit) if self.status != AgentStatus.PAUSED else []
                 handed = self._hand(found, fetched=True)
             if handed:
                 return tuple(map(self.offer, handed))
@@ -515,7 +534,8 @@ class AdapterBox:
             if record is None or delivery_id in self._on_the_way:
                 raise LeaseLost(f"{delivery_id} was offered again, since no receipt came in time")
             if not record.is_open:
-                return self._ledger.settle(record, receipt)
+                settled = self._ledger.settle(record, receipt)
+                return self._answered_with(settled, self._answer(record, receipt))
             settled = self._settle(record, receipt)
             await self._host.journal.committed()
             return settled
@@ -546,14 +566,35 @@ class AdapterBox:
         except SeraiError as error:
             _log.info("%s did not flush %s: %s", self._participant.handle, record.id, error)
 
-    def _held(self, record: DeliveryRecord, reason: str | None = None) -> HeldParams:
-        return HeldParams(agent=self._participant.handle, delivery_id=record.id, reason=reason)
+    def _held(self, record: DeliveryRecord, reason: str | None = None) -> c.HeldParams:
+        return c.HeldParams(agent=self._participant.handle, delivery_id=record.id, reason=reason)
 
     async def _ask_to_cancel(self, link: CallerLink, record: DeliveryRecord, why: str) -> None:
         try:
             await link.request("cancel", self._held(record, why))
         except SeraiError as error:
             _log.info("%s did not cancel %s: %s", self._participant.handle, record.id, error)
+
+    async def operate(self, operation: c.LifecycleOperation, reason: str | None) -> dict[str, Any]:
+        """Have the session do something as a whole. Returns what it tells.
+
+        Raises:
+            Offline: It is not connected, or does not answer.
+            ProtocolError: It refuses.
+        """
+        if self._link is None:
+            raise Offline(f"{self._participant.handle} is not connected", remedy="Try again when it is")
+        params = c.OperationParams(agent=self._participant.handle, reason=reason)
+        try:
+            async with asyncio.timeout(self.lease_seconds):
+                told = decode(await self._link.request(operation.value, params), dict[str, Any])
+        except (ConnectionLost, TimeoutError):
+            raise Offline(f"{self._participant.handle} does not answer") from None
+        if operation == c.LifecycleOperation.PAUSE:
+            self._become(AgentStatus.PAUSED, reason)
+        elif operation == c.LifecycleOperation.RESUME and self.status == AgentStatus.PAUSED:
+            self._become(AgentStatus.IDLE)
+        return told
 
     # -- coming and going ----------------------------------------------------------------------------------
 
@@ -591,7 +632,8 @@ class AdapterBox:
         if self._link is link:
             self._link = None
             self._recall("offline")
-            self._become(AgentStatus.OFFLINE, "the connection is over")
+            if self.status != AgentStatus.PAUSED:  # whoever is paused stays so until someone resumes it
+                self._become(AgentStatus.OFFLINE, "the connection is over")
 
     def _recall(self, reason: str) -> None:
         """What was on its way over a connection that is over is offered again. That was no attempt."""
@@ -608,14 +650,14 @@ class AdapterBox:
         self._become(AgentStatus.RELEASED)
 
     def close(self) -> None:
-        """Offer nothing any more."""
+        """c.Offer nothing any more."""
         for task in (self._pumping, *self._asking.values()):
             if task is not None:
                 task.cancel()
 
     # -- what it tells of itself ---------------------------------------------------------------------------
 
-    def report(self, events: Iterable[AgentSessionEvent]) -> ReportResult:
+    def report(self, events: Iterable[c.AgentSessionEvent]) -> c.ReportResult:
         """Pass on what the session observed, as far as it declared that it would."""
         declared = self.capabilities.events.emits
         tells_status = any(one.family == "status" for one in declared)
@@ -633,15 +675,16 @@ class AdapterBox:
                 passed_on += 1
             else:
                 undeclared[event.type.value] = None
-        return ReportResult(passed_on=passed_on, undeclared=tuple(undeclared))
+        return c.ReportResult(passed_on=passed_on, undeclared=tuple(undeclared))
 
     def _become(self, status: AgentStatus, reason: str | None = None) -> None:
         before = self.status
         if status == before:
             return
         self.status = status
+        self._backlog = self._backlog or before == AgentStatus.PAUSED
         reason = self._host.redactor.redact_value(reason, observed=True)
-        self._tell(StatusChanged(status=status, previous_status=before, reason=reason))
+        self._tell(c.StatusChanged(status=status, previous_status=before, reason=reason))
         if (kind := _NAMED_AFTER.get(status)) is not None:
             self._tell(kind(status=status, previous_status=before, reason=reason))
         if self._is_safe:
@@ -649,7 +692,7 @@ class AdapterBox:
             self._arrived.set()
             self._pump()
 
-    def _tell(self, event: AgentSessionEvent | StatusEvent) -> None:
+    def _tell(self, event: c.AgentSessionEvent | StatusEvent) -> None:
         who = self._participant.identity
         data = {"agent": to_wire(who), "event": to_wire(event)}
         self._ledger.event("session.event", data, actor=who.id, subject=who.id)

@@ -50,8 +50,8 @@ _WAITS_FOR = {
     DeliveryMode.NEXT_TOOL_CALL: "next-tool-call",
     DeliveryMode.MANUAL: "flush",
 }
-BOUNDARIES = frozenset(_WAITS_FOR.values())
-"""What a delivery to a session waits for, while its box has it."""
+BOUNDARIES = frozenset({*_WAITS_FOR.values(), "approval"})
+"""What a delivery to a session waits for, while its box counts it."""
 
 
 class Wakes:
@@ -141,6 +141,12 @@ class SessionBox:
         if record.mode == DeliveryMode.NEXT_TOOL_CALL:
             return self._steer(entry, session)
         return self._hold(entry)
+
+    def admit(self) -> bool:
+        """See `Box.admit`."""
+        has_room = self.waiting.total() < self._policy.mailbox
+        self.waiting["approval"] += has_room
+        return has_room
 
     def drop(self, record: DeliveryRecord, why: str | None = None) -> None:  # noqa: ARG002 - all the same here
         """A delivery does not wait any more."""

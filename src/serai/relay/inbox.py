@@ -118,6 +118,10 @@ class InboxBox:
     def drop(self, record: DeliveryRecord, why: str | None = None) -> None:
         """Nothing is kept here."""
 
+    def admit(self) -> bool:
+        """An inbox has room for everything."""
+        return True
+
 
 class Inboxes:
     """Reads what was said, and what waits for someone.
@@ -222,7 +226,7 @@ class Inboxes:
         """Messages with their reactions, and with how many answers and readers they have."""
         if not messages:
             return ()
-        ids = msgspec.json.encode([message.id for message in messages]).decode()
+        ids = _json(message.id for message in messages)
         reactions: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
         for message_id, emoji, identity in await self._store.relay("reactions_of", ids):
             reactions[message_id][emoji].append(self._identities[identity].identity.name)
@@ -327,30 +331,21 @@ class Inboxes:
         while await self._store.index_words():
             pass
         match = " ".join(f'"{word}"' for word in words[:-1]) + f' "{words[-1]}"*'
-        rows = await self._store.relay("search", match, _bounded(limit) * 2)
+        rooms = None if caller.sees_all else _json(r.number for r in self._rooms if self.may_see(caller, r))
+        rows = await self._store.relay("search", match, _bounded(limit), rooms)
         numbers = [number for (number,) in rows]
         found: dict[int, SearchHit] = {}
-        found |= await self._found_messages(caller, [n for n in numbers if n % 2 == 0])
-        if caller.sees_all:
-            found |= await self._found_turns([n for n in numbers if n % 2])
-        return tuple(found[number] for number in numbers if number in found)[:limit]
+        messages, turns = (_json(n // 2 for n in numbers if n % 2 == odd) for odd in (0, 1))
+        for seq, data in await self._store.relay("messages_by_number", messages):
+            found[2 * seq] = SearchHit(message=decode(data, RelayMessage))
+        for row, uri, turn_id, turn in await self._store.relay("turns_by_row", turns):
+            text = words_of_turn(turn)[:_SHOWN_OF_TURN]
+            found[2 * row + 1] = SearchHit(session=uri, turn_id=turn_id, text=text)
+        return tuple(found[number] for number in numbers if number in found)
 
-    async def _found_messages(self, caller: Caller, numbers: Iterable[int]) -> dict[int, SearchHit]:
-        asked = msgspec.json.encode([number // 2 for number in numbers]).decode()
-        hits: dict[int, SearchHit] = {}
-        for seq, data in await self._store.relay("messages_by_number", asked):
-            message = decode(data, RelayMessage)
-            room = self._rooms.find(message.conversation_id or "")
-            if room is not None and self.may_see(caller, room):
-                hits[2 * seq] = SearchHit(message=message)
-        return hits
 
-    async def _found_turns(self, numbers: Iterable[int]) -> dict[int, SearchHit]:
-        asked = msgspec.json.encode([number // 2 for number in numbers]).decode()
-        return {
-            2 * row + 1: SearchHit(session=uri, turn_id=turn_id, text=words_of_turn(turn)[:_SHOWN_OF_TURN])
-            for row, uri, turn_id, turn in await self._store.relay("turns_by_row", asked)
-        }
+def _json(values: Iterable[object]) -> str:
+    return msgspec.json.encode(list(values)).decode()
 
 
 def _bounded(limit: int) -> int:

@@ -250,12 +250,13 @@ class Post:
     ) -> SendResult:
         text, attachments = self._masked(params, sender)
         mentioned, unknown = self._mentions(text)
-        self._rooms.join(room, sender)
+        is_channel = room.room.kind == RoomKind.CHANNEL
+        if is_channel:  # who is in a conversation never changes, whoever answers in it
+            self._rooms.join(room, sender)
         hops = max(least_hops, self._runner.hops_of(sender, parent))
         metadata = {name: value for name, value in params.metadata.items() if name != "hops"}
         metadata |= {"hops": hops} if hops else {}
         now, message_id = self._ledger.now, self._new_id("msg")
-        is_channel = room.room.kind == RoomKind.CHANNEL
         message = RelayMessage(
             id=message_id,
             kind=MessageKind.THREAD_REPLY if parent else MessageKind(room.room.kind.value),
@@ -304,7 +305,7 @@ class Post:
                 return GroupTarget(conversation_id=room.room.id)
             case RoomKind.DM:
                 others = [number for number in room.members if number != sender.number]
-                if not others:
+                if len(others) != 1:
                     return DirectTarget(conversation_id=room.room.id)
                 other = self._identities[others[0]].identity
                 return AgentTarget(agent_name=other.name, agent_id=other.id)

@@ -7,8 +7,9 @@ or waits there for its boundary. All else that becomes of it is settled later, i
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -39,7 +40,10 @@ from serai.relay.policy import Inbound, Rates, RelayPolicy, choose_mode, retry_a
 
 __all__ = ["Box", "Runner"]
 
+_log = logging.getLogger(__name__)
+
 _DUE_AT_ONCE = 200
+_AFTER_FAILURE = timedelta(seconds=5)
 _LOOKS_EVERY = 60
 """After so many seconds the clock is looked at again: it may have been set, or the machine was asleep."""
 
@@ -64,6 +68,10 @@ class Box(Protocol):
 
     def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:
         """Take a delivery that was written down: hand it on, or hold it for its boundary."""
+        ...
+
+    def admit(self) -> bool:
+        """Count one more that waits until a person lets it in. Returns whether there is room for it."""
         ...
 
     def drop(self, record: DeliveryRecord, why: str | None = None) -> None:
@@ -152,9 +160,12 @@ class Runner:
         self._watch(record.due)
         message, problem = self.fitting(message, box)
         problem = problem or choice.problem or self._refused(recipient, sender, hops, now)
+        is_held = self._policy.inbound.get(kind or IdentityKind.AGENT) == Inbound.HOLD
+        if problem is None and is_held and not box.admit():
+            problem = "mailbox_full"
         if problem is not None:
             return self._ledger.settle(record, Failed(delivery_id=record.id, reason=problem), own=True)
-        if self._policy.inbound.get(kind or IdentityKind.AGENT) == Inbound.HOLD:
+        if is_held:
             held = {"heldBy": "host", "waitsFor": "approval"}
             return self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=held), own=True)
         return box.take(record, message)
@@ -332,12 +343,17 @@ class Runner:
             rows = await self._ledger.store.relay(
                 "due_deliveries", round(now.timestamp() * 1000), _DUE_AT_ONCE
             )
+            again = now
             for record in map(record_of, rows):
-                await self._attend_to(seen.get(record.id, record), now, seen)
+                try:
+                    await self._attend_to(seen.get(record.id, record), now, seen)
+                except Exception:  # noqa: BLE001 - whatever it is, the others are attended to
+                    _log.exception("%s was not attended to, and is soon", record.id)
+                    again = now + _AFTER_FAILURE
         await self.committed()
         ((soonest,),) = await self._ledger.store.relay("next_due")
         if soonest is not None:
-            self._watch(datetime.fromtimestamp(soonest / 1000, UTC))
+            self._watch(max(again, datetime.fromtimestamp(soonest / 1000, UTC)))
 
     async def _attend_to(
         self, record: DeliveryRecord, now: datetime, seen: dict[str, DeliveryRecord]

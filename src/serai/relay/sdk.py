@@ -25,6 +25,7 @@ from serai.contract import (
     METHODS,
     ActionRunParams,
     AgentIdentity,
+    AgentInfo,
     AgentSession,
     DeliveryRecord,
     Inbox,
@@ -256,6 +257,28 @@ class Relay:
     async def delivery(self, delivery_id: str) -> DeliveryRecord:
         """How far a delivery has come."""
         return await self.call("deliveries.get", deliveryId=delivery_id)
+
+    # -- sessions ------------------------------------------------------------------------------------------
+
+    async def release(self, agent: str, reason: str | None = None) -> None:
+        """End an agent's session for good. This and the next four only where it declares them."""
+        await self.call("sessions.release", agent=agent, reason=reason)
+
+    async def pause(self, agent: str, reason: str | None = None) -> None:
+        """Let nothing enter an agent's session until it is resumed. A turn that runs goes on to its end."""
+        await self.call("sessions.pause", agent=agent, reason=reason)
+
+    async def resume(self, agent: str) -> None:
+        """Let enter what has waited."""
+        await self.call("sessions.resume", agent=agent)
+
+    async def fork(self, agent: str) -> AgentInfo:
+        """Make a second session that begins with what this one knows."""
+        return (await self.call("sessions.fork", agent=agent)).agent
+
+    async def snapshot(self, agent: str) -> dict[str, Any]:
+        """A session's state, as JSON that its harness can read."""
+        return (await self.call("sessions.snapshot", agent=agent)).snapshot
 
     # -- events --------------------------------------------------------------------------------------------
 

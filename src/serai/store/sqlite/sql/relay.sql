@@ -53,6 +53,28 @@ UPDATE deliveries SET open = ?3, state = ?4, waits = ?5, due = ?6, record = ?7 W
 INSERT INTO tokens (digest, token, revoked) VALUES (?2, ?3, ?4)
 ON CONFLICT (digest) DO UPDATE SET token = excluded.token, revoked = excluded.revoked
 
+-- put_webhook --
+INSERT INTO webhooks (number, delivered_until, webhook) VALUES (?2, ?3, ?4)
+
+-- move_webhook --
+UPDATE webhooks SET delivered_until = ?3 WHERE number = ?2
+
+-- delete_webhook --
+DELETE FROM webhooks WHERE number = ?2
+
+-- put_invocation --
+INSERT INTO invocations (caller, id, open, invocation) VALUES (?2, ?3, ?4, ?5)
+ON CONFLICT (caller, id) DO UPDATE SET open = excluded.open, invocation = excluded.invocation
+
+-- webhooks --
+SELECT number, delivered_until, webhook FROM webhooks ORDER BY number
+
+-- invocation --
+SELECT invocation FROM invocations WHERE caller = ?1 AND id = ?2
+
+-- open_invocations --
+SELECT caller, invocation FROM invocations WHERE open
+
 -- identities --
 SELECT number, session, gone, identity FROM identities ORDER BY number
 
@@ -183,7 +205,11 @@ INSERT INTO words (rowid, text) VALUES (?1, ?2)
 UPDATE indexed SET messages = ?1, turns = ?2 WHERE id = 1
 
 -- search --
-SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rank LIMIT ?2
+-- ?3 the numbers of the rooms whose messages may be seen; null for everything, and for what was said in sessions.
+SELECT rowid FROM words WHERE words MATCH ?1 AND CASE
+    WHEN rowid % 2 THEN ?3 IS NULL AND (SELECT NOT truncated FROM turns WHERE turns.rowid = words.rowid / 2)
+    ELSE ?3 IS NULL OR (SELECT room FROM messages WHERE seq = words.rowid / 2) IN (SELECT value FROM json_each(?3))
+END ORDER BY rank LIMIT ?2
 
 -- turns_by_row --
 SELECT rowid, uri, turn_id, turn FROM turns WHERE rowid IN (SELECT value FROM json_each(?1)) AND NOT truncated
