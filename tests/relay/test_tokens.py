@@ -13,6 +13,8 @@ import pytest
 from hosts import KEY, TOKEN, WITHIN
 from relay.port import IMMEDIATE, Heard, able, ports
 from relay.workspaces import Inn, inn
+from serai.client.address import HostAddress
+from serai.client.connection import websocket_opener
 from serai.contract import DeliveryState, Role
 from serai.errors import AccessRefused, ConnectionLost, Forbidden, InvalidParams, SeraiError
 from serai.relay.harness import define_harness
@@ -23,7 +25,7 @@ from serai.store.sqlite.store import SqliteStore
 VALUE = "correct horse battery"
 
 
-async def test_each_token_says_who_calls_and_an_unknown_one_opens_nothing() -> None:
+async def test_each_token_says_who_calls_and_only_the_owner_s_opens_ahp() -> None:
     async with ports() as port:
         tokens = {
             Role.OWNER: TOKEN,
@@ -36,6 +38,9 @@ async def test_each_token_says_who_calls_and_an_unknown_one_opens_nothing() -> N
                 assert hello.role == role
                 name = hello.identity.name if hello.identity else None
                 assert name == {Role.OWNER: "alice", Role.AGENT: "worker", Role.OBSERVER: None}[role]
+        for token in (tokens[Role.AGENT], tokens[Role.OBSERVER]):
+            with pytest.raises(AccessRefused):
+                await websocket_opener(HostAddress(f"{port.url}/ahp", token))()
         with pytest.raises(AccessRefused):
             await Relay.connect(port.url, "srt_" + "x" * 43)
 
