@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from serai.contract import (
     ActionDescriptor,
@@ -135,14 +135,15 @@ class Actions:
 
         _check_schema(params.input_schema, "inputSchema")
         _check_schema(params.output_schema or {}, "outputSchema")
-        described = replace(_described(params, owner), description=self._masked(params.description))
+        told = self._masked(params.description)
+        described = ActionDescriptor(**asdict(params) | {"description": told}, owner=owner.handle)
         if not any(one.connection is link for one in self._actions.values()):
             link.when_closed(lambda: self._left(link))
         return self._add(described, run, owner, link)
 
     def build_in(self, params: ActionRegisterParams, run: RunAction) -> None:
         """Have the host itself do something when it is asked for."""
-        self._add(_described(params, None), run, None, self)
+        self._add(ActionDescriptor(**asdict(params)), run, None, self)
 
     def _add(
         self, descriptor: ActionDescriptor, run: RunAction, owner: Participant | None, connection: object
@@ -343,17 +344,6 @@ class Actions:
         write = RelayWrite("put_invocation", (caller, call.invocation_id, is_open, encode(kept)))
         kind = f"action.{result.state.value}"
         self._ledger.event(kind, told, actor=call.caller.id, subject=subject, writes=[write])
-
-
-def _described(params: ActionRegisterParams, owner: Participant | None) -> ActionDescriptor:
-    return ActionDescriptor(
-        name=params.name,
-        description=params.description,
-        input_schema=params.input_schema,
-        output_schema=params.output_schema,
-        available_to=params.available_to,
-        owner=owner.handle if owner else None,
-    )
 
 
 def _failed(result: InvokeResult, code: str, error: str) -> InvokeResult:

@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from serai import contract as c
@@ -44,9 +43,9 @@ from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import record_of
 from serai.host.session.deliveries import Delivery
-from serai.host.session.turns import MOST_OF_ANSWER
 from serai.relay.inbox import CallerLink
 from serai.relay.policy import RelayPolicy
+from serai.relay.receipts import answer_in, kept_receipt
 from serai.relay.signed_post import post_signed
 
 __all__ = ["AdapterBox"]
@@ -58,10 +57,6 @@ _WINDOW = 64
 _REMEMBERED = 1000
 """How many deliveries that are over are remembered, against looks at the tables that come too late."""
 _OFFLINE_LEAST, _OFFLINE_MOST = timedelta(seconds=30), timedelta(hours=1)
-_SOONEST = timedelta(milliseconds=100)
-"""What a harness puts off is not offered again before that."""
-_OWN_WORDS = frozenset({"heldBy", "waitsFor", "answer"})
-"""What a receipt may not say of itself, or is kept beside it."""
 _AWAY = frozenset({AgentStatus.OFFLINE, AgentStatus.STARTING, AgentStatus.RELEASED, AgentStatus.FAILED})
 _NAMED_AFTER: dict[AgentStatus, type[StatusEvent]] = {
     AgentStatus.IDLE: c.StatusIdle,
@@ -139,7 +134,7 @@ class AdapterBox:
             full = Failed(delivery_id=record.id, reason="mailbox_full")
             return self._ledger.settle(record, full, own=True)
         if record.held_by == "adapter" and self._link is not None:
-            self._host.run(self._ask_to_flush(self._link, record))
+            self._host.run(self._ask_about("flush", record))
             return record
         return self._held_for(record) or self._hand([Delivery(record, message)])[0].record
 
@@ -178,7 +173,7 @@ class AdapterBox:
             return
         self._is_over(record)
         if record.held_by == "adapter" and self._link is not None:
-            self._host.run(self._ask_to_cancel(self._link, record, why))
+            self._host.run(self._ask_about("cancel", record, why))
 
     # -- how far it may go ---------------------------------------------------------------------------------
 
@@ -285,77 +280,44 @@ class AdapterBox:
         """It is committed that a message is about to leave."""
         if self._on_the_way.get(entry.id) is not entry.record:
             return  # it was cancelled meanwhile, or the connection is another one
-        url, link = self._participant.url, self._link
-        if link is not None:
-            task = asyncio.create_task(self._ask(link, entry))
-        elif url is not None:
-            task = asyncio.create_task(self._post(url, entry))
-        else:
-            return
-        self._asking[entry.id] = task
+        task = self._asking[entry.id] = asyncio.create_task(self._ask(entry))
         task.add_done_callback(lambda task: self._asked(entry.id, task))
 
     def _asked(self, delivery_id: str, task: asyncio.Task[None]) -> None:
         if self._asking.get(delivery_id) is task:
             del self._asking[delivery_id]
 
-    async def _ask(self, link: CallerLink, entry: Delivery) -> None:
+    async def _ask(self, entry: Delivery) -> None:
+        """Offer a message over the connection, or post it, and keep the receipt."""
+        link, url = self._link, self._participant.url
         try:
-            answer = await link.request("receiveMessage", self.offer(entry))
-            receipt: MessageReceipt = decode(answer, MessageReceipt)
-        except ConnectionLost:
-            return  # who has the connection puts off all that was on its way
-        except SeraiError as error:
-            receipt = Failed(delivery_id=entry.id, reason=error.message, retryable=True)
-        self._answered(entry.id, receipt)
-
-    async def _post(self, url: str, entry: Delivery) -> None:
-        secret = self._participant.secret or ""
-        try:
-            answer = await post_signed(url, self.offer(entry), secret, self.lease_seconds)
-            receipt = Accepted(delivery_id=entry.id)  # if it has nothing to say, it reports later
-            if answer:
-                receipt = decode(answer, MessageReceipt)
+            if link is not None:
+                answer = await link.request("receiveMessage", self.offer(entry))
+            else:
+                secret = self._participant.secret or ""
+                answer = await post_signed(url or "", self.offer(entry), secret, self.lease_seconds)
+            # Who is posted to and has nothing to say reports later.
+            receipt = decode(answer, MessageReceipt) if answer else Accepted(delivery_id=entry.id)
         except ConnectionLost as error:
-            if (record := self._on_the_way.get(entry.id)) is not None:
+            # Who has the connection puts off all that was on its way.
+            if link is None and (record := self._on_the_way.get(entry.id)) is not None:
                 self._forget(entry.id)
                 self._put_off(_uncounted(record), error.message)
                 self._become(AgentStatus.OFFLINE, error.message)
             return
         except SeraiError as error:
             receipt = Failed(delivery_id=entry.id, reason=error.message, retryable=True)
-        self._reached()
-        self._answered(entry.id, receipt)
-
-    def _answered(self, delivery_id: str, receipt: MessageReceipt) -> None:
-        record = self._on_the_way.get(delivery_id)
-        if record is not None:
+        if link is None:
+            self._reached()
+        if (record := self._on_the_way.get(entry.id)) is not None:
             self._settle(record, receipt)
 
     def _settle(self, record: DeliveryRecord, receipt: MessageReceipt) -> DeliveryRecord:
         """Keep what the session says of a delivery. Only the relay says who holds it, and for what."""
-        answer = self._answer(record, receipt)
-        own = {key: value for key, value in receipt.metadata.items() if key not in _OWN_WORDS}
-        via = record.evidence.get("via", "receipt")
-        match receipt:
-            case _ if receipt.delivery_id not in {None, record.id}:
-                told = Failed(delivery_id=record.id, reason="receipt_of_another_delivery", retryable=True)
-            case Accepted():
-                held = {"heldBy": "adapter", "waitsFor": "adapter"}
-                told = replace(receipt, metadata={**own, **held})
-            case Delivered():
-                told = replace(receipt, metadata={"evidence": "receipt", "via": via, **own})
-                self.hops = record.hops
-            case Deferred():
-                soonest = self._ledger.now + _SOONEST
-                told = replace(
-                    receipt,
-                    delivery_id=record.id,
-                    available_at=max(receipt.available_at, soonest),
-                    metadata=own,
-                )
-            case Failed():
-                told = replace(receipt, delivery_id=record.id, metadata=own)
+        answer = answer_in(record, receipt)
+        told = kept_receipt(record, receipt, self._ledger.now)
+        if isinstance(told, Delivered):
+            self.hops = record.hops
         settled = self._answered_with(self._ledger.settle(record, told), answer)
         self._forget(record.id)
         if not settled.is_open:
@@ -363,25 +325,12 @@ class AdapterBox:
         self._pump()
         return settled
 
-    def _answer(self, record: DeliveryRecord, receipt: MessageReceipt) -> DeliveryAnswer | None:
-        """What a receipt says that came of the message: a text, or the record of an answer."""
-        told: Any = receipt.metadata.get("answer")
-        if told is None or not isinstance(receipt, Delivered):
-            return None
-        told = {"text": told} if isinstance(told, str) else told
-        try:
-            answer = msgspec.convert({"turnId": record.id, "state": "complete", **told}, DeliveryAnswer)
-        except (msgspec.ValidationError, TypeError) as error:
-            _log.info("the answer of %s to %s is none: %s", self._participant.handle, record.id, error)
-            return None
-        masked = self._host.redactor.redact_value(answer, observed=True)
-        return replace(masked, text=masked.text[:MOST_OF_ANSWER])
-
     def _answered_with(self, record: DeliveryRecord, answer: DeliveryAnswer | None) -> DeliveryRecord:
         """The record with an answer, unless it has one. It may come with the receipt, or with a repeat."""
         if answer is None or record.state != DeliveryState.DELIVERED or record.answer is not None:
             return record
-        answered = replace(record, answer=answer, updated_at=self._ledger.now)
+        masked = self._host.redactor.redact_value(answer, observed=True)
+        answered = replace(record, answer=masked, updated_at=self._ledger.now)
         self._ledger.put(answered)
         return answered
 
@@ -535,7 +484,7 @@ class AdapterBox:
                 raise LeaseLost(f"{delivery_id} was offered again, since no receipt came in time")
             if not record.is_open:
                 settled = self._ledger.settle(record, receipt)
-                return self._answered_with(settled, self._answer(record, receipt))
+                return self._answered_with(settled, answer_in(record, receipt))
             settled = self._settle(record, receipt)
             await self._host.journal.committed()
             return settled
@@ -557,23 +506,17 @@ class AdapterBox:
 
     # -- asking the adapter for more -----------------------------------------------------------------------
 
-    async def _ask_to_flush(self, link: CallerLink, record: DeliveryRecord) -> None:
-        """Have the adapter surface now what it holds."""
+    async def _ask_about(self, method: str, record: DeliveryRecord, reason: str | None = None) -> None:
+        """Have the adapter surface now what it holds (`flush`), or give it up (`cancel`)."""
+        if (link := self._link) is None:
+            return
+        held = c.HeldParams(agent=self._participant.handle, delivery_id=record.id, reason=reason)
         try:
-            answer = await link.request("flush", self._held(record))
-            for receipt in decode(answer, list[MessageReceipt]):
+            answer = await link.request(method, held)
+            for receipt in decode(answer, list[MessageReceipt]) if method == "flush" else ():
                 await self.receipt(receipt.delivery_id or record.id, receipt, None, link)
         except SeraiError as error:
-            _log.info("%s did not flush %s: %s", self._participant.handle, record.id, error)
-
-    def _held(self, record: DeliveryRecord, reason: str | None = None) -> c.HeldParams:
-        return c.HeldParams(agent=self._participant.handle, delivery_id=record.id, reason=reason)
-
-    async def _ask_to_cancel(self, link: CallerLink, record: DeliveryRecord, why: str) -> None:
-        try:
-            await link.request("cancel", self._held(record, why))
-        except SeraiError as error:
-            _log.info("%s did not cancel %s: %s", self._participant.handle, record.id, error)
+            _log.info("%s did not %s %s: %s", self._participant.handle, method, record.id, error)
 
     async def operate(self, operation: c.LifecycleOperation, reason: str | None) -> dict[str, Any]:
         """Have the session do something as a whole. Returns what it tells.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
+from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from serai.contract import (
     AgentIdentity,
@@ -63,15 +64,8 @@ def register(
         or (params.strict and known.capabilities is not None and not known.gone)
     ):
         raise NameTaken(f"someone is called {name!r} already", remedy="Choose another name")
-    described = AgentIdentity(
-        id="",
-        name=name,
-        handle="",
-        display_name=given.display_name,
-        description=given.description,
-        kind=given.kind,
-        metadata=given.metadata,
-    )
+    fields: dict[str, Any] = asdict(given) | {"id": "", "name": name, "handle": ""}
+    described = AgentIdentity(**fields)
     secret = None
     if params.url is not None and (known is None or known.url != params.url or known.secret is None):
         secret = secrets.token_urlsafe(32)
