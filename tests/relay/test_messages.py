@@ -256,6 +256,21 @@ async def test_words_are_found_in_messages_and_in_turns_by_those_who_may_see_the
     assert [hit for hit in turns if hit.turn_id] == []
 
 
+async def test_whoever_is_called_as_the_id_of_another_gets_what_is_theirs_alone(house: Inn) -> None:
+    await house.session("one")
+    first = house.workspace.identities.get("@demo")
+    await house.call("tokens.create", agent=first.identity.id)
+    second = house.workspace.identities.get(f"@{first.identity.id}")
+    assert second.number != first.number
+    [held] = (await house.send("@demo", "to the first", mode="manual")).deliveries
+    await house.call("deliveries.flush", agent="@demo")
+    assert (await house.final(held.id)).state == DeliveryState.DELIVERED
+    sent = await house.send(second.handle, "to the second")
+    assert [one.agent for one in sent.deliveries] == [second.identity.id]
+    await house.call("rooms.create", name="ops")
+    assert (await house.send("#ops", f"hello {second.handle}")).deliveries[0].agent == second.identity.id
+
+
 async def test_a_limit_of_a_search_counts_only_what_the_asker_may_see(house: Inn) -> None:
     await furnish(house)
     seen = [(await house.send("#ops", f"a long tale of elephants, part {n}")).message.id for n in range(2)]

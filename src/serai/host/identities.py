@@ -95,8 +95,8 @@ class Identities:
         return self._by_number[number]
 
     def find(self, name: str) -> Participant | None:
-        """Whoever has this handle, name or id."""
-        number = self._by_name.get(name_key(name.removeprefix("@")), self._by_id.get(name))
+        """Whoever has this id, handle or name. A name may look like an id of another; a handle never does."""
+        number = self._by_id.get(name, self._by_name.get(name_key(name.removeprefix("@"))))
         return None if number is None else self._by_number[number]
 
     def get(self, name: str) -> Participant:

@@ -346,15 +346,17 @@ class Calls:
     ) -> c.DeliveryRecord:
         """A delivery that exists for the caller: its own, or one of a message that it sent."""
         record = await self._runner.record(delivery_id)
-        if caller.role == Role.OBSERVER and not await self._is_public(record):
+        if caller.role == Role.OWNER:
+            return record
+        own = caller.participant.identity.id if caller.participant else None
+        try:
+            message = await self._inboxes.message(Caller(Role.OWNER) if own else caller, record.message_id)
+        except UnknownMessage:
+            message = None
+        if message is None or (own and own not in {record.agent, message.sender.id}):
             raise UnknownDelivery(f"there is no delivery {delivery_id!r}")
-        if caller.role == Role.AGENT:
-            own = self._speaker(caller).identity.id
-            message = await self._inboxes.message(Caller(Role.OWNER), record.message_id)
-            if own not in {record.agent, message.sender.id}:
-                raise UnknownDelivery(f"there is no delivery {delivery_id!r}")
-            if to_change and message.sender.id != own:
-                raise Forbidden("only the sender of its message, or the owner, may change a delivery")
+        if to_change and message.sender.id != own:
+            raise Forbidden("only the sender of its message, or the owner, may change a delivery")
         return record
 
     async def _deliveries_get(self, caller: Caller, params: c.DeliveryParams) -> c.DeliveryRecord:
@@ -408,8 +410,9 @@ class Calls:
     async def _tokens_create(self, _caller: Caller, params: c.TokenCreateParams) -> c.TokenResult:
         agent = None
         if params.agent is not None:
-            found = self._identities.find(params.agent)
-            agent = found or self._identities.enlist(params.agent.removeprefix("@"), c.IdentityKind.SERVICE)
+            name = params.agent.removeprefix("@")
+            found = self._identities.find(f"@{name}")
+            agent = found or self._identities.enlist(name, c.IdentityKind.SERVICE)
         token, info = self._workspace.tokens.create(agent, params.label)
         return c.TokenResult(token=token, info=info)
 

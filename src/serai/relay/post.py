@@ -290,7 +290,7 @@ class Post:
         found: dict[int, Participant] = {}
         unknown: list[str] = []
         for name in dict.fromkeys(_MENTION.findall(text)):
-            participant = self._identities.find(name) or self._identities.find(name.rstrip(".-"))
+            participant = self._identities.find(f"@{name}") or self._identities.find(f"@{name.rstrip('.-')}")
             if participant is None:
                 unknown.append(f"@{name}")
             else:

@@ -50,9 +50,9 @@ def answer_in(record: DeliveryRecord, receipt: MessageReceipt) -> DeliveryAnswer
     told: Any = receipt.metadata.get("answer")
     if told is None or not isinstance(receipt, Delivered):
         return None
-    fields = told if isinstance(told, dict) else {"text": told}
+    fields: Any = {"text": told} if isinstance(told, str) else told
     try:
         answer = msgspec.convert({"turnId": record.id, "state": "complete", **fields}, DeliveryAnswer)
-    except msgspec.ValidationError:
-        return None
+    except (msgspec.ValidationError, TypeError):
+        return None  # the message is delivered all the same
     return replace(answer, text=answer.text[:MOST_OF_ANSWER])

@@ -54,7 +54,7 @@ def register(
     _check_ways(params, caller)
     if given.kind not in {IdentityKind.AGENT, IdentityKind.SERVICE}:
         raise Forbidden(f"a session cannot register as {given.kind.value}", remedy="Register as an agent")
-    known = identities.find(name)
+    known = identities.find(handle_of(name))
     own = caller.participant.number if caller.participant is not None else None
     if caller.role != Role.OWNER and (known is None or known.number != own):
         raise Forbidden("a token of a participant is for that participant alone")

@@ -7,6 +7,7 @@ each time, also after a restart; so an event may come twice, and none is left ou
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
 import secrets
@@ -144,14 +145,15 @@ class Webhooks:
         if source == "gap":
             _log.warning("events after %s are gone for webhook %s", webhook.delivered_until, webhook_id)
         wants = self._filter_of(webhook)
-        async for event in self._follow(after, webhook, lambda _event: True):
-            is_wanted = wants(event)
-            if is_wanted:
-                await self._post(webhook_id, self._redactor.redact_value(event, observed=False))
-            passed_over = 0 if is_wanted else passed_over + 1
-            self._put(webhook_id, delivered_until=event.id, error=None)
-            if is_wanted or passed_over % _PASSED_OVER == 0:
-                self._write("move_webhook", int(webhook_id), event.id)
+        async with contextlib.aclosing(self._follow(after, webhook, lambda _event: True)) as events:
+            async for event in events:
+                is_wanted = wants(event)
+                if is_wanted:
+                    await self._post(webhook_id, self._redactor.redact_value(event, observed=False))
+                passed_over = 0 if is_wanted else passed_over + 1
+                self._put(webhook_id, delivered_until=event.id, error=None)
+                if is_wanted or passed_over % _PASSED_OVER == 0:
+                    self._write("move_webhook", int(webhook_id), event.id)
 
     def _put(self, webhook_id: str, **changes: str | None) -> None:
         kept = self._kept[webhook_id]

@@ -97,7 +97,7 @@ class Workspace:
         self.events.open()
         self.ledger.heard = self._heard
         me = self.policy.me or getpass.getuser()
-        self._owner = self.identities.find(me) or self.identities.enlist(me, IdentityKind.HUMAN)
+        self._owner = self.identities.find(f"@{me}") or self.identities.enlist(me, IdentityKind.HUMAN)
         self.host.postman = self._postman
         for session in self.host.sessions.in_memory():  # those that the host has brought back itself
             session.serve(self._postman(session.uri))
