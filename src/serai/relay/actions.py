@@ -198,7 +198,8 @@ class Actions:
         key = who.number, invocation_id
         if params.invocation_id and key not in self._invocations:
             await self._runner.committed()
-            if rows := await self._ledger.store.relay("invocation", *key):
+            rows = await self._ledger.store.relay("invocation", *key)
+            if rows and key not in self._invocations:  # it did not begin meanwhile
                 return decode(rows[0][0], _Invocation).result
         task = self._invocations.get(key)
         if task is None:
@@ -225,15 +226,13 @@ class Actions:
         """What ran when the host was stopped has failed: nobody knows whether it was done."""
         for number, data in await self._ledger.store.relay("open_invocations"):
             kept = decode(data, _Invocation)
-            who, owner = self._identities[number], kept.owner and self._identities.find(kept.owner)
-            call = ActionRunParams(
-                invocation_id=kept.result.invocation_id, name=kept.name, caller=who.identity
-            )
-            outcome = _failed(
-                kept.result, "handler_failed", "the host was stopped: nobody knows if it was done"
-            )
-            self._tell_outcome(outcome, call, owner or None, None)
-            self._send(owner or None, call, who, outcome, 0)
+            who = self._identities[number]
+            owner = self._identities.find(kept.owner) if kept.owner else None
+            known = kept.result.invocation_id
+            call = ActionRunParams(invocation_id=known, name=kept.name, caller=who.identity)
+            outcome = _failed(kept.result, "handler_failed", "the host was stopped while it ran")
+            self._tell_outcome(outcome, call, owner, None)
+            self._send(owner, call, who, outcome, 0)
 
     async def close(self) -> None:
         """Let what runs go."""

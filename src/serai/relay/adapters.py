@@ -125,7 +125,7 @@ class AdapterBox:
         return self.status == AgentStatus.ACTIVE
 
     def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:
-        """c.Offer a message now, or hold it until that can be done."""
+        """Offer a message now, or hold it until that can be done."""
         if (known := self._over.get(record.id)) is not None:
             return known
         if record.id in self._on_the_way:
@@ -593,7 +593,7 @@ class AdapterBox:
         self._become(AgentStatus.RELEASED)
 
     def close(self) -> None:
-        """c.Offer nothing any more."""
+        """Offer nothing any more."""
         for task in (self._pumping, *self._asking.values()):
             if task is not None:
                 task.cancel()
