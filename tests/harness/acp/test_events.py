@@ -21,7 +21,7 @@ async def test_the_workspace_hears_the_same_of_an_agent_over_acp(inn: Inn, clien
     try:
         async with listening(workspace) as heard:
             session = await inn.session(client)
-            for text in ("echo hello", "tool", "tool failed", "usage", "error -32603 nothing works"):
+            for text in ("echo hello", "tool", "tool failed", "mixed", "usage", "error -32603 nothing works"):
                 await say(client, session, text)
             await until(inn.house.host, lambda: heard.own("error"))
         assert heard.statuses[:4] == ["starting", "idle", "active", "idle"]
@@ -35,5 +35,8 @@ async def test_the_workspace_hears_the_same_of_an_agent_over_acp(inn: Inn, clien
             AgentSessionEventType.USAGE_UPDATED,
         }
         assert {kind for kind in kinds if kind.is_live} <= set(OBSERVED_BY_HOST)
+        change = next(one for one in heard.own("file.changed") if one["path"].endswith("/w/a.py"))
+        assert change["diff"] == "@@ -1,2 +1,3 @@\n 1\n-2\n+3\n+4"
+        assert [one.get("costUsd") for one in heard.own("usage.updated")] == [0.25, 0.5, 0.5]
     finally:
         await workspace.close()
