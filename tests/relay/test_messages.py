@@ -488,3 +488,15 @@ async def test_what_waits_for_a_session_that_is_disposed_of_fails(house: Inn) ->
     await house.host.dispose("ahp-session:/one")
     record = await house.final(record.id)
     assert (record.state, record.error) == (DeliveryState.FAILED, "session_disposed")
+
+
+async def test_who_types_is_offered_the_rooms_and_the_others(house: Inn) -> None:
+    session = await house.session("one")
+    gone = await house.session("two")
+    await house.session("three")
+    await house.host.dispose(gone.uri)
+    await house.call("rooms.create", name="deploys", topic="what goes out")
+    await house.call("rooms.create", name="demos-of-old")
+    await house.call("rooms.archive", room="#demos-of-old")
+    offered = await house.host.completions.complete(session, "ask @de", 7)
+    assert [item.insert_text for item in offered] == ["@demo-3", "#deploys"]

@@ -158,6 +158,7 @@ class Workspace:
         me = self.policy.me or getpass.getuser()
         self._owner = self.identities.find(me) or self.identities.enlist(me, IdentityKind.HUMAN)
         self.host.postman = self._postman
+        self.host.completions.rooms = self.rooms.mentions
         for session in self.host.sessions.in_memory():  # those that the host has brought back itself
             session.serve(self._postman(session.uri))
         await self.host.journal.committed()
