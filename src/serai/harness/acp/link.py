@@ -310,6 +310,7 @@ def declared(handshake: Handshake) -> c.AgentSessionCapabilities:
         messaging=c.MessagingCapabilities(receive=True, send=True, attachments=attachments),
         delivery=c.DeliveryCapabilities(modes=(c.DeliveryMode.IMMEDIATE, *steering, c.DeliveryMode.ON_IDLE)),
         events=c.EventCapabilities(emits=OBSERVED_BY_HOST),
+        actions=c.ActionCapabilities(invoke=True),  # each session is given the relay's tools
         lifecycle=c.LifecycleCapabilities(release=True, resume=resumes, fork=told.fork_session),
     )
 
