@@ -15,7 +15,7 @@ import asyncio
 import logging
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -38,15 +38,8 @@ from serai.contract import (
     Priority,
     RelayMessage,
     ReportResult,
-    StatusActive,
-    StatusBlocked,
-    StatusChanged,
     StatusEvent,
-    StatusIdle,
-    StatusOffline,
-    StatusWaiting,
     decode,
-    to_wire,
 )
 from serai.errors import (
     ConnectionLost,
@@ -59,6 +52,7 @@ from serai.host.ledger import record_of
 from serai.host.session.deliveries import Delivery
 from serai.relay.inbox import CallerLink
 from serai.relay.policy import RelayPolicy
+from serai.relay.session_events import status_events
 from serai.relay.signed_post import post_signed
 
 __all__ = ["AdapterBox"]
@@ -74,14 +68,8 @@ _SOONEST = timedelta(milliseconds=100)
 """What a harness puts off is not offered again before that."""
 _OWN_WORDS = frozenset({"heldBy", "waitsFor"})
 _AWAY = frozenset({AgentStatus.OFFLINE, AgentStatus.STARTING, AgentStatus.RELEASED, AgentStatus.FAILED})
-_NAMED_AFTER: dict[AgentStatus, type[StatusEvent]] = {
-    AgentStatus.IDLE: StatusIdle,
-    AgentStatus.ACTIVE: StatusActive,
-    AgentStatus.BLOCKED: StatusBlocked,
-    AgentStatus.WAITING: StatusWaiting,
-    AgentStatus.OFFLINE: StatusOffline,
-}
 
+Tell = Callable[[Participant, Sequence[AgentSessionEvent]], None]
 Fitting = Callable[[RelayMessage, "AdapterBox"], tuple[RelayMessage, str | None]]
 """Makes of a message what a session can take."""
 
@@ -94,14 +82,18 @@ class AdapterBox:
         participant: Who registered.
         policy: When it may be disturbed, and how long it may take.
         fitting: Makes of a message what the session can take.
+        tell: Tells the workspace what was observed in the session.
     """
 
-    def __init__(self, host: Host, participant: Participant, policy: RelayPolicy, fitting: Fitting) -> None:
+    def __init__(
+        self, host: Host, participant: Participant, policy: RelayPolicy, fitting: Fitting, tell: Tell
+    ) -> None:
         self._host = host
         self._ledger = host.ledger
         self._participant = participant
         self._policy = policy
         self._fitting = fitting
+        self._tell = tell
         self.status = AgentStatus.OFFLINE
         self.hops = 0
         self.waiting = 0
@@ -628,7 +620,7 @@ class AdapterBox:
             else:
                 is_told = event.type.is_live and event.type in declared
                 if is_told:
-                    self._tell(self._host.redactor.redact_value(event, observed=True))
+                    self._tell(self._participant, [event])
             if is_told:
                 passed_on += 1
             else:
@@ -640,19 +632,11 @@ class AdapterBox:
         if status == before:
             return
         self.status = status
-        reason = self._host.redactor.redact_value(reason, observed=True)
-        self._tell(StatusChanged(status=status, previous_status=before, reason=reason))
-        if (kind := _NAMED_AFTER.get(status)) is not None:
-            self._tell(kind(status=status, previous_status=before, reason=reason))
+        self._tell(self._participant, status_events(status, before, reason))
         if self._is_safe:
             self._idle_backlog = True
             self._arrived.set()
             self._pump()
-
-    def _tell(self, event: AgentSessionEvent | StatusEvent) -> None:
-        who = self._participant.identity
-        data = {"agent": to_wire(who), "event": to_wire(event)}
-        self._ledger.event("session.event", data, actor=who.id, subject=who.id)
 
 
 def _uncounted(record: DeliveryRecord) -> DeliveryRecord:

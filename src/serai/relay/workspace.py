@@ -205,7 +205,9 @@ class Workspace:
             if participant.session is not None:
                 box = SessionBox(self.host, participant, self.policy, self._wakes, self.identities.get)
             elif participant.capabilities is not None:
-                box = AdapterBox(self.host, participant, self.policy, self.runner.fitting)
+                box = AdapterBox(
+                    self.host, participant, self.policy, self.runner.fitting, self.observer.reported
+                )
             else:
                 box = InboxBox(self.ledger)
             self._boxes[participant.number] = box

@@ -36,6 +36,7 @@ _Context = ServerRequestContext[Any, Any]
 
 def create_mcp_app(workspace: Workspace, tools: RelayTools) -> ASGIApp:
     """An application that answers requests of MCP, each on its own, for whoever's token they carry."""
+
     def caller(context: _Context) -> Caller:
         state = cast("Request", context.request).state
         found = caller_of(workspace, state.token_digest, is_owner=state.is_owner)

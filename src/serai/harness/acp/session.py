@@ -113,6 +113,7 @@ class AcpAgentSession(c.BasicSession):
 
     async def fork(self) -> c.AgentSession:
         """Begin another session of the host that goes on from here."""
+        c.require(self.capabilities, c.LifecycleOperation.FORK, agent=self.identity.name)
         return await self._seat.fork()
 
     def renew(self) -> None:

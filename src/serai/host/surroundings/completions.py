@@ -1,4 +1,4 @@
-"""What could be meant by what a person types: files, skills and prompts of the session, and whom it can reach."""
+"""What could be meant by what a person types: files, skills, prompts, and who else is in the workspace."""
 
 from __future__ import annotations
 
