@@ -87,7 +87,8 @@ async def session_of(kind: str, **options: Any) -> AsyncGenerator[tuple[OpenInn,
     least = CallbackHarness("least", deaf)
     most = CallbackHarness("most", function, capabilities=ALL, schema=DemoHarness(pace="instant").schema)
     async with open_inn(harnesses=[least, most], **options) as house:
-        offer(house, Scripted(capabilities=STEERED if kind.endswith("all") else {}))
+        has_all = kind.endswith("all")
+        offer(house, Scripted(capabilities=STEERED if has_all else {}), terminal=has_all)
         provider = {"demo": "demo", "function": "least", "function, all": "most"}.get(kind, "scripted")
         yield house, await house.session("one", provider), f"@{provider}"
 

@@ -340,7 +340,7 @@ class SessionEvents:
     ) -> list[AgentSessionEvent]:
         """What an action of a terminal that the session holds lets one observe."""
         claim, told = state.claim, list[AgentSessionEvent]()
-        if isinstance(claim, t.TerminalSessionClaim) and claim.tool_call_id is not None:
+        if isinstance(claim, t.TerminalSessionClaim) and claim.turn_id is not None:
             told = self.command_started(uri, state.title, at, state.cwd)
         match action:
             case a.TerminalDataAction(data=data):

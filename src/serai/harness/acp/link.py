@@ -300,16 +300,20 @@ def can_steer(handshake: Handshake) -> bool:
     return any(each.get("supported") is True for each in steering)
 
 
-def declared(handshake: Handshake) -> c.AgentSessionCapabilities:
-    """What the agent's sessions can do."""
+_IN_TERMINALS = frozenset({"command", "terminal"})
+
+
+def declared(handshake: Handshake, *, terminals: bool = False) -> c.AgentSessionCapabilities:
+    """What the agent's sessions can do; with `terminals`, it has its commands run in the host's."""
     told = handshake.capabilities
+    emits = tuple(one for one in OBSERVED_BY_HOST if terminals or one.family not in _IN_TERMINALS)
     steering = [c.DeliveryMode.NEXT_TOOL_CALL] if can_steer(handshake) else []
     resumes = told.resume_session or told.load_session
     attachments = (c.ContentType.TEXT, *([c.ContentType.IMAGE] if told.prompt.image else ()))
     return c.AgentSessionCapabilities(
         messaging=c.MessagingCapabilities(receive=True, send=True, attachments=attachments),
         delivery=c.DeliveryCapabilities(modes=(c.DeliveryMode.IMMEDIATE, *steering, c.DeliveryMode.ON_IDLE)),
-        events=c.EventCapabilities(emits=OBSERVED_BY_HOST),
+        events=c.EventCapabilities(emits=emits),
         actions=c.ActionCapabilities(invoke=True),  # each session is given the relay's tools
         lifecycle=c.LifecycleCapabilities(release=True, resume=resumes, fork=told.fork_session),
     )

@@ -22,7 +22,6 @@ from serai.harness.acp.link import (
     AgentRecord,
     OpenAgent,
     SessionLink,
-    declared,
     retold,
     steer,
 )
@@ -47,7 +46,7 @@ class AcpAgentSession(c.BasicSession):
     """An agent over ACP, in one session of the host."""
 
     def __init__(self, harness: AcpHarness, context: HostContext, record: AgentRecord) -> None:
-        super().__init__(context.identity, declared(acp.Handshake.of(record.handshake)))
+        super().__init__(context.identity, harness.declared(acp.Handshake.of(record.handshake)))
         self._harness = harness
         self._label = harness.found.label
         self._context = context
@@ -260,7 +259,7 @@ class AcpAgentSession(c.BasicSession):
 
     def opened(self, agent: acp.Agent) -> None:
         """A session of the agent is open."""
-        self.capabilities = declared(agent.handshake)
+        self.capabilities = self._harness.declared(agent.handshake)
 
     # -- what the agent tells ------------------------------------------------------------------------------
 
