@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from hosts import WITHIN
 from relay.workspaces import Inn, Nobody, inn
 from requirements import proves
 from serai.ahp import actions as a
@@ -500,3 +501,19 @@ async def test_who_types_is_offered_the_rooms_and_the_others(house: Inn) -> None
     await house.call("rooms.archive", room="#demos-of-old")
     offered = await house.host.completions.complete(session, "ask @de", 7)
     assert [item.insert_text for item in offered] == ["@demo-3", "#deploys"]
+
+
+async def test_what_is_new_is_indexed_before_anyone_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("serai.relay.inbox._INDEXED_EVERY", 0)
+    async with inn() as house:
+        session = await house.session("one")
+        sent = await house.send("@demo", "rivers run", waitFor="answered")
+        assert sent.deliveries[0].answer is not None
+        await house.until(lambda: session.live.head.turns)
+        found: list[Any] = []
+        async with asyncio.timeout(WITHIN):
+            while len(found) < 2:
+                await asyncio.sleep(0)
+                found = await house.store.relay("search", '"rivers"', 10)
+        hits = (await house.call("messages.search", query="rivers")).hits
+        assert {hit.message is None for hit in hits} == {True, False}

@@ -140,6 +140,7 @@ class Workspace:
         self._boxes: dict[int, Box] = {}
         self._wakes = Wakes()
         self._owner: Participant | None = None
+        self._indexing: asyncio.Task[None] | None = None
         self._last_id = self._subscribed = 0
         self._calls: dict[str, Callable[[Caller, Any], Awaitable[Any]]] = {
             name: getattr(self, f"_{name.replace('.', '_')}")
@@ -177,9 +178,13 @@ class Workspace:
             if isinstance(box, SessionBox | AdapterBox):
                 await box.recover()
         await self.runner.open()
+        self._indexing = asyncio.create_task(self.inboxes.keep_indexed(), name="search index")
 
     async def close(self) -> None:
         """Deliver nothing any more. Sessions stay as they are."""
+        if self._indexing is not None:
+            self._indexing.cancel()
+            await asyncio.wait({self._indexing})
         await self.actions.close()
         self.runner.close()
         for box in self._boxes.values():
