@@ -16,10 +16,12 @@ from relay.port import Heard, able, ports
 from relay.ports import OpenInn, open_inn
 from relay.tables import said, table
 from relay.test_mcp_agents import offer
-from relay.workspaces import Inn
+from relay.workspaces import Inn, Nobody
 from requirements import proves
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
+from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
+from serai.ahp.types import PendingMessageKind, UserMessage
 from serai.contract import (
     ActionCapabilities,
     AgentSessionEventType,
@@ -312,3 +314,31 @@ async def test_what_the_relay_itself_knows_is_told_of_every_session() -> None:
     told = {one.partition("/")[2] for one in heard.types if "/" in one}
     # What a session of the host cannot take now, it holds: only one elsewhere puts off.
     assert said("Events", "function", "relay") - told == {"delivery.deferred"}
+
+
+# -- operations on deliveries ------------------------------------------------------------------------------
+
+
+@proves(
+    "delivery:Delivery-Runner/unsupported-is-explicit",
+    "delivery:Reliability-Rules/unsupported-state-operation",
+)
+@pytest.mark.parametrize("operation", ["retry", "cancel", "redeliver"])
+async def test_a_delivery_whose_message_the_relay_does_not_keep_is_not_changed_there(
+    house: Inn, operation: str
+) -> None:
+    session = await house.session("one")
+    house.say(session, BUSY, "busy")
+    queued = a.SessionPendingMessageSetAction(
+        kind=PendingMessageKind.QUEUED.value, id="q", user_message=UserMessage(text="later")
+    )
+    session.dispatch(queued, a.ActionOrigin(client_id="client", client_seq=2), Nobody())
+    await house.host.journal.committed()
+    [waiting, _] = (await house.call("deliveries.list")).deliveries
+    with pytest.raises(CapabilityUnsupported) as refused:
+        await house.call(f"deliveries.{operation}", deliveryId=waiting.id)
+    assert (refused.value.capability, refused.value.requested) == ("delivery.state", operation)
+    assert (await house.delivery(waiting.id)).is_open
+    session.turns.interrupt_for_message()
+    house.say(session, "go on", "next")
+    assert (await house.final(waiting.id)).state == DeliveryState.DELIVERED

@@ -94,7 +94,7 @@ from serai.relay.policy import RelayPolicy
 from serai.relay.post import Post
 from serai.relay.registration import register
 from serai.relay.rooms import KeptRoom, Rooms
-from serai.relay.runner import Box, Runner
+from serai.relay.runner import Box, Runner, check_kept
 from serai.relay.runtime_actions import RuntimeActions
 from serai.relay.tokens import Tokens
 
@@ -607,6 +607,7 @@ class Workspace:
 
     async def _deliveries_redeliver(self, caller: Caller, params: DeliveryParams) -> DeliveryRecord:
         record = await self._delivery(caller, params.delivery_id, to_change=True)
+        check_kept(record, "redeliver")
         if record.is_open:
             raise Forbidden(f"{record.id} is still under way", remedy="Retry or cancel it")
         message = await self.post.message(record.message_id)
