@@ -39,6 +39,7 @@ from serai.contract import (
 from serai.errors import CapabilityUnsupported, DeliveryFinal, Forbidden, LeaseLost, NameTaken
 from serai.relay.harness import FunctionSession, Registration, define_harness, stay_registered
 from serai.relay.policy import RelayPolicy
+from serai.relay.predicates import events
 from serai.relay.sdk import Relay
 
 STATUS = AgentSessionEventType.STATUS_CHANGED
@@ -583,19 +584,21 @@ async def test_what_is_on_its_way_to_who_unregisters_is_given_up_and_cannot_be_c
 async def test_declared_events_are_passed_on_in_order_with_their_secrets_masked() -> None:
     async with ports() as port, await port.connect() as relay:
         port.house.host.redactor.register("KEY", "a-very-secret-value")
-        session = define_harness("worker", Heard(), emits=[STATUS, TOOL, TERMINAL])
+        statuses = [STATUS, AgentSessionEventType.STATUS_ACTIVE, AgentSessionEventType.STATUS_IDLE]
+        session = define_harness("worker", Heard(), emits=[*statuses, TOOL, TERMINAL])
         await relay.register(session)
-        after = (await relay.call("hello")).last_event_id
+        became_idle, told = asyncio.Event(), list[WorkspaceEvent]()
+        await relay.on("session.event", told.append)
+        await relay.on(events.agent("@worker").status.becomes("idle"), lambda _: became_idle.set())
         session.emit(StatusChanged(status=AgentStatus.ACTIVE))
         session.emit(LogWritten(level="info", message="not declared"))
         session.emit(ToolCalled(tool="bash", input="echo a-very-secret-value"))
         session.emit(TerminalOutput(text="a-very-secret-value"))
         session.emit(StatusChanged(status=AgentStatus.IDLE))
-        heard: list[dict[str, Any]] = []
-        async for event in relay.events("session.event", agent="@worker", after=after):
-            heard.append(event.data["event"])
-            if event.data["event"]["type"] == "status.idle":
-                break
+        async with asyncio.timeout(WITHIN):
+            await became_idle.wait()
+            await port.house.until(lambda: told and told[-1].data["event"]["type"] == "status.idle")
+        heard = [event.data["event"] for event in told]
         types = [event["type"] for event in heard]
         observed = ["tool.called", "terminal.output"]
         assert types == ["status.changed", "status.active", *observed, "status.changed", "status.idle"]

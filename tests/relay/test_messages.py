@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hosts import WITHIN
 from relay.port import able
 from relay.workspaces import Inn, Nobody, inn
 from requirements import proves
@@ -575,3 +576,31 @@ async def test_what_waits_for_a_session_that_is_disposed_of_fails(house: Inn) ->
     await house.host.dispose("ahp-session:/one")
     record = await house.final(record.id)
     assert (record.state, record.error) == (DeliveryState.FAILED, "session_disposed")
+
+
+async def test_who_types_is_offered_the_rooms_and_the_others(house: Inn) -> None:
+    session = await house.session("one")
+    gone = await house.session("two")
+    await house.session("three")
+    await house.host.dispose(gone.uri)
+    await house.call("rooms.create", name="deploys", topic="what goes out")
+    await house.call("rooms.create", name="demos-of-old")
+    await house.call("rooms.archive", room="#demos-of-old")
+    offered = await house.host.completions.complete(session, "ask @de", 7)
+    assert [item.insert_text for item in offered] == ["@demo-3", "#deploys"]
+
+
+async def test_what_is_new_is_indexed_before_anyone_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("serai.relay.inbox._INDEXED_EVERY", 0)
+    async with inn() as house:
+        session = await house.session("one")
+        sent = await house.send("@demo", "rivers run", waitFor="answered")
+        assert sent.deliveries[0].answer is not None
+        await house.until(lambda: session.live.head.turns)
+        found: list[Any] = []
+        async with asyncio.timeout(WITHIN):
+            while len(found) < 2:
+                await asyncio.sleep(0)
+                found = await house.store.relay("search", '"rivers"', 10)
+        hits = (await house.call("messages.search", query="rivers")).hits
+        assert {hit.message is None for hit in hits} == {True, False}

@@ -168,7 +168,7 @@ class Host:
         self.files = Files(self)
         self.resource_watches = ResourceWatches(self)
         self.changesets = Changesets(self)
-        self.completions = Completions()
+        self.completions = Completions(self.identities)
         self.terminals = Terminals(self, self.processes)
         self.sign_ins = SignIns(self.sought, self.terminals, self.redactor, new_id, self.signed_in, user_home)
         self.sessions = Sessions(

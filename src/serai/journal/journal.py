@@ -14,6 +14,7 @@ import asyncio
 import logging
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from serai.journal.batches import Barrier, Item, Measured, fill, is_delta, size_
 from serai.journal.publisher import Publisher
 from serai.journal.standstill import Standstill
 from serai.journal.subscriptions import Subscriber
-from serai.store.contract import Batch, Opening, RelayWrite, Store
+from serai.store.contract import Batch, BlobRow, Opening, RelayWrite, Store
 
 if TYPE_CHECKING:
     from serai.journal.sessions import KeptSession
@@ -59,6 +60,8 @@ class Journal:
         self.recent = self._publisher.recent
         self.measured: Callable[[Measured], None] = _ignore
         """Is called after each batch that was committed."""
+        self.recent_blobs: deque[BlobRow] = deque(maxlen=16)
+        """The last content that was committed, while someone observes."""
         self._waiting: list[Item | Barrier] = []
         self._waiting_bytes = 0
         self._urgent = False
@@ -117,6 +120,7 @@ class Journal:
     def observe(self, observed: Callable[[str, StateAction, int], None] | None) -> None:
         """Have someone told each action that is committed, its channel and number; or (`None`) nobody."""
         self._publisher.observed = observed
+        self.recent_blobs.clear()
 
     @property
     def last_seq(self) -> int:
@@ -425,6 +429,8 @@ class Journal:
         self, items: list[Item | Barrier], batch: Batch, first: int, commit_seconds: float = 0.0
     ) -> None:
         """A batch is written: say so, and go on with what has come meanwhile."""
+        if self._publisher.observed is not None:
+            self.recent_blobs.extend(batch.blobs)
         self._publisher.publish(items, first)
         if not batch.is_empty:
             took = self._publisher.took

@@ -15,7 +15,7 @@ import asyncio
 import logging
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -36,7 +36,6 @@ from serai.contract import (
     RelayMessage,
     StatusEvent,
     decode,
-    to_wire,
 )
 from serai.errors import ConnectionLost, LeaseLost, Offline, SeraiError
 from serai.host.host import Host
@@ -46,6 +45,7 @@ from serai.host.session.deliveries import Delivery
 from serai.relay.inbox import CallerLink
 from serai.relay.policy import RelayPolicy
 from serai.relay.receipts import answer_in, kept_receipt
+from serai.relay.session_events import status_events
 from serai.relay.signed_post import post_signed
 
 __all__ = ["AdapterBox"]
@@ -58,14 +58,8 @@ _REMEMBERED = 1000
 """How many deliveries that are over are remembered, against looks at the tables that come too late."""
 _OFFLINE_LEAST, _OFFLINE_MOST = timedelta(seconds=30), timedelta(hours=1)
 _AWAY = frozenset({AgentStatus.OFFLINE, AgentStatus.STARTING, AgentStatus.RELEASED, AgentStatus.FAILED})
-_NAMED_AFTER: dict[AgentStatus, type[StatusEvent]] = {
-    AgentStatus.IDLE: c.StatusIdle,
-    AgentStatus.ACTIVE: c.StatusActive,
-    AgentStatus.BLOCKED: c.StatusBlocked,
-    AgentStatus.WAITING: c.StatusWaiting,
-    AgentStatus.OFFLINE: c.StatusOffline,
-}
 
+Tell = Callable[[Participant, Sequence[c.AgentSessionEvent]], None]
 Fitting = Callable[[RelayMessage, "AdapterBox"], tuple[RelayMessage, str | None]]
 """Makes of a message what a session can take."""
 
@@ -78,14 +72,18 @@ class AdapterBox:
         participant: Who registered.
         policy: When it may be disturbed, and how long it may take.
         fitting: Makes of a message what the session can take.
+        tell: Tells the workspace what was observed in the session.
     """
 
-    def __init__(self, host: Host, participant: Participant, policy: RelayPolicy, fitting: Fitting) -> None:
+    def __init__(
+        self, host: Host, participant: Participant, policy: RelayPolicy, fitting: Fitting, tell: Tell
+    ) -> None:
         self._host = host
         self._ledger = host.ledger
         self._participant = participant
         self._policy = policy
         self._fitting = fitting
+        self._tell = tell
         self.status = AgentStatus.OFFLINE
         self.hops = 0
         self.waiting = 0
@@ -613,7 +611,7 @@ class AdapterBox:
             else:
                 is_told = event.type.is_live and event.type in declared
                 if is_told:
-                    self._tell(self._host.redactor.redact_value(event, observed=True))
+                    self._tell(self._participant, [event])
             if is_told:
                 passed_on += 1
             else:
@@ -626,19 +624,11 @@ class AdapterBox:
             return
         self.status = status
         self._backlog = self._backlog or before == AgentStatus.PAUSED
-        reason = self._host.redactor.redact_value(reason, observed=True)
-        self._tell(c.StatusChanged(status=status, previous_status=before, reason=reason))
-        if (kind := _NAMED_AFTER.get(status)) is not None:
-            self._tell(kind(status=status, previous_status=before, reason=reason))
+        self._tell(self._participant, status_events(status, before, reason))
         if self._is_safe:
             self._idle_backlog = True
             self._arrived.set()
             self._pump()
-
-    def _tell(self, event: c.AgentSessionEvent | StatusEvent) -> None:
-        who = self._participant.identity
-        data = {"agent": to_wire(who), "event": to_wire(event)}
-        self._ledger.event("session.event", data, actor=who.id, subject=who.id)
 
 
 def _uncounted(record: DeliveryRecord) -> DeliveryRecord:

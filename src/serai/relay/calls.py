@@ -19,6 +19,7 @@ from serai.relay.adapters import AdapterBox
 from serai.relay.inbox import Caller
 from serai.relay.registration import register
 from serai.relay.rooms import KeptRoom
+from serai.relay.runner import check_kept
 
 if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
@@ -381,6 +382,7 @@ class Calls:
 
     async def _deliveries_redeliver(self, caller: Caller, params: c.DeliveryParams) -> c.DeliveryRecord:
         record = await self._delivery(caller, params.delivery_id, to_change=True)
+        check_kept(record, "redeliver")
         if record.is_open:
             raise Forbidden(f"{record.id} is still under way", remedy="Retry or cancel it")
         message = await self._post.message(record.message_id)

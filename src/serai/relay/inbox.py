@@ -6,7 +6,9 @@ it, and for the owner of the host.
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -38,7 +40,7 @@ from serai.contract import (
     WorkspaceEvent,
     decode,
 )
-from serai.errors import InvalidParams, UnknownMessage, UnknownRoom
+from serai.errors import InvalidParams, SeraiError, UnknownMessage, UnknownRoom
 from serai.host.identities import Identities, Participant
 from serai.host.ledger import Ledger, ms, record_of
 from serai.journal.journal import Journal
@@ -53,6 +55,10 @@ _MOST = 500
 _FETCHED = ("fetch", "flush")
 """What waits for someone who asks."""
 _WORD = re.compile(r"\w+")
+_INDEXED_EVERY = 2.0
+"""Seconds between two looks at what is to be indexed."""
+_REST = 9
+"""After a step of indexing it rests so many times as long: others write most of the time."""
 _SHOWN_OF_TURN = 2000
 _PRIVATE = frozenset(
     {"session.event", "error", *(f"action.{what}" for what in ("invoked", "completed", "failed", "denied"))}
@@ -319,7 +325,7 @@ class Inboxes:
     async def search(self, caller: Caller, query: str, limit: int) -> tuple[SearchHit, ...]:
         """Messages and turns that have all words of a query, the best first.
 
-        What is not indexed yet is indexed first.
+        What the background has not come to yet is indexed first.
 
         Raises:
             InvalidParams: There is no word in it.
@@ -342,6 +348,23 @@ class Inboxes:
             text = words_of_turn(turn)[:_SHOWN_OF_TURN]
             found[2 * row + 1] = SearchHit(session=uri, turn_id=turn_id, text=text)
         return tuple(found[number] for number in numbers if number in found)
+
+    async def keep_indexed(self) -> None:
+        """Index what is new for searches to come: now and then, in short steps, until it is cancelled."""
+        looked_at = -1
+        while True:
+            await asyncio.sleep(_INDEXED_EVERY)
+            last = self._journal.last_seq
+            if last == looked_at:
+                continue
+            looked_at, is_more = last, True
+            while is_more:
+                began = time.monotonic()
+                try:
+                    is_more = await self._store.index_words()
+                except SeraiError:  # the disk is full, or the host is about to end
+                    looked_at, is_more = -1, False
+                await asyncio.sleep(_REST * (time.monotonic() - began))
 
 
 def _json(values: Iterable[object]) -> str:

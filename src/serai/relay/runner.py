@@ -32,13 +32,13 @@ from serai.contract import (
     decode,
     refusal,
 )
-from serai.errors import UnknownDelivery
+from serai.errors import CapabilityUnsupported, UnknownDelivery
 from serai.host.identities import Identities, Participant
 from serai.host.ledger import Ledger, record_of
 from serai.journal.journal import Journal
 from serai.relay.policy import Inbound, Rates, RelayPolicy, choose_mode, retry_at
 
-__all__ = ["Box", "Runner"]
+__all__ = ["Box", "Runner", "check_kept"]
 
 _log = logging.getLogger(__name__)
 
@@ -216,6 +216,7 @@ class Runner:
         """Try a delivery again now. One that is final keeps its receipt; one that is held stays held."""
         with self._ledger.watching() as seen:
             record = await self.record(delivery_id)
+            check_kept(record, "retry")
             if record.state == DeliveryState.DEFERRED:
                 return await self._offer_again(record, seen)
         return record
@@ -255,6 +256,7 @@ class Runner:
 
     def cancel(self, record: DeliveryRecord, why: str | None = None) -> DeliveryRecord:
         """Give a delivery up. One that is final, or on its way to its agent, stays as it is."""
+        check_kept(record, "cancel")
         if not record.is_open or record.state == DeliveryState.HANDING:
             return record
         return self.give_up(record, why)
@@ -374,6 +376,17 @@ class Runner:
 
     def _has_lapsed(self, record: DeliveryRecord) -> bool:
         return record.lease_until is not None and record.lease_until <= self._ledger.now
+
+
+def check_kept(record: DeliveryRecord, operation: str) -> None:
+    """Go on only with a delivery whose message the relay keeps.
+
+    Raises:
+        CapabilityUnsupported: It came over AHP: its message is in the session's queue, or was never kept.
+    """
+    if record.message_id == record.id:
+        remedy = "It came over AHP: take it back there, or send it again"
+        raise CapabilityUnsupported("delivery.state", operation, agent=record.agent, remedy=remedy)
 
 
 def _has_come(record: DeliveryRecord, stage: WaitFor) -> bool:

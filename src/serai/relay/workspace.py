@@ -85,6 +85,7 @@ class Workspace:
         self._boxes: dict[int, Box] = {}
         self._wakes = Wakes()
         self._owner: Participant | None = None
+        self._indexing: asyncio.Task[None] | None = None
         self._last_id = self._subscribed = 0
         self._calls = Calls(self)
 
@@ -99,6 +100,7 @@ class Workspace:
         me = self.policy.me or getpass.getuser()
         self._owner = self.identities.find(f"@{me}") or self.identities.enlist(me, IdentityKind.HUMAN)
         self.host.postman = self._postman
+        self.host.completions.rooms = self.rooms.mentions
         for session in self.host.sessions.in_memory():  # those that the host has brought back itself
             session.serve(self._postman(session.uri))
         await self.host.journal.committed()
@@ -119,9 +121,13 @@ class Workspace:
         await self.actions.open()
         await self.runner.open()
         await self.webhooks.open()
+        self._indexing = asyncio.create_task(self.inboxes.keep_indexed(), name="search index")
 
     async def close(self) -> None:
         """Deliver nothing any more. Sessions stay as they are."""
+        if self._indexing is not None:
+            self._indexing.cancel()
+            await asyncio.wait({self._indexing})
         await self.webhooks.close()
         await self.actions.close()
         self.runner.close()
@@ -159,7 +165,9 @@ class Workspace:
             if participant.session is not None:
                 box = SessionBox(self.host, participant, self.policy, self._wakes, self.identities.get)
             elif participant.capabilities is not None:
-                box = AdapterBox(self.host, participant, self.policy, self.runner.fitting)
+                box = AdapterBox(
+                    self.host, participant, self.policy, self.runner.fitting, self.observer.reported
+                )
             else:
                 box = InboxBox(self.ledger)
             self._boxes[participant.number] = box

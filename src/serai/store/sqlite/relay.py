@@ -19,8 +19,10 @@ __all__ = ["SQL", "erase", "index_words", "read", "words_of_turn", "write"]
 SQL = parse(files("serai.store.sqlite").joinpath("sql", "relay.sql").read_text(encoding="utf-8"))
 """The statements of the relay."""
 
-_INDEXED_AT_ONCE = 200
+_INDEXED_AT_ONCE = 50
 """How many messages, and how many turns, are indexed in one step: a batch may have to wait for it."""
+_INDEXED_BYTES = 64 * 1024
+"""With so many bytes of them a step is over, too."""
 
 
 def open_in_memory() -> Database:
@@ -97,8 +99,8 @@ def index_words(db: Database) -> bool:
     db.execute("BEGIN IMMEDIATE")
     try:
         [(messages, turns)] = read(db, "indexed", ())
-        new_messages = read(db, "messages_to_index", (messages, _INDEXED_AT_ONCE))
-        new_turns = read(db, "turns_to_index", (turns, _INDEXED_AT_ONCE))
+        new_messages, more_messages = _next(db, "messages_to_index", messages)
+        new_turns, more_turns = _next(db, "turns_to_index", turns)
         words = [(2 * seq, _read_message(message).text) for seq, message in new_messages]
         words += [(2 * row + 1, words_of_turn(turn)) for row, turn in new_turns]
         if words:
@@ -110,7 +112,19 @@ def index_words(db: Database) -> bool:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
-    return max(len(new_messages), len(new_turns)) == _INDEXED_AT_ONCE
+    return more_messages or more_turns
+
+
+def _next(db: Database, query: str, after: int) -> tuple[list[tuple[int, bytes]], bool]:
+    """The next rows for one step, and whether there may be more."""
+    rows: list[tuple[int, bytes]] = []
+    size = 0
+    for number, data in db.execute(SQL[query], (after, _INDEXED_AT_ONCE)):
+        rows.append((number, data))
+        size += len(data)
+        if size >= _INDEXED_BYTES:
+            break
+    return rows, size >= _INDEXED_BYTES or len(rows) == _INDEXED_AT_ONCE
 
 
 def words_of_turn(turn: bytes) -> str:
