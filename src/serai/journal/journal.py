@@ -14,17 +14,17 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from serai.ahp import wire
 from serai.ahp.actions import ActionOrigin, StateAction
 from serai.errors import StorageUnavailable
-from serai.journal.batches import Barrier, Item, Measured, fill, is_delta, size_of
+from serai.journal.batches import Barrier, Item, Measured, Writes, fill, is_delta, size_of
 from serai.journal.publisher import Publisher
 from serai.journal.standstill import Standstill
 from serai.journal.subscriptions import Subscriber
-from serai.store.contract import Batch, Opening, RelayWrite, Store
+from serai.store.contract import Batch, Opening, Store
 
 if TYPE_CHECKING:
     from serai.journal.sessions import KeptSession
@@ -78,6 +78,8 @@ class Journal:
         self._room.set()
         self._held_up: set[Callable[[], None]] = set()
         self._ended: asyncio.Future[None] | None = None
+        self._awaited: set[asyncio.Future[StorageUnavailable | None]] = set()
+        """Where someone waits until all is committed."""
 
     # -- opening and closing -------------------------------------------------------------------------------
 
@@ -86,6 +88,7 @@ class Journal:
         opening = await self.store.open()
         self._publisher.start_after(opening.first_new - 1)
         self._ended = asyncio.get_running_loop().create_future()
+        self._ended.add_done_callback(self._give_up)
         self._go_on()
         return opening
 
@@ -172,8 +175,9 @@ class Journal:
         channel: str,
         record: bytes,
         *,
-        writes: Sequence[RelayWrite] = (),
+        writes: Writes = (),
         told: Callable[[int], None] | None = None,
+        kept: bool = True,
     ) -> None:
         """Keep a record that is no action: it has its place in the order, and is not published.
 
@@ -182,8 +186,9 @@ class Journal:
             record: JSON.
             writes: Changes of the relay's tables that are committed with it.
             told: Is called with its number once it is committed. If it raises, that is logged.
+            kept: Whether the record itself is written; if not, only what it writes beside it.
         """
-        item = Item(channel, record)
+        item = Item(channel, record, kept=kept)
         item.writes, item.told = writes, told
         self._count(len(record))
         self._wait(item, urgent=True)
@@ -261,13 +266,26 @@ class Journal:
                 done.set_result(None if isinstance(outcome, int) else outcome)
 
         self.then(settle, instead=None if patient else settle)
-        await asyncio.wait({done, self.ended}, return_when=asyncio.FIRST_COMPLETED)
-        if not done.done():
-            done.cancel()
-            if not self.ended.cancelled():  # it was closed: what waits stays unwritten
-                self.ended.result()
-        elif (unavailable := done.result()) is not None:
+        self._awaited.add(done)
+        if self.ended.done():
+            self._give_up(self.ended)
+        try:
+            unavailable = await done
+        finally:
+            self._awaited.discard(done)
+        if unavailable is not None:
             raise unavailable
+
+    def _give_up(self, ended: asyncio.Future[None]) -> None:
+        """Nothing is written any more: whoever waits hears why. What was closed leaves the rest unwritten."""
+        error = None if ended.cancelled() else ended.exception()
+        for done in self._awaited:
+            if done.done():
+                continue
+            if error is None:
+                done.set_result(None)
+            else:
+                done.set_exception(error)
 
     def holds_up(self, go_on: Callable[[], None]) -> bool:
         """Whether so much waits for the disk that no more should be read now.

@@ -236,7 +236,8 @@ class Post:
         return text, self._redactor.redact_value(params.attachments, observed=observed)
 
     def _masked_key(self, params: SendParams | ReplyParams) -> str | None:
-        return self._redactor.redact_value(params.idempotency_key, observed=True)
+        key = params.idempotency_key
+        return None if key is None else self._redactor.redact_value(key, observed=True)
 
     def _store(
         self,

@@ -7,7 +7,7 @@ or waits there for its boundary. All else that becomes of it is settled later, i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -101,7 +101,7 @@ class Runner:
         self._rates = Rates()
         ledger.settled = self.changed
         ledger.retry_at = lambda record: retry_at(policy, record, ledger.now)
-        self._waiting_for: dict[str, list[tuple[WaitFor, asyncio.Future[DeliveryRecord]]]] = {}
+        self._waiting_for: dict[str, dict[asyncio.Future[DeliveryRecord], WaitFor]] = {}
         self._due: asyncio.TimerHandle | None = None
         self._due_at: datetime | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -161,8 +161,10 @@ class Runner:
 
     def fitting(self, message: RelayMessage, box: Box) -> tuple[RelayMessage, str | None]:
         """The message as the session can take it, or why it cannot."""
+        if ContentType.IMAGE not in message.content_types:
+            return message, None
         unfit = refusal(box.capabilities, ContentType.IMAGE)
-        if unfit is None or ContentType.IMAGE not in message.content_types:
+        if unfit is None:
             return message, None
         if self._policy.images == "fail":
             return message, unfit.code
@@ -262,34 +264,51 @@ class Runner:
 
     # -- waiting for an outcome ----------------------------------------------------------------------------
 
-    async def outcome(self, record: DeliveryRecord, stage: WaitFor, seconds: float) -> DeliveryRecord:
-        """The record once it has come so far, is final, or the time is up. Cancelling changes nothing."""
-        if _has_come(record, stage):
-            return record
-        future: asyncio.Future[DeliveryRecord] = asyncio.get_running_loop().create_future()
-        waiting = self._waiting_for.setdefault(record.id, [])
-        waiting.append((stage, future))
+    async def outcomes(
+        self, records: Sequence[DeliveryRecord], stage: WaitFor, seconds: float
+    ) -> list[DeliveryRecord]:
+        """The records once each has come so far, is final, or the time is up. Cancelling changes nothing.
+
+        They are as they are now, with what is not committed yet; what is returned is committed.
+
+        Raises:
+            StorageUnavailable: Nothing can be written now.
+        """
+        futures = [self._expect(record, stage) for record in records]
         try:
-            now = await self.record(record.id)  # it may have come so far before anyone waited
-            return now if _has_come(now, stage) else await asyncio.wait_for(future, seconds)
-        except TimeoutError:
-            return await self.record(record.id)
+            await self.committed(patient=False)
+            if futures:
+                await asyncio.wait(futures, timeout=seconds)
+            return [
+                future.result() if future.done() and not future.cancelled() else await self.record(record.id)
+                for record, future in zip(records, futures, strict=True)
+            ]
         finally:
-            waiting[:] = [one for one in waiting if one[1] is not future]
-            if not waiting:
-                self._waiting_for.pop(record.id, None)
+            for record, future in zip(records, futures, strict=True):
+                waiting = self._waiting_for.get(record.id, {})
+                waiting.pop(future, None)
+                if not waiting:
+                    self._waiting_for.pop(record.id, None)
+
+    def _expect(self, record: DeliveryRecord, stage: WaitFor) -> asyncio.Future[DeliveryRecord]:
+        """Has the record once it has come so far."""
+        future: asyncio.Future[DeliveryRecord] = asyncio.get_running_loop().create_future()
+        if _has_come(record, stage):
+            future.set_result(record)
+        else:
+            self._waiting_for.setdefault(record.id, {})[future] = stage
+        return future
 
     def stop_waiting(self) -> None:
         """The host stops: whoever waits for an outcome gets the record as it is now."""
-        for waiting in list(self._waiting_for.values()):
-            for _, future in waiting:
-                if not future.done():
-                    future.set_exception(TimeoutError())
+        for waiting in self._waiting_for.values():
+            for future in waiting:
+                future.cancel()
 
     def changed(self, record: DeliveryRecord) -> None:
         """What is known of a delivery has changed, and is committed."""
         self._watch(record.due)
-        for stage, future in self._waiting_for.get(record.id, ()):
+        for future, stage in self._waiting_for.get(record.id, {}).items():
             if not future.done() and _has_come(record, stage):
                 future.set_result(record)
 
@@ -365,7 +384,7 @@ def _has_come(record: DeliveryRecord, stage: WaitFor) -> bool:
         return True
     match stage:
         case WaitFor.ACCEPTED:
-            return record.state != DeliveryState.CREATED
+            return True  # it is stored
         case WaitFor.DELIVERED:
             return record.state == DeliveryState.DELIVERED
         case WaitFor.ANSWERED:

@@ -76,7 +76,6 @@ from serai.contract import (
     TokenParams,
     TokenResult,
     TokensResult,
-    WaitFor,
     WorkspaceEvent,
     require,
 )
@@ -141,6 +140,8 @@ class Workspace:
         self._wakes = Wakes()
         self._owner: Participant | None = None
         self._last_id = self._subscribed = 0
+        self._maker = secrets.token_hex(4)
+        """Ends the ids that are made here, so that nobody else makes the same one."""
         self._calls: dict[str, Callable[[Caller, Any], Awaitable[Any]]] = {
             name: getattr(self, f"_{name.replace('.', '_')}")
             for name in METHODS
@@ -219,7 +220,7 @@ class Workspace:
     def _new_id(self, kind: str) -> str:
         """An id that nobody else has, in the order of time."""
         self._last_id = max(self._last_id + 1, time.time_ns() // 1000)
-        return f"{kind}_{self._last_id:014x}{secrets.token_hex(4)}"
+        return f"{kind}_{self._last_id:014x}{self._maker}"
 
     # -- calls ---------------------------------------------------------------------------------------------
 
@@ -234,7 +235,8 @@ class Workspace:
         if method not in _MASKED_BY_SENDER:
             params = self.host.redactor.redact_value(params, observed=False)
         result = await self._calls[method](caller, params)
-        await self.host.journal.committed(patient=False)
+        if method not in _COMMITTED:
+            await self.host.journal.committed(patient=False)
         return result
 
     async def subscribe(
@@ -331,11 +333,9 @@ class Workspace:
     async def _sent(self, result: SendResult, params: SendParams | ReplyParams) -> SendResult:
         """Wait as long as the sender wants to."""
         self.events.remember(result.message)
-        if params.wait_for == WaitFor.ACCEPTED:
-            return result
         seconds = max(0, min(params.timeout_ms, _LONGEST_WAIT_MS)) / 1000
-        outcomes = [self.runner.outcome(one, params.wait_for, seconds) for one in result.deliveries]
-        return replace(result, deliveries=tuple(await asyncio.gather(*outcomes)))
+        outcomes = await self.runner.outcomes(result.deliveries, params.wait_for, seconds)
+        return replace(result, deliveries=tuple(outcomes))
 
     async def _messages_get(self, caller: Caller, params: MessageParams) -> RelayMessage:
         return await self.inboxes.message(caller, params.message_id)
@@ -662,6 +662,9 @@ class Workspace:
 
 _MASKED_BY_SENDER = frozenset({"messages.send", "messages.reply", "secrets.register"})
 """In whose parameters secrets are masked by who says it, or not at all."""
+
+_COMMITTED = frozenset({"messages.send", "messages.reply"})
+"""What is answered by these waited for its commit already, and perhaps for more."""
 
 _READING = frozenset(
     {

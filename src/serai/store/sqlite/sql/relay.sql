@@ -43,7 +43,7 @@ UPDATE members SET read_until = max(read_until, (SELECT seq FROM messages WHERE 
 WHERE room = ?2 AND identity = ?3
 
 -- add_delivery --
-INSERT INTO deliveries (seq, id, message, agent, open, state, waits, urgent, due, record)
+INSERT INTO deliveries (seq, message, agent, urgent, id, open, state, waits, due, record)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
 
 -- put_delivery --
