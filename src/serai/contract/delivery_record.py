@@ -133,8 +133,11 @@ class DeliveryRecord(Record):
             return None
         if self.state == DeliveryState.HANDING:
             return self.lease_until  # until then whoever has it says what became of it
-        moments = (self.next_attempt_at, self.available_at, self.deadline, self.expires_at)
-        return min((moment for moment in moments if moment is not None), default=None)
+        soonest = self.expires_at
+        for moment in (self.next_attempt_at, self.available_at, self.deadline):
+            if moment is not None and (soonest is None or moment < soonest):
+                soonest = moment
+        return soonest
 
     @property
     def last_receipt(self) -> MessageReceipt | None:

@@ -69,6 +69,7 @@ class Ledger:
         self._journal = journal
         self._redactor = redactor
         self._now = now
+        self._last_look = 0, datetime.fromtimestamp(0, UTC)
         self._watching: list[dict[str, DeliveryRecord]] = []
         self._unwritten: dict[str, DeliveryRecord] = {}
         """What has changed of deliveries: each is written once, as it is when the next transaction begins."""
@@ -76,7 +77,10 @@ class Ledger:
     @property
     def now(self) -> datetime:
         """The time."""
-        return datetime.fromtimestamp(self._now() / 1000, UTC)
+        now = self._now()
+        if now != self._last_look[0]:
+            self._last_look = now, datetime.fromtimestamp(now / 1000, UTC)
+        return self._last_look[1]
 
     def event(
         self,
@@ -128,14 +132,14 @@ class Ledger:
         def add() -> list[RelayWrite]:
             return [RelayWrite("add_delivery", (message, agent, urgent, *self._written(record.id)))]
 
-        data = {"deliveryId": record.id, "messageId": record.message_id, "mode": record.mode.value}
+        data = {"deliveryId": record.id, "messageId": record.message_id, "mode": record.mode}
         self.event("delivery.created", data, subject=record.agent, writes=add)
 
     def _written(self, delivery_id: str) -> tuple[Any, ...]:
         """What is written of a delivery, now that the transaction begins."""
         record = self._unwritten.pop(delivery_id)
         waits, due = record.waits_for or "", ms(record.due)
-        return record.id, record.is_open, record.state.value, waits, due, encode(record)
+        return record.id, record.is_open, record.state, waits, due, encode(record)
 
     def _write(self, record: DeliveryRecord) -> Writes:
         """Have the next transaction write what has changed of a delivery."""
@@ -191,9 +195,9 @@ class Ledger:
             case _:
                 pass
         if told.metadata:
-            data["metadata"] = to_wire(told)["metadata"]
+            data["metadata"] = told.metadata if own else to_wire(told)["metadata"]
         self.event(
-            f"delivery.{told.status.value}",
+            f"delivery.{told.status}",
             data,
             subject=record.agent,
             writes=self._write(changed),

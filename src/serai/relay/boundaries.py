@@ -162,7 +162,7 @@ class SessionBox:
         """Have a delivery wait, and say for what."""
         record = entry.record
         waits_for = _WAITS_FOR[record.mode]
-        metadata = {"heldBy": "host", "waitsFor": waits_for, "mode": record.mode.value, **told}
+        metadata = {"heldBy": "host", "waitsFor": waits_for, "mode": record.mode, **told}
         held = self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=metadata), own=True)
         if (window := self._next.get(waits_for)) is not None:
             is_newest = record.state == DeliveryState.CREATED

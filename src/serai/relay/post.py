@@ -49,6 +49,7 @@ __all__ = ["Post"]
 
 _MENTION = re.compile(r"(?<![\w@])@([\w][\w.-]*)")
 _RETRACTED = "(taken back)"
+_KINDS = {kind: MessageKind(kind.value) for kind in RoomKind}
 _ROOMS = ("#", "room-", "dm:", "group:")
 """How the names of rooms and conversations begin."""
 
@@ -259,7 +260,7 @@ class Post:
         is_channel = room.room.kind == RoomKind.CHANNEL
         message = RelayMessage(
             id=message_id,
-            kind=MessageKind.THREAD_REPLY if parent else MessageKind(room.room.kind.value),
+            kind=MessageKind.THREAD_REPLY if parent else _KINDS[room.room.kind],
             text=text,
             sender=SenderReference(id=sender.identity.id, name=sender.identity.name),
             target=self._target(room, sender),

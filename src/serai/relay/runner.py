@@ -130,9 +130,8 @@ class Runner:
         now = self._ledger.now
         box = self._box_of(recipient)
         kind = sender.identity.kind
-        choice = choose_mode(
-            self._policy, params.mode, box.capabilities.delivery.modes, kind, is_busy=box.is_busy
-        )
+        modes = box.capabilities.delivery.modes
+        choice = choose_mode(self._policy, params.mode, modes, kind, is_busy=box.is_busy)
         record = DeliveryRecord(
             id=self._new_id("dlv"),
             message_id=message.id,
@@ -274,30 +273,27 @@ class Runner:
         Raises:
             StorageUnavailable: Nothing can be written now.
         """
-        futures = [self._expect(record, stage) for record in records]
+        new_future = asyncio.get_running_loop().create_future
+        awaited: dict[str, asyncio.Future[DeliveryRecord]]
+        awaited = {record.id: new_future() for record in records if not _has_come(record, stage)}
+        for delivery_id, future in awaited.items():
+            self._waiting_for.setdefault(delivery_id, {})[future] = stage
         try:
-            await self.committed(patient=False)
-            if futures:
-                await asyncio.wait(futures, timeout=seconds)
-            return [
-                future.result() if future.done() and not future.cancelled() else await self.record(record.id)
-                for record, future in zip(records, futures, strict=True)
-            ]
+            if awaited:  # what they come to is committed, and so is all before
+                await asyncio.wait(awaited.values(), timeout=seconds)
+            if not awaited or not all(map(_has_result, awaited.values())):
+                await self.committed(patient=False)
+            found = {
+                delivery_id: future.result() if _has_result(future) else await self.record(delivery_id)
+                for delivery_id, future in awaited.items()
+            }
+            return [found.get(record.id, record) for record in records]
         finally:
-            for record, future in zip(records, futures, strict=True):
-                waiting = self._waiting_for.get(record.id, {})
-                waiting.pop(future, None)
+            for delivery_id, future in awaited.items():
+                waiting = self._waiting_for[delivery_id]
+                del waiting[future]
                 if not waiting:
-                    self._waiting_for.pop(record.id, None)
-
-    def _expect(self, record: DeliveryRecord, stage: WaitFor) -> asyncio.Future[DeliveryRecord]:
-        """Has the record once it has come so far."""
-        future: asyncio.Future[DeliveryRecord] = asyncio.get_running_loop().create_future()
-        if _has_come(record, stage):
-            future.set_result(record)
-        else:
-            self._waiting_for.setdefault(record.id, {})[future] = stage
-        return future
+                    del self._waiting_for[delivery_id]
 
     def stop_waiting(self) -> None:
         """The host stops: whoever waits for an outcome gets the record as it is now."""
@@ -377,6 +373,10 @@ class Runner:
 
     def _has_lapsed(self, record: DeliveryRecord) -> bool:
         return record.lease_until is not None and record.lease_until <= self._ledger.now
+
+
+def _has_result(future: asyncio.Future[DeliveryRecord]) -> bool:
+    return future.done() and not future.cancelled()
 
 
 def _has_come(record: DeliveryRecord, stage: WaitFor) -> bool:
