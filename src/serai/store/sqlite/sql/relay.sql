@@ -19,7 +19,7 @@ DELETE FROM members WHERE room = ?2 AND identity = ?3
 
 -- add_message --
 INSERT INTO messages (seq, id, room, thread, sender, key, message)
-VALUES (?1, ?2, ?3, (SELECT seq FROM messages WHERE id = ?4), ?5, ?6, ?7)
+VALUES (?, ?, ?, (SELECT seq FROM messages WHERE id = ?), ?, ?, ?)
 
 -- retract_message --
 UPDATE messages SET retracted = 1, message = ?3 WHERE id = ?2
@@ -44,10 +44,12 @@ WHERE room = ?2 AND identity = ?3
 
 -- add_delivery --
 INSERT INTO deliveries (seq, message, agent, urgent, id, open, state, waits, due, record)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- put_delivery --
-UPDATE deliveries SET open = ?3, state = ?4, waits = ?5, due = ?6, record = ?7 WHERE id = ?2
+UPDATE deliveries
+SET open = new.column3, state = new.column4, waits = new.column5, due = new.column6, record = new.column7
+FROM (VALUES (?, ?, ?, ?, ?, ?, ?)) AS new WHERE id = new.column2
 
 -- put_token --
 INSERT INTO tokens (digest, token, revoked) VALUES (?2, ?3, ?4)

@@ -1,0 +1,45 @@
+"""50,000 messages to four sessions at once, for `bench_relay`: prints how much memory they took at the most.
+
+Usage: relay_burst.py FOLDER
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import sys
+from pathlib import Path
+
+from bench_relay import IN_FLIGHT, house
+from serai.contract import WaitFor
+from serai.serve.run import settle
+
+MESSAGES = 50_000
+
+
+async def main(folder: Path) -> None:
+    """Send, wait until all is delivered, and compare."""
+    async with house(folder) as built:
+        await built.talk(IN_FLIGHT)
+        built.store.batches.clear()
+        settle()
+        before = _most()
+        built.store.records = False
+        await built.talk(MESSAGES, 1_000, WaitFor.ACCEPTED)
+        query = "counts_of_waiting"
+        while await built.store.relay(query):  # noqa: ASYNC110 - a benchmark looks from outside, now and then
+            await asyncio.sleep(0.1)
+        rows = await built.store.relay("list_deliveries", None, "delivered", 1 << 62, 1 << 62)
+        found = len(rows)
+        if found != MESSAGES + IN_FLIGHT:
+            raise RuntimeError(f"{found} were delivered")
+        print(json.dumps({"mb": (_most() - before) / 1e6}))
+
+
+def _most() -> int:
+    """The most memory that this process had, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+asyncio.run(main(Path(sys.argv[1])))
