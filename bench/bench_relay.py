@@ -18,6 +18,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -62,7 +63,21 @@ REMOTE, CLOSED, TURNS = 2_000, 300, 150
 STORED = 1_000_000
 AGENT_RELAY = "agent-relay@1.6.0"
 TIMES, ITS_MESSAGES = 20, 5
-WORDS = "please look at the last commit of branch and say what you think about it".split()
+WORDS = (
+    "please",
+    "look",
+    "at",
+    "the",
+    "last",
+    "commit",
+    "of",
+    "this",
+    "branch",
+    "and",
+    "think",
+    "about",
+    "it",
+)
 
 
 def benchmarks() -> Iterator[Result]:
@@ -187,10 +202,12 @@ def write_bare(database: Database, batches: list[Batch], first: int) -> int:
 async def _between_sessions() -> list[Result]:
     with tempfile.TemporaryDirectory() as folder:
         bare = bare_database(Path(folder) / "bare.db")
-        ours, theirs, remote, first = [], [], [], 1
+        ours: list[float] = []
+        theirs: list[float] = []
+        remote: list[float] = []
         async with house(Path(folder)) as built, _port(built) as url:
             await built.talk(IN_FLIGHT)
-            first = write_bare(bare, built.store.batches, first)
+            first = write_bare(bare, built.store.batches, 1)
             for _ in range(ROUNDS):
                 built.store.batches.clear()
                 ours.append(await built.talk(MESSAGES))
@@ -272,7 +289,10 @@ class Ends:
 
 
 async def _one_at_a_time() -> list[Result]:
-    messages, commits, by_message, by_ahp = [], [], [], []
+    messages: list[float] = []
+    commits: list[float] = []
+    by_message: list[float] = []
+    by_ahp: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         bare = Bare(Path(folder) / "bare.db")
         async with house(Path(folder)) as built:
@@ -330,7 +350,9 @@ def _burst() -> Result:
         run = subprocess.run(
             [sys.executable, str(HERE / "relay_burst.py"), folder], check=True, capture_output=True, text=True
         )
-    return against_limit("a burst of 50,000 messages, all there", json.loads(run.stdout)["mb"], "MB", limit=64)
+    return against_limit(
+        "a burst of 50,000 messages, all there", json.loads(run.stdout)["mb"], "MB", limit=64
+    )
 
 
 # -- a million stored --------------------------------------------------------------------------------------
@@ -344,7 +366,10 @@ async def _with_many_stored(folder: Path) -> list[Result]:
         await built.talk(64)
         await built.send(OWNER, "@bench", "hello")
     await asyncio.to_thread(_fill, many / "history.db")
-    full, bare, searches, inboxes = [], [], [], []
+    full: list[float] = []
+    bare: list[float] = []
+    searches: list[float] = []
+    inboxes: list[float] = []
     async with house(many) as built, house(empty) as other:
         await built.talk(IN_FLIGHT)
         await other.talk(IN_FLIGHT)
@@ -381,12 +406,14 @@ def _fill(path: Path) -> None:
     """Write a million messages that were delivered long ago, with their words, straight into the tables."""
     database = connect(path, KEY)
     database.pragma("synchronous", "off")
-    kept = database.execute(
+    kept: list[Any] = database.execute(
         "SELECT m.room, m.sender, d.agent, m.message, d.record FROM messages AS m "
         "JOIN deliveries AS d ON d.message = m.id WHERE NOT d.open"
     ).fetchall()
-    first = 1 + database.execute("SELECT max(seq) FROM journal").get
-    messages, deliveries, words = [], [], []
+    first: int = 1 + database.execute("SELECT max(seq) FROM journal").get
+    messages: list[tuple[Any, ...]] = []
+    deliveries: list[tuple[Any, ...]] = []
+    words: list[tuple[int, str]] = []
     for number in range(STORED):
         room, sender, agent, message, record = kept[number % len(kept)]
         seq = first + 2 * number
@@ -406,8 +433,9 @@ def _fill(path: Path) -> None:
                     deliveries,
                 )
                 database.executemany(relay.SQL["add_words"], words)
-            for rows in (messages, deliveries, words):
-                rows.clear()
+            messages.clear()
+            deliveries.clear()
+            words.clear()
     with database:
         database.execute(SQL["close_state"], (first + 2 * STORED,))
         database.execute(relay.SQL["set_indexed"], (first + 2 * STORED, 0))
@@ -421,19 +449,14 @@ def _fill(path: Path) -> None:
 def _beside_agent_relay() -> Iterator[Result]:
     """Its daemon, a sender and an agent on its pty: from sending to the agent's input, where ours ends, too.
 
-    Its agent is `cat`, which shows each line that it gets. It is fetched from npm; without that it is left out.
+    Its agent is `cat`, which shows what it gets. It is fetched from npm; where that fails it is left out.
     """
     with tempfile.TemporaryDirectory() as folder:
         install = ["npm", "install", "--ignore-scripts", "--silent", "--prefix", folder, AGENT_RELAY]
+        measure = ["node", str(HERE / "agent_relay.mjs"), folder, str(ITS_MESSAGES)]
         try:
             subprocess.run(install, check=True, capture_output=True, timeout=600)
-            run = subprocess.run(
-                ["node", str(HERE / "agent_relay.mjs"), folder, str(ITS_MESSAGES)],
-                check=True,
-                capture_output=True,
-                text=True,
-                timeout=300,
-            )
+            run = subprocess.run(measure, check=True, capture_output=True, text=True, timeout=300)
         except (OSError, subprocess.SubprocessError) as error:
             print(f"{AGENT_RELAY} was not measured: {error}", file=sys.stderr)
             return

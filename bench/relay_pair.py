@@ -37,4 +37,4 @@ async def main(url: str, left: str, right: str, count: int, in_flight: int) -> N
         print(json.dumps({"seconds": time.perf_counter() - start}))
 
 
-asyncio.run(main(*sys.argv[1:4], *map(int, sys.argv[4:])))
+asyncio.run(main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5])))

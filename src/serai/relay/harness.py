@@ -231,7 +231,7 @@ class Registration:
 
     # -- what the relay asks -------------------------------------------------------------------------------
 
-    async def receive(self, offer: Offer) -> dict[str, Any]:
+    async def receive(self, offer: Offer) -> MessageReceipt:
         """Take a message, or wait for what the session makes of it already; keep the lease meanwhile."""
         if self._is_over:  # the connection is about to close: what has no answer is offered again
             await asyncio.get_running_loop().create_future()
@@ -243,9 +243,9 @@ class Registration:
                     await self._relay.call(
                         "deliveries.extend", deliveryId=offer.context.id, lease=offer.lease
                     )
-        return to_wire(task.result())
+        return task.result()
 
-    async def flush(self, asked: HeldParams) -> list[dict[str, Any]]:
+    async def flush(self, asked: HeldParams) -> list[MessageReceipt]:
         """Have the session surface what it holds.
 
         Raises:
@@ -253,7 +253,7 @@ class Registration:
         """
         if not isinstance(self._session, AgentDeliveryAdapter):
             raise CapabilityUnsupported("delivery.flush", "flush", agent=self.identity.name)
-        return [to_wire(one) for one in await self._session.flush(asked.delivery_id)]
+        return list(await self._session.flush(asked.delivery_id))
 
     async def cancel(self, asked: HeldParams) -> dict[str, Any]:
         """Have the session give up what it holds.
@@ -270,11 +270,11 @@ class Registration:
 def _answer_for_all(relay: Relay) -> None:
     """Answer what the relay asks of any session of a connection."""
 
-    async def receive(params: bytes) -> dict[str, Any]:
+    async def receive(params: bytes) -> MessageReceipt:
         offer = decode(params, Offer)
         return await relay.registrations[offer.agent].receive(offer)
 
-    async def flush(params: bytes) -> list[dict[str, Any]]:
+    async def flush(params: bytes) -> list[MessageReceipt]:
         asked = decode(params, HeldParams)
         return await relay.registrations[asked.agent].flush(asked)
 

@@ -52,6 +52,8 @@ __all__ = ["Caller", "CallerLink", "InboxBox", "Inboxes"]
 _MOST = 500
 _FETCHED = ("fetch", "flush")
 """What waits for someone who asks."""
+_COMMON = 5_000
+"""What so many have tells nothing of which is best, and to rank them all takes long."""
 _WORD = re.compile(r"\w+")
 _SHOWN_OF_TURN = 2000
 _PRIVATE = frozenset(
@@ -284,7 +286,7 @@ class Inboxes:
                         self._fetched(record)
         unread = [
             UnreadRoom(room=self._rooms.shown(self._rooms[room]), unread=count)
-            for room, count, _ in await self._store.relay("unread_rooms", number)
+            for room, count in await self._store.relay("unread_rooms", number)
         ]
         mentions = await self._store.relay("unread_mentions", number, _bounded(limit))
         reactions = await self._store.relay("recent_reactions", number, 20)
@@ -313,7 +315,7 @@ class Inboxes:
     # -- search --------------------------------------------------------------------------------------------
 
     async def search(self, caller: Caller, query: str, limit: int) -> tuple[SearchHit, ...]:
-        """Messages and turns that have all words of a query, the best first.
+        """Messages and turns that have all words of a query, the best first; of common words the newest.
 
         What is not indexed yet is indexed first.
 
@@ -326,8 +328,10 @@ class Inboxes:
         await self._journal.committed()
         while await self._store.index_words():
             pass
-        match = " ".join(f'"{word}"' for word in words[:-1]) + f' "{words[-1]}"*'
-        rows = await self._store.relay("search", match, _bounded(limit) * 2)
+        terms = [*(f'"{word}"' for word in words[:-1]), f'"{words[-1]}"*']
+        found_of = [await self._store.relay("count_of_word", term, _COMMON) for term in terms]
+        order = "search_newest" if any(count >= _COMMON for ((count,),) in found_of) else "search"
+        rows = await self._store.relay(order, " ".join(terms), _bounded(limit) * 2)
         numbers = [number for (number,) in rows]
         found: dict[int, SearchHit] = {}
         found |= await self._found_messages(caller, [n for n in numbers if n % 2 == 0])

@@ -96,9 +96,16 @@ SELECT m.id, count(*) FROM messages AS m JOIN members AS r ON r.room = m.room AN
 WHERE m.id IN (SELECT value FROM json_each(?1)) AND r.identity != m.sender GROUP BY m.seq
 
 -- unread_rooms --
-SELECT r.room, count(*), max(m.seq) FROM members AS r JOIN messages AS m
-ON m.room = r.room AND m.seq > r.read_until
-WHERE r.identity = ?1 AND m.sender != ?1 GROUP BY r.room ORDER BY max(m.seq) DESC
+-- Counted up to 1,000, and in the first 10,000 of a room: agents read no marks, and nobody counts further.
+SELECT room, unread FROM (
+    SELECT r.room, (SELECT max(seq) FROM messages WHERE room = r.room) AS newest, (
+        SELECT count(*) FROM (
+            SELECT 1 FROM (
+                SELECT sender FROM messages WHERE room = r.room AND seq > r.read_until LIMIT 10000
+            ) WHERE sender != ?1 LIMIT 1000
+        )
+    ) AS unread FROM members AS r WHERE r.identity = ?1
+) WHERE unread ORDER BY newest DESC
 
 -- unread_mentions --
 SELECT m.seq, m.message FROM mentions AS n JOIN messages AS m ON m.seq = n.message
@@ -106,7 +113,7 @@ LEFT JOIN members AS r ON r.room = m.room AND r.identity = n.identity
 WHERE n.identity = ?1 AND m.seq > coalesce(r.read_until, 0) ORDER BY m.seq DESC LIMIT ?2
 
 -- recent_reactions --
-SELECT m.id, r.emoji, r.identity, r.at FROM reactions AS r JOIN messages AS m ON m.seq = r.message
+SELECT m.id, r.emoji, r.identity, r.at FROM reactions AS r CROSS JOIN messages AS m ON m.seq = r.message
 WHERE m.sender = ?1 AND r.identity != ?1 ORDER BY r.at DESC LIMIT ?2
 
 -- delivery --
@@ -186,6 +193,12 @@ UPDATE indexed SET messages = ?1, turns = ?2 WHERE id = 1
 
 -- search --
 SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rank LIMIT ?2
+
+-- search_newest --
+SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT ?2
+
+-- count_of_word --
+SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ?1 LIMIT ?2)
 
 -- turns_by_row --
 SELECT rowid, uri, turn_id, turn FROM turns WHERE rowid IN (SELECT value FROM json_each(?1)) AND NOT truncated
