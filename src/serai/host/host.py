@@ -101,7 +101,7 @@ def _hosted(declared: AgentSessionCapabilities) -> AgentSessionCapabilities:
 
 
 def _now() -> int:
-    return round(time.time() * 1000)
+    return time.time_ns() // 1_000_000
 
 
 def _new_id() -> str:

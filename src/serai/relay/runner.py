@@ -7,9 +7,9 @@ or waits there for its boundary. All else that becomes of it is settled later, i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from msgspec.structs import replace
 
@@ -42,6 +42,9 @@ __all__ = ["Box", "Runner"]
 _DUE_AT_ONCE = 200
 _LOOKS_EVERY = 60
 """After so many seconds the clock is looked at again: it may have been set, or the machine was asleep."""
+
+_Awaited: TypeAlias = "asyncio.Future[DeliveryRecord | None]"
+"""Has a record once it has come so far; nothing when that took too long."""
 
 
 class Box(Protocol):
@@ -101,7 +104,7 @@ class Runner:
         self._rates = Rates()
         ledger.settled = self.changed
         ledger.retry_at = lambda record: retry_at(policy, record, ledger.now)
-        self._waiting_for: dict[str, dict[asyncio.Future[DeliveryRecord], WaitFor]] = {}
+        self._waiting_for: dict[str, dict[_Awaited, WaitFor]] = {}
         self._due: asyncio.TimerHandle | None = None
         self._due_at: datetime | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -273,22 +276,21 @@ class Runner:
         Raises:
             StorageUnavailable: Nothing can be written now.
         """
-        new_future = asyncio.get_running_loop().create_future
-        awaited: dict[str, asyncio.Future[DeliveryRecord]]
-        awaited = {record.id: new_future() for record in records if not _has_come(record, stage)}
+        loop = asyncio.get_running_loop()
+        awaited: dict[str, _Awaited]
+        awaited = {record.id: loop.create_future() for record in records if not _has_come(record, stage)}
         for delivery_id, future in awaited.items():
             self._waiting_for.setdefault(delivery_id, {})[future] = stage
+        timer = loop.call_later(seconds, _let_go, awaited.values()) if awaited else None
         try:
-            if awaited:  # what they come to is committed, and so is all before
-                await asyncio.wait(awaited.values(), timeout=seconds)
-            if not awaited or not all(map(_has_result, awaited.values())):
+            # What they come to is committed, and so is all before.
+            found = {delivery_id: await future for delivery_id, future in awaited.items()}
+            if not all(found.values()) or not found:
                 await self.committed(patient=False)
-            found = {
-                delivery_id: future.result() if _has_result(future) else await self.record(delivery_id)
-                for delivery_id, future in awaited.items()
-            }
-            return [found.get(record.id, record) for record in records]
+            return [found.get(one.id, one) or await self.record(one.id) for one in records]
         finally:
+            if timer is not None:
+                timer.cancel()
             for delivery_id, future in awaited.items():
                 waiting = self._waiting_for[delivery_id]
                 del waiting[future]
@@ -298,8 +300,7 @@ class Runner:
     def stop_waiting(self) -> None:
         """The host stops: whoever waits for an outcome gets the record as it is now."""
         for waiting in self._waiting_for.values():
-            for future in waiting:
-                future.cancel()
+            _let_go(waiting)
 
     def changed(self, record: DeliveryRecord) -> None:
         """What is known of a delivery has changed, and is committed."""
@@ -375,8 +376,11 @@ class Runner:
         return record.lease_until is not None and record.lease_until <= self._ledger.now
 
 
-def _has_result(future: asyncio.Future[DeliveryRecord]) -> bool:
-    return future.done() and not future.cancelled()
+def _let_go(waiting: Iterable[_Awaited]) -> None:
+    """Nobody waits any longer."""
+    for future in waiting:
+        if not future.done():
+            future.set_result(None)
 
 
 def _has_come(record: DeliveryRecord, stage: WaitFor) -> bool:
