@@ -175,6 +175,8 @@ class SessionBox:
         self.waiting[waits_for] += 1
         if waits_for == "idle":
             self.pump()
+        elif waits_for == "next-message" and not self._next[waits_for]:
+            self._host.run(self._look(waits_for))
         return held
 
     def _hold_paused(self, entry: Delivery) -> DeliveryRecord:
@@ -258,7 +260,8 @@ class SessionBox:
         """After a restart: what waited for a tool call waits for idle, and what can enter does."""
         for entry in await self._waiting("next-tool-call", 1000):
             self._calm(entry, "the host was stopped")
-        await self._look("next-message")
+        if self.waiting["next-message"]:
+            await self._look("next-message")
         self.idle()
 
     def idle(self) -> None:

@@ -172,7 +172,8 @@ class EventStream:
         number, _ = self._complete_after
         until = (after[0] + _READ, 0) if after[0] + _READ < number else self._complete_after
         rows = await self._stored(after[0], until[0]) or []
-        return until, [((row.seq, 0), msgspec.json.decode(row.action)) for row in rows]
+        kept = [((row.seq, 0), msgspec.json.decode(row.action)) for row in rows]
+        return until, [one for one in kept if "data" in one[1]]
 
     async def _stored(self, after: int, until: int) -> list[StoredRow] | None:
         """Events in the journal; `None` when some of them were pruned."""
