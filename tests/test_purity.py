@@ -11,7 +11,7 @@ import pytest
 import serai
 
 ROOT = Path(serai.__file__).parent
-ROOMS = ("ahp", "contract", "jsonrpc")
+ROOMS = ("ahp", "contract", "jsonrpc", "session")
 PURE = sorted(
     [ROOT / "depth.py", ROOT / "errors.py", *(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))]
 )

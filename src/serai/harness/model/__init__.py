@@ -1,0 +1,1 @@
+"""Agents made of a model and a file: the provider `model`."""

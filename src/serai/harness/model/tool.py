@@ -1,0 +1,111 @@
+"""What a tool of a model session is: its input, whether someone is asked, and how it runs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from serai.ahp.types import FileEdit, ToolResultContent
+from serai.host.tool_call import ToolCall
+from serai.host.turn import Turn
+from serai.session.agent_file import AgentFile
+from serai.session.llm import ToolSpec
+from serai.session.messages import SessionContext
+
+__all__ = ["Asking", "Preview", "Tool", "ToolContext", "ToolOutput"]
+
+Input = TypeVar("Input")
+
+
+class Asking(Enum):
+    """Whether a person is asked before a tool runs."""
+
+    NEVER = "never"
+    UNLESS_GRANTED = "unless granted"
+    """Someone may allow it for the session, or a pattern of it."""
+    ALWAYS = "always"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a running tool has."""
+
+    turn: Turn
+    call: ToolCall
+    agent: AgentFile
+    """The agent, as the session has narrowed it."""
+    situation: SessionContext
+    folder: Path
+    """The working directory."""
+
+
+class Preview(NamedTuple):
+    """What a call is going to do, for whoever is asked."""
+
+    message: str
+    edits: Sequence[FileEdit] = ()
+
+
+class ToolOutput(NamedTuple):
+    """What a call has brought."""
+
+    text: str
+    """For the model, whole."""
+    is_error: bool = False
+    content: Sequence[ToolResultContent] = ()
+    """For people, beside the text."""
+
+
+class Tool(ABC, Generic[Input]):
+    """A tool. What it refuses it raises as a `SeraiError`: the model is told why, and the turn goes on."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    """The tool, for people."""
+    description: ClassVar[str]
+    """The tool, for models."""
+    takes: ClassVar[type[Any]]
+    """The msgspec struct of its input. It forbids unknown fields."""
+    asking: ClassVar[Asking] = Asking.UNLESS_GRANTED
+    is_idempotent: ClassVar[bool] = False
+    """Whether it may simply run again when nobody knows how far it came."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool, as a model gets to know it."""
+        return ToolSpec(self.name, self.description, msgspec.json.schema(self.takes))
+
+    def read(self, given: Mapping[str, Any]) -> Input:
+        """The input of a call.
+
+        Raises:
+            msgspec.ValidationError: It does not fit.
+        """
+        return msgspec.convert(given, self.takes)
+
+    def pattern(self, given: Input) -> str:
+        """What one allows who allows this pattern, such as `src/*`; empty when there is no such thing."""
+        del given
+        return ""
+
+    @abstractmethod
+    async def preview(self, given: Input, context: ToolContext) -> Preview:
+        """What the call is going to do. It changes nothing.
+
+        Raises:
+            SeraiError: It will be refused anyway, so nobody need be asked.
+        """
+
+    @abstractmethod
+    async def run(self, given: Input, context: ToolContext) -> ToolOutput:
+        """Do it. Cancelling ends what it has started.
+
+        Raises:
+            SeraiError: It is refused, or cannot be done.
+        """

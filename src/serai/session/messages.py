@@ -1,0 +1,128 @@
+"""The transcript of an agent session, as it is kept: append-only, without media bytes, without signatures."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, TypeAlias
+
+from msgspec import Meta, field
+
+from serai.contract.record import Moment, Record, refuse_naive
+from serai.session.agent_file import AgentFile, FsScopeTier
+
+__all__ = [
+    "AgentSessionRecord",
+    "DurableContentPart",
+    "MediaPart",
+    "ReasoningPart",
+    "Selection",
+    "SessionContext",
+    "SessionMessage",
+    "SessionMessageRole",
+    "TextPart",
+    "ToolCallPart",
+    "ToolResultPart",
+]
+
+
+class TextPart(Record, tag_field="type", tag="text"):
+    """What was said."""
+
+    text: str
+
+
+class ReasoningPart(Record, tag_field="type", tag="reasoning"):
+    """What was thought. A model's signature of it is not kept."""
+
+    text: str
+
+
+class ToolCallPart(Record, tag_field="type", tag="tool_call"):
+    """A tool that the model wants to use."""
+
+    id: str
+    """Names the call; no other call of the session has it."""
+    name: str
+    input: dict[str, Any]
+
+
+class ToolResultPart(Record, tag_field="type", tag="tool_result"):
+    """What became of a call, whole."""
+
+    id: str
+    """The call's id."""
+    name: str
+    output: str
+    is_error: bool = False
+
+
+class MediaPart(Record, tag_field="type", tag="media"):
+    """Media, by a handle: the bytes are kept elsewhere."""
+
+    handle: str
+    media_type: str
+
+
+DurableContentPart: TypeAlias = TextPart | ReasoningPart | ToolCallPart | ToolResultPart | MediaPart
+"""What is kept of a message."""
+
+
+class SessionMessageRole(StrEnum):
+    """Who speaks."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+class SessionMessage(Record):
+    """One message of a session. It is never changed."""
+
+    id: str
+    session_id: str
+    sequence_number: Annotated[int, Meta(ge=1)]
+    role: SessionMessageRole
+    content: tuple[DurableContentPart, ...]
+    model_id: str | None = None
+    """The model that gave this answer, after any fallback."""
+    timestamp: Moment
+
+    def __post_init__(self) -> None:
+        refuse_naive(self.timestamp)
+
+
+class Selection(Record):
+    """Lines that are selected where the session was started."""
+
+    file: str
+    start_line: Annotated[int, Meta(ge=1)]
+    end_line: Annotated[int, Meta(ge=1)]
+
+
+class SessionContext(Record):
+    """The situation that a session runs in."""
+
+    working_dir: str
+    active_file: str | None = None
+    selection: Selection | None = None
+    git_ref: str | None = None
+    fs_scope_tier: FsScopeTier = FsScopeTier.SANDBOXED
+    variables: dict[str, str] = field(default_factory=dict)
+    """Values for `{{ctx.name}}`, in plain text: never a secret."""
+
+
+class AgentSessionRecord(Record):
+    """A session, as its row has it."""
+
+    id: str
+    agent_slug: str
+    title: str | None = None
+    agent_snapshot: AgentFile | None = None
+    """The agent as it was when the session began."""
+    context: SessionContext
+    created_at: Moment
+    updated_at: Moment
+
+    def __post_init__(self) -> None:
+        refuse_naive(self.created_at, self.updated_at)

@@ -1,0 +1,142 @@
+"""How a turn goes on: its records go in, the next thing to do comes out.
+
+    ask the model ─→ decide about a call ─→ run it ─→ … ─→ ask the model ─→ … ─→ end
+
+Sessions and workflows use this one function, and so does whoever takes a turn up after a crash: the records
+are the same, and so is what follows from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+from msgspec.structs import replace
+
+from serai.session.llm import FinishReason
+from serai.session.messages import ToolCallPart
+from serai.session.steps import Answered, CallBegun, CallDecided, CallEnded, Failed, Requested, Step
+
+__all__ = ["AskModel", "DecideCall", "Effect", "EndTurn", "RunCall", "SettleDoubt", "TurnPlan", "next_effect"]
+
+DEFAULT_TURNS = 50
+"""How many turns a session has, unless it is said."""
+DEFAULT_TOOL_TURNS = 32
+"""How many rounds of tool calls a turn has, unless it is said."""
+MOST_MISUSES = 5
+"""After so many wrong calls in a row the turn ends: the model does not get on by itself."""
+
+
+class TurnPlan(NamedTuple):
+    """What is known of a turn before it begins."""
+
+    chain: tuple[str, ...]
+    """The models to ask, the first one first."""
+    max_tool_turns: int = DEFAULT_TOOL_TURNS
+
+
+class AskModel(NamedTuple):
+    """Ask a model for the next answer."""
+
+    model: str
+    instead_of: str | None = None
+    """The model that has just failed, where this one is asked in its place."""
+    is_repeat: bool = False
+    """Whether an answer was cut off by a crash, and is asked for anew."""
+
+
+class DecideCall(NamedTuple):
+    """Find out whether a call may run: a person may have to be asked."""
+
+    call: ToolCallPart
+
+
+class RunCall(NamedTuple):
+    """Run a call that may run."""
+
+    call: ToolCallPart
+
+
+class SettleDoubt(NamedTuple):
+    """A call had begun when the host was stopped, and nobody knows how far it came."""
+
+    call: ToolCallPart
+
+
+class EndTurn(NamedTuple):
+    """The turn is over."""
+
+    error: str | None = None
+    """The code of what went wrong; `None` when nothing did."""
+    message: str = ""
+
+
+Effect: TypeAlias = AskModel | DecideCall | RunCall | SettleDoubt | EndTurn
+"""What is to be done next in a turn."""
+
+
+def next_effect(plan: TurnPlan, steps: Sequence[Step]) -> Effect:
+    """What is to be done next, given all that has been done."""
+    talk = [step for step in steps if isinstance(step, Requested | Answered | Failed)]
+    match talk[-1] if talk else None:
+        case None:
+            return AskModel(plan.chain[0])
+        case Requested(model=model):
+            return AskModel(model, is_repeat=True)
+        case Failed() as failed:
+            return _after_failure(plan, talk, failed)
+        case Answered(reply=reply):
+            calls = [part for part in reply.parts if isinstance(part, ToolCallPart)]
+            if not calls:
+                return _after_text(reply.finish)
+            rounds = sum(isinstance(step, Answered) for step in talk)
+            if rounds > plan.max_tool_turns:
+                return EndTurn(
+                    "turn_limit", f"the turn has had its {plan.max_tool_turns} rounds of tool calls"
+                )
+            return _next_of_calls(steps, calls) or AskModel(_current_model(talk))
+
+
+def _next_of_calls(steps: Sequence[Step], calls: Sequence[ToolCallPart]) -> Effect | None:
+    """What is to be done about the calls of the last answer; `None` when all have ended."""
+    misuses = 0
+    for step in steps:
+        if isinstance(step, CallEnded):
+            misuses = misuses + 1 if step.is_misuse else 0
+    if misuses >= MOST_MISUSES:
+        return EndTurn("tool_misuse", f"the model called tools wrongly {misuses} times in a row")
+    ended = {step.call_id for step in steps if isinstance(step, CallEnded)}
+    begun = {step.call_id for step in steps if isinstance(step, CallBegun)}
+    decided = {step.call_id: step for step in steps if isinstance(step, CallDecided)}
+    for call in calls:
+        if call.id in ended:
+            continue
+        decision = decided.get(call.id)
+        if decision is None:
+            return DecideCall(call)
+        asked = call if decision.input is None else replace(call, input=decision.input)
+        return SettleDoubt(asked) if call.id in begun else RunCall(asked)
+    return None
+
+
+def _after_failure(plan: TurnPlan, talk: Sequence[Step], failed: Failed) -> Effect:
+    model = _current_model(talk)
+    later = plan.chain[plan.chain.index(model) + 1 :] if model in plan.chain else ()
+    if failed.failure.may_pass and not failed.has_begun and later:
+        return AskModel(later[0], instead_of=model)
+    return EndTurn(f"model_{failed.failure.value}", failed.message)
+
+
+def _after_text(finish: FinishReason) -> EndTurn:
+    match finish:
+        case FinishReason.LENGTH:
+            return EndTurn("max_tokens", "the model stopped in the middle: it may not say more at once")
+        case FinishReason.CONTENT_FILTER:
+            return EndTurn("content_filter", "the model's provider did not let the answer through")
+        case _:
+            return EndTurn()
+
+
+def _current_model(talk: Sequence[Step]) -> str:
+    """The model that was asked last: one that took another's place keeps it for the rest of the turn."""
+    return next(step.model for step in reversed(talk) if isinstance(step, Requested))
