@@ -406,10 +406,11 @@ def _fill(path: Path) -> None:
     """Write a million messages that were delivered long ago, with their words, straight into the tables."""
     database = connect(path, KEY)
     database.pragma("synchronous", "off")
-    kept: list[Any] = database.execute(
+    rows: Any = database.execute(
         "SELECT m.room, m.sender, d.agent, m.message, d.record FROM messages AS m "
         "JOIN deliveries AS d ON d.message = m.id WHERE NOT d.open"
-    ).fetchall()
+    )
+    kept = list[tuple[Any, ...]](rows)
     first: int = 1 + database.execute("SELECT max(seq) FROM journal").get
     messages: list[tuple[Any, ...]] = []
     deliveries: list[tuple[Any, ...]] = []
