@@ -78,8 +78,6 @@ class Journal:
         self._room.set()
         self._held_up: set[Callable[[], None]] = set()
         self._ended: asyncio.Future[None] | None = None
-        self._awaited: set[asyncio.Future[StorageUnavailable | None]] = set()
-        """Where someone waits until all is committed."""
 
     # -- opening and closing -------------------------------------------------------------------------------
 
@@ -88,7 +86,6 @@ class Journal:
         opening = await self.store.open()
         self._publisher.start_after(opening.first_new - 1)
         self._ended = asyncio.get_running_loop().create_future()
-        self._ended.add_done_callback(self._give_up)
         self._go_on()
         return opening
 
@@ -266,26 +263,13 @@ class Journal:
                 done.set_result(None if isinstance(outcome, int) else outcome)
 
         self.then(settle, instead=None if patient else settle)
-        self._awaited.add(done)
-        if self.ended.done():
-            self._give_up(self.ended)
-        try:
-            unavailable = await done
-        finally:
-            self._awaited.discard(done)
-        if unavailable is not None:
+        await asyncio.wait({done, self.ended}, return_when=asyncio.FIRST_COMPLETED)
+        if not done.done():
+            done.cancel()
+            if not self.ended.cancelled():  # it was closed: what waits stays unwritten
+                self.ended.result()
+        elif (unavailable := done.result()) is not None:
             raise unavailable
-
-    def _give_up(self, ended: asyncio.Future[None]) -> None:
-        """Nothing is written any more: whoever waits hears why. What was closed leaves the rest unwritten."""
-        error = None if ended.cancelled() else ended.exception()
-        for done in self._awaited:
-            if done.done():
-                continue
-            if error is None:
-                done.set_result(None)
-            else:
-                done.set_exception(error)
 
     def holds_up(self, go_on: Callable[[], None]) -> bool:
         """Whether so much waits for the disk that no more should be read now.
