@@ -173,7 +173,7 @@ async def test_a_known_id_is_answered_with_the_earlier_receipt_and_surfaces_noth
     async with ports() as port:
         relay = await port.connect()
         session = define_harness("worker", heard)
-        answers: list[dict[str, Any]] = []
+        answers: list[Any] = []
         registration = await relay.register(session, leaseSeconds=0.2)
         take = registration.receive
 

@@ -15,17 +15,17 @@ import logging
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from serai.ahp import wire
 from serai.ahp.actions import ActionOrigin, StateAction
 from serai.errors import StorageUnavailable
-from serai.journal.batches import Barrier, Item, Measured, fill, is_delta, size_of
+from serai.journal.batches import Barrier, Item, Measured, Writes, fill, is_delta, size_of
 from serai.journal.publisher import Publisher
 from serai.journal.standstill import Standstill
 from serai.journal.subscriptions import Subscriber
-from serai.store.contract import Batch, BlobRow, Opening, RelayWrite, Store
+from serai.store.contract import Batch, BlobRow, Opening, Store
 
 if TYPE_CHECKING:
     from serai.journal.sessions import KeptSession
@@ -176,8 +176,9 @@ class Journal:
         channel: str,
         record: bytes,
         *,
-        writes: Sequence[RelayWrite] = (),
+        writes: Writes = (),
         told: Callable[[int], None] | None = None,
+        kept: bool = True,
     ) -> None:
         """Keep a record that is no action: it has its place in the order, and is not published.
 
@@ -186,8 +187,9 @@ class Journal:
             record: JSON.
             writes: Changes of the relay's tables that are committed with it.
             told: Is called with its number once it is committed. If it raises, that is logged.
+            kept: Whether the record itself is written; if not, only what it writes beside it.
         """
-        item = Item(channel, record)
+        item = Item(channel, record, kept=kept)
         item.writes, item.told = writes, told
         self._count(len(record))
         self._wait(item, urgent=True)

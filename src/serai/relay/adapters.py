@@ -17,6 +17,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from itertools import count
 from typing import Any
 
 from msgspec.structs import replace
@@ -101,6 +102,7 @@ class AdapterBox:
         self._pumping: asyncio.Task[None] | None = None
         self._settling = asyncio.Lock()
         self._arrived = asyncio.Event()
+        self._maker, self._leases = secrets.token_hex(4), count()
 
     # -- what the runner asks ------------------------------------------------------------------------------
 
@@ -248,7 +250,8 @@ class AdapterBox:
         for record, message in entries:
             leased = replace(record, lease_until=self._lease_end(), held_by=None)
             via = "take" if fetched else "connection" if self._link is not None else "url"
-            record = self._ledger.handing(leased, via=via, lease=secrets.token_hex(8))  # noqa: PLW2901 - it is the same one
+            lease = f"{self._maker}-{next(self._leases)}"
+            record = self._ledger.handing(leased, via=via, lease=lease)  # noqa: PLW2901 - it is the same one
             self._on_the_way[record.id] = record
             entry = Delivery(record, message)
             handed.append(entry)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -30,6 +29,8 @@ _LONGEST_WAIT_MS = 10 * 60 * 1000
 _STUCK = frozenset({DeliveryState.DEFERRED, DeliveryState.HANDING})
 _PAGE = 500
 
+_COMMITTED = frozenset({"messages.send", "messages.reply"})
+"""What these answer waited for its commit already, and perhaps for more."""
 _MASKED_BY_SENDER = frozenset({"messages.send", "messages.reply", "secrets.register", "webhooks.create"})
 """In whose parameters secrets are masked by who says it, or not at all: a URL may have one."""
 
@@ -85,7 +86,8 @@ class Calls:
         if method not in _MASKED_BY_SENDER:
             params = self._host.redactor.redact_value(params, observed=False)
         result = await self._methods[method](caller, params)
-        await self._host.journal.committed(patient=False)
+        if method not in _COMMITTED:
+            await self._host.journal.committed(patient=False)
         return result
 
     # -- who calls -----------------------------------------------------------------------------------------
@@ -148,11 +150,9 @@ class Calls:
     async def _sent(self, result: c.SendResult, params: c.SendParams | c.ReplyParams) -> c.SendResult:
         """Wait as long as the sender wants to."""
         self._workspace.events.remember(result.message)
-        if params.wait_for == c.WaitFor.ACCEPTED:
-            return result
         seconds = _seconds(params.timeout_ms)
-        outcomes = [self._runner.outcome(one, params.wait_for, seconds) for one in result.deliveries]
-        return replace(result, deliveries=tuple(await asyncio.gather(*outcomes)))
+        outcomes = await self._runner.outcomes(result.deliveries, params.wait_for, seconds)
+        return replace(result, deliveries=tuple(outcomes))
 
     async def _messages_get(self, caller: Caller, params: c.MessageParams) -> c.RelayMessage:
         return await self._inboxes.message(caller, params.message_id)

@@ -203,7 +203,7 @@ class Registration:
 
     # -- what the relay asks -------------------------------------------------------------------------------
 
-    async def receive(self, offer: c.Offer) -> dict[str, Any]:
+    async def receive(self, offer: c.Offer) -> c.MessageReceipt:
         """Take a message, or wait for what the session makes of it already; keep the lease meanwhile."""
         if self._is_over:  # the connection is about to close: what has no answer is offered again
             await asyncio.get_running_loop().create_future()
@@ -215,11 +215,11 @@ class Registration:
                     await self._relay.call(
                         "deliveries.extend", deliveryId=offer.context.id, lease=offer.lease
                     )
-        return to_wire(task.result())
+        return task.result()
 
-    async def flush(self, params: bytes) -> list[dict[str, Any]]:
+    async def flush(self, params: bytes) -> list[c.MessageReceipt]:
         """Have the session surface what it holds."""
-        return [to_wire(one) for one in await self._holder("flush").flush(_held(params).delivery_id)]
+        return list(await self._holder("flush").flush(_held(params).delivery_id))
 
     async def cancel(self, params: bytes) -> dict[str, Any]:
         """Have the session give up what it holds."""

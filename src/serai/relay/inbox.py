@@ -54,6 +54,8 @@ __all__ = ["Caller", "CallerLink", "InboxBox", "Inboxes"]
 _MOST = 500
 _FETCHED = ("fetch", "flush")
 """What waits for someone who asks."""
+_COMMON = 5_000
+"""What so many have tells nothing of which is best, and to rank them all takes long."""
 _WORD = re.compile(r"\w+")
 _INDEXED_EVERY = 2.0
 """Seconds between two looks at what is to be indexed."""
@@ -294,7 +296,7 @@ class Inboxes:
                         self._fetched(record)
         unread = [
             UnreadRoom(room=self._rooms.shown(self._rooms[room]), unread=count)
-            for room, count, _ in await self._store.relay("unread_rooms", number)
+            for room, count in await self._store.relay("unread_rooms", number)
         ]
         mentions = await self._store.relay("unread_mentions", number, _bounded(limit))
         reactions = await self._store.relay("recent_reactions", number, 20)
@@ -323,7 +325,7 @@ class Inboxes:
     # -- search --------------------------------------------------------------------------------------------
 
     async def search(self, caller: Caller, query: str, limit: int) -> tuple[SearchHit, ...]:
-        """Messages and turns that have all words of a query, the best first.
+        """Messages and turns that have all words of a query, the best first; of common words the newest.
 
         What the background has not come to yet is indexed first.
 
@@ -336,9 +338,11 @@ class Inboxes:
         await self._journal.committed()
         while await self._store.index_words():
             pass
-        match = " ".join(f'"{word}"' for word in words[:-1]) + f' "{words[-1]}"*'
+        terms = [*(f'"{word}"' for word in words[:-1]), f'"{words[-1]}"*']
+        found_of = [await self._store.relay("count_of_word", term, _COMMON) for term in terms]
+        order = "search_newest" if any(count >= _COMMON for ((count,),) in found_of) else "search"
         rooms = None if caller.sees_all else _json(r.number for r in self._rooms if self.may_see(caller, r))
-        rows = await self._store.relay("search", match, _bounded(limit), rooms)
+        rows = await self._store.relay(order, " ".join(terms), _bounded(limit), rooms)
         numbers = [number for (number,) in rows]
         found: dict[int, SearchHit] = {}
         messages, turns = (_json(n // 2 for n in numbers if n % 2 == odd) for odd in (0, 1))

@@ -49,6 +49,7 @@ __all__ = ["Post"]
 
 _MENTION = re.compile(r"(?<![\w@])@([\w][\w.-]*)")
 _RETRACTED = "(taken back)"
+_KINDS = {kind: MessageKind(kind.value) for kind in RoomKind}
 _ROOMS = ("#", "room-", "dm:", "group:")
 """How the names of rooms and conversations begin."""
 
@@ -236,7 +237,8 @@ class Post:
         return text, self._redactor.redact_value(params.attachments, observed=observed)
 
     def _masked_key(self, params: SendParams | ReplyParams) -> str | None:
-        return self._redactor.redact_value(params.idempotency_key, observed=True)
+        key = params.idempotency_key
+        return None if key is None else self._redactor.redact_value(key, observed=True)
 
     def _store(
         self,
@@ -259,7 +261,7 @@ class Post:
         now, message_id = self._ledger.now, self._new_id("msg")
         message = RelayMessage(
             id=message_id,
-            kind=MessageKind.THREAD_REPLY if parent else MessageKind(room.room.kind.value),
+            kind=MessageKind.THREAD_REPLY if parent else _KINDS[room.room.kind],
             text=text,
             sender=SenderReference(id=sender.identity.id, name=sender.identity.name),
             target=self._target(room, sender),

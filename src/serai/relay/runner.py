@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from msgspec.structs import replace
 
@@ -46,6 +46,9 @@ _DUE_AT_ONCE = 200
 _AFTER_FAILURE = timedelta(seconds=5)
 _LOOKS_EVERY = 60
 """After so many seconds the clock is looked at again: it may have been set, or the machine was asleep."""
+
+_Awaited: TypeAlias = "asyncio.Future[DeliveryRecord | None]"
+"""Has a record once it has come so far; nothing when that took too long."""
 
 
 class Box(Protocol):
@@ -109,7 +112,7 @@ class Runner:
         self._rates = Rates()
         ledger.settled = self.changed
         ledger.retry_at = lambda record: retry_at(policy, record, ledger.now)
-        self._waiting_for: dict[str, list[tuple[WaitFor, asyncio.Future[DeliveryRecord]]]] = {}
+        self._waiting_for: dict[str, dict[_Awaited, WaitFor]] = {}
         self._due: asyncio.TimerHandle | None = None
         self._due_at: datetime | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -138,9 +141,8 @@ class Runner:
         now = self._ledger.now
         box = self._box_of(recipient)
         kind = sender.identity.kind
-        choice = choose_mode(
-            self._policy, params.mode, box.capabilities.delivery.modes, kind, is_busy=box.is_busy
-        )
+        modes = box.capabilities.delivery.modes
+        choice = choose_mode(self._policy, params.mode, modes, kind, is_busy=box.is_busy)
         record = DeliveryRecord(
             id=self._new_id("dlv"),
             message_id=message.id,
@@ -172,8 +174,10 @@ class Runner:
 
     def fitting(self, message: RelayMessage, box: Box) -> tuple[RelayMessage, str | None]:
         """The message as the session can take it, or why it cannot."""
+        if ContentType.IMAGE not in message.content_types:
+            return message, None
         unfit = refusal(box.capabilities, ContentType.IMAGE)
-        if unfit is None or ContentType.IMAGE not in message.content_types:
+        if unfit is None:
             return message, None
         if self._policy.images == "fail":
             return message, unfit.code
@@ -275,34 +279,46 @@ class Runner:
 
     # -- waiting for an outcome ----------------------------------------------------------------------------
 
-    async def outcome(self, record: DeliveryRecord, stage: WaitFor, seconds: float) -> DeliveryRecord:
-        """The record once it has come so far, is final, or the time is up. Cancelling changes nothing."""
-        if _has_come(record, stage):
-            return record
-        future: asyncio.Future[DeliveryRecord] = asyncio.get_running_loop().create_future()
-        waiting = self._waiting_for.setdefault(record.id, [])
-        waiting.append((stage, future))
+    async def outcomes(
+        self, records: Sequence[DeliveryRecord], stage: WaitFor, seconds: float
+    ) -> list[DeliveryRecord]:
+        """The records once each has come so far, is final, or the time is up. Cancelling changes nothing.
+
+        They are as they are now, with what is not committed yet; what is returned is committed.
+
+        Raises:
+            StorageUnavailable: Nothing can be written now.
+        """
+        loop = asyncio.get_running_loop()
+        awaited: dict[str, _Awaited]
+        awaited = {record.id: loop.create_future() for record in records if not _has_come(record, stage)}
+        for delivery_id, future in awaited.items():
+            self._waiting_for.setdefault(delivery_id, {})[future] = stage
+        timer = loop.call_later(seconds, _let_go, awaited.values()) if awaited else None
         try:
-            now = await self.record(record.id)  # it may have come so far before anyone waited
-            return now if _has_come(now, stage) else await asyncio.wait_for(future, seconds)
-        except TimeoutError:
-            return await self.record(record.id)
+            # What they come to is committed, and so is all before.
+            found = {delivery_id: await future for delivery_id, future in awaited.items()}
+            if not all(found.values()) or not found:
+                await self.committed(patient=False)
+            return [found.get(one.id, one) or await self.record(one.id) for one in records]
         finally:
-            waiting[:] = [one for one in waiting if one[1] is not future]
-            if not waiting:
-                self._waiting_for.pop(record.id, None)
+            if timer is not None:
+                timer.cancel()
+            for delivery_id, future in awaited.items():
+                waiting = self._waiting_for[delivery_id]
+                del waiting[future]
+                if not waiting:
+                    del self._waiting_for[delivery_id]
 
     def stop_waiting(self) -> None:
         """The host stops: whoever waits for an outcome gets the record as it is now."""
-        for waiting in list(self._waiting_for.values()):
-            for _, future in waiting:
-                if not future.done():
-                    future.set_exception(TimeoutError())
+        for waiting in self._waiting_for.values():
+            _let_go(waiting)
 
     def changed(self, record: DeliveryRecord) -> None:
         """What is known of a delivery has changed, and is committed."""
         self._watch(record.due)
-        for stage, future in self._waiting_for.get(record.id, ()):
+        for future, stage in self._waiting_for.get(record.id, {}).items():
             if not future.done() and _has_come(record, stage):
                 future.set_result(record)
 
@@ -389,12 +405,19 @@ def check_kept(record: DeliveryRecord, operation: str) -> None:
         raise CapabilityUnsupported("delivery.state", operation, agent=record.agent, remedy=remedy)
 
 
+def _let_go(waiting: Iterable[_Awaited]) -> None:
+    """Nobody waits any longer."""
+    for future in waiting:
+        if not future.done():
+            future.set_result(None)
+
+
 def _has_come(record: DeliveryRecord, stage: WaitFor) -> bool:
     if record.state == DeliveryState.FAILED:
         return True
     match stage:
         case WaitFor.ACCEPTED:
-            return record.state != DeliveryState.CREATED
+            return True  # it is stored
         case WaitFor.DELIVERED:
             return record.state == DeliveryState.DELIVERED
         case WaitFor.ANSWERED:

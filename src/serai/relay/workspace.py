@@ -88,6 +88,8 @@ class Workspace:
         self._indexing: asyncio.Task[None] | None = None
         self._last_id = self._subscribed = 0
         self._calls = Calls(self)
+        self._maker = secrets.token_hex(4)
+        """Ends the ids that are made here, so that nobody else makes the same one."""
 
     # -- opening and closing -------------------------------------------------------------------------------
 
@@ -150,7 +152,7 @@ class Workspace:
     def _new_id(self, kind: str) -> str:
         """An id that nobody else has, in the order of time."""
         self._last_id = max(self._last_id + 1, time.time_ns() // 1000)
-        return f"{kind}_{self._last_id:014x}{secrets.token_hex(4)}"
+        return f"{kind}_{self._last_id:014x}{self._maker}"
 
     async def call(self, caller: Caller, method: str, params: Record) -> Any:
         """Do what a method does: see `Calls.call`."""

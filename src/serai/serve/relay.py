@@ -25,7 +25,6 @@ from serai.contract import (
     SubscribeResult,
     UnsubscribeParams,
     WorkspaceEvent,
-    to_wire,
 )
 from serai.contract.relay_calls import read_params
 from serai.errors import (
@@ -90,7 +89,7 @@ def _read(data: bytes) -> _Call:
 
 
 def _success(call_id: Any, result: Any) -> bytes:
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": call_id, "result": to_wire(result)})
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": call_id, "result": result})
 
 
 def _failure(call_id: Any, error: Exception) -> bytes:
@@ -269,6 +268,6 @@ class RelayPeer:
         async for event in events:
             if self._caller() is None:
                 return
-            told = {"subscription": subscription, "event": to_wire(event)}
+            told = {"subscription": subscription, "event": event}
             notice = {"jsonrpc": "2.0", "method": "event", "params": told}
             self._link.send(text_frame(msgspec.json.encode(notice)))

@@ -471,10 +471,10 @@ class Turns:
             self.consume_queue()
         elif core.live.head.queued_messages:
             self.hold(interrupted)
+        if self._running is None and goes_on and self.postman is not None:
+            self.postman.idle()
         if self._running is None and goes_on:
             self._activity_changed()
-            if self.postman is not None:
-                self.postman.idle()
 
     def _let_go(self) -> Turn | None:
         """The turn that runs, if one does, is no longer ours; another may begin."""

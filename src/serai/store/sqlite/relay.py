@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from importlib.resources import files
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 import msgspec
@@ -25,6 +26,11 @@ _INDEXED_BYTES = 64 * 1024
 """With so many bytes of them a step is over, too."""
 
 
+_FIRST = {"add_message": 0, "add_delivery": 1, "put_delivery": 2}
+_AT_ONCE = (32, 16, 8, 4, 2, 1)
+"""How many rows of those one statement writes. Between two statements other threads are waited for."""
+
+
 def open_in_memory() -> Database:
     """A database without a disk that has all tables: what a store in memory keeps of the relay is there."""
     db = Database(":memory:")
@@ -39,7 +45,7 @@ def add_turns(db: Database, turns: Sequence[TurnRow]) -> None:
 
 
 def write(db: Database, writes: Iterable[RelayWrite], first: int) -> None:
-    """Carry out what a batch has for the relay, in its order, inside the batch's transaction.
+    """Carry out what a batch has for the relay, inside the batch's transaction.
 
     Args:
         db: Where.
@@ -49,8 +55,25 @@ def write(db: Database, writes: Iterable[RelayWrite], first: int) -> None:
     Raises:
         apsw.Error: Something does not fit.
     """
-    for statement, group in groupby(writes, key=lambda one: one.statement):
-        db.executemany(SQL[statement], [(first + one.item, *one.values) for one in group])
+    # What most batches have much of goes first, each in one go: of all else nothing has to be before it.
+    ordered = sorted(writes, key=lambda one: _FIRST.get(one.statement, len(_FIRST)))
+    for statement, group in groupby(ordered, key=lambda one: one.statement):
+        rows = [(first + one.item, *one.values) for one in group]
+        if statement not in _FIRST:
+            db.executemany(SQL[statement], rows)
+            continue
+        for count in _AT_ONCE:
+            while len(rows) >= count:
+                some, rows = rows[:count], rows[count:]
+                db.execute(_of_rows(statement, count), list(chain.from_iterable(some)))
+
+
+@cache
+def _of_rows(statement: str, count: int) -> str:
+    """A statement for several rows of values."""
+    before, _, after = SQL[statement].partition("VALUES ")
+    row, closing, rest = after.partition(") AS ")
+    return f"{before}VALUES {', '.join([row] * count)}{closing}{rest}"
 
 
 def read(db: Database, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
