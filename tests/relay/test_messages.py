@@ -601,6 +601,6 @@ async def test_what_is_new_is_indexed_before_anyone_searches(monkeypatch: pytest
         async with asyncio.timeout(WITHIN):
             while len(found) < 2:
                 await asyncio.sleep(0)
-                found = await house.store.relay("search", '"rivers"', 10)
+                found = await house.store.relay("search", '"rivers"', 10, None)
         hits = (await house.call("messages.search", query="rivers")).hits
         assert {hit.message is None for hit in hits} == {True, False}
