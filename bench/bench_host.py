@@ -83,7 +83,7 @@ async def _open_long_session(folder: Path) -> Result:
             for action in actions[start : start + 100]:
                 kept.apply(action, number)
                 batch.items.append(Row(uri, wire.encode(action)))
-            kept.wrote(sum(len(row.action) for row in batch.items if row))
+            kept.wrote([sum(len(row.action) for row in batch.items if row)])
             kept.save(batch, len(batch.items) - 1)
             await store.append(batch)
     await store.close()

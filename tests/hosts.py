@@ -24,6 +24,7 @@ from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings, serve_port
+from serai.serve.sessions import SessionRoutes
 from serai.store.contract import Store
 from serai.store.memory import MemoryStore
 
@@ -63,12 +64,15 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from serai.harness.demo import DemoHarness
 from serai.host.settings import HostSettings
+from serai.redact import Redactor
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings
 from serai.serve.run import run_host
 from serai.store.sqlite.store import SqliteStore
 from hosts import KEY
 import apsw, serai.serve.websocket, store.faults
+if "models" in sys.argv:  # what a host of models loads when it needs it
+    import pydantic_ai.models.openai, serai.harness.model.vendors
 
 
 def say(**what):
@@ -83,9 +87,15 @@ async def serve(order):
         vfs = disk.name
         broken = disk.failing("sync", "-wal", apsw.SQLITE_IOERR_FSYNC)
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, broken.__enter__)
+    redactor = Redactor()
+    harnesses = [DemoHarness(pace="instant")]
+    if order["models"]:
+        from harness.model.servers import model_harness
+        harnesses.append(model_harness(redactor, **order["models"]))
     await run_host(
         SqliteStore(Path(order["home"]) / "history.db", KEY, vfs=vfs, **order["store"]),
-        [DemoHarness(pace="instant")],
+        harnesses,
+        redactor=redactor,
         host_settings=HostSettings(summary_delay=0.01),
         port_settings=PortSettings(port=0, token_digests=frozenset({digest(order["token"])})),
         started=lambda port: say(event="ready", pid=os.getpid(), port=port),
@@ -135,7 +145,8 @@ class HostProcess:
     async def start(self) -> None:
         """Start it, and wait until clients can connect."""
         assert self._nursery.stdin is not None
-        order = {"home": str(self.home), "token": TOKEN, "faulty": False, "store": {}, **self._options}
+        order = {"home": str(self.home), "token": TOKEN, "faulty": False, "store": {}, "models": None}
+        order |= self._options
         self._nursery.stdin.write(json.dumps(order).encode() + b"\n")
         said = await self._hear()
         assert said["event"] == "ready", said
@@ -185,11 +196,12 @@ async def host_process(home: Path, **options: Any) -> AsyncGenerator[HostProcess
 
     Args:
         home: The folder of its database.
-        options: `store`, for the store; `faulty`, to have syncs fail from SIGUSR1 on.
+        options: `store`, for the store; `faulty`, to have syncs fail from SIGUSR1 on; `models`, to have
+            model sessions: the `base_url` of a server, and settings of `[chat]`.
     """
     nursery = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-c", _NURSERY, str(Path(__file__).parent)),
+        *("-c", _NURSERY, str(Path(__file__).parent), *options),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -242,12 +254,14 @@ class House:
         self.store = make_store()
         self.tokens = [TOKEN, OTHER_TOKEN]
         """What opens its door from the next start on."""
+        self.patience = WITHIN
+        """How long a reader of events may take, from the next start on."""
 
     @property
     def url(self) -> str:
         return f"ws://127.0.0.1:{self.port}"
 
-    async def open(self) -> None:
+    async def open(self, port: int = 0) -> None:
         self.host = Host(
             self.store,
             self._harnesses,
@@ -261,13 +275,14 @@ class House:
         self._task = asyncio.create_task(
             serve_port(
                 PortSettings(
-                    port=0,
+                    port=port,
                     token_digests=frozenset(map(digest, self.tokens)),
                     limits=self._limits,
                 ),
                 lambda connection: ahp_peer(self.host, connection),
                 self._readiness,
                 started=ready.set_result,
+                routes=SessionRoutes(self.host, patience=self.patience).routes,
             )
         )
         await asyncio.wait({self._task, ready}, timeout=WITHIN, return_when=asyncio.FIRST_COMPLETED)
@@ -288,12 +303,12 @@ class House:
             self._task = None
             await self.host.close()
 
-    async def restart(self) -> None:
+    async def restart(self, port: int = 0) -> None:
         """Stop it as SIGTERM does, and start it again."""
         await self.close()
         if not isinstance(self.store, MemoryStore):
             self.store = self._make_store()
-        await self.open()
+        await self.open(port)
 
 
 @asynccontextmanager

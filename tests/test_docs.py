@@ -60,6 +60,7 @@ USED = {
         "async def read",
     ],
     "docs/relay.md": ["asyncio.run(main())"],
+    "docs/agent-sessions.md": ["async def tell"],
     "docs/agents.md": ["async def shout"],
     "docs/python-agents.md": [
         "asyncio.run(main())",
@@ -213,6 +214,14 @@ async def test_watch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     async with talking(tmp_path, greeter) as session:
         await watch(session, "hi")
     assert capsys.readouterr().out == "\n[Greet]\nYou said: hi\ncomplete: no error\n"
+
+
+async def test_tell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tell = names_of(example("docs/agent-sessions.md", "async def tell"))["tell"]
+    async with talking(tmp_path, greeter) as session:
+        await session.begin_turn("hi")
+        assert await tell(session) == "end_turn"
+    assert capsys.readouterr().out.startswith("1 session:started {'agent': {'provider': 'agent'}")
 
 
 async def test_answer_everything(tmp_path: Path) -> None:

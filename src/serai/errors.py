@@ -33,6 +33,7 @@
     ├── ConnectionLost          connection_lost           the host cannot be reached, or is gone
     ├── DiscardBusy             discard_busy              a discard is under way, or is being undone
     ├── DiscardUnknown          discard_unknown           there is no discard of that name
+    ├── DocumentInvalid         document_invalid          an agent or workflow file says what it cannot
     ├── Fenced                  fenced                    another host has taken over a session
     ├── FileUnreadable          file_unreadable           a file that was named cannot be read
     ├── FolderMoved             folder_moved              the folder of a session is another one
@@ -42,6 +43,7 @@
     ├── GitUnavailable          git_unavailable           there is no git that could be used
     ├── IllegalTransition       illegal_transition        a state machine does not have that step
     ├── Mismatch                mismatch                  JSON, but not of the shape that was asked for
+    ├── ModelFailure            model_failure             a model gave no answer
     ├── ProcessNotStarted       process_not_started       a process could not be started
     ├── ProtocolError           protocol_error            a JSON-RPC error, with its number
     │   ├── ParseError          parse_error               -32700  the frame is not JSON
@@ -70,17 +72,22 @@
     ├── SessionGone             session_gone              a session is no longer there
     ├── StorageFailed           storage_failed            it is not known what was written: start again
     ├── StorageUnavailable      storage_unavailable       nothing was written; it may work later
-    └── StorageUnreadable       storage_unreadable        the database cannot be opened
-        ├── DatabaseCorrupt     database_corrupt          its content is damaged
-        ├── DatabaseLocked      database_locked           another host holds it
-        ├── SchemaNewer         schema_newer              a newer Serai wrote it
-        └── WrongKey            wrong_key                 the key does not open it
+    ├── StorageUnreadable       storage_unreadable        the database cannot be opened
+    │   ├── DatabaseCorrupt     database_corrupt          its content is damaged
+    │   ├── DatabaseLocked      database_locked           another host holds it
+    │   ├── SchemaNewer         schema_newer              a newer Serai wrote it
+    │   └── WrongKey            wrong_key                 the key does not open it
+    ├── ToolFailed              tool_failed               a tool of a model session cannot do it
+    │   ├── AddressRefused      address_refused           an address is not on the public network
+    │   └── CommandRefused      command_refused           a command is not on the allowlist
+    └── TurnStopped             turn_stopped              a turn of a model ended, with a code of its own
 
 `code` is stable: programs may depend on it. The message says what happened; `remedy` says what to do.
 """
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any, ClassVar
 
 
@@ -587,6 +594,20 @@ class DiscardUnknown(SeraiError):
     code = "discard_unknown"
 
 
+class DocumentInvalid(SeraiError):
+    """An agent file or a workflow file cannot be read, or says what it cannot; `line` counts from 1."""
+
+    code = "document_invalid"
+
+    def __init__(self, problem: str, *, file: str, line: int) -> None:
+        # Signs that a terminal would obey stand as their names: the file may be a stranger's.
+        problem = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in problem[:400])
+        super().__init__(f"{file}:{line}: {problem}")
+        self.problem = problem
+        self.file = file
+        self.line = line
+
+
 class FileUnreadable(SeraiError):
     """A file that was named cannot be read."""
 
@@ -625,6 +646,53 @@ class GitUnavailable(SeraiError):
     """There is no git that could be used."""
 
     code = "git_unavailable"
+
+
+class FailureKind(StrEnum):
+    """Why a model gave no answer."""
+
+    RATE_LIMIT = "rate_limit"
+    OVERLOADED = "overloaded"
+    TIMEOUT = "timeout"
+    TRANSPORT = "transport"
+    """The connection broke, or never came about; also a stream that ended before its end."""
+    AUTHENTICATION = "authentication"
+    REFUSED = "refused"
+    """The server does not take the request: it is wrong for it, or the model is unknown there."""
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether another model, or another moment, may do."""
+        return self not in {FailureKind.AUTHENTICATION, FailureKind.REFUSED}
+
+
+class ModelFailure(SeraiError):
+    """A model gave no answer, or not a whole one.
+
+    Args:
+        failure: Why.
+        message: What happened, for people.
+        has_begun: Whether some of an answer had come.
+        retry_after: The seconds after which the server wants to be asked again, where it says so.
+        remedy: What to do about it.
+    """
+
+    code = "model_failure"
+    told = ("failure", "retry_after")
+
+    def __init__(
+        self,
+        failure: FailureKind,
+        message: str,
+        *,
+        has_begun: bool = False,
+        retry_after: float | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        super().__init__(message, remedy=remedy)
+        self.failure = failure
+        self.has_begun = has_begun
+        self.retry_after = retry_after
 
 
 class ProcessNotStarted(SeraiError):
@@ -784,3 +852,31 @@ class UnknownTarget(RelayError):
     """Nobody has this name."""
 
     code = "unknown_target"
+
+
+class TurnStopped(SeraiError):
+    """A turn of a model session ends with an error, whose code is this one's: `turn_limit`, say."""
+
+    code = "turn_stopped"
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code  # pyright: ignore[reportAttributeAccessIssue] - each has its own
+
+
+class ToolFailed(SeraiError):
+    """A tool of a model session cannot do what it was asked. The model is told, and the turn goes on."""
+
+    code = "tool_failed"
+
+
+class AddressRefused(ToolFailed):
+    """An address is this machine's, or of a private network, and the agent's file does not name it."""
+
+    code = "address_refused"
+
+
+class CommandRefused(ToolFailed):
+    """A command is not on the allowlist, or the program that it names is not where programs are."""
+
+    code = "command_refused"

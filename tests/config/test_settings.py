@@ -253,6 +253,7 @@ def widened() -> dict[str, str]:
         "mailbox_size": "100000",
         "retention_days": "1",
         "relay": '{ me = "evil" }',
+        "chat": '{ fs_scope = "full" }',
         "use_keyring": "false",
     }
 

@@ -62,11 +62,19 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def look(work: Path, home: Path) -> Look:
-    """Discover in the two folders. The working directory is trusted unless the test says otherwise."""
+def settings(tmp_path: Path) -> Path:
+    """Where the person's `serai.toml` is."""
+    folder = tmp_path / "settings"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def look(work: Path, home: Path, settings: Path) -> Look:
+    """Discover in the folders. The working directory is trusted unless the test says otherwise."""
 
     def discovered(*, trusted: bool = True, writable: bool = False) -> Customizations:
-        found = discover(work, home, trusted=trusted, may_write=lambda _: writable)
+        found = discover(work, home, trusted=trusted, may_write=lambda _: writable, settings=settings)
         for container in found.containers:
             assert isinstance(container, DirectoryCustomization | PluginCustomization)
         return found

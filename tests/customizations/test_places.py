@@ -50,6 +50,8 @@ def sample(place: FilePlace) -> str:
             return json.dumps({place.key: {"sample": {"command": "true", "args": ["-x"]}}})
         case Format.TOML:
             return 'name = "sample"\ndescription = "A sample."\nprompt = "Do."\n'
+        case Format.AGENT:
+            return "slug: sample\ndescription: A sample.\nsystem_prompt: Do.\n"
         case Format.MARKDOWN:
             return "---\ndescription: A sample.\n---\n# Sample\n\nDo.\n"
 
@@ -116,9 +118,9 @@ def rows() -> list[tuple[FilePlace, Where]]:
     ids=lambda value: value.name if isinstance(value, Where) else f"{value.folder}/{value.pattern}",
 )
 def test_each_place_is_found(
-    place: FilePlace, where: Where, work: Path, home: Path, look: Look, write: Write
+    place: FilePlace, where: Where, work: Path, home: Path, settings: Path, look: Look, write: Write
 ) -> None:
-    root = work if where is Where.DIRECTORY else home
+    root = {Where.DIRECTORY: work, Where.HOME: home, Where.SETTINGS: settings}[where]
     path = f"{place.folder}/{place.pattern}".lstrip("/").replace("**/", "").replace("*", "sample")
     file = write(root, path, sample(place))
     found = look()
@@ -132,7 +134,7 @@ def test_each_place_is_found(
     [child] = children_of(container)
     assert encode(child).startswith(f'{{"type":"{place.contents.value}"'.encode())
     assert child.uri == file.as_uri()
-    if place.format in {Format.MARKDOWN, Format.TOML}:
+    if place.format in {Format.MARKDOWN, Format.TOML, Format.AGENT}:
         assert child.description == "A sample."
     if place.contents is not CustomizationType.HOOK and not (
         place.is_one_file and place.format is Format.MARKDOWN
@@ -140,7 +142,7 @@ def test_each_place_is_found(
         assert child.name == "sample"
     [definition] = found.definitions
     assert (definition.child, definition.container, definition.runnable) == (child, container.id, True)
-    assert watched(work, home).concerns(str(file))
+    assert watched(work, home, settings).concerns(str(file))
 
 
 @pytest.mark.parametrize(

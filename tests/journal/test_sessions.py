@@ -53,7 +53,7 @@ def actions_for(kept: KeptSession, step: tuple[str, object], number: int) -> lis
 
 
 async def commit(store: MemoryStore, kept: KeptSession, batch: Batch) -> None:
-    kept.wrote(sum(len(row.action) for row in batch.items if row))
+    kept.wrote([len(row.action) for row in batch.items if row])
     kept.save(batch, len(batch.items) - 1)
     await store.append(batch)
 
@@ -82,6 +82,7 @@ def test_a_session_read_back_equals_the_one_that_was_written(steps: list[tuple[s
                 batch = Batch()
                 again = await restored(store)
                 assert again.live.snapshot() == kept.live.snapshot()
+                assert again.events == kept.events == 1 + len(await store.rows(SESSION, 0))
 
     asyncio.run(scenario())
 
@@ -99,7 +100,7 @@ async def test_heads_are_written_only_when_it_pays() -> None:
         kept.apply(action, 0)
         batch = Batch(items=[Row(SESSION, wire.encode(action))])
         actions += 5_000
-        kept.wrote(5_000)
+        kept.wrote([5_000])
         kept.save(batch, 0)
         heads += sum(len(head.state) for head in batch.heads)
     assert heads <= 2 * actions

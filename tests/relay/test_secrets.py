@@ -12,7 +12,7 @@ import pytest
 
 from relay.listeners import listening
 from relay.port import able, ports
-from relay.test_webhooks_of_sessions import Hook
+from relay.test_webhooks_of_sessions import Hook, delivered
 from requirements import proves
 from serai.ahp import types as t
 from serai.contract import AgentSessionEventType, DeliveryMode, to_wire
@@ -95,7 +95,7 @@ async def test_a_secret_that_is_split_anywhere_is_in_nothing_that_is_told_or_kep
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="serai")
-    hook, path = Hook(), tmp_path / "serai.db"
+    hook, path = Hook(delivered), tmp_path / "serai.db"
     emits = (AgentSessionEventType.LOG, AgentSessionEventType.STATUS_CHANGED)
     sends = msgspec.structs.replace(CAPABILITIES.messaging, send=True)
     leaky = CallbackHarness(

@@ -33,6 +33,8 @@ _COMMANDS = {
     "token": "make tokens for participants and observers",
     "mcp": "be an MCP server with the tools of the host's relay, over standard input and output",
     "agents": "see which agents there are; ask one what it can do",
+    "export": "write a session as a workflow file",
+    "workflow": "check, format and draw workflow files",
     "changes": "see what was discarded, and undo it",
     "terminals": "see, open and use the host's terminals",
     "doctor": "look at database, key, agents, port and leftovers",

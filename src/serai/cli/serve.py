@@ -92,6 +92,7 @@ async def _run(
         relay=settings.relay,
         settings_of=lambda directory: _settings_of(configuration, flags, directory),
         is_trusted=Trust(paths.trust).is_trusted,
+        user_settings=paths.user_config.parent,
         port_settings=PortSettings(
             host=settings.host,
             port=settings.port,

@@ -8,6 +8,7 @@ async with serai.connect() as client:
 Each module lists what it offers, and all of that can be imported from here.
 """
 
+from serai.client.agent_session import *
 from serai.client.client import *
 from serai.client.events import *
 from serai.client.lending import *
@@ -19,3 +20,5 @@ from serai.errors import ConnectionLost as ConnectionLost
 from serai.errors import Rejected as Rejected
 from serai.errors import SessionFailed as SessionFailed
 from serai.errors import SessionGone as SessionGone
+from serai.session.events import SessionEvent as SessionEvent
+from serai.session.events import SessionEventType as SessionEventType

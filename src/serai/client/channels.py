@@ -23,6 +23,7 @@ from serai.ahp.extensions import SIGN_IN_METHODS
 from serai.ahp.reducers import ChannelState, LiveSession
 from serai.ahp.types import ROOT, URI
 from serai.ahp.wire import Value
+from serai.client.address import HostAddress
 from serai.client.connection import Connection, Handler, Opener
 from serai.client.dispatch import Dispatches
 from serai.client.events import (
@@ -88,7 +89,12 @@ class ChannelClient:
         client_id: str | None = None,
         subscriptions: Iterable[URI] = (ROOT,),
         delays: Delays = backoff,
+        address: HostAddress | None = None,
     ) -> None:
+        self.delays = delays
+        """How long to wait before each try to connect again."""
+        self.address = address
+        """Where the host is, if it is known: for what is asked over HTTP."""
         self._initial = list(dict.fromkeys(subscriptions))
         self._state = ClientState(client_id or f"serai-{uuid.uuid4()}")
         self._dispatches = Dispatches(self._state)

@@ -64,8 +64,14 @@ def connect(
     Raises:
         ConfigInvalid: The URL is not one of a host.
     """
-    opener = websocket_opener(find_address(url, token, home=home))
-    return Client(opener, client_id=client_id, subscriptions=subscriptions, delays=delays)
+    address = find_address(url, token, home=home)
+    return Client(
+        websocket_opener(address),
+        client_id=client_id,
+        subscriptions=subscriptions,
+        delays=delays,
+        address=address,
+    )
 
 
 class SignIn(Struct, frozen=True):

@@ -12,6 +12,8 @@ import uuid
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from serai.ahp import actions as a
 from serai.ahp import commands as c
 from serai.ahp.reducers import LiveSession
@@ -27,11 +29,15 @@ from serai.ahp.types import (
     ToolCallConfirmationReason,
     UserMessage,
 )
+from serai.client.address import HostAddress
 from serai.client.answers import AnswerValue, answers_to
 from serai.client.events import QuestionAsked, QuestionClosed
 from serai.client.lending import ClientPlugin, ClientTool, Lender
+from serai.client.session_events import opened, session_events
 from serai.client.turn import OpenQuestions, TurnStream
-from serai.errors import Rejected, SeraiError, SessionFailed, SessionGone
+from serai.errors import ConnectionLost, Rejected, SeraiError, SessionFailed, SessionGone
+from serai.session.events import SessionEvent
+from serai.session.messages import SessionMessage
 
 if TYPE_CHECKING:
     from serai.client.client import Client
@@ -193,6 +199,61 @@ class SessionClient:
             for event in told.look(self._live()):
                 yield event
             await self.until(lambda _state: told.has_news(self._live()))
+
+    def events(self, after: int = 0) -> AsyncGenerator[SessionEvent, None]:
+        """What happens in the session, by number: all after one, then each event as it happens.
+
+        A connection that is lost is made again, and goes on with the next number. Where the host has let
+        earlier events go, `session:resync` comes in their place. Leave the loop to hear no more.
+
+        Raises:
+            SessionGone: There is no such session any more.
+            InvalidParams: There is no event of that number yet.
+            AccessRefused: The host does not let this client in.
+            ConnectionLost: It gave up trying to reach the host, or this client was not made by `connect`.
+        """
+        return session_events(self._address(), self.uri, after, self._client.delays)
+
+    async def export(self) -> str:
+        """The session as a workflow file, for a person to look through.
+
+        Raises:
+            SessionGone: There is no such session any more.
+            ConnectionLost: The host cannot be reached, or this client was not made by `connect`.
+        """
+        return (await self._fetched("export")).decode()
+
+    async def messages(self) -> list[SessionMessage]:
+        """The session's transcript.
+
+        Raises:
+            SessionGone: There is no such session any more.
+            ConnectionLost: The host cannot be reached, or this client was not made by `connect`.
+        """
+        told = msgspec.json.decode(await self._fetched("messages"), type=dict[str, list[SessionMessage]])
+        return told["messages"]
+
+    async def cost(self) -> dict[str, int | None]:
+        """What the session has cost: `spentMicrocents`, `unpricedRequests`, and its bound where it has one.
+
+        Raises:
+            SessionGone: There is no such session any more.
+            ConnectionLost: The host cannot be reached, or this client was not made by `connect`.
+        """
+        return msgspec.json.decode(await self._fetched("cost"), type=dict[str, int | None])
+
+    async def _fetched(self, what: str) -> bytes:
+        try:
+            async with opened(self._address(), self.uri, what) as body:
+                return await body.read()
+        except (OSError, TimeoutError, EOFError, ValueError) as error:
+            raise ConnectionLost(f"the host cannot be reached: {error or type(error).__name__}") from error
+
+    def _address(self) -> HostAddress:
+        address = self._client.address
+        if address is None:
+            raise ConnectionLost("this is read over HTTP, and nobody knows where the host is")
+        return address
 
     # -- tool calls ----------------------------------------------------------------------------------------
 

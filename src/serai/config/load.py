@@ -2,7 +2,8 @@
 
 Each value knows where it comes from. A project's file in a folder that nobody trusts may only narrow what
 holds without it; whatever else it wants is left out and reported. Agents (`[agents.NAME]`) come from files
-only; one that a project describes takes the place of the person's own of that name.
+only; one that a project describes takes the place of the person's own of that name. Servers of models
+(`[models.NAME]`) come from the person's file only: they are the host's, and so are their keys.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from serai.config.agents import AgentSettings, read_agents
+from serai.config.models import ModelServer, read_models
 from serai.config.paths import CONFIG_NAME, Paths, real
 from serai.config.settings import FROM_PROJECTS, UNTRUSTED, Narrowing, Settings, is_loopback, narrows
 from serai.config.toml import BrokenToml, briefly, read_toml
@@ -29,6 +31,7 @@ __all__ = ["Configuration", "Ignored", "Provenance", "Source", "load", "variable
 _LARGEST = 256 * 1024
 """A configuration file with more bytes is not read."""
 
+_HOSTS_OWN = "servers of models and their keys are described in your own serai.toml"
 _TYPES = {info.name: info.type for info in msgspec.structs.fields(Settings)}
 
 
@@ -80,6 +83,8 @@ class Configuration:
     """What files say about agents, by name. They may hold secrets, so they are not among the settings."""
     agent_provenance: Mapping[str, Provenance] = field(default_factory=dict[str, Provenance])
     """By the name of the agent; for all of them."""
+    models: Mapping[str, ModelServer] = field(default_factory=dict[str, ModelServer])
+    """The servers of models that the person's file describes, by name."""
 
     @property
     def unused(self) -> list[str]:
@@ -89,6 +94,14 @@ class Configuration:
             for key, provenance in self.provenance.items()
             if provenance.source is Source.PROJECT and key not in FROM_PROJECTS
         ]
+
+
+class _File(NamedTuple):
+    """What a file says."""
+
+    values: dict[str, Any]
+    agents: dict[str, AgentSettings]
+    models: dict[str, ModelServer]
 
 
 @dataclass(slots=True)
@@ -136,7 +149,8 @@ def load(
     found = _Values()
     defaults = {key: getattr(Settings(), key) for key in _TYPES}
     found.put(defaults, {}, Provenance(Source.DEFAULT))
-    found.put(*_from_file(paths.user_config), Provenance(Source.USER, str(paths.user_config)))
+    own = _from_file(paths.user_config)
+    found.put(own.values, own.agents, Provenance(Source.USER, str(paths.user_config)))
     ignored: tuple[Ignored, ...] = ()
     if project is not None:
         ignored = _add_project(found, paths, project)
@@ -146,15 +160,17 @@ def load(
     found.put_each(given, Source.FLAG, _flag)
     settings = Settings(**found.values)
     _refuse_open_bind(settings, found.provenance)
-    return Configuration(settings, paths, found.provenance, ignored, found.agents, found.agent_provenance)
+    return Configuration(
+        settings, paths, found.provenance, ignored, found.agents, found.agent_provenance, own.models
+    )
 
 
 def _add_project(found: _Values, paths: Paths, project: Path) -> tuple[Ignored, ...]:
     file = real(project) / CONFIG_NAME
     if file == paths.user_config.resolve():
         return ()
-    values, agents = _from_file(file)
-    ignored: list[Ignored] = []
+    values, agents, models = _from_file(file)
+    ignored = [Ignored(f"models.{name}", None, file, _HOSTS_OWN) for name in models]
     if (values or agents) and not Trust(paths.trust).is_trusted(project):
         for key, value in list(values.items()):
             rule = UNTRUSTED[key]
@@ -176,15 +192,14 @@ def _reason(rule: Narrowing, project: Path) -> str:
     return f"a folder that is not trusted may {may} (to trust it: 'serai config trust {project}')"
 
 
-def _from_file(file: Path) -> tuple[dict[str, Any], dict[str, AgentSettings]]:
-    """The settings of a file, and the agents that it describes."""
+def _from_file(file: Path) -> _File:
     try:
         if not stat.S_ISREG(file.stat().st_mode):  # anyone may have made it: it may be a pipe
             raise ConfigInvalid(f"{file} cannot be read: it is not a file")
         with file.open("rb") as stream:
             data = stream.read(_LARGEST + 1)
     except (FileNotFoundError, NotADirectoryError):
-        return {}, {}
+        return _File({}, {}, {})
     except OSError as error:
         raise ConfigInvalid(f"{file} cannot be read: {error.strerror}") from None
     if len(data) > _LARGEST:
@@ -194,7 +209,8 @@ def _from_file(file: Path) -> tuple[dict[str, Any], dict[str, AgentSettings]]:
     except (BrokenToml, UnicodeDecodeError) as error:
         raise ConfigInvalid(f"{file} is not TOML: {error}") from None
     agents = read_agents(table.pop("agents", {}), str(file))
-    return {key: _checked(key, value, str(file)) for key, value in table.items()}, agents
+    models = read_models(table.pop("models", {}), str(file))
+    return _File({key: _checked(key, value, str(file)) for key, value in table.items()}, agents, models)
 
 
 def _read_value(key: str, value: Any, place: str) -> Any:
@@ -212,7 +228,7 @@ def _flag(key: str) -> str:
 
 def _checked(key: str, value: Any, place: str, *, strict: bool = True) -> Any:
     if key not in _TYPES:
-        there_are = [*_TYPES, "agents"]
+        there_are = [*_TYPES, "agents", "models"]
         near = get_close_matches(key, there_are, n=1)
         remedy = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(there_are)}"
         raise ConfigInvalid(f"{place}: there is no setting {briefly(repr(key))}", remedy=remedy)

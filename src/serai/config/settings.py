@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
+from serai.config.chat import ChatSettings
 from serai.config.relay import RelayPolicy
 
 __all__ = ["FROM_PROJECTS", "UNTRUSTED", "Narrowing", "Settings", "is_loopback", "narrows"]
@@ -57,6 +58,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     relay: RelayPolicy = RelayPolicy()
     """Messages between agents, people and programs (`[relay]`)."""
+    chat: ChatSettings = ChatSettings()
+    """Sessions with models (`[chat]`)."""
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     use_keyring: bool = True
@@ -103,6 +106,7 @@ UNTRUSTED: dict[str, Narrowing] = {
     "mailbox_size": Narrowing.SMALLER,
     "retention_days": Narrowing.NOTHING,
     "relay": Narrowing.NOTHING,
+    "chat": Narrowing.NOTHING,
     "log_level": Narrowing.ANYTHING,
     "use_keyring": Narrowing.NOTHING,
 }

@@ -5,6 +5,7 @@
     watched.py     what to watch               frontmatter.py the YAML on top of them
     trees.py       disk, or a client's files   servers.py     hooks and MCP servers
     plugins.py     plugins, also a client's    changes.py     switches, and the smallest actions
+    agent_files.py agents of Serai itself
 
 All of it is synchronous, reads only, runs nothing, and is bounded. Call what touches the disk in a thread.
 """

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from serai.ahp.types import Customization, CustomizationType, DirectoryCustomization, PluginCustomization
 from serai.ahp.wire import encode
+from serai.customizations.agent_files import read_agent_file
 from serai.customizations.containers import (
     MAX_SECONDS,
     MAX_SHOWN,
@@ -53,6 +54,7 @@ def discover(
     *,
     trusted: bool,
     may_write: Callable[[Path], bool] = lambda _: False,
+    settings: Path | None = None,
 ) -> Customizations:
     """Find and read the customisations of a working directory and of a home.
 
@@ -63,15 +65,20 @@ def discover(
         directory: The working directory, when there is one. No link out of it is followed.
         home: The person's home, which is trusted. Links in it are followed.
         trusted: Whether the working directory is trusted. If not, all of it is listed, its hooks and MCP
-            servers are off and locked, and no definition from it is runnable.
+            servers are off and locked, so are the agents that bring those along, and no definition from it is
+            runnable.
         may_write: Whether clients may write to a folder, apart from whether the disk allows it. It is asked
             with the folder's real path.
+        settings: The folder of the person's `serai.toml`, which is as trusted as the home.
     """
     containers: dict[str, Customization] = {}
     definitions: dict[str, list[Definition]] = {}
     locked: set[str] = set()
     project = None if directory is None else os.path.realpath(directory)
     looks = [_Look(DiskTree(home, prefix="~/", confined=False), Where.HOME, True, project, may_write)]
+    if settings is not None:
+        tree = DiskTree(settings, prefix=f"{settings}/", confined=False)
+        looks.append(_Look(tree, Where.SETTINGS, True, project, may_write))
     if directory is not None:
         looks.insert(0, _Look(DiskTree(directory), Where.DIRECTORY, trusted, None, may_write))
     for look in looks:  # a home that is also the working directory counts as home: it comes later
@@ -109,12 +116,12 @@ class _Look:
         self._until = time.thread_time() + MAX_SECONDS
         groups: dict[tuple[str, str, CustomizationType], list[FilePlace]] = {}
         for place in PLACES:
-            if place.where in {self._where, Where.BOTH}:
+            if place.where.has(self._where):
                 groups.setdefault((place.source, place.folder, place.contents), []).append(place)
         for (source, folder, contents), places in groups.items():
             self._folder(source, folder, contents, places)
         for row in PLUGINS:
-            if row.where in {self._where, Where.BOTH}:
+            if row.where.has(self._where):
                 self._plugins(row)
 
     # -- folders -------------------------------------------------------------------------------------------
@@ -136,11 +143,12 @@ class _Look:
         offered = writable and any(place.offered for place in places)
         if not (exists or offered or into.definitions or into.problems):
             return
-        off = not self._trusted and contents in _RUNS
+        brings = any(place.format is Format.AGENT for place in places)
+        off = not self._trusted and (contents in _RUNS or brings)
         if off:
             self.locked.add(container)
             if into.definitions:
-                into.warnings.insert(0, _not_trusted(_RUNS[contents]))
+                into.warnings.insert(0, _not_trusted(_PLURALS[contents]))
         fit(into, self._room)
         self._add(
             DirectoryCustomization(
@@ -158,6 +166,8 @@ class _Look:
 
     def _read_file(self, origin: Origin, path: str, place: FilePlace, into: Contents) -> None:
         match place.format:
+            case Format.AGENT:
+                read_agent_file(origin, path, into)
             case Format.HOOKS:
                 read_hooks(origin, path, into)
             case Format.SERVERS if place.of_projects:

@@ -1,7 +1,8 @@
 """Where customisations are kept by convention: one row for each place, and nothing else.
 
 To support another tool, add rows. Every row is proven by a test that makes its file, so a row that no reader
-understands cannot be added. Paths are relative to the working directory or to the person's home.
+understands cannot be added. Paths are relative to the working directory, to the person's home, or to the
+folder of their `serai.toml`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,13 @@ class Where(Enum):
     DIRECTORY = auto()
     HOME = auto()
     BOTH = auto()
+    """The working directory, and the home."""
+    SETTINGS = auto()
+    """The folder of the person's `serai.toml`."""
+
+    def has(self, root: Where) -> bool:
+        """Whether it means a root, which is never `BOTH`."""
+        return self is root or (self is Where.BOTH and root is not Where.SETTINGS)
 
 
 class Format(Enum):
@@ -27,6 +35,8 @@ class Format(Enum):
     """Frontmatter and a body."""
     TOML = auto()
     """A table whose `prompt` or `developer_instructions` is the body."""
+    AGENT = auto()
+    """YAML: an agent of Serai itself. It brings tools along, so it counts only where it is trusted."""
     HOOKS = auto()
     """JSON with `hooks`: events, and what runs at each."""
     SERVERS = auto()
@@ -87,9 +97,12 @@ class PluginPlace:
 _DIRECTORY, _HOME, _BOTH = Where.DIRECTORY, Where.HOME, Where.BOTH
 _AGENT, _SKILL, _PROMPT = CustomizationType.AGENT, CustomizationType.SKILL, CustomizationType.PROMPT
 _RULE, _HOOK, _SERVER = CustomizationType.RULE, CustomizationType.HOOK, CustomizationType.MCP_SERVER
-_TOML, _HOOKS, _SERVERS = Format.TOML, Format.HOOKS, Format.SERVERS
+_TOML, _HOOKS, _SERVERS, _YAML = Format.TOML, Format.HOOKS, Format.SERVERS, Format.AGENT
 
 PLACES: tuple[FilePlace, ...] = (
+    # Serai
+    FilePlace("Serai", _DIRECTORY, ".serai/agents", "*.agent.yaml", _AGENT, _YAML),
+    FilePlace("Serai", Where.SETTINGS, "agents", "*.agent.yaml", _AGENT, _YAML),
     # Neutral ground: AGENTS.md and .agents/
     FilePlace("AGENTS.md", _DIRECTORY, "", "AGENTS.md", _RULE, always=True),
     FilePlace(".agents", _BOTH, ".agents/agents", "**/*.md", _AGENT, offered=True),

@@ -43,16 +43,17 @@ class Watched:
         return not is_on_the_way and not self.concerns(folder)
 
 
-def watched(directory: Path | None, home: Path) -> Watched:
-    """What to watch for a working directory and a home.
+def watched(directory: Path | None, home: Path, settings: Path | None = None) -> Watched:
+    """What to watch for a working directory, a home and the folder of the person's `serai.toml`.
 
     For a place that is not there yet, it is the folders above it: ask again after a change, since more may be
     there to watch. A place that a link leads to is watched where it really is; one that leads out of the
-    working directory is not.
+    working directory is not. The folder of the settings is not watched itself: it may be the host's own,
+    where each write would wake it. So a place in it counts once it is there.
     """
     deep: set[str] = set()
     flat: dict[str, set[str]] = {}
-    for root, where in ((directory, Where.DIRECTORY), (home, Where.HOME)):
+    for root, where in ((directory, Where.DIRECTORY), (home, Where.HOME), (settings, Where.SETTINGS)):
         if root is None:
             continue
         tree = DiskTree(root, confined=where is Where.DIRECTORY)
@@ -63,7 +64,8 @@ def watched(directory: Path | None, home: Path) -> Watched:
                 if real is None or not real.is_dir():
                     continue
                 if depth < len(parts):
-                    flat.setdefault(str(real), set()).add(parts[depth])
+                    if where is not Where.SETTINGS:
+                        flat.setdefault(str(real), set()).add(parts[depth])
                 elif is_deep:
                     deep.add(f"{str(real).rstrip('/')}/")
     return Watched(frozenset(deep), {path: frozenset(names) for path, names in flat.items()})
@@ -74,11 +76,9 @@ def _places(where: Where) -> list[tuple[str, bool]]:
     paths = [
         (f"{place.folder}/{place.pattern}".lstrip("/"), False) if place.is_one_file else (place.folder, True)
         for place in PLACES
-        if place.where in {where, Where.BOTH}
+        if place.where.has(where)
     ]
     paths += [
-        (plugin.path, plugin.layout is PluginLayout.FOLDERS)
-        for plugin in PLUGINS
-        if plugin.where in {where, Where.BOTH}
+        (plugin.path, plugin.layout is PluginLayout.FOLDERS) for plugin in PLUGINS if plugin.where.has(where)
     ]
     return paths

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from logging import Logger
 from typing import Any, Protocol, runtime_checkable
 
-from serai.ahp.actions import StateAction
+from serai.ahp.actions import SessionTurnStartedAction, StateAction
+from serai.ahp.commands import CreateSessionParams
 from serai.ahp.extensions import SignInMethod, SignInMethodsResult
 from serai.ahp.rules import Judgement
 from serai.ahp.types import AgentInfo, SessionConfigSchema, ToolDefinition
@@ -15,8 +16,18 @@ from serai.contract import AgentIdentity, AgentSession
 from serai.customizations.containers import Definition
 from serai.host.seat import Seat
 from serai.host.turn import Turn
+from serai.store.contract import BlobRow, RelayWrite
 
-__all__ = ["Attentive", "Guarded", "HostContext", "HostedHarness", "Particular", "WayIn"]
+__all__ = [
+    "Attentive",
+    "Examining",
+    "Guarded",
+    "HostContext",
+    "HostedHarness",
+    "Particular",
+    "Transcribing",
+    "WayIn",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +94,30 @@ class Particular(Protocol):
 
     def refusal(self, session: str, action: StateAction) -> Judgement | None:
         """Why a client's action cannot be for a session of this kind, given its URI; `None` when it can."""
+        ...
+
+
+@runtime_checkable
+class Examining(Protocol):
+    """A kind of agent that looks at what a new session is to be before there is one."""
+
+    async def examine(self, params: CreateSessionParams, directory: str | None) -> None:
+        """Look at what was asked for, as it was asked for: nothing in it is masked yet.
+
+        Raises:
+            InvalidParams: There cannot be such a session.
+        """
+        ...
+
+
+@runtime_checkable
+class Transcribing(Protocol):
+    """A kind of agent whose sessions keep a transcript of their own."""
+
+    def turn_begins(
+        self, session: str, action: SessionTurnStartedAction, deliveries: Sequence[str], now: int
+    ) -> tuple[Sequence[RelayWrite], Sequence[BlobRow]]:
+        """What is written in the transaction in which a turn begins, given the deliveries that begin it."""
         ...
 
 

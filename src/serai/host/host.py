@@ -124,6 +124,7 @@ class Host:
         settings_of: How a session behaves, given the URI of its working directory. It may read files.
         is_trusted: Whether a person trusts a folder. It may read files. Without it, no folder is trusted.
         user_home: The person's home, where customisations for all sessions are.
+        user_settings: The folder of the person's `serai.toml`, where their own agents are.
     """
 
     def __init__(
@@ -140,6 +141,7 @@ class Host:
         settings_of: Callable[[str | None], HostSettings] | None = None,
         is_trusted: Callable[[Path], bool] = lambda _folder: False,
         user_home: Path | None = None,
+        user_settings: Path | None = None,
     ) -> None:
         self.settings = settings or HostSettings()
         self.now = now
@@ -171,7 +173,7 @@ class Host:
         self.clients = Clients(self.journal)
         self.channels = Channels(self.journal)
         self.processes = Processes(self.home / "processes")
-        self.customized_folders = CustomizedFolders(user_home, is_trusted)
+        self.customized_folders = CustomizedFolders(user_home, is_trusted, user_settings)
         self.client_plugins = ClientPlugins()
         self.watches = Watches()
         """Whoever has to know what changes on the disk asks here."""
@@ -300,7 +302,7 @@ class Host:
             ProtocolError: It exists, or the provider or what it is forked from does not.
         """
         uri = params.channel
-        params = self.redactor.redact_value(params, observed=False)
+        given, params = params, self.redactor.redact_value(params, observed=False)
         if self.sessions.knows(uri):
             raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.SESSION_ALREADY_EXISTS)
         source = None
@@ -309,6 +311,7 @@ class Host:
             source = fork_source(params.fork, forked.kept if forked else None)
         state = await first_state(
             params,
+            given,
             client_id,
             meta,
             source,

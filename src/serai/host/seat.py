@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,11 +14,16 @@ from serai.ahp.types import AgentSelection, ModelSelection, PendingMessage, Sess
 from serai.completions.prompts import Prompt
 from serai.contract import AgentSession
 from serai.errors import SessionGone
+from serai.host.blobs import BLOB_SCHEME
 from serai.host.session.core import SessionCore, SessionView
 from serai.host.session.questions import Questions
 from serai.host.session.turns import Turns
 from serai.host.turn import ReadsFiles
+from serai.machine.files import FileThreads, Roots
+from serai.machine.processes.environment import inheritable, without_relative
 from serai.machine.processes.processes import Processes
+from serai.redact.environment import managed_from_environment
+from serai.store.contract import RelayWrite
 
 __all__ = ["RelayAccess", "Seat", "agent_channel"]
 
@@ -49,6 +55,8 @@ class Seat(SessionView):
         *,
         processes: Processes,
         read: ReadsFiles,
+        roots: Callable[[], Awaitable[Roots]],
+        file_threads: FileThreads,
         fork: Callable[[SessionForkSource], Awaitable[AgentSession]],
         relay_access: Callable[[], Awaitable[RelayAccess | None]],
     ) -> None:
@@ -60,8 +68,15 @@ class Seat(SessionView):
         """Where processes are started."""
         self.read = read
         """Reads a file, or some of its lines: below the session's folders, or what a person has allowed."""
+        self.roots = roots
+        """Tells below which folders the agent has files: the session's, and what a person has allowed. Never
+        what is the host's own."""
+        self.file_threads = file_threads
+        """Where files are read and written."""
         self.relay_access = relay_access
         """Tells how the agent reaches the relay's tools, once they can be reached; `None` without a relay."""
+        self.now = core.now
+        """The clock, in milliseconds since 1970."""
         self.note = core.note
         """Lets the session's `_meta` have something, or (`None`) no longer."""
         self.queue = turns.enqueue
@@ -70,6 +85,8 @@ class Seat(SessionView):
         """Asks the person something, in a turn or not. Cancelling takes the question back."""
         self.mask = core.redactor.redact
         """Returns text without secrets."""
+        self.manage_secret = core.redactor.register
+        """Has a value masked wherever it appears, from now on; its label comes first."""
         self.forked_from: SessionForkSource | None = None
         """Where the session began, when it is new and began in another one."""
         self.commands: Sequence[Prompt] = ()
@@ -101,9 +118,22 @@ class Seat(SessionView):
         """The message that someone wants to reach the agent in the turn that runs."""
         return self._core.live.head.steering_message
 
-    def masked(self, value: Any) -> Any:
-        """JSON without secrets."""
-        return self._core.redactor.redact_value(value, observed=True)
+    def masked(self, value: Any, *, observed: bool = True) -> Any:
+        """JSON without secrets; what is not `observed` keeps what only looks like one."""
+        return self._core.redactor.redact_value(value, observed=observed)
+
+    def noted(self, name: str) -> Any:
+        """What the session's `_meta` has under a name."""
+        return (self._core.live.head.meta or {}).get(name)
+
+    def environment(self) -> dict[str, str]:
+        """The host's environment, for programs that the agent starts: without any secret that is known."""
+        secret = managed_from_environment(os.environ).keys() | {
+            name
+            for name, value in os.environ.items()
+            if self._core.redactor.redact(value, observed=False) != value
+        }
+        return without_relative(inheritable(os.environ, secret))
 
     def entitle(self, title: str) -> None:
         """Give the session a title."""
@@ -161,9 +191,25 @@ class Seat(SessionView):
             raise SessionGone(f"{uri} has no turn yet that another session could go on from")
         return await self._fork(SessionForkSource(session=uri, turn_id=self.turns[-1].id))
 
-    def record(self, record: Mapping[str, Any]) -> None:
-        """Write something down that only the harness needs."""
-        self._core.journal.record(agent_channel(self._core.uri), msgspec.json.encode(record))
+    def record(self, record: Mapping[str, Any], writes: Sequence[RelayWrite] = ()) -> None:
+        """Write something down that only the harness needs; `writes` change its tables with it."""
+        data = msgspec.json.encode(record)
+        self._core.journal.record(agent_channel(self._core.uri), data, writes=writes)
+
+    async def kept(self) -> None:
+        """Wait until all that was done and written down here is on the disk."""
+        await self._core.journal.committed()
+
+    async def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows of a named query of the harness's tables."""
+        await self._core.journal.committed()
+        return await self._core.journal.store.relay(query, *values)
+
+    async def blob(self, uri: str) -> bytes | None:
+        """What was kept under a URI; `None` when there is nothing."""
+        await self._core.journal.committed()
+        found = await self._core.journal.store.blob(uri.removeprefix(BLOB_SCHEME))
+        return found.data if found is not None else None
 
     async def records(self, session: str | None = None) -> list[dict[str, Any]]:
         """What was written down, oldest first; of this session or of another one."""

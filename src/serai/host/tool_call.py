@@ -45,6 +45,8 @@ class ToolCall:
         self.input: str | None = None
         """The input that counts: the person may have changed it."""
         self.approved = False
+        self.denied = False
+        """Whether someone said no."""
         self.option: str | None = None
         """The option that was chosen."""
         self.suggestion: t.UserMessage | None = None
@@ -100,7 +102,27 @@ class ToolCall:
         )
         if answer is None:
             self.approved = True
-            return
+        else:
+            await self._wait_for(answer)
+
+    async def rejoin(self, state: t.ToolCallState) -> None:
+        """Go on with a call that stood in its turn before the host was stopped.
+
+        One that someone was asked about waits for the answer, under the same id.
+        """
+        self.input = getattr(
+            state, "tool_input", None
+        )  # of one that was still being written, nobody knows it
+        if isinstance(state, t.ToolCallPendingConfirmationState):
+            await self._wait_for(self._expect(("call", self.id)))
+        else:
+            self.approved = isinstance(state, t.ToolCallRunningState | t.ToolCallCompletedState)
+            self.denied = isinstance(state, t.ToolCallCancelledState)
+            chosen: t.ConfirmationOption | None = getattr(state, "selected_option", None)
+            self.option = chosen.id if chosen is not None else None
+            self.suggestion = getattr(state, "user_suggestion", None)
+
+    async def _wait_for(self, answer: asyncio.Future[Any]) -> None:
         self._answer = answer
         try:
             await asyncio.wait({answer})
@@ -110,7 +132,7 @@ class ToolCall:
                 self._skip()
             raise
         action: a.SessionToolCallConfirmedAction = answer.result()
-        self.approved = action.approved
+        self.approved, self.denied = action.approved, not action.approved
         self.option = action.selected_option_id
         self.suggestion = action.user_suggestion
         if action.edited_tool_input is not None:

@@ -78,6 +78,7 @@ class Turn(SessionView):
         *,
         own: Callable[[Turn, Coroutine[Any, Any, None]], asyncio.Task[None]],
         take_steering: Callable[[t.PendingMessage, str], None],
+        parts: int = 0,
     ) -> None:
         super().__init__(core)
         self._questions = questions
@@ -111,7 +112,7 @@ class Turn(SessionView):
         """Waits while too much waits for the disk."""
         self._terminals: list[HostTerminal] = []
         self._part: tuple[type, str] | None = None
-        self._parts = 0
+        self._parts = parts
         self._calls = 0
 
     def run(self, answer: Coroutine[Any, Any, None]) -> None:
@@ -131,6 +132,12 @@ class Turn(SessionView):
                 self._core.spawn(terminal.close())
 
     # -- the session ---------------------------------------------------------------------------------------
+
+    @property
+    def asked(self) -> t.UserMessage:
+        """What the turn answers, as the state has it: the text of what began it."""
+        running = self._core.live.snapshot().active_turn
+        return running.user_message if running is not None else t.UserMessage(text="")
 
     def granted(self, tool: str) -> bool:
         """Whether someone has allowed a tool for the rest of the session."""
@@ -212,22 +219,25 @@ class Turn(SessionView):
     # -- asking --------------------------------------------------------------------------------------------
 
     async def ask(self, request: t.SessionInputRequest) -> Answers:
-        """Ask the person something, and wait for the answer."""
+        """Ask the person something, and wait for the answer. What stands open already is not asked again."""
         answer = self._questions.expect(("input", request.id))
-        self._act(a.SessionInputRequestedAction(request=request))
+        is_open = any(one.id == request.id for one in self._core.live.head.input_requests or ())
+        if not is_open and not answer.done():
+            self._act(a.SessionInputRequestedAction(request=request))
         return await answer
 
-    def steering(self, evidence: str = "journal", *, before_call: bool = False) -> t.UserMessage | None:
+    def steering(self, evidence: str = "journal", *, before_call: bool | str = False) -> t.UserMessage | None:
         """Take the message that someone wants to reach the agent now, if there is one.
 
         Args:
             evidence: How it is known that the agent has it: it stands in the receipt.
-            before_call: Whether a tool call comes next: the receipt then names it.
+            before_call: Whether a tool call comes next, or its id: the receipt then names it.
         """
         message = self._core.live.head.steering_message
         if message is None or not self.is_running:
             return None
-        self.next_call = f"{self.id}-call-{self._calls + 1}" if before_call else ""
+        named = before_call if isinstance(before_call, str) else f"{self.id}-call-{self._calls + 1}"
+        self.next_call = named if before_call else ""
         self._take_steering(message, evidence)
         return message.user_message
 
@@ -305,15 +315,7 @@ class Turn(SessionView):
         """
         self._part = None
         self._calls += 1
-        call = ToolCall(
-            self.id,
-            call_id or f"{self.id}-call-{self._calls}",
-            name,
-            act=self._act,
-            expect=self._questions.expect,
-            begun=self.begun,
-            patience=self._core.settings.client_tool_timeout,
-        )
+        call = self._call(call_id or f"{self.id}-call-{self._calls}", name)
         if client_id is not None:
             call.expect_result()
         self._act(
@@ -326,6 +328,30 @@ class Turn(SessionView):
                 meta=meta,
             )
         )
+        return call
+
+    def _call(self, call_id: str, name: str) -> ToolCall:
+        return ToolCall(
+            self.id,
+            call_id,
+            name,
+            act=self._act,
+            expect=self._questions.expect,
+            begun=self.begun,
+            patience=self._core.settings.client_tool_timeout,
+        )
+
+    async def found_call(self, call_id: str) -> ToolCall | None:
+        """A call that stood in the turn before the host was stopped; `None` when there is none.
+
+        One that someone was asked about waits for the answer, as `ToolCall.ready` does.
+        """
+        turn = self._core.live.turn
+        state = next(iter(turn.calls(call_id)), None) if turn is not None else None
+        if state is None or isinstance(state, wire.UnknownStatus):
+            return None
+        call = self._call(call_id, state.tool_name)
+        await call.rejoin(state)
         return call
 
     async def terminal(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeGuard
 
@@ -162,7 +163,7 @@ class Measured(NamedTuple):
 
 def fill(batch: Batch, items: list[Item | Barrier], touched: Iterable[KeptSession]) -> None:
     """Put into a batch the rows of items, and what is new of the sessions that they changed."""
-    sizes: dict[str, int] = {}
+    sizes: defaultdict[str, list[int]] = defaultdict(list)
     for item in items:
         if isinstance(item, Item):
             if item.writes:
@@ -171,9 +172,9 @@ def fill(batch: Batch, items: list[Item | Barrier], touched: Iterable[KeptSessio
                 batch.relay += [RelayWrite(write.statement, write.values, number) for write in writes]
             batch.items.append(row := item.row())
             if row is not None:
-                sizes[row.channel] = sizes.get(row.channel, 0) + len(row.action)
+                sizes[row.channel].append(len(row.action))
     for session in touched:
-        session.wrote(sizes.get(session.uri, 0))
+        session.wrote(sizes.get(session.uri, ()))
         session.save(batch, len(batch.items) - 1)
 
 

@@ -5,7 +5,7 @@ A session is read back from its newest head, its turns, and the actions since th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from msgspec import UNSET, UnsetType
@@ -41,6 +41,8 @@ class KeptSession:
         """The summary as those who follow the root channel know it."""
         self.size = 0
         """About how many bytes the state takes, as JSON."""
+        self.events = 1
+        """How many events there are: that it was made, and each row that is written, or about to be."""
         self._ordinals = list(ordinals)
         self._next_ordinal = next_ordinal
         self._new_turns: list[TurnRow] = []
@@ -72,10 +74,11 @@ class KeptSession:
         kept.epoch = row.epoch
         kept._head_size = len(head.state)
         kept._bytes_since_head = 0
+        kept.events = head.events
         kept.size = len(head.state) + sum(len(turn.turn) for turn in turns)
         for stored in rows:
             kept.apply(wire.decode(stored.action, StateAction), summary.modified_at)
-            kept.wrote(len(stored.action))
+        kept.wrote([len(stored.action) for stored in rows])
         # Whatever the reducer made of the time, the summary knows: it is written with every change.
         kept.live.head.summary.modified_at = summary.modified_at
         kept._new_turns.clear()
@@ -102,8 +105,10 @@ class KeptSession:
             # Turns that ended and went within one commit are in the journal, as actions, and nowhere else.
             self._new_turns = [turn for turn in self._new_turns if turn.ordinal < gone]
 
-    def wrote(self, size: int) -> None:
-        """An action of so many bytes goes into the journal."""
+    def wrote(self, sizes: Sequence[int]) -> None:
+        """Actions of so many bytes go into the journal, one row each."""
+        size = sum(sizes)
+        self.events += len(sizes)
         self._bytes_since_head += size
         self.size += size
 
@@ -143,7 +148,7 @@ class KeptSession:
             batch.sessions.append(self.row())
         if self._bytes_since_head > max(_HEAD_AFTER, self._head_size):
             state = wire.encode(replace(self.live.snapshot(), turns=[]))
-            batch.heads.append(HeadRow(self.uri, state, self._next_ordinal, last_item))
+            batch.heads.append(HeadRow(self.uri, state, self._next_ordinal, last_item, self.events))
             self._head_size = len(state)
             self._bytes_since_head = 0
 

@@ -7,7 +7,7 @@ calls is the holder of the connection's token, never an argument.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Meta, Struct
@@ -39,6 +39,7 @@ from serai.contract import (
     WaitFor,
     to_wire,
 )
+from serai.contract.tool_schema import tool_schema
 from serai.errors import Forbidden, InvalidParams, MethodNotFound
 from serai.relay.action_tools import ActionTool, action_tools, outcome
 from serai.relay.idle_notices import IdleNotices
@@ -142,6 +143,9 @@ class _InvokeAction(_Arguments):
     wait: Annotated[int, Meta(ge=0, le=50, description="Seconds to wait for the outcome")] = 50
 
 
+_Run: TypeAlias = Callable[..., Awaitable[Any]]
+
+
 class Tool(NamedTuple):
     """One tool: its name, what it is for, and the JSON Schema of what it takes."""
 
@@ -160,74 +164,15 @@ class RelayTools:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._notices = IdleNotices(workspace)
-        self._runs: Mapping[str, tuple[type[_Arguments], Callable[[Caller, Any], Awaitable[Any]], str]] = {
-            "send_message": (
-                _SendMessage,
-                self._send_message,
-                "Send a message. Tells how far it came to each recipient; with wait, also their answers.",
-            ),
-            "reply": (_Reply, self._reply, "Answer a message in its thread. Tells as send_message does."),
-            "react": (_React, self._react, "Put an emoji under a message, or take it away."),
-            "check_inbox": (
-                _CheckInbox,
-                self._check_inbox,
-                "Receive the messages that wait until you look, and see what is unread.",
-            ),
-            "mark_read": (
-                _OneMessage,
-                self._mark_read,
-                "Mark all messages of a room or conversation as read, up to this one.",
-            ),
-            "list_agents": (
-                _Nothing,
-                self._list_agents,
-                "Who takes part, what each does, and who you are.",
-            ),
-            "list_rooms": (_Nothing, self._list_rooms, "The rooms, and the conversations that you are in."),
-            "create_room": (_CreateRoom, self._create_room, "Make a room. You are in it."),
-            "join_room": (_OneRoom, self._join_room, "Be in a room: its messages are delivered to you."),
-            "leave_room": (_OneRoom, self._leave_room, "Be in a room no longer."),
-            "search_messages": (
-                _SearchMessages,
-                self._search,
-                "Find messages by words, the best first.",
-            ),
-            "get_thread": (_OneMessage, self._get_thread, "A message and all answers in its thread."),
-            "get_delivery": (
-                _OneDelivery,
-                self._get_delivery,
-                "How far a message of yours, or one for you, has come, and how that is known.",
-            ),
-            "flush_deliveries": (
-                _FlushDeliveries,
-                self._flush,
-                "Have what waits for you enter as soon as you are idle, whatever it waits for.",
-            ),
-            "notify_when_idle": (
-                _OneAgent,
-                self._notify_when_idle,
-                "Get a message, once, when someone has nothing to do any more, or is gone.",
-            ),
-            "list_actions": (_Nothing, self._list_actions, "What others do for you when you invoke it."),
-            "invoke_action": (
-                _InvokeAction,
-                self._invoke_action,
-                "Have an action done. Tells the outcome; if it takes longer, a message does.",
-            ),
-        }
-        self._own = tuple(Tool(name, told, _schema(kind)) for name, (kind, _, told) in self._runs.items())
 
     async def tools(self, caller: Caller) -> list[Tool]:
         """The tools of a caller, as it is told of them: the relay's own, and one for each of its actions."""
         actions = await self._actions(caller)
-        return [
-            *self._own,
-            *(Tool(name, one.action.description, one.schema) for name, one in actions.items()),
-        ]
+        return [*self.own, *(Tool(name, one.action.description, one.schema) for name, one in actions.items())]
 
     async def _actions(self, caller: Caller) -> dict[str, ActionTool]:
         found = await self._do(caller, "actions.list", Empty())
-        return action_tools(found.actions, self._runs)
+        return action_tools(found.actions, self._RUNS)
 
     async def call(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Any:
         """Do what a tool does. Returns JSON.
@@ -237,17 +182,17 @@ class RelayTools:
             InvalidParams: The arguments do not fit.
             SeraiError: It cannot be done; nothing of it was.
         """
-        if name not in self._runs:
+        if name not in self._RUNS:
             action = (await self._actions(caller)).get(name)
             if action is None:
                 raise MethodNotFound(f"there is no tool {name!r}")
             return await self._invoke(caller, action.action.name, action.input_of(arguments), 50)
-        kind, run, _ = self._runs[name]
+        kind, run, _ = self._RUNS[name]
         try:
             read = msgspec.convert(arguments, kind, strict=False)
         except msgspec.ValidationError as error:
             raise InvalidParams(f"{name}: {error}", field="arguments") from None
-        return await run(caller, read)
+        return await run(self, caller, read)
 
     async def close(self) -> None:
         """Notify nobody any more."""
@@ -398,6 +343,66 @@ class RelayTools:
     def _handle(self, agent_id: str) -> str:
         return self._workspace.identities.get(agent_id).handle
 
+    # -- the table -----------------------------------------------------------------------------------------
+
+    _RUNS: ClassVar[Mapping[str, tuple[type[_Arguments], _Run, str]]] = {
+        "send_message": (
+            _SendMessage,
+            _send_message,
+            "Send a message. Tells how far it came to each recipient; with wait, also their answers.",
+        ),
+        "reply": (_Reply, _reply, "Answer a message in its thread. Tells as send_message does."),
+        "react": (_React, _react, "Put an emoji under a message, or take it away."),
+        "check_inbox": (
+            _CheckInbox,
+            _check_inbox,
+            "Receive the messages that wait until you look, and see what is unread.",
+        ),
+        "mark_read": (
+            _OneMessage,
+            _mark_read,
+            "Mark all messages of a room or conversation as read, up to this one.",
+        ),
+        "list_agents": (
+            _Nothing,
+            _list_agents,
+            "Who takes part, what each does, and who you are.",
+        ),
+        "list_rooms": (_Nothing, _list_rooms, "The rooms, and the conversations that you are in."),
+        "create_room": (_CreateRoom, _create_room, "Make a room. You are in it."),
+        "join_room": (_OneRoom, _join_room, "Be in a room: its messages are delivered to you."),
+        "leave_room": (_OneRoom, _leave_room, "Be in a room no longer."),
+        "search_messages": (
+            _SearchMessages,
+            _search,
+            "Find messages by words, the best first.",
+        ),
+        "get_thread": (_OneMessage, _get_thread, "A message and all answers in its thread."),
+        "get_delivery": (
+            _OneDelivery,
+            _get_delivery,
+            "How far a message of yours, or one for you, has come, and how that is known.",
+        ),
+        "flush_deliveries": (
+            _FlushDeliveries,
+            _flush,
+            "Have what waits for you enter as soon as you are idle, whatever it waits for.",
+        ),
+        "notify_when_idle": (
+            _OneAgent,
+            _notify_when_idle,
+            "Get a message, once, when someone has nothing to do any more, or is gone.",
+        ),
+        "list_actions": (_Nothing, _list_actions, "What others do for you when you invoke it."),
+        "invoke_action": (
+            _InvokeAction,
+            _invoke_action,
+            "Have an action done. Tells the outcome; if it takes longer, a message does.",
+        ),
+    }
+    own: ClassVar = tuple(Tool(name, told, tool_schema(kind)) for name, (kind, _, told) in _RUNS.items())
+    """All tools, as agents are told of them."""
+
 
 def _room(room: Room) -> dict[str, Any]:
     return {"room": room.name} | _without_nothing(topic=room.topic, members=list(room.members))
@@ -405,23 +410,3 @@ def _room(room: Room) -> dict[str, Any]:
 
 def _without_nothing(**told: Any) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value}
-
-
-def _schema(kind: type[_Arguments]) -> dict[str, Any]:
-    """The JSON Schema of arguments in one piece: not all agents follow references."""
-    (root,), parts = msgspec.json.schema_components([kind], ref_template="{name}")
-
-    def whole(value: Any) -> Any:
-        if isinstance(value, list):
-            return [whole(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
-        if not isinstance(value, dict):
-            return value
-        found: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
-        if "$ref" in found:
-            named = {key: each for key, each in parts[found["$ref"]].items() if key != "description"}
-            found = {**named, **{key: each for key, each in found.items() if key != "$ref"}}
-        return {key: whole(each) for key, each in found.items() if key != "title"}
-
-    schema = whole(root)
-    schema.setdefault("properties", {})
-    return schema

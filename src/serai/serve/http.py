@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from serai.serve.guard import Guard, Refusal
 from serai.version import __version__
 
-__all__ = ["GuardedApp", "Readiness", "create_app"]
+__all__ = ["GuardedApp", "Readiness", "create_app", "error_answer"]
 
 Readiness = Callable[[], tuple[bool, dict[str, Any]]]
 """Whether the host is ready, and what a person who asks should know about it. It must not block."""
@@ -57,7 +57,7 @@ def create_app(
         return JSONResponse({"name": "serai", "version": __version__, "ahp": "ws"})
 
     async def ahp(_request: Request) -> Response:
-        return _error(
+        return error_answer(
             426, "upgrade_required", "AHP is spoken here", "Open a WebSocket", {"Upgrade": "websocket"}
         )
 
@@ -112,16 +112,17 @@ def _expected(_request: Request, error: Exception) -> Response:
     phrase = HTTPStatus(error.status_code).phrase.lower()
     allowed = (error.headers or {}).get("Allow")
     remedy = f"Use {allowed}" if allowed else "Look at / for what is here"
-    return _error(error.status_code, phrase.replace(" ", "_"), phrase, remedy, error.headers)
+    return error_answer(error.status_code, phrase.replace(" ", "_"), phrase, remedy, error.headers)
 
 
 def _unexpected(_request: Request, _fault: Exception) -> Response:
     """A fault of ours. Starlette raises it again after the answer, and so it is logged."""
-    return _error(500, "error", "the host could not answer", "See its log")
+    return error_answer(500, "error", "the host could not answer", "See its log")
 
 
-def _error(
-    status: int, code: str, message: str, remedy: str, headers: Mapping[str, str] | None = None
+def error_answer(
+    status: int, code: str, message: str, remedy: str | None, headers: Mapping[str, str] | None = None
 ) -> Response:
+    """The answer to a request that cannot be met."""
     wire = {"code": code, "message": message, "remedy": remedy}
     return JSONResponse(wire, status_code=status, headers=headers)

@@ -8,7 +8,7 @@ import logging
 import signal
 from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from starlette.routing import Route
 
@@ -25,11 +25,26 @@ from serai.serve.frames import text_frame
 from serai.serve.mcp import McpEndpoint
 from serai.serve.port import PortSettings, serve_port
 from serai.serve.relay import RelayPeer, relay_routes
-from serai.store.contract import Store
+from serai.serve.sessions import SessionRoutes
+from serai.serve.transcripts import TranscriptRoutes
+from serai.store.contract import Opening, Store
 
-__all__ = ["collect_in_pauses", "run_host", "settle"]
+__all__ = ["Joining", "collect_in_pauses", "run_host", "settle"]
 
 _log = logging.getLogger(__name__)
+
+
+@runtime_checkable
+class Joining(Protocol):
+    """A kind of agent whose sessions use the relay from within the host, and that has something to close."""
+
+    def join(self, workspace: Workspace) -> None:
+        """The relay is open."""
+        ...
+
+    async def close(self) -> None:
+        """The host is closed."""
+        ...
 
 
 async def run_host(
@@ -43,6 +58,7 @@ async def run_host(
     redactor: Redactor | None = None,
     settings_of: Callable[[str | None], HostSettings] | None = None,
     is_trusted: Callable[[Path], bool] = lambda _folder: False,
+    user_settings: Path | None = None,
     look_for_agents: Callable[[Host], Coroutine[Any, Any, None]] | None = None,
     relay: RelayPolicy | None = None,
 ) -> None:
@@ -58,6 +74,7 @@ async def run_host(
         redactor: Masks secrets.
         settings_of: How a session behaves, given the URI of its working directory.
         is_trusted: Whether a person trusts a folder.
+        user_settings: The folder of the person's `serai.toml`.
         look_for_agents: Adds more kinds of agents to the host. It is begun when clients can connect.
         relay: What the relay lets happen.
 
@@ -75,19 +92,17 @@ async def run_host(
         redactor=redactor,
         settings_of=settings_of,
         is_trusted=is_trusted,
+        user_settings=user_settings,
     )
-    opening = await host.open()
-    if opening.log_lost:
-        _log.error(
-            "the database's log was lost, or an older copy put in its place: what happened since is gone;"
-            " numbers go on at %d",
-            opening.first_new,
-        )
-
+    opening = await _open(host)
     workspace = Workspace(host, relay or RelayPolicy())
     tools = McpEndpoint(workspace, port_settings.host)
     host.relay_access = tools.access
     await workspace.open()
+    joining = [harness for harness in host.harnesses.values() if isinstance(harness, Joining)]
+    for harness in joining:
+        harness.join(workspace)
+    sessions = SessionRoutes(host)
 
     def can_connect(port: int) -> None:
         tools.listening(port)
@@ -105,7 +120,12 @@ async def run_host(
                 lambda: _readiness(host, log_lost=opening.log_lost),
                 started=can_connect,
                 participants=lambda digest: workspace.tokens.caller(digest) is not None,
-                routes=[*relay_routes(workspace), Route("/mcp", tools, methods=["POST"])],
+                routes=[
+                    *relay_routes(workspace),
+                    *sessions.routes,
+                    *TranscriptRoutes(host).routes,
+                    Route("/mcp", tools, methods=["POST"]),
+                ],
             ),
             name="port",
         )
@@ -116,6 +136,7 @@ async def run_host(
             await asyncio.wait({port, stop, host.journal.ended}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             workspace.runner.stop_waiting()
+            sessions.close()
             for task in (stop, port, check, garbage):
                 task.cancel()
             await asyncio.wait({port, stop, check, garbage})
@@ -129,6 +150,18 @@ async def run_host(
         await tools.close()
         await workspace.close()
         await host.close()
+        await asyncio.gather(*(harness.close() for harness in joining))
+
+
+async def _open(host: Host) -> Opening:
+    opening = await host.open()
+    if opening.log_lost:
+        _log.error(
+            "the database's log was lost, or an older copy put in its place: what happened since is gone;"
+            " numbers go on at %d",
+            opening.first_new,
+        )
+    return opening
 
 
 async def _check(store: Store, *, full: bool) -> None:

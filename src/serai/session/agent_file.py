@@ -2,13 +2,49 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Collection, Iterator
 from enum import StrEnum
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
-__all__ = ["AgentBudget", "AgentFile", "AgentLimits", "FsScopeTier", "OnExceed"]
+from serai.contract.record import Record
+from serai.errors import Mismatch
+from serai.session.yaml import Document
+
+__all__ = [
+    "BUILT_IN_TOOLS",
+    "AgentBudget",
+    "AgentFile",
+    "AgentLimits",
+    "FsScopeTier",
+    "Known",
+    "Narrowing",
+    "OnExceed",
+    "Problem",
+    "agent_problems",
+    "covers",
+    "narrow",
+    "read_agent",
+]
+
+BUILT_IN_TOOLS = (
+    "ask_user",
+    "edit_file",
+    "git_commit",
+    "git_diff",
+    "git_status",
+    "http_request",
+    "list_directory",
+    "read_file",
+    "run_command",
+    "search_files",
+    "write_file",
+)
+"""The tools that every agent has, unless its file names those that it has."""
 
 Slug: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -71,3 +107,119 @@ class AgentFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, f
     variables: dict[str, str] = {}
     limits: AgentLimits = AgentLimits()
     budget: AgentBudget | None = None
+
+
+# -- reading one -------------------------------------------------------------------------------------------
+
+
+class Known(NamedTuple):
+    """Who says whether a name means something. `None`: whatever is named is taken as it is."""
+
+    tools: Callable[[str], bool] | None = None
+    models: Callable[[str], bool] | None = None
+    """Of `NAME:ID`."""
+    agents: Callable[[str], bool] | None = None
+    """Of the slugs of agents that have files of their own."""
+
+
+Problem: TypeAlias = tuple[tuple[str | int, ...], str]
+"""A place in a document, and what is wrong there."""
+
+
+def read_agent(document: Document, known: Known = Known()) -> AgentFile:  # noqa: B008 - it never changes
+    """The agent of a document.
+
+    Raises:
+        DocumentInvalid: It does not describe one, or names what is not known.
+    """
+    agent = document.read(AgentFile)
+    for place, what in agent_problems(agent, known):
+        raise document.error(what, *place)
+    return agent
+
+
+_MODEL = re.compile(r"[^\s:]+:\S+")
+
+
+def agent_problems(agent: AgentFile, known: Known) -> Iterator[Problem]:
+    """What is wrong with an agent that has the right shape."""
+    for number, tool in enumerate(agent.tools or ()):
+        if known.tools is not None and not known.tools(tool):
+            yield ("tools", number), f"there is no tool {tool!r}"
+    models = [(("model",), agent.model)] if agent.model else []
+    models += [(("fallback_chain", n), model) for n, model in enumerate(agent.fallback_chain)]
+    for place, model in models:
+        if not _MODEL.fullmatch(model):
+            yield place, f"{model!r} is no model: write NAME:ID, with a NAME of [models] in serai.toml"
+        elif known.models is not None and not known.models(model):
+            yield place, f"there is no model {model!r} in [models] of serai.toml"
+
+
+def covers(name: str, tool: str) -> bool:
+    """Whether a name in a list of tools stands for a tool. A last `*` stands for anything."""
+    return tool.startswith(name[:-1]) if name.endswith("*") else tool == name
+
+
+# -- what a session takes away -----------------------------------------------------------------------------
+
+
+class Narrowing(Record, forbid_unknown_fields=True):
+    """What a session leaves of its agent. What it does not say stays as it is."""
+
+    tools: tuple[str, ...] | None = None
+    allowed_commands: tuple[str, ...] | None = None
+    max_turns: Count = 0
+    max_tool_turns: Count = 0
+    fs_scope_tier: FsScopeTier | None = None
+
+
+def narrow(agent: AgentFile, wish: Narrowing, built_in: Collection[str] = BUILT_IN_TOOLS) -> AgentFile:
+    """The agent with what a session leaves of it.
+
+    Where an agent's file sets no number of turns, a session may set any.
+
+    Args:
+        agent: The agent as its file describes it.
+        wish: What is to be left.
+        built_in: The tools of an agent whose file names none.
+
+    Raises:
+        Mismatch: Something would be wider than the agent is; `field` names it.
+    """
+    tiers = list(FsScopeTier)
+    tools = agent.tools if wish.tools is None else wish.tools
+    commands = agent.allowed_commands if wish.allowed_commands is None else wish.allowed_commands
+    tier = wish.fs_scope_tier or agent.fs_scope
+    # An agent whose file names no tools has all that are built in, and all of its servers.
+    mine = (*built_in, "mcp__*") if agent.tools is None else agent.tools
+    for tool in wish.tools or ():
+        if not any(covers(name, tool) for name in mine):
+            raise _wider("tools", f"the agent does not have the tool {tool!r}")
+    for command in commands:
+        if not any(_allows(one.split(), command.split()) for one in agent.allowed_commands):
+            raise _wider("allowedCommands", f"the agent may not run {command!r}")
+    if tiers.index(tier) > tiers.index(agent.fs_scope):
+        raise _wider("fsScopeTier", f"the agent's reach is {agent.fs_scope.value}")
+    limits = replace(
+        agent.limits,
+        max_turns=_fewer("maxTurns", agent.limits.max_turns, wish.max_turns),
+        max_tool_turns=_fewer("maxToolTurns", agent.limits.max_tool_turns, wish.max_tool_turns),
+    )
+    return replace(agent, tools=tools, allowed_commands=commands, fs_scope=tier, limits=limits)
+
+
+def _allows(mine: list[str], wanted: list[str]) -> bool:
+    """Whether all that one pattern allows is allowed by another."""
+    if mine and mine[-1] == "*":
+        return wanted[: len(mine) - 1] == mine[:-1]
+    return mine == wanted
+
+
+def _fewer(field: str, agents: int, wanted: int) -> int:
+    if agents and wanted > agents:
+        raise _wider(field, f"the agent has {agents}")
+    return wanted or agents
+
+
+def _wider(field: str, what: str) -> Mismatch:
+    return Mismatch(f"a session can only narrow its agent: {what}", field=field)

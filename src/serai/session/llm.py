@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias
 
 from serai.contract.record import Record
+from serai.errors import FailureKind
 from serai.session.messages import ReasoningPart, SessionMessageRole, TextPart, ToolCallPart, ToolResultPart
 
 __all__ = [
@@ -76,24 +77,6 @@ class FinishReason(StrEnum):
     LENGTH = "length"
     """It said as much as it may."""
     CONTENT_FILTER = "content_filter"
-
-
-class FailureKind(StrEnum):
-    """Why a model gave no answer."""
-
-    RATE_LIMIT = "rate_limit"
-    OVERLOADED = "overloaded"
-    TIMEOUT = "timeout"
-    TRANSPORT = "transport"
-    """The connection broke, or never came about; also a stream that ended before its end."""
-    AUTHENTICATION = "authentication"
-    REFUSED = "refused"
-    """The server does not take the request: it is wrong for it, or the model is unknown there."""
-
-    @property
-    def may_pass(self) -> bool:
-        """Whether another model, or another moment, may do."""
-        return self not in {FailureKind.AUTHENTICATION, FailureKind.REFUSED}
 
 
 class TextDelta(NamedTuple):

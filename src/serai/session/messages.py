@@ -29,6 +29,10 @@ class TextPart(Record, tag_field="type", tag="text"):
     """What was said."""
 
     text: str
+    is_steering: bool = False
+    """Whether a person said it while the turn ran: then it is part of that turn, and begins none."""
+    is_partial: bool = False
+    """Whether it was cut off: its turn ended before it did."""
 
 
 class ReasoningPart(Record, tag_field="type", tag="reasoning"):
@@ -99,6 +103,10 @@ class Selection(Record):
     start_line: Annotated[int, Meta(ge=1)]
     end_line: Annotated[int, Meta(ge=1)]
 
+    def __post_init__(self) -> None:
+        if self.end_line < self.start_line:
+            raise ValueError("endLine: a selection does not end before it starts")
+
 
 class SessionContext(Record):
     """The situation that a session runs in."""
@@ -107,7 +115,8 @@ class SessionContext(Record):
     active_file: str | None = None
     selection: Selection | None = None
     git_ref: str | None = None
-    fs_scope_tier: FsScopeTier = FsScopeTier.SANDBOXED
+    fs_scope_tier: FsScopeTier = field(default_factory=lambda: FsScopeTier.SANDBOXED)
+    """It is always written: what the default is may change, what a session has does not."""
     variables: dict[str, str] = field(default_factory=dict)
     """Values for `{{ctx.name}}`, in plain text: never a secret."""
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from serai.contract.record import Record
-from serai.session.llm import FailureKind, LlmReply
+from serai.errors import FailureKind
+from serai.session.llm import LlmReply
 
 __all__ = [
     "Answered",
-    "BudgetRaised",
+    "Begun",
     "CallBegun",
     "CallDecided",
     "CallEnded",
@@ -21,6 +22,13 @@ __all__ = [
     "Steered",
     "Step",
 ]
+
+
+class Begun(Record, tag_field="kind", tag="turn_begun"):
+    """The turn has begun."""
+
+    deliveries: tuple[str, ...]
+    """What it answers."""
 
 
 class Requested(Record, tag_field="kind", tag="requested"):
@@ -82,12 +90,5 @@ class Steered(Record, tag_field="kind", tag="steered"):
     text: str
 
 
-class BudgetRaised(Record, tag_field="kind", tag="budget_raised"):
-    """A person has allowed more to be spent."""
-
-    to: int
-    """Microcents that the session may now cost in all."""
-
-
-Step: TypeAlias = Requested | Answered | Failed | CallDecided | CallBegun | CallEnded | Steered | BudgetRaised
+Step: TypeAlias = Begun | Requested | Answered | Failed | CallDecided | CallBegun | CallEnded | Steered
 """One record of a turn."""

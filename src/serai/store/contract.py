@@ -19,6 +19,7 @@ __all__ = [
     "Batch",
     "BlobRow",
     "ClientRow",
+    "EventRow",
     "HeadRow",
     "MarkRow",
     "Opening",
@@ -75,6 +76,18 @@ class HeadRow(NamedTuple):
     """How many turn rows the session had then, truncated ones included: the ordinal of the next one."""
     seq: int
     """When read: the last number that it reflects. In a batch: the index of that item, or -1 for none."""
+    events: int = 1
+    """How many events it reflects: that the session was made, and each row of its channel up to there."""
+
+
+class EventRow(NamedTuple):
+    """A row of a session's channel, as one of its events."""
+
+    number: int
+    """From 2 on, without gaps, never used twice: the first event is that the session was made."""
+    at: int | None
+    """When it was committed, in milliseconds since 1970; `None` when it is older than such times."""
+    action: bytes
 
 
 class TurnRow(NamedTuple):
@@ -231,6 +244,13 @@ class Store(Protocol):
 
     async def rows(self, channel: str, after: int) -> list[StoredRow]:
         """The rows of one channel above a number, ascending."""
+        ...
+
+    async def events(self, uri: str, after: int, limit: int) -> list[EventRow]:
+        """The first events of a session above a number, ascending; not more than a limit.
+
+        Where the first one is not the next one, those between them were pruned.
+        """
         ...
 
     async def replay(

@@ -20,6 +20,7 @@ from serai.store.contract import (
     Batch,
     BlobRow,
     ClientRow,
+    EventRow,
     HeadRow,
     Opening,
     SessionRow,
@@ -66,6 +67,7 @@ class MemoryStore:
         # All rows in their order, and their numbers for searching.
         self._rows: list[StoredRow] = []
         self._numbers: list[int] = []
+        self._times: dict[int, int] = {}
         # The first number of each day, ascending, and the last number of each channel that was pruned.
         self._days: dict[int, int] = {}
         self._pruned: dict[str, int] = {}
@@ -119,10 +121,12 @@ class MemoryStore:
         if self._next > self._ceiling:
             self._ceiling = self._next + self._block
         self._note_day(first)
+        at = round(self._now() * 1000)
         for seq, row in enumerate(batch.items, first):
             if row is not None:
                 self._rows.append(StoredRow(seq, *row))
                 self._numbers.append(seq)
+                self._times[seq] = at
         self._write_sessions(batch, first)
         self._marks.update(batch.marks)
         self._clients.update((client.client_id, client) for client in batch.clients)
@@ -184,6 +188,20 @@ class MemoryStore:
         start = bisect_right(self._numbers, after)
         return [row for row in self._rows[start:] if row.channel == channel]
 
+    async def events(self, uri: str, after: int, limit: int) -> list[EventRow]:
+        """See `Store`."""
+        head = self._heads.get(uri)
+        if head is None:
+            return []
+        rows = await self.rows(uri, 0)
+        first = head.events + 1 - sum(row.seq <= head.seq for row in rows)
+        skipped = max(0, after + 1 - first)
+        chosen = rows[skipped : skipped + limit]
+        return [
+            EventRow(number, self._times[row.seq], row.action)
+            for number, row in enumerate(chosen, first + skipped)
+        ]
+
     async def replay(
         self, channels: Sequence[str], *, after: int, until: int, max_rows: int, max_bytes: int
     ) -> list[StoredRow] | None:
@@ -235,6 +253,7 @@ class MemoryStore:
         for row in self._rows[:old]:
             if row.seq <= limits.get(row.channel, 0):
                 self._pruned[row.channel] = row.seq
+                del self._times[row.seq]
                 continue
             kept.append(row)
             if row.channel in self._heads:

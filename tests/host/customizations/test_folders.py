@@ -85,6 +85,15 @@ async def test_who_asks_gets_what_is_there_now(place: Place) -> None:
     assert names(await folder.catch_up()) == ["AGENTS.md"]
 
 
+async def test_the_agents_of_the_person_are_found_beside_the_settings(tmp_path: Path) -> None:
+    (tmp_path / "settings/agents").mkdir(parents=True)
+    (tmp_path / "settings/agents/a.agent.yaml").write_text("slug: mine\n")
+    folders = CustomizedFolders(tmp_path / "person", lambda _: False, tmp_path / "settings")
+    [agent] = (await folders.enter(None).catch_up()).definitions
+    assert (agent.name, agent.runnable) == ("mine", True)
+    await folders.close()
+
+
 async def test_many_who_ask_at_once_do_not_look_as_often(place: Place) -> None:
     folder = place.folders.enter(place.work)
     await asyncio.gather(*(folder.catch_up() for _ in range(50)))
@@ -216,8 +225,8 @@ async def test_what_is_written_into_a_folder_that_came_just_before_it_was_watche
 ) -> None:
     rules = place.work / ".agents/rules"
 
-    def late(directory: Path | None, home: Path) -> Watched:
-        named = watched(directory, home)
+    def late(directory: Path | None, home: Path, settings: Path | None) -> Watched:
+        named = watched(directory, home, settings)
         rules.mkdir(parents=True, exist_ok=True)
         return named
 

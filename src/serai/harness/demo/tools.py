@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import base64
 import json
-from mimetypes import guess_type
 from typing import Any
 from urllib.parse import quote
 
 from serai.ahp import types as t
 from serai.ahp.commands import ContentEncoding
-from serai.changes.diff import count_lines
 from serai.errors import ProtocolError, SeraiError
 from serai.harness.demo.stage import DemoStage, Misuse, number, quoted
+from serai.harness.file_edits import file_edit, made
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
 
@@ -110,32 +109,13 @@ async def edit_file(stage: DemoStage, _argument: str) -> None:
         title="Edit notes.md?",
         input=json.dumps({"path": "notes.md", "text": planned}),
         editable=True,
-        edits=[_file_edit(stage.turn, uri, before, planned)],
+        edits=[file_edit(stage.turn, uri, before, planned)],
     )
     if call is None:
         return
-    edit = _file_edit(stage.turn, uri, before, _field_of(call, "text"))
-    await call.done(t.Markdown(markdown="Edited `notes.md`"), content=[_made(edit)])
+    edit = file_edit(stage.turn, uri, before, _field_of(call, "text"))
+    await call.done(t.Markdown(markdown="Edited `notes.md`"), content=[made(edit)])
     await stage.say("I have pretended to edit `notes.md`. No file was touched.")
-
-
-def _file_edit(turn: Turn, uri: str, before: bytes | None, after: str) -> t.FileEdit:
-    """What writing a text changes in a file, or (`None`) in one that is not there."""
-
-    def side(data: bytes) -> t.FileEditSide:
-        return t.FileEditSide(uri=uri, content=turn.keep(data, guess_type(uri)[0] or "text/plain"))
-
-    added, removed = count_lines(before or b"", after.encode())
-    return t.FileEdit(
-        before=None if before is None else side(before),
-        after=side(after.encode()),
-        diff=t.FileEditDiff(added=added, removed=removed),
-    )
-
-
-def _made(edit: t.FileEdit) -> t.ToolResultFileEditContent:
-    """An edit that was made, as the result of its call."""
-    return t.ToolResultFileEditContent(before=edit.before, after=edit.after, diff=edit.diff)
 
 
 async def ask_about_result(stage: DemoStage, _argument: str) -> None:
@@ -299,7 +279,7 @@ async def save_file(stage: DemoStage, argument: str) -> None:
         await call.done("Could not write it", error=str(error))
         await stage.say(f"I could not write it: {error}")
         return
-    await call.done(t.Markdown(markdown=f"Wrote `{name}`"), content=[_made(edit)])
+    await call.done(t.Markdown(markdown=f"Wrote `{name}`"), content=[made(edit)])
     await stage.say(f"`{name}` is written. The session's changesets show it.")
 
 
@@ -308,9 +288,9 @@ async def _edit(turn: Turn, uri: str, text: str) -> t.FileEdit:
     try:
         read = await turn.read(uri)
     except ProtocolError:
-        return _file_edit(turn, uri, None, text)
+        return file_edit(turn, uri, None, text)
     is_text = read.encoding != ContentEncoding.BASE64
-    return _file_edit(turn, uri, read.data.encode() if is_text else base64.b64decode(read.data), text)
+    return file_edit(turn, uri, read.data.encode() if is_text else base64.b64decode(read.data), text)
 
 
 async def send_subagent(stage: DemoStage, argument: str) -> None:

@@ -7,18 +7,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from serai.ahp.types import FileEdit, ToolResultContent
+from serai.contract.tool_schema import tool_schema
+from serai.host.seat import Seat
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
 from serai.session.agent_file import AgentFile
 from serai.session.llm import ToolSpec
 from serai.session.messages import SessionContext
 
-__all__ = ["Asking", "Preview", "Tool", "ToolContext", "ToolOutput"]
+__all__ = ["Asking", "Preview", "Tool", "ToolContext", "ToolInput", "ToolOutput"]
+
+
+class ToolInput(msgspec.Struct, forbid_unknown_fields=True):
+    """What a tool takes."""
+
 
 Input = TypeVar("Input")
 
@@ -43,17 +50,20 @@ class ToolContext:
     situation: SessionContext
     folder: Path
     """The working directory."""
+    seat: Seat
+    """What the session has beside its turns: files, processes, secrets."""
 
 
 class Preview(NamedTuple):
     """What a call is going to do, for whoever is asked."""
 
     message: str
+    """In Markdown, from the verb on."""
     edits: Sequence[FileEdit] = ()
 
 
 class ToolOutput(NamedTuple):
-    """What a call has brought."""
+    """What a call has brought. Whoever hands it on masks the secrets in it, as in all that is observed."""
 
     text: str
     """For the model, whole."""
@@ -65,21 +75,21 @@ class ToolOutput(NamedTuple):
 class Tool(ABC, Generic[Input]):
     """A tool. What it refuses it raises as a `SeraiError`: the model is told why, and the turn goes on."""
 
-    name: ClassVar[str]
-    title: ClassVar[str]
+    name: str
+    title: str
     """The tool, for people."""
-    description: ClassVar[str]
+    description: str
     """The tool, for models."""
-    takes: ClassVar[type[Any]]
-    """The msgspec struct of its input. It forbids unknown fields."""
-    asking: ClassVar[Asking] = Asking.UNLESS_GRANTED
-    is_idempotent: ClassVar[bool] = False
+    takes: type[Any]
+    """The `ToolInput` that it takes."""
+    asking: Asking = Asking.UNLESS_GRANTED
+    is_idempotent: bool = False
     """Whether it may simply run again when nobody knows how far it came."""
 
     @property
     def spec(self) -> ToolSpec:
         """The tool, as a model gets to know it."""
-        return ToolSpec(self.name, self.description, msgspec.json.schema(self.takes))
+        return ToolSpec(self.name, self.description, tool_schema(self.takes))
 
     def read(self, given: Mapping[str, Any]) -> Input:
         """The input of a call.
@@ -90,7 +100,10 @@ class Tool(ABC, Generic[Input]):
         return msgspec.convert(given, self.takes)
 
     def pattern(self, given: Input) -> str:
-        """What one allows who allows this pattern, such as `src/*`; empty when there is no such thing."""
+        """What one allows who allows this pattern, such as `src/*`; empty when there is no such thing.
+
+        Calls with the same pattern are allowed together.
+        """
         del given
         return ""
 

@@ -174,11 +174,13 @@ class CustomizedFolder:
         trusted = self.ask_trust()
         is_there = self.directory is not None and self.directory.is_dir()
         real = os.path.realpath(self.directory) if self.directory is not None and is_there else None
+        folders = self._folders
         found = discover(
             self.directory,
-            self._folders.home,
+            folders.home,
             trusted=trusted,
             may_write=lambda folder: real is not None and folder.is_relative_to(real),
+            settings=folders.settings,
         )
         return _Look(found, trusted, is_there=self.directory is None or is_there)
 
@@ -217,7 +219,8 @@ class CustomizedFolder:
     async def _to_watch(self) -> Watched:
         if not self._listening:
             return Watched()
-        return await self._folders.read(lambda: watched(self.directory, self._folders.home))
+        folders = self._folders
+        return await folders.read(lambda: watched(self.directory, folders.home, folders.settings))
 
     def _watch(self, root: str, named: Watched) -> FolderWatch:
         return FolderWatch(
@@ -260,10 +263,12 @@ class CustomizedFolders:
     Args:
         home: The person's home.
         is_trusted: Whether a folder is trusted. It may read files: it is asked in a thread.
+        settings: The folder of the person's `serai.toml`.
     """
 
-    def __init__(self, home: Path, is_trusted: Callable[[Path], bool]) -> None:
+    def __init__(self, home: Path, is_trusted: Callable[[Path], bool], settings: Path | None = None) -> None:
         self.home = home
+        self.settings = settings
         self.is_trusted = is_trusted
         self._readers = asyncio.Semaphore(_READERS)
         self._open: dict[Path | None, CustomizedFolder] = {}

@@ -13,7 +13,7 @@ from serai.ahp.commands import CreateSessionParams, SessionForkSource
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.rules.config import problem_with_value
 from serai.errors import InvalidParams, ProtocolError
-from serai.host.agents import HostedHarness, Particular
+from serai.host.agents import Examining, HostedHarness, Particular
 from serai.host.project import project_of
 from serai.journal.sessions import KeptSession
 
@@ -22,6 +22,7 @@ __all__ = ["first_state", "fork_source", "resolved_config"]
 
 async def first_state(
     params: CreateSessionParams,
+    given: CreateSessionParams,
     client_id: str,
     meta: t.FreeForm | None,
     source: t.SessionState | None,
@@ -32,6 +33,8 @@ async def first_state(
     now: int,
 ) -> t.SessionState:
     """The state of a new session.
+
+    `given` is what was asked for, before anything in it was masked.
 
     Raises:
         ProtocolError: The provider does not exist.
@@ -45,6 +48,8 @@ async def first_state(
     directory = params.working_directory or (origin.working_directory if origin else default_directory)
     provider = params.provider or (origin.provider if origin else await default_provider(directory))
     harness = await harness_of(provider)
+    if isinstance(harness, Examining):
+        await harness.examine(given, directory)
     project = await asyncio.to_thread(project_of, directory)
     inherited = source.config.values if source and source.config else {}
     # Nobody has asked for what is inherited: what cannot be is left out.

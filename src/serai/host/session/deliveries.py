@@ -7,6 +7,7 @@ channel.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -198,6 +199,11 @@ class Door:
     def answered(self, record: DeliveryRecord) -> None:
         """Record what came of the turn that a message has entered."""
         self._ledger.put(record)
+
+    async def records(self, delivery_ids: Sequence[str]) -> list[DeliveryRecord]:
+        """What is known of deliveries."""
+        found = [await self._ledger.delivery(one) for one in delivery_ids]
+        return [record for record in found if record is not None]
 
     def defer(self, action: StateAction, origin: ActionOrigin) -> DeferredAction:
         """Record that an action waits for the end of the turn: it must not be lost with the host."""

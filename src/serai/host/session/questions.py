@@ -39,6 +39,12 @@ class Questions:
     def __init__(self, core: SessionCore) -> None:
         self._core = core
         self._futures: dict[Expected, asyncio.Future[Any]] = {}
+        self._early: dict[Expected, Any] | None = None
+        """Answers that came before anyone expected them, where some may."""
+
+    def expect_early(self) -> None:
+        """Keep answers that come before they are expected: the agent is only taking its turn up again."""
+        self._early = {}
 
     async def ask(self, request: t.SessionInputRequest) -> Answers:
         """Ask the person something that no turn waits for. It ends, unanswered, with a turn that runs.
@@ -79,11 +85,14 @@ class Questions:
     def expect(self, what: Expected) -> asyncio.Future[Any]:
         """A future for an answer that some client will give."""
         future = self._futures[what] = asyncio.get_running_loop().create_future()
+        if self._early and what in self._early:
+            self._answer(what, self._early.pop(what))
         return future
 
     def let_go(self) -> Callable[[], None]:
         """Nothing of all that is expected any more. Returns what tells those who wait."""
         futures, self._futures = self._futures, {}
+        self._early = None
 
         def cancel() -> None:
             for future in futures.values():
@@ -126,6 +135,8 @@ class Questions:
         future = self._futures.pop(what, None)
         if future is not None and not future.done():
             future.set_result(answer)
+        elif future is None and self._early is not None:
+            self._early[what] = answer
 
 
 def all_answers(session: LiveSession, action: a.StateAction) -> dict[str, t.SessionInputAnswer]:

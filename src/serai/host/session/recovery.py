@@ -1,4 +1,4 @@
-"""What becomes of a session whose host was stopped: what was running is over, and says so."""
+"""What becomes of a session whose host was stopped: its agent goes on with its turn, or the turn is over."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def recover(
     deliveries: Sequence[DeliveryRecord],
     deferred: Sequence[DeferredAction],
 ) -> None:
-    """After a restart: what was running is over, and says so.
+    """After a restart: an agent that can goes on with its turn. Else what was running is over, and says so.
 
     A delivery that was on its way is settled by evidence. A deferred action happens now, since the turn that
     it waited for is over.
@@ -40,21 +40,31 @@ def recover(
         core.act(a.SessionPendingMessageRemovedAction(kind="steering", id=steering.id))  # the relay has it
         steering = None
     turns.mailbox.restore(waiting, live.head)
-    turns.interrupt("interrupted", "the host was stopped while this turn was running")
-    for request in list(live.head.input_requests or ()):
-        questions.conclude(request.id)  # whoever asked is gone with the host
-    core.clear_activity()
-    turns.apply_deferred(deferred)
-    if live.head.lifecycle == SessionLifecycle.CREATING:
-        error = error_info("interrupted", "the host was stopped while the session was being created")
-        core.act(a.SessionCreationFailedAction(error=error))
+    running = live.snapshot().active_turn if turns.takes_up else None
+    if running is None:
+        _end(core, turns, questions, deferred)
     if live.head.active_client is not None:
         core.act(a.SessionActiveClientChangedAction(active_client=None))
+    if running is not None:
+        turns.take_up(running, deferred)
+        return
     if (steering is not None or live.head.queued_messages) and not turns.is_held:
         turns.hold("restart")
     if steering is not None:
         # Who was to bring it to the agent is gone with the host; it is the next one, once someone goes on.
         turns.queue_steering(steering, "steering")
+
+
+def _end(core: SessionCore, turns: Turns, questions: Questions, deferred: Sequence[DeferredAction]) -> None:
+    """What ran is over, and so is what was asked; what waited for that happens."""
+    turns.interrupt("interrupted", "the host was stopped while this turn was running")
+    for request in list(core.live.head.input_requests or ()):
+        questions.conclude(request.id)  # whoever asked is gone with the host
+    core.clear_activity()
+    turns.apply_deferred(deferred)
+    if core.live.head.lifecycle == SessionLifecycle.CREATING:
+        error = error_info("interrupted", "the host was stopped while the session was being created")
+        core.act(a.SessionCreationFailedAction(error=error))
 
 
 def _settle(live: LiveSession, turns: Turns, record: DeliveryRecord) -> None:

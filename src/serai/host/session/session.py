@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,7 +25,7 @@ from serai.ahp.types import (
 from serai.contract import AgentSession, AgentSessionCapabilities, AgentStatus
 from serai.customizations.plugins import ClientPlugins
 from serai.errors import SeraiError, SessionFailed, SessionGone
-from serai.host.agents import Attentive, HostedHarness, Particular
+from serai.host.agents import Attentive, HostedHarness, Particular, Transcribing
 from serai.host.changes.session_changes import SessionChanges
 from serai.host.channels import Channels
 from serai.host.clients import Clients
@@ -162,6 +162,7 @@ class Session:
             delegate=self._delegate,
             call_ready=self.client_tools.call_ready,
         )
+        harness = host.harnesses.get(core.live.head.summary.provider)
         self.turns = Turns(
             core,
             door,
@@ -172,7 +173,9 @@ class Session:
             agent=self.agent,
             activity_changed=self._activity_changed,
             followed=self.followed,
-            is_in_process=getattr(host.harnesses.get(core.live.head.summary.provider), "in_process", False),
+            begun=self._turn_begins,
+            is_in_process=getattr(harness, "in_process", False),
+            takes_up=getattr(harness, "takes_up_turns", False),
         )
         if host.postman is not None:
             self.serve(host.postman(kept.uri))
@@ -183,6 +186,8 @@ class Session:
             self.questions,
             processes=host.processes,
             read=self.read,
+            roots=partial(host.files.for_session, self),
+            file_threads=host.files.threads,
             fork=self._fork,
             relay_access=self._relay_access,
         )
@@ -345,6 +350,14 @@ class Session:
         """A client is gone."""
         self.client_tools.client_left(client_id)
         self.customizations.client_left(client_id)
+
+    def _turn_begins(self, action: a.SessionTurnStartedAction, deliveries: Sequence[str]) -> None:
+        """Have the transcript begin a turn, in the transaction in which it begins."""
+        harness = self.host.harnesses.get(self.live.head.summary.provider)
+        if isinstance(harness, Transcribing):
+            writes, blobs = harness.turn_begins(self.uri, action, deliveries, self.host.now())
+            self.journal.side.blobs.extend(blobs)
+            self.seat.record({"kind": "turn", "turnId": action.turn_id}, writes)
 
     def _activity_changed(self) -> None:
         if self.live.turn is not None:

@@ -112,6 +112,13 @@ class Sessions:
         """Whether there is a session of that URI."""
         return uri in self._sessions or uri in self._rows
 
+    def find(self, name: str) -> str | None:
+        """The URI of a session, given that or its last part; `None` when it is no session's, or several's."""
+        if self.knows(name):
+            return name
+        found = [uri for uri in (*self._sessions, *self._rows) if uri.rpartition("/")[2] == name]
+        return found[0] if len(found) == 1 else None
+
     def is_loaded(self, uri: str) -> bool:
         """Whether a session is in memory."""
         return uri in self._sessions

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from serai.ahp import actions as a
 from serai.ahp.extensions import QUEUE_HELD as HELD
 from serai.ahp.types import (
+    ActiveTurn,
     ErrorInfo,
     MarkdownResponsePart,
     PendingMessage,
@@ -45,7 +46,7 @@ from serai.host.session.questions import Questions
 from serai.host.tool_call import ends_of_calls
 from serai.host.turn import Reach, Turn
 
-__all__ = ["HELD", "MOST_OF_ANSWER", "Drowsy", "Turns"]
+__all__ = ["HELD", "MOST_OF_ANSWER", "Drowsy", "Enduring", "Turns"]
 
 _log = logging.getLogger(__name__)
 
@@ -54,6 +55,18 @@ MOST_OF_ANSWER = 64 * 1024
 """How many characters of an answer the record of a delivery keeps."""
 _MOST_DEFERRED = 100
 """When so many actions wait for the end of the turn, no more are taken: all happen in one step then."""
+
+
+@runtime_checkable
+class Enduring(Protocol):
+    """The agent of a session that goes on with a turn that the end of the host has cut off.
+
+    Its harness has `takes_up_turns`.
+    """
+
+    async def take_up(self, turn: Turn) -> Sequence[str]:
+        """Go on with a turn. Returns the ids of the deliveries that began it, or came in meanwhile."""
+        ...
 
 
 @runtime_checkable
@@ -78,7 +91,9 @@ class Turns:
         agent: Returns the agent; it is started when it is not there.
         activity_changed: Is called when a turn has begun, and when none runs any more.
         followed: Has follow what follows from a client's action, once it is committed.
+        begun: What its kind of agent writes when a turn begins, given the deliveries that begin it.
         is_in_process: Whether the agent runs in the host.
+        takes_up: Whether it goes on with a turn that the end of the host has cut off.
     """
 
     def __init__(
@@ -93,7 +108,9 @@ class Turns:
         agent: Callable[[], Awaitable[AgentSession]],
         activity_changed: Callable[[], None],
         followed: Callable[[a.StateAction], None],
+        begun: Callable[[a.SessionTurnStartedAction, Sequence[str]], None],
         is_in_process: bool,
+        takes_up: bool,
     ) -> None:
         self.door = door
         self.mailbox = mailbox
@@ -104,7 +121,10 @@ class Turns:
         self._agent = agent
         self._activity_changed = activity_changed
         self._followed = followed
+        self._begun = begun
         self._running: Turn | None = None
+        self.takes_up = takes_up
+        """Whether the agent goes on with a turn that the end of the host has cut off."""
         self.is_in_process = is_in_process
         """Whether the agent runs in the host, and so reads its input from the journal."""
         self.postman: Postman | None = None
@@ -197,15 +217,8 @@ class Turns:
         self.hops = hops
         if is_first and not core.live.head.summary.title:
             core.act(a.SessionTitleChangedAction(title=_title(action.user_message)))
-        turn = Turn(
-            core,
-            self._questions,
-            self._reach,
-            action.turn_id,
-            delivery.id,
-            own=self._own,
-            take_steering=self.take_steering,
-        )
+        self._begun(action, [delivery.id, *(one.id for one in more)])
+        turn = self._turn(action.turn_id, delivery.id)
         for record in (delivery.record, *(one.record for one in more)):
             if self.is_in_process:
                 # Its input is the journal: what is committed there has got to the agent.
@@ -218,6 +231,36 @@ class Turns:
         self._activity_changed()
         core.then(lambda: core.spawn(self._deliver(delivery, turn)))
         return turn
+
+    def _turn(self, turn_id: str, delivery_id: str, parts: int = 0) -> Turn:
+        return Turn(
+            self._core,
+            self._questions,
+            self._reach,
+            turn_id,
+            delivery_id,
+            own=self._own,
+            take_steering=self.take_steering,
+            parts=parts,
+        )
+
+    def take_up(self, running: ActiveTurn, deferred: Iterable[DeferredAction]) -> None:
+        """Hand the turn that ran when the host was stopped back to its agent. What waits for it waits on."""
+        self._deferred = list(deferred)
+        self._questions.expect_early()
+        self._running = turn = self._turn(running.id, "", len(running.response_parts))
+        self._activity_changed()
+        self._core.then(lambda: self._core.spawn(self._hand_back(turn)))
+
+    async def _hand_back(self, turn: Turn) -> None:
+        try:
+            agent = await self._agent()
+            began = await agent.take_up(turn) if isinstance(agent, Enduring) else ()
+        except Exception as error:  # noqa: BLE001 - an agent may raise anything, and a turn must end
+            self.log_failure("did not take up its turn", error)
+            self._end(turn, error_info("interrupted", f"the host was stopped in this turn: {error}"))
+            return
+        turn.entered += await self.door.records(began)
 
     async def _deliver(self, delivery: Delivery, turn: Turn) -> None:
         """Hand a message to the agent, and keep the receipt."""

@@ -85,8 +85,8 @@ class Files:
         """Where the folders of sessions really are: looked up once, when they are first needed."""
         self._askers: dict[str, str] = {}
         """Which client asks for files with a question, by the question's id."""
-        self._threads = FileThreads(host.home / "drafts")
-        self.run = self._threads.run
+        self.threads = FileThreads(host.home / "drafts")
+        self.run = self.threads.run
         """Does something with files in a thread of its own."""
 
     async def open(self) -> None:
@@ -96,12 +96,12 @@ class Files:
             self._host.run(self._remove(leftovers))
 
     async def _remove(self, leftovers: list[Path]) -> None:
-        removed = await self._threads.run(remove_leftovers, leftovers)
+        removed = await self.threads.run(remove_leftovers, leftovers)
         _log.info("%d unfinished copies of a host that was killed are removed", removed)
 
     async def close(self) -> None:
         """End what is done with files: what has begun is waited for."""
-        await self._threads.close()
+        await self.threads.close()
 
     # -- sessions ------------------------------------------------------------------------------------------
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
-from serai.store.contract import StoredRow
+from serai.store.contract import EventRow, StoredRow
 from serai.store.sqlite import relay
 from serai.store.sqlite.connection import SQL, Database, table_of
 from serai.store.sqlite.locator import Tail, numbers_after
@@ -37,6 +39,30 @@ class Reader:
             return []
         found = self._db.execute(SQL["rows_by_number"], (table_of(numbers),))
         return [StoredRow(seq, channel, action, origin) for seq, _, action, origin in found]
+
+    def events(self, uri: str, after: int, limit: int) -> list[EventRow]:
+        """The first events of a session above a number, ascending; not more than a limit.
+
+        They are counted from the head, in either direction: it says how many it reflects.
+        """
+        while True:
+            head: tuple[int, int] | None = self._db.execute(SQL["counted"], (uri,)).get
+            if head is None:
+                return []
+            last, counted = head
+            names, numbers = self._find([uri], last if after >= counted else 0)
+            pruned: int = max((self._db.execute(SQL["pruned"], (one,)).get for one in names), default=0)
+            if pruned <= last:
+                break  # else there is a newer head, and what only that one reflects is gone
+        del numbers[: bisect_right(numbers, pruned)]
+        first = counted + 1 - bisect_right(numbers, last)
+        skipped = max(0, after + 1 - first)
+        chosen = numbers[skipped : skipped + limit]
+        if not chosen:
+            return []
+        places = dict(zip(chosen, count(first + skipped)))
+        found = self._db.execute(SQL["times_by_number"], (table_of(chosen),))
+        return [EventRow(places[seq], at, action) for seq, at, action in found]
 
     def replay(
         self, channels: Sequence[str], after: int, until: int, max_rows: int, max_bytes: int

@@ -17,8 +17,14 @@ from serai.store.sqlite.migrations import MIGRATIONS
 
 __all__ = ["SQL", "erase", "index_words", "read", "words_of_turn", "write"]
 
-SQL = parse(files("serai.store.sqlite").joinpath("sql", "relay.sql").read_text(encoding="utf-8"))
-"""The statements of the relay."""
+SQL = {
+    name: statement
+    for file in ("relay.sql", "agent_sessions.sql")
+    for name, statement in parse(
+        files("serai.store.sqlite").joinpath("sql", file).read_text(encoding="utf-8")
+    ).items()
+}
+"""The statements of the relay, and of agent sessions."""
 
 _INDEXED_AT_ONCE = 50
 """How many messages, and how many turns, are indexed in one step: a batch may have to wait for it."""
@@ -89,6 +95,8 @@ def erase(db: Database, session: str) -> None:
     """Erase what is kept of a session: what entered it, that it had a name, and the index of all words."""
     db.execute(SQL["purge_deliveries"], (session,))
     db.execute(SQL["purge_identity"], (session,))
+    for table in ("session_messages", "steps", "agent_session"):
+        db.execute(SQL[f"purge_{table}"], (session,))
     db.execute(SQL["purge_words"])
     db.execute(SQL["set_indexed"], (0, 0))
 

@@ -21,6 +21,7 @@ from serai.store.contract import (
     Batch,
     BlobRow,
     ClientRow,
+    EventRow,
     HeadRow,
     Opening,
     SessionRow,
@@ -156,6 +157,10 @@ class SqliteStore:
     async def rows(self, channel: str, after: int) -> list[StoredRow]:
         """See `Store`."""
         return await self._read(lambda reader: reader.rows(channel, after))
+
+    async def events(self, uri: str, after: int, limit: int) -> list[EventRow]:
+        """See `Store`."""
+        return await self._read(lambda reader: reader.events(uri, after, limit))
 
     async def replay(
         self, channels: Sequence[str], *, after: int, until: int, max_rows: int, max_bytes: int

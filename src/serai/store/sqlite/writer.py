@@ -39,7 +39,8 @@ _SYNC_AFTER = 1.0
 _INSERT = SQL["insert_rows"]
 _VALUES = _INSERT[_INSERT.index("VALUES ") + len("VALUES ") :]
 _INSERTS = [_INSERT + f", {_VALUES}" * more for more in range(_ROWS_PER_STATEMENT)]
-_VALUES_PER_STATEMENT = 4 * _ROWS_PER_STATEMENT
+_VALUES_PER_ROW = 5
+_VALUES_PER_STATEMENT = _VALUES_PER_ROW * _ROWS_PER_STATEMENT
 
 
 class Writer:
@@ -228,7 +229,7 @@ class Writer:
         try:
             self._sync_with(full=durable)
             groups, values = self._sort(batch.items, first)
-            located = bool(values) and len(self._tail) + len(values) // 4 >= self._interval
+            located = bool(values) and len(self._tail) + len(values) // _VALUES_PER_ROW >= self._interval
             alone = not located and ceiling is None and day is None and not batch.has_more
             if alone and not self._db.in_transaction and len(values) <= _VALUES_PER_STATEMENT:
                 # The one statement is a transaction by itself: the shortest way for a stream of deltas.
@@ -298,6 +299,7 @@ class Writer:
         """The numbers of each channel, by its name, and the values of all rows that are kept."""
         groups: dict[str, Group] = {}
         values: list[int | bytes | None] = []
+        at = round(self._now() * 1000)
         for seq, row in enumerate(items, first):
             if row is None:
                 continue
@@ -307,7 +309,7 @@ class Writer:
                 group = groups[name] = (self._channels.get(name) or self._find_channel(name), [])
             channel, numbers = group
             numbers.append(seq)
-            values += (seq, channel, action, origin)
+            values += (seq, channel, action, origin, at)
         return groups, values
 
     def _find_channel(self, name: str) -> int:
@@ -319,7 +321,7 @@ class Writer:
     def _insert(self, values: list[int | bytes | None]) -> None:
         for start in range(0, len(values), _VALUES_PER_STATEMENT):
             chunk = values[start : start + _VALUES_PER_STATEMENT]
-            self._db.execute(_INSERTS[len(chunk) // 4 - 1], chunk)
+            self._db.execute(_INSERTS[len(chunk) // _VALUES_PER_ROW - 1], chunk)
 
     def _write_locators(self, groups: Collection[Group]) -> None:
         self._db.executemany(SQL["add_locator"], self._tail.locators(groups))

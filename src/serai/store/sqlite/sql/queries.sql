@@ -43,7 +43,7 @@ INSERT INTO channels (name) VALUES (?) RETURNING id
 
 -- insert_rows --
 -- The writer repeats the values: one statement for many rows.
-INSERT INTO journal (seq, channel, action, origin) VALUES (?, ?, ?, ?)
+INSERT INTO journal (seq, channel, action, origin, at) VALUES (?, ?, ?, ?, ?)
 
 -- tail --
 -- What no locator lists yet.
@@ -58,6 +58,9 @@ SELECT numbers FROM locators WHERE channel = ? AND until > ? ORDER BY until
 -- rows_by_number --
 -- The array comes first, so the rows come in its order; the cross join keeps the planner from turning it.
 SELECT j.seq, j.channel, j.action, j.origin FROM carray(?) AS n CROSS JOIN journal AS j ON j.seq = n.value
+
+-- times_by_number --
+SELECT j.seq, j.at, j.action FROM carray(?) AS n CROSS JOIN journal AS j ON j.seq = n.value
 
 -- pruned --
 SELECT pruned FROM channels WHERE id = ?
@@ -84,11 +87,16 @@ WHERE uri IN (SELECT uri FROM disposed)
 ORDER BY modified_at DESC, uri
 
 -- put_head --
-INSERT INTO heads (uri, state, turns, seq) VALUES (?, ?, ?, ?)
-ON CONFLICT (uri) DO UPDATE SET state = excluded.state, turns = excluded.turns, seq = excluded.seq
+INSERT INTO heads (uri, state, turns, seq, events) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (uri) DO UPDATE SET
+    state = excluded.state, turns = excluded.turns, seq = excluded.seq, events = excluded.events
 
 -- head --
-SELECT uri, state, turns, seq FROM heads WHERE uri = ?
+SELECT uri, state, turns, seq, events FROM heads WHERE uri = ?
+
+-- counted --
+-- Up to which number a head counts, and how many.
+SELECT seq, events FROM heads WHERE uri = ?
 
 -- add_turn --
 INSERT INTO turns (uri, ordinal, turn_id, turn) VALUES (?, ?, ?, ?)

@@ -1,0 +1,123 @@
+"""An agent session under the names of its contract: start, send a message, cancel, resume, export.
+
+    async with serai.connect() as client:
+        session = await AgentSession.start(client, "reviewer.agent.yaml", variables={"team": "core"})
+        turn = await session.send_message("Look at the last commit")
+        print((await turn.result()).text)
+        print(await session.export())
+
+It is a thin coat over `SessionClient`, which can do more: `session.client`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+from serai.ahp.types import ModelSelection
+from serai.client.client import Client
+from serai.client.session import SessionClient
+from serai.client.turn import TurnStream
+from serai.session.events import SessionEvent
+from serai.session.messages import SessionMessage
+
+__all__ = ["AgentSession"]
+
+_CONTEXT = {
+    "active_file": "activeFile",
+    "selection": "selection",
+    "git_ref": "gitRef",
+    "fs_scope_tier": "fsScopeTier",
+    "variables": "variables",
+    "tools": "tools",
+    "allowed_commands": "allowedCommands",
+    "max_turns": "maxTurns",
+    "max_tool_turns": "maxToolTurns",
+}
+"""What a session may be started with, and how AHP calls it."""
+
+
+class AgentSession:
+    """A conversation with one agent that is a model and a file. Make one with `start` or `resume`."""
+
+    def __init__(self, client: SessionClient) -> None:
+        self.client = client
+
+    @property
+    def id(self) -> str:
+        """The session's URI: `resume` takes it."""
+        return self.client.uri
+
+    @classmethod
+    async def start(
+        cls,
+        client: Client,
+        agent: str | Path | None = None,
+        *,
+        working_dir: Path | None = None,
+        model: str | None = None,
+        **context: Any,
+    ) -> AgentSession:
+        """Open a session. It is idle then, and saved.
+
+        Args:
+            client: The connection to the host.
+            agent: The agent's file, or its slug; by default the model of `[chat]` with the built-in tools.
+            working_dir: Where it works; by default here.
+            model: Another model than the agent's, as `NAME:ID`.
+            context: `active_file`, `selection`, `git_ref`, `fs_scope_tier`, `variables`; and what is taken
+                away from the agent: `tools`, `allowed_commands`, `max_turns`, `max_tool_turns`.
+
+        Raises:
+            TypeError: There is no such context.
+            ProtocolError: There cannot be such a session; the message says why.
+        """
+        if unknown := context.keys() - _CONTEXT.keys():
+            raise TypeError(f"there is no context {', '.join(sorted(unknown))}")
+        session = await client.create_session(
+            "model",
+            custom_agent=_named(agent) if agent is not None else None,
+            working_directory=_uri(working_dir or "."),
+            model=ModelSelection(id=model) if model else None,
+            config={_CONTEXT[name]: value for name, value in context.items()} or None,
+        )
+        return cls(session)
+
+    @classmethod
+    async def resume(cls, client: Client, session: str) -> AgentSession:
+        """Go on with a session that there is, given its URI: with all that was said, and what is open.
+
+        Raises:
+            SessionGone: There is no such session.
+        """
+        return cls(await client.open_session(session))
+
+    async def send_message(self, text: str) -> TurnStream:
+        """Say something. Returns the turn that answers, which can be followed."""
+        return await self.client.prompt(text)
+
+    async def cancel(self) -> None:
+        """Break off the turn that runs. The session can be gone on with."""
+        await self.client.cancel()
+
+    async def messages(self) -> list[SessionMessage]:
+        """What was said so far."""
+        return await self.client.messages()
+
+    async def export(self) -> str:
+        """The session as a workflow file."""
+        return await self.client.export()
+
+    def events(self, after: int = 0) -> AsyncGenerator[SessionEvent, None]:
+        """What happens, by number. See `SessionClient.events`."""
+        return self.client.events(after)
+
+
+def _named(agent: str | Path) -> str:
+    """An agent as the host knows it: a file by its URI, any other by its slug."""
+    return _uri(agent) if isinstance(agent, Path) or agent.endswith((".yaml", ".yml")) else agent
+
+
+def _uri(path: str | Path) -> str:
+    return Path(path).absolute().as_uri()

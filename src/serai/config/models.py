@@ -1,0 +1,159 @@
+"""Servers of models: `[models.NAME]`. A model is `NAME:ID`. A key is only named, and found where it is used.
+
+A key itself is never part of a setting, a message or a log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any, NamedTuple, cast
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Meta
+
+from serai.config.agents import is_agent_name
+from serai.config.keys import Keyring
+from serai.config.secret_references import resolve_secret
+from serai.config.toml import briefly
+from serai.errors import ConfigInvalid
+
+__all__ = [
+    "ModelKind",
+    "ModelRef",
+    "ModelServer",
+    "PricePerMillion",
+    "find_key",
+    "find_model",
+    "read_models",
+]
+
+
+class ModelKind(StrEnum):
+    """How a server is spoken to."""
+
+    OPENAI = "openai"
+    """Chat completions, as OpenAI and most others have them."""
+    ANTHROPIC = "anthropic"
+    GOOGLE = "google"
+
+
+class PricePerMillion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a million tokens cost, in dollars."""
+
+    input: Annotated[float, Meta(ge=0, le=1e6)]
+    output: Annotated[float, Meta(ge=0, le=1e6)]
+
+
+class ModelServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A server that has models, as a file describes it."""
+
+    kind: ModelKind
+    base_url: str | None = None
+    """Where it is; without it, at the vendor's own address."""
+    key: Annotated[str, Meta(pattern=r"^(env:[A-Za-z_][A-Za-z0-9_]*|keyring:.+)$")] | None = None
+    """Where its key is: `env:VARIABLE`, or `keyring:NAME` under the service `serai`."""
+    ids: tuple[str, ...] = ()
+    """The models that it has; without any, whichever is named is asked for."""
+    prices: dict[str, PricePerMillion] = {}
+
+    @property
+    def key_variable(self) -> str | None:
+        """The variable of the environment that has the key. No tool is started with it."""
+        return self.key.removeprefix("env:") if self.key and self.key.startswith("env:") else None
+
+
+class ModelRef(NamedTuple):
+    """A model by its parts."""
+
+    server_name: str
+    server: ModelServer
+    id: str
+
+
+def read_models(table: Any, place: str) -> dict[str, ModelServer]:
+    """The servers of a file's `models` table, by name.
+
+    Raises:
+        ConfigInvalid: It is no table, or an entry is wrong. The message names the entry, and no value:
+            someone may have written a key there.
+    """
+    if not isinstance(table, dict):
+        raise ConfigInvalid(f"{place}: models must be a table: [models.NAME]")
+    entries = cast("Mapping[str, Any]", table)
+    return {name: _entry(name, value, f"{place}: models.{briefly(name)}") for name, value in entries.items()}
+
+
+def _entry(name: str, value: Any, place: str) -> ModelServer:
+    if not is_agent_name(name):
+        raise ConfigInvalid(f"{place}: the name of a server has small letters, digits, - and _ only")
+    try:
+        server = msgspec.convert(value, ModelServer)
+    except msgspec.ValidationError as error:
+        problem = briefly(str(error))
+        if problem.endswith("$.key`"):
+            raise ConfigInvalid(
+                f"{place}: key must be env:VARIABLE or keyring:NAME",
+                remedy="A key itself does not belong into this file",
+            ) from None
+        if problem.endswith("$.kind`"):
+            raise ConfigInvalid(f"{place}: kind must be {', '.join(ModelKind)}") from None
+        raise ConfigInvalid(f"{place}: {problem[:1].lower()}{problem[1:]}") from None
+    if server.base_url is None:
+        if server.key is None:
+            raise ConfigInvalid(f"{place}: key is missing; only a server with a base_url may do without")
+    elif not _is_address(server.base_url):
+        raise ConfigInvalid(
+            f"{place}: base_url must be http:// or https://, with a host and without a password"
+        )
+    return server
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc
+
+
+def find_model(servers: Mapping[str, ModelServer], model: str) -> ModelRef:
+    """The server of a model, and the model's id there.
+
+    Args:
+        servers: All that there are, by name.
+        model: `NAME:ID`. An id may have colons of its own.
+
+    Raises:
+        ConfigInvalid: There is no such server, or it has no such model.
+    """
+    name, _, model_id = model.partition(":")
+    server = servers.get(name)
+    if server is None or not model_id:
+        there_are = ", ".join(sorted(servers)) or "none"
+        raise ConfigInvalid(
+            f"there is no model {briefly(repr(model))}",
+            remedy=f"A model is NAME:ID, where serai.toml has [models.NAME]. There are: {there_are}",
+        )
+    if server.ids and model_id not in server.ids:
+        raise ConfigInvalid(
+            f"{name} has no model {briefly(repr(model_id))}", remedy=f"It has: {', '.join(server.ids)}"
+        )
+    return ModelRef(name, server, model_id)
+
+
+def find_key(server: ModelServer, environ: Mapping[str, str], keyring: Keyring | None = None) -> str | None:
+    """The key of a server; `None` when it needs none. It may wait for the keyring.
+
+    Args:
+        server: The server.
+        environ: The environment.
+        keyring: Another keyring than the system's.
+
+    Raises:
+        ConfigInvalid: The key is not where the server's entry says.
+    """
+    if server.key is None:
+        return None
+    return resolve_secret(server.key, environ, keyring).value.strip()

@@ -1,0 +1,134 @@
+"""Which agent a session has, and the situation it runs in: from its file, `[chat]` and what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from serai.ahp.types import ConfigPropertySchema, SessionConfigPropertySchema, SessionConfigSchema
+from serai.config.chat import ChatSettings
+from serai.contract.record import mismatch
+from serai.errors import InvalidParams, Mismatch
+from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, MORE_FOLDERS
+from serai.redact import Redactor
+from serai.session.agent_file import AgentBudget, AgentFile, FsScopeTier, Narrowing, narrow
+from serai.session.messages import SessionContext
+
+__all__ = ["SETTINGS", "chosen_agent", "situation_of"]
+
+DEFAULT_SLUG = "chat"
+"""The agent of sessions that name none."""
+_NARROWING = ("tools", "allowedCommands", "maxTurns", "maxToolTurns", "fsScopeTier")
+_SITUATION = ("activeFile", "selection", "gitRef", "fsScopeTier", "variables")
+
+
+def _setting(kind: str, title: str, description: str, **more: Any) -> SessionConfigPropertySchema:
+    return SessionConfigPropertySchema(type=kind, title=title, description=description, **more)
+
+
+_WORD = ConfigPropertySchema(type="string", title="Name")
+SETTINGS = SessionConfigSchema(
+    type="object",
+    properties={
+        "activeFile": _setting("string", "Active file", "The file that is open where the session is started"),
+        "selection": _setting(
+            "object",
+            "Selection",
+            "The lines that are selected",
+            properties={
+                "file": ConfigPropertySchema(type="string", title="File"),
+                "startLine": ConfigPropertySchema(type="number", title="First line"),
+                "endLine": ConfigPropertySchema(type="number", title="Last line"),
+            },
+        ),
+        "gitRef": _setting("string", "Git", "The branch or commit; by default the current one"),
+        "fsScopeTier": _setting(
+            "string", "Reach", "Which files the tools reach", enum=[tier.value for tier in FsScopeTier]
+        ),
+        "variables": _setting(
+            "object", "Variables", "Values for {{ctx.name}}, in plain text: never a secret"
+        ),
+        "tools": _setting("array", "Tools", "Those of the agent's tools that are left", items=_WORD),
+        "allowedCommands": _setting(
+            "array", "Commands", "Those of the agent's commands that are left", items=_WORD
+        ),
+        "maxTurns": _setting("number", "Turns", "How many turns the session has at most"),
+        "maxToolTurns": _setting("number", "Tool rounds", "How many rounds of tool calls a turn has at most"),
+        ADDITIONAL_DIRECTORIES: MORE_FOLDERS,
+    },
+)
+"""The settings of a model session: its `SessionContext`, and what is taken away from its agent."""
+
+
+def chosen_agent(
+    agent: AgentFile | None, chat: ChatSettings, settings: Mapping[str, Any], built_in: Collection[str]
+) -> AgentFile:
+    """The agent of a session: what its file says, over what `[chat]` says, less what the session takes away.
+
+    Raises:
+        InvalidParams: A setting would give it more than it has, or is none.
+    """
+    if agent is None:
+        agent = AgentFile(slug=DEFAULT_SLUG, fs_scope=chat.fs_scope, allowed_commands=chat.allowed_commands)
+    if agent.budget is None and chat.max_cost_microcents is not None:
+        budget = AgentBudget(max_cost_microcents=chat.max_cost_microcents, on_exceed=chat.on_exceed)
+        agent = replace(agent, budget=budget)
+    agent = replace(agent, model=agent.model or chat.default_model)
+    wish = {name: settings[name] for name in _NARROWING if settings.get(name) is not None}
+    try:
+        return narrow(agent, msgspec.convert(wish, Narrowing), built_in)
+    except Mismatch as error:
+        raise InvalidParams(f"config.{error}", field=f"params.config.{error.field}") from None
+    except msgspec.ValidationError as error:
+        problem = mismatch(str(error))
+        raise InvalidParams(f"config.{problem}", field=f"params.config.{problem.field}") from None
+
+
+def situation_of(
+    settings: Mapping[str, Any], agent: AgentFile, folder: Path, redactor: Redactor | None = None
+) -> SessionContext:
+    """The situation of a session: what was asked for, over what can be seen from its folder. Reads the disk.
+
+    Args:
+        settings: What was asked for.
+        agent: The session's agent: its variables hold where the session has none of that name.
+        folder: The working directory.
+        redactor: Where it is given, a variable that holds a secret is refused.
+
+    Raises:
+        InvalidParams: Something is not of its type, or a variable holds a secret.
+    """
+    told = {name: settings[name] for name in _SITUATION if settings.get(name) is not None}
+    told |= {"workingDir": str(folder), "fsScopeTier": agent.fs_scope}
+    told.setdefault("gitRef", git_ref(folder))
+    try:
+        situation = msgspec.convert(told, SessionContext)
+    except msgspec.ValidationError as error:
+        problem = mismatch(str(error))
+        raise InvalidParams(f"config.{problem}", field=f"params.config.{problem.field}") from None
+    variables = {**agent.variables, **situation.variables}
+    for name, value in variables.items() if redactor is not None else ():
+        if redactor is not None and redactor.redact(value) != value:
+            raise InvalidParams(
+                f"config.variables.{name}: it holds a secret, and variables are shown and kept as they are",
+                field=f"params.config.variables.{name}",
+            )
+    return replace(situation, variables=variables)
+
+
+def git_ref(folder: Path) -> str | None:
+    """The branch or the commit that a folder's repository is at; `None` without one. Reads the disk."""
+    for place in (folder, *folder.parents):
+        git = place / ".git"
+        try:
+            if git.is_file():
+                git = place / git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+            head = (git / "HEAD").read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            continue
+        return head.removeprefix("ref: refs/heads/")[:200] or None
+    return None

@@ -1,0 +1,255 @@
+"""The tool calls of a turn: whether each may run, how it runs, and what becomes of it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from serai.ahp import types as t
+from serai.errors import SeraiError
+from serai.harness.model.setup import TurnSetup
+from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolOutput
+from serai.host.seat import Seat
+from serai.host.tool_call import ToolCall
+from serai.host.turn import Turn
+from serai.session.messages import SessionMessageRole, ToolCallPart, ToolResultPart
+from serai.session.steps import CallBegun, CallDecided, CallEnded
+from serai.store.contract import RelayWrite
+
+__all__ = ["Calls", "ask_yes_or_no"]
+
+_log = logging.getLogger(__name__)
+
+_NOT_NEEDED = t.ToolCallConfirmationReason.NOT_NEEDED.value
+_SETTING = t.ToolCallConfirmationReason.SETTING.value
+_APPROVE, _DENY = t.ConfirmationOptionKind.APPROVE.value, t.ConfirmationOptionKind.DENY.value
+_ONCE, _SESSION, _PATTERN = "allow-once", "allow-session", "allow-pattern"
+_PUT_OFF = "Not run: a message came in first. Call the tool again if it is still wanted."
+_DOUBT = "The host was stopped while this ran. Nobody knows whether it was done."
+
+
+class Calls:
+    """Decides about the calls of one turn, and runs them.
+
+    Args:
+        turn: Where they are shown, and where someone is asked.
+        setup: The tools that there are.
+        record: Writes a step down, with changes of the tables.
+        say: Adds to the transcript. Returns what writes it.
+        seat: What the session has beside its turns.
+    """
+
+    def __init__(
+        self,
+        turn: Turn,
+        setup: TurnSetup,
+        record: Callable[..., None],
+        say: Callable[[SessionMessageRole, Sequence[ToolResultPart]], RelayWrite],
+        seat: Seat,
+    ) -> None:
+        self._turn = turn
+        self._setup = setup
+        self._record = record
+        self._say = say
+        self._seat = seat
+        self._shown: dict[str, ToolCall] = {}
+
+    async def decide(self, call: ToolCallPart) -> None:
+        """Find out whether a call may run. A wrong one ends here: the model is told what is wrong."""
+        shown = await self._show(call)
+        tool = self._setup.tools.get(call.name)
+        if tool is None:
+            known = ", ".join(self._setup.tools) or "none"
+            await self._end(call, shown, f"there is no tool {call.name!r}; there are: {known}", misuse=True)
+            return
+        try:
+            given = self._read(tool, call)
+        except ValueError as error:
+            await self._end(call, shown, str(error), misuse=True)
+            return
+        try:
+            preview = await tool.preview(given, self._context(shown))
+        except SeraiError as error:
+            await self._end(call, shown, str(error))
+            return
+        if not shown.approved and not shown.denied:
+            await self._ask(tool, given, call, shown, preview)
+        if not shown.approved:
+            reason = f": {shown.suggestion.text}" if shown.suggestion else ""
+            self._record(CallDecided(call_id=call.id, is_allowed=False))
+            await self._end(call, shown, f"the person said no{reason}", is_denied=True)
+            return
+        self._remember(shown, tool.pattern(given))
+        # What clients were shown has its secrets masked: so shown again after a restart, it is not an edit.
+        is_as_shown = shown.input == self._seat.mask(_written(call))
+        edited = None if is_as_shown else _edited(shown.input, call)
+        self._record(CallDecided(call_id=call.id, is_allowed=True, input=edited))
+
+    async def _ask(
+        self, tool: Tool[Any], given: Any, call: ToolCallPart, shown: ToolCall, preview: Preview
+    ) -> None:
+        pattern = tool.pattern(given)
+        confirmed = None
+        if tool.asking is Asking.NEVER:
+            confirmed = _NOT_NEEDED
+        elif tool.asking is Asking.UNLESS_GRANTED and self._is_granted(call.name, pattern):
+            confirmed = _SETTING
+        await shown.ready(
+            message=preview.message,
+            confirmed=confirmed,
+            title=preview.message,
+            options=_options(tool.asking, pattern),
+            editable=True,
+            edits=list(preview.edits),
+        )
+
+    def _remember(self, shown: ToolCall, pattern: str) -> None:
+        """Keep with the session what a person has allowed for all of it."""
+        if shown.option == _SESSION:
+            self._turn.grant(shown.name)
+        elif shown.option == _PATTERN:
+            self._turn.grant(_grant(shown.name, pattern))
+
+    def _is_granted(self, name: str, pattern: str) -> bool:
+        return self._turn.granted(name) or (bool(pattern) and self._turn.granted(_grant(name, pattern)))
+
+    async def run(self, call: ToolCallPart) -> None:
+        """Run a call that may run. What it is about to do is written down first."""
+        shown = await self._show(call)
+        tool = self._setup.tools.get(call.name)
+        if tool is None:
+            await self._end(call, shown, f"there is no tool {call.name!r} any more")
+            return
+        hooks = self._setup.customized.hooks
+        if (refusal := await hooks.before_call(call.name, call.input)) is not None:
+            await self._end(call, shown, refusal)
+            return
+        self._record(CallBegun(call_id=call.id))
+        await self._seat.kept()
+        try:
+            output = await tool.run(self._read(tool, call), self._context(shown))
+        except (SeraiError, ValueError) as error:
+            output = ToolOutput(str(error), is_error=True)
+        except Exception as error:  # noqa: BLE001 - a tool may raise anything, and the turn goes on
+            _log.exception("the tool %s failed", call.name)
+            output = ToolOutput(f"{call.name} failed: {error or type(error).__name__}", is_error=True)
+        if not output.is_error and (said := await hooks.after_call(call.name, call.input, output.text)):
+            output = output._replace(text=f"{output.text}\n\n[A hook says: {said}]")
+        await self._end(call, shown, output.text, is_error=output.is_error, content=output.content)
+
+    async def settle_doubt(self, call: ToolCallPart) -> None:
+        """A call had begun when the host was stopped: run it again where that does no harm, else ask."""
+        tool = self._setup.tools.get(call.name)
+        if tool is not None and (tool.is_idempotent or await self._may_repeat(call)):
+            await self.run(call)
+        else:
+            await self._end(call, await self._show(call), _DOUBT)
+
+    async def _may_repeat(self, call: ToolCallPart) -> bool:
+        what = f"{_DOUBT} It was {call.name} with {json.dumps(call.input, ensure_ascii=False)}"
+        return await ask_yes_or_no(self._turn, f"{self._turn.id}-doubt-{call.id}", what, "Run it again?")
+
+    async def put_off(self, calls: Sequence[ToolCallPart]) -> None:
+        """Calls that have not begun are not carried out: a message came in first."""
+        for call in calls:
+            await self._end(call, await self._show(call), _PUT_OFF)
+
+    # -- one call ------------------------------------------------------------------------------------------
+
+    async def _show(self, call: ToolCallPart) -> ToolCall:
+        """The call as clients see it. One that stood there before a restart is found again."""
+        shown = self._shown.get(call.id) or await self._turn.found_call(call.id)
+        written = _written(call)
+        if shown is None:
+            tool = self._setup.tools.get(call.name)
+            shown = self._turn.begin_call(call.name, tool.title if tool else call.name, call_id=call.id)
+            shown.grow(written)
+        shown.input = shown.input or written
+        self._shown[call.id] = shown
+        return shown
+
+    def _read(self, tool: Tool[Any], call: ToolCallPart) -> Any:
+        """The input of a call.
+
+        Raises:
+            ValueError: It does not fit.
+        """
+        if "_broken" in call.input:
+            raise ValueError(f"the input is not a JSON object: {str(call.input['_broken'])[:200]}")
+        try:
+            return tool.read(call.input)
+        except msgspec.ValidationError as error:
+            raise ValueError(f"the input does not fit: {error}") from None
+
+    def _context(self, shown: ToolCall) -> ToolContext:
+        setup = self._setup
+        return ToolContext(self._turn, shown, setup.agent, setup.situation, setup.folder, self._seat)
+
+    async def _end(
+        self,
+        call: ToolCallPart,
+        shown: ToolCall,
+        output: str,
+        *,
+        is_error: bool = True,
+        misuse: bool = False,
+        is_denied: bool = False,
+        content: Sequence[t.ToolResultContent] = (),
+    ) -> None:
+        """Tell what became of a call: to the model, and to whoever looks. Secrets in it are masked."""
+        output = self._seat.mask(output)
+        if not shown.approved and not is_denied:
+            await shown.ready(message=f"Call {call.name}", confirmed=_NOT_NEEDED)
+        result = ToolResultPart(id=call.id, name=call.name, output=output, is_error=is_error)
+        step = CallEnded(call_id=call.id, name=call.name, output=output, is_error=is_error, is_misuse=misuse)
+        self._record(step, self._say(SessionMessageRole.TOOL, [result]))
+        if not is_denied:
+            done = f"{call.name} failed" if is_error else f"Called {call.name}"
+            await shown.done(done, text=output, content=list(content), error=output if is_error else None)
+
+
+def _options(asking: Asking, pattern: str) -> list[t.ConfirmationOption]:
+    options = [t.ConfirmationOption(id=_ONCE, label="Allow once", kind=_APPROVE, group=0)]
+    if asking is Asking.UNLESS_GRANTED:
+        options.append(
+            t.ConfirmationOption(id=_SESSION, label="Allow for this session", kind=_APPROVE, group=0)
+        )
+        if pattern:
+            label = f"Allow {pattern} for this session"
+            options.append(t.ConfirmationOption(id=_PATTERN, label=label, kind=_APPROVE, group=0))
+    return [*options, t.ConfirmationOption(id="deny", label="Deny", kind=_DENY, group=1)]
+
+
+def _grant(name: str, pattern: str) -> str:
+    return f"{name} {pattern}"
+
+
+def _written(call: ToolCallPart) -> str:
+    return json.dumps(call.input, ensure_ascii=False)
+
+
+def _edited(text: str | None, call: ToolCallPart) -> dict[str, Any] | None:
+    """The input that a person has changed; `None` when it is as the model wrote it."""
+    try:
+        edited = json.loads(text or "")
+    except ValueError:
+        return {"_broken": text or ""}
+    if not isinstance(edited, dict):
+        return {"_broken": text or ""}
+    fields = cast("dict[str, Any]", edited)
+    return None if fields == call.input else fields
+
+
+async def ask_yes_or_no(turn: Turn, request_id: str, why: str, question: str) -> bool:
+    """Ask a person to decide. A question that stands open under this id already is not asked again."""
+    asked = t.SessionInputBooleanQuestion(id="yes", message=question, required=True)
+    answers = await turn.ask(t.SessionInputRequest(id=request_id, message=why, questions=[asked]))
+    match answers.answers.get("yes"):
+        case t.SessionInputSubmitted(value=t.SessionInputBooleanAnswerValue(value=value)):
+            return answers.accepted and value
+        case _:
+            return False

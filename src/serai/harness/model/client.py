@@ -1,0 +1,167 @@
+"""Asks models. A request is sent once; what comes back is text as it grows, and last the whole answer.
+
+async with ModelClient(configuration.models, redactor) as client:
+    async with aclosing(client.ask(request)) as answer:
+        async for piece in answer:
+            ...  # TextDelta, ReasoningDelta; last the LlmReply
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, aclosing
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+
+from serai.config.keys import Keyring
+from serai.config.models import ModelKind, ModelRef, ModelServer, find_key, find_model
+from serai.errors import ConfigInvalid, FailureKind, ModelFailure
+from serai.redact import Redactor
+from serai.session.llm import LlmReply, LlmRequest, ReasoningDelta, TextDelta
+
+if TYPE_CHECKING:
+    from pydantic_ai.providers import Provider
+
+    from serai.harness.model.vendors import AnyModel
+
+__all__ = ["ModelClient", "Patience", "Piece"]
+
+Piece: TypeAlias = TextDelta | ReasoningDelta | LlmReply
+"""What comes of a request: pieces of text, and last the whole answer."""
+
+_EXTRAS = {ModelKind.OPENAI: "models", ModelKind.ANTHROPIC: "anthropic", ModelKind.GOOGLE: "google"}
+
+
+class Patience(NamedTuple):
+    """How many seconds a model is waited for."""
+
+    first: float = 300
+    """Until something of an answer comes: some models think for minutes before they speak."""
+    gap: float = 120
+    """Between one piece and the next."""
+    whole: float = 3600
+    """For the whole answer, unless the request has a bound of its own."""
+
+
+class ModelClient:
+    """Asks the models of `serai.toml`. Several requests may be under way at once.
+
+    Args:
+        servers: The servers, by name.
+        redactor: Learns each key before it is used, and masks what servers say of failures.
+        patience: How long models are waited for.
+        environ: The environment that has the keys.
+        keyring: Another keyring than the system's.
+    """
+
+    def __init__(
+        self,
+        servers: Mapping[str, ModelServer],
+        redactor: Redactor,
+        *,
+        patience: Patience | None = None,
+        environ: Mapping[str, str] | None = None,
+        keyring: Keyring | None = None,
+    ) -> None:
+        self._servers = servers
+        self._redactor = redactor
+        self._patience = patience or Patience()
+        self._environ = os.environ if environ is None else environ
+        self._keyring = keyring
+        self._models: dict[str, AnyModel] = {}
+        self._connections = AsyncExitStack()
+        self._opening = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        self._models.clear()
+        await self._connections.aclose()
+
+    async def ask(self, request: LlmRequest, *, max_seconds: float = 0) -> AsyncGenerator[Piece]:
+        """Ask a model.
+
+        Cancelling breaks the request off at once, and so does closing the generator. Who reads slowly takes
+        none of the model's time but that of `max_seconds`.
+
+        Args:
+            request: What is asked, and whom.
+            max_seconds: How long the whole answer may take; 0 stands for the default.
+
+        Raises:
+            ModelFailure: There is no answer, or no whole one.
+        """
+        model = self._models.get(request.model) or await self._open(request.model)
+        from serai.harness.model.vendors import answer_of, failure_of  # noqa: PLC0415 - imported by now
+
+        loop, patience = asyncio.get_running_loop(), self._patience
+        end = loop.time() + (max_seconds or patience.whole)
+        limit = patience.first
+        has_begun = False
+        try:
+            async with aclosing(answer_of(model, request, max(patience.first, patience.gap))) as answer:
+                while True:
+                    async with asyncio.timeout_at(min(loop.time() + limit, end)):
+                        piece = await anext(answer)
+                    has_begun, limit = True, patience.gap
+                    if piece is not None:
+                        yield piece
+                        if isinstance(piece, LlmReply):
+                            return
+        except TimeoutError:
+            why = "it took too long" if loop.time() >= end else f"it was silent for {limit:g} seconds"
+            failure = ModelFailure(FailureKind.TIMEOUT, f"{request.model} gave no whole answer: {why}")
+        except ModelFailure as error:
+            failure = error
+        except Exception as error:  # noqa: BLE001 - vendors' libraries raise what they like
+            failure = failure_of(error, request.model)
+        if failure.failure is FailureKind.AUTHENTICATION:
+            self._models.pop(request.model, None)  # the next request looks for the key anew
+        raise ModelFailure(
+            failure.failure,
+            self._redactor.redact(failure.message),
+            has_begun=has_begun,
+            retry_after=failure.retry_after,
+            remedy=failure.remedy,
+        )
+
+    async def _open(self, name: str) -> AnyModel:
+        async with self._opening:
+            if name in self._models:
+                return self._models[name]
+            try:
+                model = find_model(self._servers, name)
+            except ConfigInvalid as error:
+                raise ModelFailure(FailureKind.REFUSED, error.message, remedy=error.remedy) from None
+            try:
+                # On threads: the keyring may wait for a person, and importing takes a second.
+                key = await asyncio.to_thread(find_key, model.server, self._environ, self._keyring)
+                if key is not None and model.server.key is not None:
+                    self._redactor.register(model.server.key.partition(":")[2], key)
+                provider, opened = await asyncio.to_thread(_open_model, model, key)
+            except ConfigInvalid as error:
+                raise ModelFailure(FailureKind.AUTHENTICATION, error.message, remedy=error.remedy) from None
+            except ImportError:
+                raise ModelFailure(
+                    FailureKind.REFUSED,
+                    f"models of the kind {model.server.kind} need a library that is not installed",
+                    remedy=f"pip install 'serai[{_EXTRAS[model.server.kind]}]'",
+                ) from None
+            await self._connections.enter_async_context(provider)
+            self._models[name] = opened
+            return opened
+
+
+def _open_model(model: ModelRef, key: str | None) -> tuple[Provider[Any], AnyModel]:
+    from serai.harness.model.vendors import open_model  # noqa: PLC0415 - nobody needs it before
+
+    return open_model(model, key)

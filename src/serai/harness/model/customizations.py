@@ -1,0 +1,320 @@
+"""What the customisations of a session bring into one turn: rules, skills, prompts, hooks and servers.
+
+It is put together when a turn begins, so what people switch on or off holds from the next turn. Which rules
+are in force follows from what the model sees: from the files that the conversation is about, and from who has
+taken which rule in it. So a turn that is taken up again has the same rules.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from serai.ahp import types as t
+from serai.customizations.containers import Definition
+from serai.errors import FileUnreadable, InvalidParams, ProtocolError
+from serai.harness.model.hooks import Hooks
+from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolOutput
+from serai.host.turn import Turn
+from serai.machine.watch.globs import PathFilter
+from serai.session.messages import (
+    SessionContext,
+    SessionMessage,
+    SessionMessageRole,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+from serai.uris import path_of
+
+__all__ = ["Customized", "customized"]
+
+_MOST_TEXT = 128 * 1024
+"""How many characters of one rule, skill or prompt a model sees."""
+_NOTHING = PathFilter([""])
+_PLACE_OF_ARGUMENTS = re.compile(r"\$ARGUMENTS\b|\{\{\s*args\s*\}\}|\$([1-9])")
+_READ_RULE = "read_rule"
+
+
+class _Rule(NamedTuple):
+    definition: Definition
+    is_always: bool
+    globs: tuple[str, ...]
+    files: PathFilter | None
+    """The files that it is for; `None` for all."""
+    mention: re.Pattern[str]
+    """How a person names it."""
+
+    @property
+    def title(self) -> str:
+        only = f" (for files that match {', '.join(self.globs)})" if self.globs else ""
+        return f"{self.definition.name}{only}"
+
+    def is_in_force(self, files: Iterable[str], taken: Collection[str], typed: str) -> bool:
+        """Whether it holds: for its files only, and when it says so itself or someone has taken it."""
+        if self.files is not None and not any(self.files.passes(file) for file in files):
+            return False
+        return self.is_always or self.definition.name in taken or self.mention.search(typed) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Customized:
+    """What a turn has of the session's customisations."""
+
+    tools: tuple[Tool[Any], ...] = ()
+    """`read_rule` and `use_skill`, where there is something for them."""
+    servers: tuple[Definition, ...] = ()
+    """The MCP servers that may run."""
+    hooks: Hooks = field(default_factory=Hooks)
+    rules: tuple[_Rule, ...] = ()
+    skills: tuple[Definition, ...] = ()
+    """Those that the model may use."""
+    called: str = ""
+    """What the person has called by its name, in whole."""
+    files: frozenset[str] = frozenset()
+    """The files that the person has before them, or has attached."""
+    folder: Path = Path()
+    _bodies: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+
+    async def instructions(self, seen: Sequence[SessionMessage]) -> str:
+        """What stands beside the system prompt, given what the model is going to see."""
+        calls = list(_ran(seen))
+        files = self.files | {
+            _named(self.folder, path) for call in calls if isinstance(path := call.input.get("path"), str)
+        }
+        taken = {str(call.input.get("name")) for call in calls if call.name == _READ_RULE}
+        typed = "\n".join(_typed(seen))
+        in_force = [rule for rule in self.rules if rule.is_in_force(files, taken, typed)]
+        shown = {rule.definition.child.id for rule in in_force}
+        offered = [
+            rule.definition
+            for rule in self.rules
+            if not rule.is_always and rule.definition.child.id not in shown
+        ]
+        sections = [f"# Rule: {rule.title}\n\n{await self._body(rule.definition)}" for rule in in_force]
+        sections += _list("Rules that you may take up with read_rule, where one bears on the task", offered)
+        sections += _list("Skills that you may read with use_skill, where one fits the task", self.skills)
+        sections += [f"# Context from hooks\n\n{said}" for said in self.hooks.context]
+        return "\n\n".join([*sections, self.called] if self.called else sections)
+
+    async def _body(self, definition: Definition) -> str:
+        key = definition.child.id
+        if key not in self._bodies:  # as it is when it first counts, for the whole turn
+            self._bodies[key] = await _read(definition)
+        return self._bodies[key]
+
+
+async def customized(
+    turn: Turn,
+    message: t.UserMessage,
+    situation: SessionContext,
+    folder: Path,
+    *,
+    session: str,
+    environ: Mapping[str, str],
+) -> Customized:
+    """Put together what a turn has. Nothing runs yet.
+
+    Args:
+        turn: The turn.
+        message: What it answers.
+        situation: The files that the person has before them.
+        folder: The working directory.
+        session: The session's URI.
+        environ: The environment of hooks, without secrets.
+    """
+    definitions = [one for one in await turn.definitions() if one.enabled]
+    rules = tuple(_rule(one, one.child) for one in definitions if isinstance(one.child, t.RuleCustomization))
+    skills = _by_name(
+        one
+        for one in definitions
+        if isinstance(one.child, t.SkillCustomization) and not one.child.disable_model_invocation
+    )
+    for_people = _by_name(
+        one
+        for one in definitions
+        if isinstance(one.child, t.SkillCustomization | t.PromptCustomization) and one.user_invocable
+    )
+    chosen = {rule.definition.name: rule for rule in reversed(rules) if not rule.is_always}
+    tools: list[Tool[Any]] = [ReadRule(chosen)] if chosen else []
+    tools += [UseSkill(skills)] if skills else []
+    open_files = [situation.active_file, situation.selection.file if situation.selection else None]
+    return Customized(
+        tools=tuple(tools),
+        servers=tuple(
+            one for one in definitions if isinstance(one.child, t.McpServerCustomization) and one.runnable
+        ),
+        hooks=Hooks(definitions, folder, environ, session, turn.notice),
+        rules=rules,
+        skills=tuple(skills.values()),
+        called=await _called(message.text, for_people),
+        files=frozenset(_named(folder, path) for path in [*open_files, *_attached(message)] if path),
+        folder=folder,
+    )
+
+
+# -- rules -------------------------------------------------------------------------------------------------
+
+
+def _rule(definition: Definition, child: t.RuleCustomization) -> _Rule:
+    globs = tuple(child.globs or ())
+    # Not a part of a longer name or of a path: `@style` is none in `@style-guide` and `/style/a.md`.
+    mention = re.compile(rf"(?<!\S)[@/]{re.escape(child.name)}(?![\w./:-]*\w)")
+    return _Rule(definition, bool(child.always_apply), globs, _filter(globs), mention)
+
+
+def _filter(globs: Sequence[str]) -> PathFilter | None:
+    """Which files globs are about. One without a slash means names in every folder."""
+    try:
+        return PathFilter([glob if "/" in glob else f"**/{glob}" for glob in globs]) if globs else None
+    except InvalidParams:  # no file is meant for certain
+        return _NOTHING
+
+
+def _typed(seen: Sequence[SessionMessage]) -> Iterator[str]:
+    """What people have typed: it comes before what is attached to it."""
+    for message in seen:
+        if message.role is SessionMessageRole.USER:
+            yield from (part.text for part in message.content[:1] if isinstance(part, TextPart))
+
+
+def _ran(seen: Sequence[SessionMessage]) -> Iterator[ToolCallPart]:
+    """The calls that were made and that did not fail, and those that are under way."""
+    parts = [part for message in seen for part in message.content]
+    failed = {part.id for part in parts if isinstance(part, ToolResultPart) and part.is_error}
+    return (part for part in parts if isinstance(part, ToolCallPart) and part.id not in failed)
+
+
+def _attached(message: t.UserMessage) -> Iterator[str]:
+    for attachment in message.attachments or ():
+        if isinstance(attachment, t.MessageResourceAttachment):
+            yield attachment.uri
+
+
+def _named(folder: Path, path: str) -> str:
+    """A file as globs name it: from the working directory on."""
+    with suppress(ProtocolError):  # it is no URI
+        path = str(path_of(path))
+    return os.path.relpath(folder / path.replace("\0", ""), folder)
+
+
+# -- what is called by its name ----------------------------------------------------------------------------
+
+
+class _Named(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+
+
+class ReadRule(Tool[_Named]):
+    """Takes a rule up: from then on it is in force."""
+
+    name, title = _READ_RULE, "Take up a rule"
+    description = "Take up one of the rules that are offered. Its text is then among your instructions."
+    takes = _Named
+    asking, is_idempotent = Asking.NEVER, True
+
+    def __init__(self, rules: Mapping[str, _Rule]) -> None:
+        self._rules = rules
+
+    async def preview(self, given: _Named, context: ToolContext) -> Preview:
+        """See `Tool`."""
+        del context
+        return Preview(f"Take up the rule {given.name}")
+
+    async def run(self, given: _Named, context: ToolContext) -> ToolOutput:
+        """See `Tool`."""
+        del context
+        rule = self._rules.get(given.name)
+        if rule is None:
+            return _unknown("rule", given.name, self._rules)
+        when = (
+            f" while a file that matches {', '.join(rule.globs)} is at hand" if rule.globs else " from now on"
+        )
+        return ToolOutput(f"The text of {given.name} is among your instructions{when}.")
+
+
+class UseSkill(Tool[_Named]):
+    """Reads a skill."""
+
+    name, title = "use_skill", "Use a skill"
+    description = "Read what one of the skills that are listed says, and do as it says."
+    takes = _Named
+    asking, is_idempotent = Asking.NEVER, True
+
+    def __init__(self, skills: Mapping[str, Definition]) -> None:
+        self._skills = skills
+
+    async def preview(self, given: _Named, context: ToolContext) -> Preview:
+        """See `Tool`."""
+        del context
+        return Preview(f"Use the skill {given.name}")
+
+    async def run(self, given: _Named, context: ToolContext) -> ToolOutput:
+        """See `Tool`."""
+        del context
+        skill = self._skills.get(given.name)
+        return ToolOutput(await _read(skill)) if skill else _unknown("skill", given.name, self._skills)
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> ToolOutput:
+    return ToolOutput(f"there is no {what} {name!r}; there are: {', '.join(known)}", is_error=True)
+
+
+def _by_name(definitions: Iterable[Definition]) -> dict[str, Definition]:
+    """Those that can be called. Of two with the same name, the first counts."""
+    found: dict[str, Definition] = {}
+    for one in definitions:
+        found.setdefault(one.name, one)
+    return found
+
+
+def _list(title: str, definitions: Iterable[Definition]) -> list[str]:
+    lines = [
+        f"- {one.name}: {' '.join((getattr(one.child, 'description', None) or '').split())}"
+        for one in definitions
+    ]
+    return ["\n".join([f"# {title}", "", *lines])] if lines else []
+
+
+async def _called(text: str, known: Mapping[str, Definition]) -> str:
+    """What a person calls with `/name arguments` at the beginning of a message; empty when nothing."""
+    for name in sorted(known, key=len, reverse=True):  # a name may have spaces, and begin as another one
+        if re.match(rf"/{re.escape(name)}(?!\S)", text):
+            body = _with_arguments(await _read(known[name]), text[len(name) + 1 :].strip())
+            return f"# The person has called /{name}\n\nDo as it says:\n\n{body}"
+    return ""
+
+
+def _with_arguments(body: str, arguments: str) -> str:
+    """A prompt with its arguments where it wants them, else after it."""
+    words = ["", *arguments.split()]
+
+    def put(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return arguments
+        return words[int(found[1])] if int(found[1]) < len(words) else ""
+
+    filled, count = _PLACE_OF_ARGUMENTS.subn(put, body)
+    return filled if count or not arguments else f"{body}\n\nArguments: {arguments}"
+
+
+async def _read(definition: Definition) -> str:
+    """What a rule, a skill or a prompt says; and of a skill, where its files are."""
+    try:
+        body = (await asyncio.to_thread(definition.body)).strip()
+    except FileUnreadable as error:
+        return f"[It cannot be read: {error.message}]"
+    if len(body) > _MOST_TEXT:
+        body = f"{body[:_MOST_TEXT]}\n[The rest is left out: it is too long]"
+    if definition.path.endswith("/SKILL.md"):
+        folder = definition.child.uri.removeprefix("file://").rpartition("/")[0]
+        return f"{body}\n\n[The files of this skill are in {folder}]"
+    return body

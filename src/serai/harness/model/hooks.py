@@ -1,0 +1,268 @@
+"""Hooks of a model session: commands that people have set for certain moments, as Claude Code has them.
+
+A hook gets JSON on its standard input. It refuses with the exit code 2 and the reason on its standard error,
+or with 0 and JSON that says so. Any other code is a failure of the hook: that is told, and nothing else. Only
+one that has to decide about a call and takes too long refuses it, since nobody knows what it would have said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shlex
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from serai.ahp.types import HookCustomization
+from serai.customizations.containers import Definition
+from serai.customizations.servers import members
+from serai.customizations.trees import DiskTree
+from serai.machine import umask
+from serai.machine.processes.processes import brief
+
+__all__ = ["Hooks"]
+
+_SECONDS = 60.0
+_MOST_SECONDS = 600.0
+_MOST_BYTES = 64 * 1024
+"""Most bytes that are kept of what a hook prints, and of what it complains about."""
+_REFUSED = 2
+_SHELL = "/bin/sh"
+
+_NAMES = {
+    "edit_file": "Edit",
+    "http_request": "WebFetch",
+    "list_directory": "LS",
+    "read_file": "Read",
+    "run_command": "Bash",
+    "search_files": "Grep",
+    "write_file": "Write",
+}
+"""What our tools are called where hooks are written for them."""
+
+
+class _Event(StrEnum):
+    """The moments that there are hooks for. Others are passed over."""
+
+    PROMPT = "UserPromptSubmit"
+    BEFORE_CALL = "PreToolUse"
+    AFTER_CALL = "PostToolUse"
+    STOP = "Stop"
+
+
+class _Hook(NamedTuple):
+    event: _Event
+    matcher: str
+    command: str
+    seconds: float
+    source: str
+    """Its file, for people."""
+    plugin: str | None
+    """The folder that its file's paths may begin at."""
+
+    def fits(self, tool: str) -> bool:
+        """Whether it is for a tool: its matcher fits one of the tool's names."""
+        names = {tool, _NAMES.get(tool, tool)}
+        if self.matcher in {"", "*"}:
+            return True
+        try:
+            return any(re.fullmatch(self.matcher, name) for name in names)
+        except re.error:
+            return self.matcher in names
+
+
+class _Said(NamedTuple):
+    refusal: str | None = None
+    context: str = ""
+    """What the model shall know."""
+
+
+class Hooks:
+    """The hooks of one turn. Cancelling a method ends the command that runs.
+
+    Args:
+        definitions: What the session has; hooks that are not enabled, or not runnable, do not count.
+        folder: Where commands run.
+        environ: Their environment, which has no secrets.
+        session: The session's URI.
+        notice: Tells a person that a hook has failed.
+    """
+
+    def __init__(
+        self,
+        definitions: Iterable[Definition] = (),
+        folder: Path = Path(),
+        environ: Mapping[str, str] | None = None,
+        session: str = "",
+        notice: Callable[[str], Awaitable[None]] | None = None,
+    ) -> None:
+        self._hooks = [
+            hook
+            for one in definitions
+            if isinstance(one.child, HookCustomization) and one.enabled and one.runnable
+            for hook in _declared(one)
+        ]
+        self._folder = folder
+        self._environ = {**(environ or {}), "CLAUDE_PROJECT_DIR": str(folder)}
+        self._session = session
+        self._notice = notice
+        self._told: set[str] = set()
+        self.context: list[str] = []
+        """What hooks have said when the turn began: it is for the model."""
+
+    async def prompt(self, text: str) -> str | None:
+        """A turn begins. Returns why it shall not; `None` when it may go on."""
+        said = await self._run(_Event.PROMPT, {"prompt": text})
+        self.context = [one.context for one in said if one.context]
+        return next((one.refusal for one in said if one.refusal), None)
+
+    async def before_call(self, name: str, given: Mapping[str, Any]) -> str | None:
+        """A tool is about to run. Returns why it shall not; `None` when it may."""
+        said = await self._run(_Event.BEFORE_CALL, self._call(name, given), name)
+        return next((f"a hook refused the call: {one.refusal}" for one in said if one.refusal), None)
+
+    async def after_call(self, name: str, given: Mapping[str, Any], output: str) -> str | None:
+        """A tool has run well. Returns what hooks say to the model about it."""
+        about = {**self._call(name, given), "tool_response": {"output": output}}
+        said = await self._run(_Event.AFTER_CALL, about, name)
+        return "\n".join(one.refusal or one.context for one in said).strip() or None
+
+    async def stopped(self) -> None:
+        """The answer is complete. What hooks say now changes nothing."""
+        await self._run(_Event.STOP, {"stop_hook_active": False})
+
+    def _call(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """A call in the words that hooks know."""
+        known: dict[str, Any] = {}
+        match given:
+            case {"path": str(path)}:
+                known["file_path"] = os.path.normpath(self._folder / path)
+            case {"words": [*words]} if name == "run_command":
+                known["command"] = shlex.join(map(str, words))
+            case _:
+                pass
+        return {"tool_name": _NAMES.get(name, name), "tool_input": {**known, **given}}
+
+    async def _run(self, event: _Event, about: Mapping[str, Any], tool: str | None = None) -> list[_Said]:
+        """Run the hooks of an event, one after the other, up to the first that refuses."""
+        what = {"session_id": self._session, "cwd": str(self._folder), "hook_event_name": event.value}
+        data = json.dumps({**what, **about}, ensure_ascii=False).encode(errors="replace")
+        said: list[_Said] = []
+        for hook in self._hooks:
+            if hook.event is event and (tool is None or hook.fits(tool)):
+                said.append(await self._ask(hook, data))
+                if said[-1].refusal:
+                    break
+        return said
+
+    async def _ask(self, hook: _Hook, data: bytes) -> _Said:
+        environ = (
+            self._environ if hook.plugin is None else self._environ | {"CLAUDE_PLUGIN_ROOT": hook.plugin}
+        )
+        try:
+            async with (
+                brief(
+                    _SHELL,
+                    "-c",
+                    hook.command,
+                    folder=self._folder,
+                    environment=environ,
+                    stdin=PIPE,
+                    stderr=PIPE,
+                    umask=umask.persons(),
+                ) as process,
+                asyncio.timeout(hook.seconds),
+            ):
+                _, printed, words = await asyncio.gather(
+                    _feed(process, data), _read(process.stdout), _read(process.stderr)
+                )
+                code = await process.wait()
+        except TimeoutError:
+            problem = f"it took more than {hook.seconds:g} s"
+            await self._fail(hook, problem)
+            return _Said(refusal=problem if hook.event is _Event.BEFORE_CALL else None)
+        except (OSError, ValueError) as error:
+            await self._fail(hook, str(error))
+            return _Said()
+        if code == _REFUSED:
+            return _Said(refusal=words or "it gave no reason")
+        if code != 0:
+            await self._fail(hook, f"it ended with the code {code}: {words[:200]}")
+            return _Said()
+        return _understood(printed, hook.event)
+
+    async def _fail(self, hook: _Hook, problem: str) -> None:
+        """Tell of a hook that has failed, once in a turn."""
+        text = f"A hook of {hook.source} for {hook.event.value} failed: {problem}"
+        if text not in self._told and self._notice is not None:
+            self._told.add(text)
+            await self._notice(text)
+
+
+def _declared(definition: Definition) -> Iterator[_Hook]:
+    """The hooks of a file that are understood here: commands, for the events that there are."""
+    tree = definition.tree
+    plugin = str(tree.folder) if isinstance(tree, DiskTree) else None
+    for event in _Event:
+        for group in _items(definition.fields.get(event.value)):
+            matcher = group.get("matcher")
+            for item in _items(group.get("hooks")):
+                command, seconds = item.get("command"), item.get("timeout")
+                if item.get("type") == "command" and isinstance(command, str):
+                    limit = float(seconds) if isinstance(seconds, int | float) and seconds > 0 else _SECONDS
+                    yield _Hook(
+                        event,
+                        matcher if isinstance(matcher, str) else "",
+                        command,
+                        min(limit, _MOST_SECONDS),
+                        tree.shown(definition.path),
+                        plugin,
+                    )
+
+
+def _items(value: Any) -> list[dict[str, Any]]:
+    return [members(item) for item in cast("list[Any]", value)] if isinstance(value, list) else []
+
+
+def _understood(printed: str, event: _Event) -> _Said:
+    """What a hook has said that did not fail: JSON in Claude Code's words, or just text."""
+    value: dict[str, Any] = {}
+    with suppress(ValueError, RecursionError):
+        value = members(json.loads(printed))
+    special = members(value.get("hookSpecificOutput"))
+    reason = special.get("permissionDecisionReason") or value.get("reason") or value.get("stopReason")
+    # Nobody is asked on a hook's behalf: what it would have a person decide is not done.
+    is_refused = (
+        value.get("decision") == "block"
+        or special.get("permissionDecision") in {"deny", "ask"}
+        or value.get("continue") is False
+    )
+    if is_refused:
+        return _Said(refusal=str(reason or "it gave no reason"))
+    if value:
+        return _Said(context=str(special.get("additionalContext") or ""))
+    return _Said(context=printed if event is _Event.PROMPT else "")
+
+
+async def _feed(process: Process, data: bytes) -> None:
+    stream = process.stdin
+    assert stream is not None  # noqa: S101 - it was asked for
+    with suppress(BrokenPipeError, ConnectionResetError):  # it need not read what it is told
+        stream.write(data)
+        await stream.drain()
+    stream.close()
+
+
+async def _read(stream: asyncio.StreamReader | None) -> str:
+    """The beginning of what comes; the rest is read too, so that nobody waits for it to be read."""
+    assert stream is not None  # noqa: S101 - it was asked for
+    kept = bytearray()
+    while piece := await stream.read(1 << 16):
+        kept += piece[: _MOST_BYTES - len(kept)]
+    return kept.decode(errors="replace").strip()

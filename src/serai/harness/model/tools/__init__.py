@@ -1,0 +1,1 @@
+"""The tools of model sessions; `registry` names them all."""

@@ -1,0 +1,160 @@
+"""`run_command`: what the allowlist names, and nothing else. No shell sees it, and no secret goes along."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import subprocess
+from pathlib import Path
+from typing import IO, Annotated, cast
+
+from msgspec import Meta
+
+from serai.ahp.types import ToolResultTextContent
+from serai.errors import CommandRefused
+from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolInput, ToolOutput
+from serai.machine.processes.child import Child
+from serai.machine.processes.environment import find_program
+from serai.session.commands import is_allowed
+
+__all__ = ["RunCommand"]
+
+_SECONDS = 120
+_MOST_SECONDS = 1800
+_MOST_BYTES = 512 * 1024
+"""Most bytes that are kept of the beginning of the output, and of its end."""
+_SHOWN = 8 * 1024
+"""How much of the end of the output is shown while a command runs, in bytes."""
+_PAUSE = 0.5
+"""How often that is shown anew, in seconds."""
+_GRACE = 2.0
+"""Seconds between TERM and KILL."""
+
+
+class RunCommandInput(ToolInput):
+    """The words of a command."""
+
+    words: Annotated[
+        list[str], Meta(min_length=1, description="The program and its arguments; there is no shell")
+    ]
+    seconds: Annotated[int, Meta(ge=1, le=_MOST_SECONDS, description="How long it may take")] = _SECONDS
+
+
+class RunCommand(Tool[RunCommandInput]):
+    """Runs a command of the allowlist in the working directory."""
+
+    name, title = "run_command", "Run a command"
+    description = (
+        "Run a command in the working directory: a list of words, without a shell. Only what the agent's"
+        " allowed_commands name is run."
+    )
+    takes = RunCommandInput
+    asking = Asking.NEVER
+
+    async def preview(self, given: RunCommandInput, context: ToolContext) -> Preview:
+        """See `Tool`."""
+        _check(given, context)
+        return Preview(f"Run `{shlex.join(given.words)}`")
+
+    async def run(self, given: RunCommandInput, context: ToolContext) -> ToolOutput:
+        """See `Tool`. Cancelling ends the command and all that it started."""
+        _check(given, context)
+        environ = _outside(context.folder, context.seat.environment())
+        program = _program(given.words[0], environ, context.folder)
+        child = await context.seat.processes.start(
+            [program, *given.words[1:]],
+            what=f"the command {given.words[0]}",
+            cwd=context.folder,
+            environ=environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        output = _Output(context, child)
+        try:
+            async with asyncio.timeout(given.seconds):
+                await output.follow()
+                how = await child.wait()
+        except TimeoutError:
+            return ToolOutput(f"{output.text}\n[ended: it took more than {given.seconds} s]", is_error=True)
+        finally:
+            await child.end(grace=_GRACE)
+            output.close()
+        failed = how.code != 0
+        return ToolOutput(f"{output.text}\n[{how}]" if failed else output.text, is_error=failed)
+
+
+def _check(given: RunCommandInput, context: ToolContext) -> None:
+    if not is_allowed(given.words, context.agent.allowed_commands):
+        allowed = "; ".join(context.agent.allowed_commands) or "nothing"
+        raise CommandRefused(
+            f"{shlex.join(given.words)} is not on the allowlist", remedy=f"Allowed are: {allowed}"
+        )
+
+
+def _outside(folder: Path, environ: dict[str, str]) -> dict[str, str]:
+    """An environment whose `PATH` has nothing in the folder: what is there may be the model's own work."""
+    entries = environ.get("PATH", os.defpath).split(os.pathsep)
+    return environ | {"PATH": os.pathsep.join(entry for entry in entries if not _is_in(entry, folder))}
+
+
+def _program(name: str, environ: dict[str, str], folder: Path) -> str:
+    """The whole path of a program. Reads the disk.
+
+    Raises:
+        CommandRefused: There is none, or it is in the folder.
+    """
+    found = name if name.startswith("/") else find_program(name, environ) if "/" not in name else None
+    if found is None or _is_in(found, folder):
+        raise CommandRefused(f"there is no program {name!r} in PATH, apart from the session's own folder")
+    return found
+
+
+def _is_in(path: str, folder: Path) -> bool:
+    return Path(path).resolve().is_relative_to(folder.resolve())
+
+
+class _Output:
+    """What a command prints: its beginning and its end are kept, and its end is shown while it runs."""
+
+    def __init__(self, context: ToolContext, child: Child) -> None:
+        self._call = context.call
+        self._pipe = cast("IO[bytes]", child.stdout)
+        self._reader: asyncio.ReadTransport | None = None
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._size = 0
+        self._showing: asyncio.TimerHandle | None = None
+
+    @property
+    def text(self) -> str:
+        """All of it, or its beginning and its end with a note between them."""
+        left_out = self._size - len(self._head) - len(self._tail)
+        note = f"\n[{left_out:,} bytes are left out]\n".encode() if left_out else b""
+        return (self._head + note + self._tail).decode(errors="replace").rstrip("\n")
+
+    async def follow(self) -> None:
+        """Take what is printed until the command, and all that it started, print no more."""
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader()
+        self._reader, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), self._pipe
+        )
+        while piece := await reader.read(1 << 16):
+            self._size += len(piece)
+            room = _MOST_BYTES - len(self._head)
+            self._head += piece[:room]
+            self._tail += piece[room:]
+            del self._tail[:-_MOST_BYTES]
+            self._showing = self._showing or loop.call_later(_PAUSE, self._show)
+
+    def _show(self) -> None:
+        self._showing = None
+        end = (self._head + self._tail)[-_SHOWN:].decode(errors="replace")
+        self._call.show(ToolResultTextContent(text=end))
+
+    def close(self) -> None:
+        """Read and show no more."""
+        if self._showing is not None:
+            self._showing.cancel()
+        (self._reader or self._pipe).close()

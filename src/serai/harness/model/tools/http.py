@@ -1,0 +1,124 @@
+"""`http_request`: a request to the public network, once a person has allowed it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from importlib import import_module
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from msgspec import Meta, field
+
+from serai.errors import ToolFailed
+from serai.harness.model.tool import Preview, Tool, ToolContext, ToolInput, ToolOutput
+from serai.harness.model.tools.address_guard import AddressGuard, Resolve
+
+__all__ = ["HttpRequest"]
+
+_SECONDS = 60.0
+"""How long a request may take in all."""
+_MOST_BYTES = 1 << 20
+"""Most bytes that are read of an answer."""
+_REDIRECTS = 5
+_ODD = re.compile(r"[\\\s\x00-\x1f\x7f]")
+_SHOWN = ("content-type", "location", "retry-after", "www-authenticate")
+"""The headers of an answer that a model is shown."""
+
+
+class HttpRequestInput(ToolInput):
+    """What is sent, and where to."""
+
+    url: Annotated[str, Meta(description="http: or https:", min_length=1)]
+    method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] = "GET"
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    body: str | None = None
+
+
+class HttpRequest(Tool[HttpRequestInput]):
+    """Sends one request. Redirects are followed for what only reads.
+
+    Args:
+        resolve: Finds the addresses of a name; by default as the system does.
+    """
+
+    name, title = "http_request", "Send a request"
+    description = "Send an HTTP request to the public network, and read the answer. A person is asked."
+    takes = HttpRequestInput
+
+    def __init__(self, resolve: Resolve | None = None) -> None:
+        self._resolve = resolve
+
+    def pattern(self, given: HttpRequestInput) -> str:
+        """The same method at the same server."""
+        parts = urlsplit(given.url)
+        return f"{given.method} {parts.scheme}://{parts.netloc}/*"
+
+    async def preview(self, given: HttpRequestInput, context: ToolContext) -> Preview:
+        """See `Tool`. The name is not resolved yet: to ask for it would tell the network of it already."""
+        del context
+        _check(given)
+        sent = [f"{name}: {value}" for name, value in given.headers.items()]
+        sent += ["", given.body] if given.body else []
+        quoted = ["", "```", *sent, "```"] if sent else []
+        return Preview("\n".join([f"Send `{given.method} {given.url}`", *quoted]))
+
+    async def run(self, given: HttpRequestInput, context: ToolContext) -> ToolOutput:
+        """See `Tool`."""
+        _check(given)
+        client_module = await asyncio.to_thread(import_module, "serai.harness.model.tools.guarded_http")
+        httpx = client_module.httpx2
+        guard = AddressGuard(context.agent.allowed_hosts, self._resolve)
+        redirects = _REDIRECTS if given.method in {"GET", "HEAD"} else 0
+        try:
+            async with (
+                asyncio.timeout(_SECONDS),
+                client_module.guarded_client(guard, silence=_SECONDS, redirects=redirects) as client,
+                client.stream(
+                    given.method,
+                    given.url,
+                    headers=given.headers,
+                    content=None if given.body is None else given.body.encode(),
+                ) as answer,
+            ):
+                return ToolOutput(await _told(answer))
+        except TimeoutError:
+            raise ToolFailed(f"{given.url} took more than {_SECONDS:g} s") from None
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            raise ToolFailed(f"{given.url} cannot be had: {error or type(error).__name__}") from None
+
+
+def _check(given: HttpRequestInput) -> None:
+    """Refuse what is no request.
+
+    Raises:
+        ToolFailed: It is no address, or a header may not be set.
+    """
+    try:
+        parts = urlsplit(given.url)
+    except ValueError:
+        raise ToolFailed(f"{given.url!r} is no address") from None
+    if parts.scheme not in {"http", "https"}:
+        raise ToolFailed(f"{given.url!r} is no http: or https: address")
+    # What two readers may read differently is refused: a person allows what they have read.
+    if not parts.hostname or "@" in parts.netloc or _ODD.search(given.url):
+        raise ToolFailed(f"{given.url!r} has no host, or what does not belong into an address")
+    if "host" in map(str.lower, given.headers):
+        raise ToolFailed("the header Host is the address's own")
+
+
+async def _told(answer: Any) -> str:
+    data = bytearray()
+    async for piece in answer.aiter_bytes():
+        data += piece
+        if len(data) > _MOST_BYTES:
+            break
+    lines = [f"HTTP {answer.status_code} {answer.reason_phrase}".rstrip()]
+    if answer.history:
+        lines.append(f"from: {answer.url}")
+    lines += [f"{name}: {answer.headers[name]}" for name in _SHOWN if name in answer.headers]
+    if b"\0" in data[:8192]:
+        return "\n".join([*lines, "", f"[{len(data):,} bytes that are no text]"])
+    text = bytes(data[:_MOST_BYTES]).decode(answer.encoding or "utf-8", errors="replace")
+    cut = ["", f"[cut off after {_MOST_BYTES:,} bytes]"] if len(data) > _MOST_BYTES else []
+    return "\n".join([*lines, "", text, *cut])

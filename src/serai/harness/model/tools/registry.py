@@ -1,0 +1,62 @@
+"""All tools by name, and which of them an agent has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from serai.harness.model.tool import Tool
+from serai.harness.model.tools.commands import RunCommand
+from serai.harness.model.tools.git import GitCommit, GitDiff, GitStatus
+from serai.harness.model.tools.http import HttpRequest
+from serai.harness.model.tools.person import AskUser
+from serai.harness.model.tools.reading import ListDirectory, ReadFile, SearchFiles
+from serai.harness.model.tools.writing import EditFile, WriteFile
+from serai.relay.tools import RelayTools
+
+__all__ = ["BUILT_IN", "built_in_tools", "is_tool_name", "narrowed"]
+
+_KINDS: tuple[type[Tool[Any]], ...] = (
+    ReadFile,
+    ListDirectory,
+    SearchFiles,
+    WriteFile,
+    EditFile,
+    RunCommand,
+    GitStatus,
+    GitDiff,
+    GitCommit,
+    HttpRequest,
+    AskUser,
+)
+
+BUILT_IN = tuple(kind.name for kind in _KINDS)
+"""The names of the built-in tools."""
+
+
+def built_in_tools() -> list[Tool[Any]]:
+    """The built-in tools, for one session."""
+    return [kind() for kind in _KINDS]
+
+
+def is_tool_name(name: str) -> bool:
+    """Whether an agent's file may name a tool so: a built-in one, one of the relay, or one of MCP.
+
+    A last `*` stands for anything: `mcp__github__*`. What MCP servers offer is known only when they run.
+    """
+    known = (*BUILT_IN, *(tool.name for tool in RelayTools.own))
+    return name.startswith("mcp__") or any(_names(name, one) for one in known)
+
+
+def narrowed(tools: Iterable[Tool[Any]], names: Iterable[str] | None) -> dict[str, Tool[Any]]:
+    """The tools that names leave, by name; `None` leaves all. Of two with one name the first counts."""
+    wanted = None if names is None else tuple(names)
+    left: dict[str, Tool[Any]] = {}
+    for tool in tools:
+        if wanted is None or any(_names(name, tool.name) for name in wanted):
+            left.setdefault(tool.name, tool)
+    return left
+
+
+def _names(name: str, tool: str) -> bool:
+    return tool.startswith(name[:-1]) if name.endswith("*") else tool == name

@@ -1,0 +1,306 @@
+"""One turn of a model session: does what the core says is next, and writes each step down.
+
+What is about to happen is on the disk before it happens: a request with what it may cost, a call that runs.
+What has happened is written in one transaction with what clients see of it. So a turn that the end of the
+host has cut off goes on with the same function over the same records.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+
+from serai.ahp import types as t
+from serai.contract.record import encode
+from serai.errors import FailureKind, ModelFailure, TurnStopped
+from serai.harness.model.calls import Calls, ask_yes_or_no
+from serai.harness.model.ledger import SpendLedger
+from serai.harness.model.setup import TurnSetup
+from serai.harness.model.transcript import Transcript
+from serai.host.seat import Seat
+from serai.host.turn import Turn
+from serai.session.agent_file import OnExceed
+from serai.session.llm import (
+    ContentPart,
+    LlmMessage,
+    LlmReply,
+    LlmRequest,
+    MediaContent,
+    ReasoningDelta,
+    TextDelta,
+)
+from serai.session.messages import (
+    DurableContentPart,
+    MediaPart,
+    SessionMessage,
+    SessionMessageRole,
+    TextPart,
+    ToolCallPart,
+)
+from serai.session.projection import projected
+from serai.session.steps import Answered, CallEnded, Failed, Requested, Steered, Step
+from serai.session.turn_core import AskModel, DecideCall, EndTurn, RunCall, SettleDoubt, next_effect
+from serai.store.contract import RelayWrite
+
+__all__ = ["COST", "RAISED", "ModelTurn"]
+
+_SHORT_WAIT = 60.0
+"""A limit that passes within so many seconds is waited for."""
+_MOST_WAITS = 3
+_DOLLAR = 100_000_000
+"""Microcents of a dollar."""
+COST = "costMicrocents"
+"""In the `_meta` of a turn's usage: what it has cost so far, as far as that is known."""
+RAISED = "serai.budget"
+"""In a session's `_meta`: what it may cost in all, where a person has allowed more."""
+
+
+class ModelTurn:
+    """Answers one turn.
+
+    Args:
+        turn: Where the answer goes.
+        seat: Where steps are written down.
+        session: The session's URI.
+        setup: What the turn works with.
+        transcript: What was said in the session; the person's message is in it.
+        ledger: What the session has spent.
+        steps: The records of the turn so far: some, when it is taken up.
+    """
+
+    def __init__(
+        self,
+        turn: Turn,
+        seat: Seat,
+        session: str,
+        setup: TurnSetup,
+        transcript: Transcript,
+        ledger: SpendLedger,
+        steps: Sequence[Step] = (),
+    ) -> None:
+        self._turn = turn
+        self._seat = seat
+        self._session = session
+        self._setup = setup
+        self._transcript = transcript
+        self._ledger = ledger
+        self._steps = list(steps)
+        self._messages = len(self._steps)
+        self._calls = Calls(turn, setup, self._record, self._say, seat)
+
+    async def run(self) -> None:
+        """Go on until the turn is over. Cancelling breaks off what is under way.
+
+        Raises:
+            TurnStopped: It ends with an error.
+        """
+        limit = self._setup.max_seconds or None
+        clock = asyncio.timeout(limit)
+        try:
+            async with clock:
+                hooks = self._setup.customized.hooks
+                if (refusal := await hooks.prompt(self._turn.message.text)) is not None:
+                    raise TurnStopped("hook_refused", refusal)
+                await self._go_on()
+                await hooks.stopped()
+        except TimeoutError:
+            if not clock.expired():
+                raise
+            raise TurnStopped("time_limit", f"the turn may take {limit} seconds, and took longer") from None
+
+    async def _go_on(self) -> None:
+        while True:
+            match next_effect(self._setup.plan, self._steps):
+                case AskModel() as asked:
+                    await self._ask(asked)
+                case DecideCall(call=call):
+                    if not await self._steered(call):
+                        await self._calls.decide(call)
+                case RunCall(call=call):
+                    if not await self._steered(call):
+                        await self._calls.run(call)
+                case SettleDoubt(call=call):
+                    await self._calls.settle_doubt(call)
+                case EndTurn(error=code, message=message):
+                    if code is not None:
+                        raise TurnStopped(code, message)
+                    return
+
+    # -- writing down --------------------------------------------------------------------------------------
+
+    def _record(self, step: Step, *writes: RelayWrite) -> None:
+        """Write a step down, in one transaction with what is done in the same moment."""
+        self._steps.append(step)
+        # What is still to be run keeps its bytes; managed secrets are masked also there.
+        kept = self._seat.masked(step, observed=False)
+        write = RelayWrite("add_step", (self._session, self._turn.id, encode(kept)))
+        self._seat.record({"kind": "step"}, [write, *writes])
+
+    def _say(
+        self, role: SessionMessageRole, content: Sequence[DurableContentPart], model_id: str | None = None
+    ) -> RelayWrite:
+        """Add to the transcript, without secrets. Returns what writes it."""
+        self._messages += 1
+        message_id = f"{self._turn.id}-{self._messages}"
+        masked = self._seat.masked(list(content))
+        return self._transcript.add(
+            self._turn.id, message_id, role, masked, self._seat.now(), model_id=model_id
+        )
+
+    async def _steered(self, before: ToolCallPart | None) -> bool:
+        """Let in the message that someone wants to reach the agent now: before a call, if one comes next.
+
+        The calls that have not begun are not carried out: the model decides anew, knowing the message.
+        """
+        message = self._turn.steering(before_call=before.id if before is not None else False)
+        if message is None:
+            return False
+        if before is not None:
+            await self._calls.put_off(_open_calls(self._steps))
+        write = self._say(SessionMessageRole.USER, [TextPart(text=message.text, is_steering=True)])
+        self._record(Steered(text=message.text), write)
+        return True
+
+    # -- asking --------------------------------------------------------------------------------------------
+
+    async def _ask(self, asked: AskModel) -> None:
+        turn, ledger = self._turn, self._ledger
+        await self._steered(None)
+        if asked.instead_of is not None:
+            await turn.notice(f"{asked.instead_of} gave no answer; {asked.model} is asked instead")
+        if asked.is_repeat:
+            await turn.notice("The host was stopped in the middle of an answer; it is asked for anew")
+        request = await self._request(asked.model)
+        reserved = self._setup.models.reservation(request)
+        await self._afford(reserved, asked.model)
+        for wait in range(_MOST_WAITS + 1):
+            self._record(Requested(model=asked.model, reserved=reserved), *ledger.reserve(reserved))
+            await self._seat.kept()
+            try:
+                reply = await self._stream(request)
+            except ModelFailure as failure:
+                cost = None if failure.has_begun else 0
+                writes = ledger.settle(reserved, cost)
+                self._record(
+                    Failed(
+                        failure=failure.failure,
+                        message=self._seat.mask(str(failure)),
+                        has_begun=failure.has_begun,
+                        cost=cost,
+                    ),
+                    *writes,
+                )
+                if wait == _MOST_WAITS or not await self._waited(failure, asked.model):
+                    return
+            else:
+                await self._answered(reply, asked.model, reserved)
+                return
+
+    async def _answered(self, reply: LlmReply, model: str, reserved: int | None) -> None:
+        cost = self._setup.models.cost(model, reply.usage, reserved)
+        write = self._say(SessionMessageRole.ASSISTANT, reply.parts, reply.model_id)
+        self._record(Answered(reply=reply, cost=cost), write, *self._ledger.settle(reserved, cost))
+        answers = [step for step in self._steps if isinstance(step, Answered)]
+        used = [answer.reply.usage for answer in answers]
+        costs = [answer.cost for answer in answers if answer.cost is not None]
+        await self._turn.used(
+            t.UsageInfo(
+                input_tokens=sum(one.input_tokens for one in used),
+                output_tokens=sum(one.output_tokens for one in used),
+                cache_read_tokens=sum(one.cache_read_tokens for one in used),
+                model=reply.model_id,
+                meta={COST: sum(costs)} if costs else None,
+            )
+        )
+
+    async def _request(self, model: str) -> LlmRequest:
+        counting = {turn.id for turn in self._seat.turns} | {self._turn.id}
+        messages = projected(self._transcript.turns(counting), self._turn.id, self._setup.max_messages)
+        custom = self._seat.mask(await self._setup.customized.instructions(messages))
+        return LlmRequest(
+            model=model,
+            system="\n\n".join(text for text in (self._setup.system, custom) if text),
+            messages=tuple([await self._outgoing(message) for message in messages]),
+            tools=tuple(tool.spec for tool in self._setup.tools.values()),
+            max_tokens=self._setup.max_tokens,
+        )
+
+    async def _outgoing(self, message: SessionMessage) -> LlmMessage:
+        """A message on its way to a model: what was kept elsewhere is fetched."""
+        content: list[ContentPart] = []
+        for part in message.content:
+            if isinstance(part, MediaPart):
+                data = await self._seat.blob(part.handle)
+                content.append(
+                    MediaContent(data, part.media_type) if data else TextPart(text="[An image that is gone]")
+                )
+            else:
+                content.append(part)
+        return LlmMessage(message.role, tuple(content))
+
+    async def _stream(self, request: LlmRequest) -> LlmReply:
+        """Have a model speak, and show it as it comes."""
+        turn = self._turn
+        turn.apart()
+        async with contextlib.aclosing(self._setup.models.ask(request)) as pieces:
+            async for piece in pieces:
+                match piece:
+                    case TextDelta(text=text):
+                        turn.add(text)
+                        await turn.room()
+                    case ReasoningDelta(text=text):
+                        turn.add(text, reasoning=True)
+                        await turn.room()
+                    case LlmReply():
+                        return piece
+        raise ModelFailure(FailureKind.TRANSPORT, "the answer has no end", has_begun=True)
+
+    async def _waited(self, failure: ModelFailure, model: str) -> bool:
+        """Wait for a limit that passes soon, visibly. Returns whether it did."""
+        seconds = failure.retry_after
+        if failure.failure is not FailureKind.RATE_LIMIT or failure.has_begun or seconds is None:
+            return False
+        if seconds > _SHORT_WAIT:
+            return False
+        await self._turn.activity(f"{model} takes no more requests for {seconds:.0f} s")
+        await asyncio.sleep(seconds)
+        await self._turn.activity(None)
+        return True
+
+    # -- money ---------------------------------------------------------------------------------------------
+
+    async def _afford(self, reserved: int | None, model: str) -> None:
+        """See to it that a request fits into the budget, before it leaves.
+
+        Raises:
+            TurnStopped: It does not.
+        """
+        budget = self._setup.budget
+        if budget is None:
+            return
+        if reserved is None:
+            raise TurnStopped(
+                "price_unknown", f"there is a budget, and nobody knows what {model} costs: name its price"
+            )
+        most = self._seat.noted(RAISED) or budget.max_cost_microcents
+        spent = self._ledger.spent
+        if spent + reserved <= most:
+            return
+        left, next_one = max(0, most - spent) / _DOLLAR, reserved / _DOLLAR
+        why = f"the next request may cost up to ${next_one:.4f}, and ${left:.4f} of the budget are left"
+        if budget.on_exceed is not OnExceed.ASK or not await self._may_spend(why):
+            raise TurnStopped("budget_exceeded", why)
+        self._seat.note(RAISED, max(most, spent + reserved) + budget.max_cost_microcents)
+
+    async def _may_spend(self, why: str) -> bool:
+        asked = sum(isinstance(step, Requested) for step in self._steps)
+        return await ask_yes_or_no(self._turn, f"{self._turn.id}-budget-{asked}", why, "Spend more?")
+
+
+def _open_calls(steps: Sequence[Step]) -> list[ToolCallPart]:
+    """The calls of the last answer that have not ended."""
+    answers = [step for step in steps if isinstance(step, Answered)]
+    ended = {step.call_id for step in steps if isinstance(step, CallEnded)}
+    calls = [part for part in answers[-1].reply.parts if isinstance(part, ToolCallPart)]
+    return [call for call in calls if call.id not in ended]

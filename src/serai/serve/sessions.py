@@ -1,0 +1,211 @@
+"""Sessions over HTTP, below `/sessions/ID`: the last part of a session's URI, or the whole of it, encoded.
+
+- `GET /sessions/ID/events`: what happens in it, as server-sent events, from the beginning or a number on.
+
+All of it is for the owner's tokens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from serai.errors import InvalidParams, SessionGone, StorageUnavailable
+from serai.host.host import Host
+from serai.host.session.session import Session
+from serai.serve.ahp.subscriptions import loaded
+from serai.serve.http import error_answer
+from serai.session.events import SessionEvent, event_of, resync, started
+
+__all__ = ["SessionRoutes", "Sink"]
+
+Sink: TypeAlias = Callable[[Sequence[SessionEvent]], Awaitable[None]]
+"""Takes events, in order. None at all: nothing has happened for a while."""
+
+_PAGE = 256
+"""How many events are read at once."""
+_WRITE = 64 * 1024
+"""About how many bytes are written at once."""
+_QUIET = 15.0
+"""After so many seconds without an event a reader hears that the host is there."""
+_PATIENCE = 60.0
+"""A reader that takes nothing for so many seconds is sent away. It may come back for the rest."""
+_NUMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
+
+
+class SessionRoutes:
+    """What a host answers about its sessions over HTTP.
+
+    Args:
+        host: The host.
+        patience: How long a reader may take for what was sent to it, in seconds.
+    """
+
+    def __init__(self, host: Host, *, patience: float = _PATIENCE) -> None:
+        self._host = host
+        self._patience = patience
+        self._readers: set[_Reader] = set()
+        self._is_closed = False
+
+    @property
+    def routes(self) -> list[Route]:
+        """The routes."""
+        return [Route("/sessions/{name:path}/events", self._events)]
+
+    def close(self) -> None:
+        """End all streams: the host goes away."""
+        self._is_closed = True
+        for reader in self._readers:
+            reader.woken.set()
+
+    # -- events --------------------------------------------------------------------------------------------
+
+    async def _events(self, request: Request) -> Response:
+        try:
+            uri = self._find(request.path_params["name"])
+            asked = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
+            after = await self._check(uri, asked)
+        except SessionGone as error:
+            return error_answer(404, error.code, error.message, error.remedy)
+        except InvalidParams as error:
+            return error_answer(400, error.code, error.message, "Leave it out to begin with the first event")
+        except StorageUnavailable as error:
+            return error_answer(503, error.code, error.message, error.remedy)
+        if request.method == "HEAD":
+            return Response(media_type=_EventStream.media_type)
+        return _EventStream(lambda sink: self.tell(uri, after, sink), self._patience)
+
+    def _find(self, name: str) -> str:
+        uri = self._host.sessions.find(name)
+        if uri is None:
+            raise SessionGone(
+                f"there is no session {name!r}, or more than one",
+                remedy="Write its whole URI, percent-encoded",
+            )
+        return uri
+
+    async def _check(self, uri: str, asked: str) -> int:
+        """After which number someone wants the events, if there is such a number."""
+        session = await self._host.sessions.bring(uri)
+        if session is None:
+            raise SessionGone(f"{uri} was disposed of")
+        await self._host.journal.committed(patient=False)
+        last = session.kept.events
+        if not _NUMBER.fullmatch(asked) or int(asked) > last:
+            raise InvalidParams(f"there is no event {asked[:40]!r}: the last one is {last}", field="after")
+        return int(asked)
+
+    async def tell(self, uri: str, after: int, sink: Sink) -> None:
+        """Tell the events of a session to a sink: all after a number, then each once it is committed.
+
+        They are read from the store when the sink is ready for more, so that nothing is kept for slow ones.
+        It ends when the session is disposed of, or the host goes away. What the sink raises ends it, too.
+        """
+        journal, reader = self._host.journal, _Reader()
+        async with loaded(self._host, [uri]):
+            session = self._host.sessions.peek(uri)
+            journal.subscriptions.add(uri, reader)  # which also keeps the session in memory
+        self._readers.add(reader)
+        try:
+            if session is not None:
+                await self._tell(session, after, sink, reader.woken)
+        finally:
+            self._readers.discard(reader)
+            journal.subscriptions.forget(reader)
+
+    async def _tell(self, session: Session, after: int, sink: Sink, woken: asyncio.Event) -> None:
+        store, summary = self._host.journal.store, session.live.head.summary
+        name, made = session.uri.rpartition("/")[2], summary.created_at
+        if after == 0:
+            agent = {"provider": summary.provider, **({"uri": summary.agent.uri} if summary.agent else {})}
+            settings = session.live.head.config.values if session.live.head.config else {}
+            await sink([started(name, made, agent, settings)])
+            after = 1
+        known = session.kept.events
+        await self._host.journal.committed()
+        while self._host.sessions.knows(session.uri) and not self._is_closed:
+            woken.clear()
+            rows = await store.events(session.uri, after, _PAGE)
+            first = rows[0].number if rows else known + 1
+            if first > after + 1:
+                await sink([resync(name, self._host.now(), first)])
+                after = first - 1
+            if rows:
+                read = msgspec.json.decode
+                await sink([event_of(name, row.number, row.at or made, read(row.action)) for row in rows])
+                after = rows[-1].number
+                continue
+            try:
+                async with asyncio.timeout(_QUIET):
+                    await woken.wait()
+            except TimeoutError:
+                await sink([])
+
+
+class _Reader:
+    """Follows a session's channel only to know that something was committed there."""
+
+    def __init__(self) -> None:
+        self.woken = asyncio.Event()
+
+    def publish(self, frames: bytes) -> None:
+        """See `Subscriber`."""
+        del frames
+        self.woken.set()
+
+
+class _EventStream(Response):
+    """An answer that goes on until its reader leaves, or takes nothing, or nothing is left to tell."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, tell: Callable[[Sink], Awaitable[None]], patience: float) -> None:
+        super().__init__(headers={"X-Accel-Buffering": "no"})  # a proxy that gathers would hold it back
+        del self.headers["content-length"]
+        self._tell = tell
+        self._patience = patience
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See `Response`."""
+
+        async def write(body: bytes, *, more: bool = True) -> None:
+            async with asyncio.timeout(self._patience):
+                await send({"type": "http.response.body", "body": body, "more_body": more})
+
+        async def sink(events: Sequence[SessionEvent]) -> None:
+            waiting = bytearray()
+            for event in events:
+                waiting += b"id: %d\ndata: %b\n\n" % (event.sequence_number, event.to_json())
+                if len(waiting) >= _WRITE:
+                    await write(bytes(waiting))
+                    waiting.clear()
+            if waiting or not events:
+                await write(bytes(waiting) or b":\n\n")
+
+        async def left() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+
+        start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+        await send(start)
+        telling = asyncio.ensure_future(self._tell(sink))
+        leaving = asyncio.ensure_future(left())
+        try:
+            await asyncio.wait({telling, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if telling.done():
+                telling.result()
+                await write(b"", more=False)
+        except TimeoutError:
+            scope["state"]["transport"].abort()
+        finally:
+            telling.cancel()
+            leaving.cancel()
+            await asyncio.gather(telling, leaving, return_exceptions=True)

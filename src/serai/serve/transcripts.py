@@ -1,0 +1,152 @@
+"""What was said in a session, what it has cost, and what it becomes, over HTTP below `/sessions/ID`.
+
+- `GET …/messages`: the transcript: `{"messages": […]}`, all of it.
+- `GET …/cost`: `{"spentMicrocents", "unpricedRequests", "maxCostMicrocents"?}`.
+- `GET …/export`: the session as a workflow file.
+- `GET …/grants`: what may run without asking; `DELETE …/grants?grant=…` takes one back.
+
+Sessions of every kind of agent have all of them. All of it is for the owner's tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from serai.contract.record import decode
+from serai.errors import SeraiError, SessionGone, StorageUnavailable
+from serai.harness.model.transcript import messages_of
+from serai.harness.model.turn import RAISED
+from serai.host.host import Host
+from serai.host.project import directory_of
+from serai.host.session.session import Session
+from serai.host.turn import GRANTS
+from serai.serve.http import error_answer
+from serai.session.ahp_turns import messages_of_turns
+from serai.session.export import export
+from serai.session.messages import AgentSessionRecord, SessionContext, SessionMessage
+from serai.session.workflow import serialize
+
+__all__ = ["TranscriptRoutes"]
+
+
+class Transcribed(NamedTuple):
+    """A session with all that was said in it."""
+
+    record: AgentSessionRecord
+    messages: list[SessionMessage]
+    truncated: frozenset[int]
+    """The numbers of the messages that were taken back."""
+    spent: int | None = None
+    """Microcents; `None` where nobody counts them."""
+    unpriced: int = 0
+
+
+class TranscriptRoutes:
+    """What a host answers about the transcripts of its sessions."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    @property
+    def routes(self) -> list[Route]:
+        """The routes."""
+        return [
+            Route("/sessions/{name:path}/messages", self._answering(self._messages)),
+            Route("/sessions/{name:path}/cost", self._answering(self._cost)),
+            Route("/sessions/{name:path}/export", self._answering(self._export)),
+            Route("/sessions/{name:path}/grants", self._answering(self._grants), methods=["GET", "DELETE"]),
+        ]
+
+    def _answering(
+        self, answer: Callable[[Session, Request], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            try:
+                return await answer(await self._session(request.path_params["name"]), request)
+            except SessionGone as error:
+                return error_answer(404, error.code, error.message, error.remedy)
+            except StorageUnavailable as error:
+                return error_answer(503, error.code, error.message, error.remedy)
+            except SeraiError as error:
+                return error_answer(400, error.code, error.message, error.remedy)
+
+        return endpoint
+
+    async def _session(self, name: str) -> Session:
+        uri = self._host.sessions.find(name)
+        session = await self._host.sessions.bring(uri) if uri is not None else None
+        if session is None:
+            raise SessionGone(
+                f"there is no session {name!r}, or more than one",
+                remedy="Write its whole URI, percent-encoded",
+            )
+        await self._host.journal.committed(patient=False)
+        return session
+
+    async def _messages(self, session: Session, _request: Request) -> Response:
+        found = await transcribed(self._host, session)
+        return Response(msgspec.json.encode({"messages": found.messages}), media_type="application/json")
+
+    async def _cost(self, session: Session, _request: Request) -> Response:
+        found = await transcribed(self._host, session)
+        told = {"spentMicrocents": found.spent, "unpricedRequests": found.unpriced}
+        agent = found.record.agent_snapshot
+        if agent is not None and agent.budget is not None:
+            told["maxCostMicrocents"] = session.seat.noted(RAISED) or agent.budget.max_cost_microcents
+        return JSONResponse(told)
+
+    async def _export(self, session: Session, _request: Request) -> Response:
+        found = await transcribed(self._host, session)
+        workflow = export(found.record, found.messages, truncated=found.truncated)
+        return Response(serialize(workflow), media_type="application/yaml")
+
+    async def _grants(self, session: Session, request: Request) -> Response:
+        grants: list[str] = session.seat.noted(GRANTS) or []
+        if request.method == "DELETE":
+            gone = request.query_params.get("grant")
+            grants = [grant for grant in grants if grant != gone]
+            session.core.note(GRANTS, grants or None)
+            await self._host.journal.committed(patient=False)
+        return JSONResponse({"grants": grants})
+
+
+async def transcribed(host: Host, session: Session) -> Transcribed:
+    """What was said in a session: as its tables have it, or as its turns show it."""
+    state = session.live.snapshot()
+    summary = state.summary
+    created, modified = (
+        datetime.fromtimestamp(moment / 1000, UTC) for moment in (summary.created_at, summary.modified_at)
+    )
+    rows = await host.journal.store.relay("agent_session", session.uri)
+    if rows:
+        ((data, spent, unpriced),) = rows
+        kept = messages_of(session.uri, await host.journal.store.relay("session_messages", session.uri))
+        counting = {turn.id for turn in state.turns}
+        if state.active_turn is not None:
+            counting.add(state.active_turn.id)
+        record = replace(
+            decode(data, AgentSessionRecord),
+            title=summary.title or None,
+            created_at=created,
+            updated_at=modified,
+        )
+        truncated = frozenset(message.sequence_number for turn, message in kept if turn not in counting)
+        return Transcribed(record, [message for _, message in kept], truncated, spent, unpriced)
+    record = AgentSessionRecord(
+        id=session.uri,
+        agent_slug=summary.provider,
+        title=summary.title or None,
+        context=SessionContext(working_dir=str(directory_of(summary.working_directory) or "")),
+        created_at=created,
+        updated_at=modified,
+    )
+    messages = messages_of_turns(session.uri, state.turns, created_at=created)
+    return Transcribed(record, messages, frozenset())

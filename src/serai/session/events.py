@@ -1,0 +1,191 @@
+"""The events of a session, pure: each row of its journal is one, so that their numbers have no gaps.
+
+The first event is that the session was made, and has no row. Every later one is an action of the session's
+channel under another name, with the action's own fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import msgspec
+
+__all__ = ["RESERVED", "SessionEvent", "SessionEventType", "event_of", "read_event", "resync", "started"]
+
+RESERVED = frozenset({"agent:directive_injected", "agent:context_compacted", "agent:context_cleared"})
+"""Names that are kept for steering. No event has one of them."""
+
+
+class SessionEventType(StrEnum):
+    """What happened."""
+
+    STARTED = "session:started"
+    """The session was made. Always the first one."""
+    RESYNC = "session:resync"
+    """Earlier events are no longer there: the next one has the number `from`."""
+    TURN_STARTED = "session:turn_started"
+    TEXT_DELTA = "session:text_delta"
+    REASONING_DELTA = "session:reasoning_delta"
+    TOOL_CALL = "session:tool_call"
+    """A call begins. Its input comes later."""
+    TOOL_INPUT_DELTA = "session:tool_input_delta"
+    TOOL_INPUT = "session:tool_input"
+    """The input is whole, and the tool runs."""
+    APPROVAL_REQUESTED = "session:approval_requested"
+    """The input is whole, and the tool runs once someone agrees."""
+    APPROVAL_RESOLVED = "session:approval_resolved"
+    """Someone agreed, or did not: to the call, or to the use of its result."""
+    TOOL_RESULT = "session:tool_result"
+    QUESTION_ASKED = "session:question_asked"
+    QUESTION_ANSWERED = "session:question_answered"
+    USAGE = "session:usage"
+    NOTICE = "session:notice"
+    """Something that both the agent and the person are to see."""
+    TURN_COMPLETED = "session:turn_completed"
+    """The turn is over, in whichever way: `stopReason` tells."""
+    CHANGED = "session:changed"
+    """Anything else: `change` is the type of the action."""
+
+
+_Type = SessionEventType
+
+_NAMES = {
+    "session/turnStarted": _Type.TURN_STARTED,
+    "session/delta": _Type.TEXT_DELTA,
+    "session/reasoning": _Type.REASONING_DELTA,
+    "session/toolCallStart": _Type.TOOL_CALL,
+    "session/toolCallDelta": _Type.TOOL_INPUT_DELTA,
+    "session/toolCallConfirmed": _Type.APPROVAL_RESOLVED,
+    "session/toolCallResultConfirmed": _Type.APPROVAL_RESOLVED,
+    "session/toolCallComplete": _Type.TOOL_RESULT,
+    "session/inputRequested": _Type.QUESTION_ASKED,
+    "session/inputCompleted": _Type.QUESTION_ANSWERED,
+    "session/usage": _Type.USAGE,
+}
+"""The actions that are events as they are."""
+_STOP_REASONS = {
+    "session/turnComplete": "end_turn",
+    "session/turnCancelled": "cancelled",
+    "session/error": "error",
+}
+_PARTS = {
+    "markdown": _Type.TEXT_DELTA,
+    "reasoning": _Type.REASONING_DELTA,
+    "systemNotification": _Type.NOTICE,
+}
+"""The parts of an answer that may begin with some text: whoever joins the deltas has all of it."""
+
+
+class SessionEvent(NamedTuple):
+    """One event, in the envelope that all have."""
+
+    type: str
+    """A `SessionEventType`; a newer host may have more."""
+    session_id: str
+    """The last part of the session's URI."""
+    sequence_number: int
+    """From 1 on, without gaps, also after a restart."""
+    timestamp: datetime
+    """When it was committed."""
+    data: dict[str, Any]
+    """What else it says, under the names of the wire."""
+
+    def to_json(self) -> bytes:
+        """The event as it travels."""
+        return msgspec.json.encode(
+            {
+                "type": self.type,
+                "sessionId": self.session_id,
+                "sequenceNumber": self.sequence_number,
+                "timestamp": self.timestamp,
+                **self.data,
+            }
+        )
+
+
+class _Envelope(msgspec.Struct, rename="camel"):
+    type: str
+    session_id: str
+    sequence_number: int
+    timestamp: datetime
+
+
+def read_event(data: bytes | str) -> SessionEvent:
+    """An event, from its JSON.
+
+    Raises:
+        msgspec.DecodeError: It is none.
+    """
+    fields = msgspec.json.decode(data, type=dict[str, Any])
+    envelope = msgspec.convert(fields, _Envelope)
+    rest = {name: value for name, value in fields.items() if name not in _ENVELOPE}
+    return SessionEvent(
+        envelope.type, envelope.session_id, envelope.sequence_number, envelope.timestamp, rest
+    )
+
+
+_ENVELOPE = frozenset(_Envelope.__struct_encode_fields__)
+
+
+def event_of(session_id: str, number: int, at: float, action: Mapping[str, Any]) -> SessionEvent:
+    """The event that a row stands for.
+
+    Args:
+        session_id: Whose event it is.
+        number: Its own number.
+        at: When it was committed, in milliseconds since 1970.
+        action: The action, as plain JSON.
+    """
+    kind, data = _told(action["type"], action)
+    return SessionEvent(kind, session_id, number, _moment(at), data)
+
+
+def started(
+    session_id: str, at: float, agent: Mapping[str, Any], settings: Mapping[str, Any]
+) -> SessionEvent:
+    """The first event of a session.
+
+    Args:
+        session_id: Whose event it is.
+        at: When the session was made, in milliseconds since 1970.
+        agent: With whom.
+        settings: The session's settings, of which it echoes the variables.
+    """
+    data = {"agent": dict(agent), "variables": settings.get("variables") or {}}
+    return SessionEvent(_Type.STARTED, session_id, 1, _moment(at), data)
+
+
+def resync(session_id: str, at: float, first: int) -> SessionEvent:
+    """What is told in place of events that are not there any more, with the number of the last of them."""
+    return SessionEvent(_Type.RESYNC, session_id, first - 1, _moment(at), {"from": first})
+
+
+def _told(tag: str, action: Mapping[str, Any]) -> tuple[SessionEventType, dict[str, Any]]:
+    if (name := _NAMES.get(tag)) is not None:
+        return name, _fields(action)
+    if tag == "session/toolCallReady":
+        return (_Type.TOOL_INPUT if "confirmed" in action else _Type.APPROVAL_REQUESTED), _fields(action)
+    if tag == "session/responsePart":
+        part = action["part"]
+        if (name := _PARTS.get(part["kind"])) is not None and part["content"]:
+            whose = {"partId": part["id"]} if "id" in part else {}
+            return name, {"turnId": action["turnId"], **whose, "content": part["content"]}
+    error: dict[str, Any] = {}
+    if "error" in action:
+        error["error"] = {"code": action["error"]["errorType"], "message": action["error"]["message"]}
+    if (reason := _STOP_REASONS.get(tag)) is not None:
+        return _Type.TURN_COMPLETED, {"turnId": action["turnId"], "stopReason": reason, **error}
+    return _Type.CHANGED, {"change": tag, **error}
+
+
+def _fields(action: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value for name, value in action.items() if name not in _ENVELOPE and not name.startswith("_")
+    }
+
+
+def _moment(at: float) -> datetime:
+    return datetime.fromtimestamp(at / 1000, UTC)

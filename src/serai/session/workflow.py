@@ -1,0 +1,244 @@
+"""Workflows: agents that work one after the other, as a file describes them.
+
+    input ─→ agent ─→ … ─→ agent ─→ output
+
+A file has `schema_version`, `workflow`, `nodes`, `edges`, and perhaps `agents` and `metadata`. What it names
+beyond that is an error: a misspelt field would otherwise be a wish that nobody hears.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta, field
+
+from serai.errors import Mismatch
+from serai.session import yaml
+from serai.session.agent_file import AgentFile, Known, Problem, agent_problems, covers
+from serai.session.references import references
+from serai.session.yaml import Document
+
+__all__ = [
+    "Edge",
+    "Node",
+    "NodeType",
+    "Workflow",
+    "WorkflowHead",
+    "chain",
+    "problems",
+    "read_workflow",
+    "serialize",
+]
+
+KebabId: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What parts of a workflow have in common."""
+
+
+class WorkflowHead(_Part, frozen=True, kw_only=True):
+    """What a workflow is called."""
+
+    id: KebabId
+    name: str
+    description: str = ""
+
+
+class NodeType(StrEnum):
+    """What a node is there for."""
+
+    INPUT = "input"
+    AGENT = "agent"
+    OUTPUT = "output"
+
+
+class Node(_Part, frozen=True, kw_only=True):
+    """A step. All but `id` and `type` is for agents."""
+
+    id: KebabId
+    type: NodeType
+    agent_ref: str = ""
+    """The agent's slug."""
+    prompt_template: str = ""
+    """What the agent is told, with references (`serai.session.references`); absent, what came before it."""
+    tools: tuple[str, ...] | None = None
+    """The tools that it may use here; absent, all that the agent has."""
+
+
+class Edge(_Part, frozen=True, kw_only=True):
+    """What follows on what."""
+
+    source: str = field(name="from")
+    target: str = field(name="to")
+
+
+class Workflow(_Part, frozen=True, kw_only=True):
+    """A workflow, as its file describes it."""
+
+    schema_version: Literal[1]
+    workflow: WorkflowHead
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    agents: tuple[AgentFile, ...] = ()
+    metadata: dict[str, Any] = {}
+
+
+def read_workflow(document: Document, known: Known = Known()) -> Workflow:  # noqa: B008 - it never changes
+    """The workflow of a document, checked.
+
+    Raises:
+        DocumentInvalid: It does not describe one that could run, or names what is not known.
+    """
+    workflow = document.read(Workflow)
+    for place, what in problems(workflow, known):
+        raise document.error(what, *place)
+    return workflow
+
+
+def serialize(workflow: Workflow) -> str:
+    """A workflow as the text of its file: the same text for the same workflow."""
+    return yaml.dump(msgspec.to_builtins(workflow))
+
+
+def chain(workflow: Workflow) -> list[Node]:
+    """The nodes from the input to the output. The workflow has no `problems`."""
+    nodes = {node.id: node for node in workflow.nodes}
+    following = {edge.source: edge.target for edge in workflow.edges}
+    here = next(node for node in workflow.nodes if node.type is NodeType.INPUT)
+    found = [here]
+    while here.id in following:
+        here = nodes[following[here.id]]
+        found.append(here)
+    return found
+
+
+# -- what can be wrong -------------------------------------------------------------------------------------
+
+
+def problems(workflow: Workflow, known: Known) -> Iterator[Problem]:
+    """What is wrong with a workflow that has the right shape. After the first, others may follow from it."""
+    yield from _wrong_ids(workflow)
+    yield from _wrong_edges(workflow)
+    yield from _not_in_line(workflow)
+    yield from _wrong_agents(workflow, known)
+    yield from _wrong_nodes(workflow, known)
+
+
+def _wrong_ids(workflow: Workflow) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for number, node in enumerate(workflow.nodes):
+        if node.id in seen:
+            yield ("nodes", number, "id"), f"there is a node {node.id!r} already"
+        seen.add(node.id)
+    for kind in (NodeType.INPUT, NodeType.OUTPUT):
+        places = [number for number, node in enumerate(workflow.nodes) if node.type is kind]
+        if not places:
+            yield ("nodes",), f"there is no {kind.value} node"
+        elif len(places) > 1:
+            yield ("nodes", places[1], "type"), f"there is an {kind.value} node already; there may be one"
+
+
+def _wrong_edges(workflow: Workflow) -> Iterator[Problem]:
+    ids = {node.id for node in workflow.nodes}
+    for number, edge in enumerate(workflow.edges):
+        for end, name in (("from", edge.source), ("to", edge.target)):
+            if name not in ids:
+                yield ("edges", number, end), f"there is no node {name!r}"
+    for number in _closing_edges(workflow):
+        name = workflow.edges[number].target
+        yield ("edges", number), f"this closes a cycle: {name!r} would come after itself"
+
+
+def _closing_edges(workflow: Workflow) -> Iterator[int]:
+    """The edges that lead back to where one has come from, following all there are."""
+    following: dict[str, list[int]] = {}
+    for number, edge in enumerate(workflow.edges):
+        following.setdefault(edge.source, []).append(number)
+    seen: set[str] = set()
+    for node in workflow.nodes:
+        path = {} if node.id in seen else {node.id: iter(following.get(node.id, ()))}
+        while path:
+            here, onward = next(reversed(path.items()))
+            seen.add(here)
+            number = next(onward, None)
+            if number is None:
+                del path[here]
+            elif (there := workflow.edges[number].target) in path:
+                yield number
+            elif there not in seen:
+                path[there] = iter(following.get(there, ()))
+
+
+def _not_in_line(workflow: Workflow) -> Iterator[Problem]:
+    """Branches, joins, and what hangs on nothing: workflows are one line so far."""
+    types = {node.id: node.type for node in workflow.nodes}
+    left, entered = Counter[str](), Counter[str]()
+    for number, edge in enumerate(workflow.edges):
+        left[edge.source] += 1
+        entered[edge.target] += 1
+        if left[edge.source] > 1:
+            yield ("edges", number), f"{edge.source!r} leads elsewhere already: a workflow is one line"
+        if entered[edge.target] > 1:
+            yield ("edges", number), f"something leads to {edge.target!r} already: a workflow is one line"
+        if types.get(edge.target) is NodeType.INPUT:
+            yield ("edges", number, "to"), "nothing comes before the input"
+        if types.get(edge.source) is NodeType.OUTPUT:
+            yield ("edges", number, "from"), "nothing comes after the output"
+    for number, node in enumerate(workflow.nodes):
+        if node.type is not NodeType.INPUT and not entered[node.id]:
+            yield ("nodes", number), f"no edge leads to {node.id!r}"
+        if node.type is not NodeType.OUTPUT and not left[node.id]:
+            yield ("nodes", number), f"no edge leads on from {node.id!r}"
+
+
+def _wrong_agents(workflow: Workflow, known: Known) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for number, agent in enumerate(workflow.agents):
+        if agent.slug in seen:
+            yield ("agents", number, "slug"), f"there is an agent {agent.slug!r} already"
+        seen.add(agent.slug)
+        yield from ((("agents", number, *place), what) for place, what in agent_problems(agent, known))
+
+
+def _wrong_nodes(workflow: Workflow, known: Known) -> Iterator[Problem]:
+    places = {node.id: ("nodes", number) for number, node in enumerate(workflow.nodes)}
+    agents = {agent.slug: agent for agent in workflow.agents}
+    before: set[str] = {"input"}
+    for node in chain(workflow):
+        place = places[node.id]
+        if node.type is NodeType.AGENT:
+            yield from _wrong_agent_node(node, place, agents, known)
+            yield from _wrong_references(node, place, before)
+            before.add(f"{node.id}.output")
+        elif node.agent_ref or node.prompt_template or node.tools is not None:
+            yield place, f"only an agent has agent_ref, prompt_template and tools; {node.id!r} is none"
+
+
+def _wrong_agent_node(
+    node: Node, place: tuple[str, int], agents: Mapping[str, AgentFile], known: Known
+) -> Iterator[Problem]:
+    agent = agents.get(node.agent_ref)
+    if not node.agent_ref:
+        yield place, f"agent_ref: is required, to say which agent {node.id!r} is"
+    elif agent is None and known.agents is not None and not known.agents(node.agent_ref):
+        yield (*place, "agent_ref"), f"there is no agent {node.agent_ref!r}"
+    for number, tool in enumerate(node.tools or ()):
+        if agent is not None and agent.tools is not None:
+            if not any(covers(name, tool) for name in agent.tools):
+                yield (*place, "tools", number), f"the agent {agent.slug!r} does not have the tool {tool!r}"
+        elif known.tools is not None and not known.tools(tool):
+            yield (*place, "tools", number), f"there is no tool {tool!r}"
+
+
+def _wrong_references(node: Node, place: tuple[str, int], before: set[str]) -> Iterator[Problem]:
+    try:
+        for name in references(node.prompt_template):
+            if name not in before and not name.startswith("ctx."):
+                yield (*place, "prompt_template"), f"{{{{{name}}}}} is not known yet at {node.id!r}"
+    except Mismatch as error:
+        yield (*place, "prompt_template"), error.problem

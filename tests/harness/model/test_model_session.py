@@ -1,0 +1,199 @@
+"""A session with a model, from a person's message to the end of its turn, on a real host."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.conversation import Conversation, calls, frame, prose
+from harness.model.model_server import Call, ModelScriptServer, Reply
+from harness.model.servers import model_harness
+from requirements import proves
+from serai.ahp.types import AgentSelection, TurnState
+from serai.errors import InvalidParams
+from serai.host.host import Host
+from serai.store.contract import Store
+from serai.store.memory import MemoryStore
+
+
+@asynccontextmanager
+async def model_host(
+    server: ModelScriptServer, store: Store | None = None, **chat: Any
+) -> AsyncGenerator[Host]:
+    host = Host(store or MemoryStore(), [], frame)
+    harness = model_harness(host.redactor, server.base_url, **chat)
+    host.add([harness])
+    await host.open()
+    try:
+        yield host
+    finally:
+        await host.close()
+        await harness.close()
+
+
+async def talk(host: Host, folder: Path, **params: Any) -> Conversation:
+    return await Conversation.begin(host, "model", working_directory=folder.as_uri(), **params)
+
+
+def agent_file(folder: Path, **fields: Any) -> AgentSelection:
+    path = folder / "helper.agent.yaml"
+    path.write_text(json.dumps({"slug": "helper", **fields}))  # JSON is YAML
+    return AgentSelection(uri=path.as_uri())
+
+
+async def rows_of(host: Host, conversation: Conversation, query: str = "session_messages") -> list[Any]:
+    await host.journal.committed()
+    return await host.journal.store.relay(query, conversation.session.uri)
+
+
+@proves("session:What-a-session-is/multi-turn", "session:What-a-session-is/keeps-state")
+async def test_a_turn_knows_what_was_said_before(scripted: ModelScriptServer, tmp_path: Path) -> None:
+    scripted.script[:] = [Reply(text=["Hel", "lo."]), Reply(text=["Still here."])]
+    async with model_host(scripted) as host:
+        conversation = await talk(host, tmp_path)
+        assert prose(await conversation.say("Good morning")) == "Hello."
+        assert prose(await conversation.say("And now?")) == "Still here."
+        said = [(m["role"], m["content"]) for m in scripted.bodies[1]["messages"] if m["role"] != "system"]
+        assert said == [("user", "Good morning"), ("assistant", "Hello."), ("user", "And now?")]
+        assert [row[3] for row in await rows_of(host, conversation)] == ["user", "assistant"] * 2
+
+
+async def test_a_file_is_written_once_someone_allows_it(scripted: ModelScriptServer, tmp_path: Path) -> None:
+    call = Call("write_file", {"path": "a.txt", "content": "new\n"})
+    scripted.script[:] = [Reply(calls=[call]), Reply(text=["Written."])]
+    async with model_host(scripted) as host:
+        conversation = await talk(host, tmp_path)
+        conversation.start("Write it")
+        asked = await conversation.pending()
+        assert asked.edits is not None
+        assert not (tmp_path / "a.txt").exists()
+        await conversation.approve()
+        turn = await conversation.end()
+        assert prose(turn) == "Written."
+        assert (tmp_path / "a.txt").read_text() == "new\n"
+        assert [row[3] for row in await rows_of(host, conversation)] == [
+            *("user", "assistant", "tool", "assistant")
+        ]
+
+
+async def test_a_no_with_a_reason_reaches_the_model_and_the_turn_goes_on(
+    scripted: ModelScriptServer, tmp_path: Path
+) -> None:
+    call = Call("write_file", {"path": "a.txt", "content": "new\n"})
+    scripted.script[:] = [Reply(calls=[call]), Reply(text=["Then not."])]
+    async with model_host(scripted) as host:
+        conversation = await talk(host, tmp_path)
+        conversation.start("Write it")
+        await conversation.deny(suggestion="use b.txt")
+        assert prose(await conversation.end()) == "Then not."
+        told = scripted.bodies[1]["messages"][-1]
+        assert told["role"] == "tool"
+        assert "use b.txt" in told["content"]
+        assert not (tmp_path / "a.txt").exists()
+
+
+async def test_input_that_a_person_has_edited_is_what_runs(
+    scripted: ModelScriptServer, tmp_path: Path
+) -> None:
+    call = Call("write_file", {"path": "a.txt", "content": "new\n"})
+    scripted.script[:] = [Reply(calls=[call]), Reply(text=["Written."])]
+    async with model_host(scripted) as host:
+        conversation = await talk(host, tmp_path)
+        conversation.start("Write it")
+        await conversation.approve(edited=json.dumps({"path": "b.txt", "content": "mine\n"}))
+        await conversation.end()
+        assert (tmp_path / "b.txt").read_text() == "mine\n"
+        assert not (tmp_path / "a.txt").exists()
+
+
+async def test_what_was_allowed_for_the_session_is_not_asked_again(
+    scripted: ModelScriptServer, tmp_path: Path
+) -> None:
+    first, second = (Call("write_file", {"path": f"{n}.txt", "content": n}, id=n) for n in "ab")
+    scripted.script[:] = [Reply(calls=[first]), Reply(calls=[second]), Reply(text=["Both."])]
+    async with model_host(scripted) as host:
+        conversation = await talk(host, tmp_path)
+        conversation.start("Write both")
+        await conversation.approve(option="allow-session")
+        assert prose(await conversation.end()) == "Both."
+        assert (tmp_path / "b.txt").read_text() == "b"
+
+
+async def test_wrong_calls_go_back_to_the_model_and_five_in_a_row_end_the_turn(
+    scripted: ModelScriptServer, tmp_path: Path
+) -> None:
+    wrong = [Call("fly", {}), Call("read_file", "{no json"), Call("read_file", {"path": 3})]
+    scripted.script[:] = [Reply(calls=[call]) for call in (*wrong, *wrong[:2])]
+    async with model_host(scripted) as host:
+        conversation = await talk(host, tmp_path)
+        turn = await conversation.say("Try")
+        assert turn.state == TurnState.ERROR
+        assert turn.error is not None
+        assert turn.error.error_type == "tool_misuse"
+        assert scripted.requests == 5
+        assert len(calls(turn)) == 5
+
+
+@proves(
+    "session:Turn-cap/past-cap-ends-loudly",
+    "session:Turn-cap/past-cap-no-egress",
+    "session:Turn-cap/finite-cap",
+    "session:Turn-cap/overridable",
+)
+async def test_a_message_past_the_cap_calls_no_model(scripted: ModelScriptServer, tmp_path: Path) -> None:
+    async with model_host(scripted) as host:
+        conversation = await talk(host, tmp_path, config={"maxTurns": 1})
+        await conversation.say("One")
+        turn = await conversation.say("Two")
+        assert turn.error is not None
+        assert turn.error.error_type == "turn_limit"
+        assert scripted.requests == 1
+
+
+async def test_another_model_answers_when_the_first_cannot(
+    scripted: ModelScriptServer, tmp_path: Path
+) -> None:
+    scripted.script[:] = [Reply(status=503), Reply(text=["I can."])]
+    async with model_host(scripted) as host:
+        agent = agent_file(tmp_path, model="local:small", fallback_chain=["local:large"])
+        conversation = await talk(host, tmp_path, agent=agent)
+        turn = await conversation.say("Who?")
+        assert "I can." in prose(turn)
+        assert [body["model"] for body in scripted.bodies] == ["small", "large"]
+        assert (await rows_of(host, conversation))[-1][4] == "local:large"
+
+
+@proves("session:Chat-settings/cost-cap", "session:Chat-settings/on-exceed")
+async def test_nothing_leaves_that_does_not_fit_into_the_budget(
+    scripted: ModelScriptServer, tmp_path: Path
+) -> None:
+    async with model_host(scripted, max_cost_microcents=1000) as host:
+        conversation = await talk(host, tmp_path)
+        turn = await conversation.say("Hello")
+        assert turn.error is not None
+        assert turn.error.error_type == "budget_exceeded"
+        assert scripted.requests == 0
+
+
+@pytest.mark.parametrize(
+    ("config", "field"),
+    [
+        ({"tools": ["fly"]}, "tools"),
+        ({"allowedCommands": ["rm *"]}, "allowedCommands"),
+        ({"fsScopeTier": "full"}, "fsScopeTier"),
+        ({"variables": {"key": "sk-ant-api03-" + "a1B2" * 20}}, "variables.key"),
+    ],
+)
+@proves("session:Tools-and-secrets/tools-only-narrowed", "session:Tools-and-secrets/variables-hold-no-secret")
+async def test_what_widens_the_agent_or_is_a_secret_is_refused(
+    scripted: ModelScriptServer, tmp_path: Path, config: dict[str, Any], field: str
+) -> None:
+    async with model_host(scripted) as host:
+        with pytest.raises(InvalidParams) as refused:
+            await talk(host, tmp_path, config=config)
+        assert field in str(refused.value)
