@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import msgspec
 from pydantic_ai.direct import model_request_stream
@@ -238,7 +238,9 @@ def _read(database: Path) -> float:
     file = connect(database, KEY)
     file.execute("SELECT count(*) FROM agent_sessions").fetchall()
     start = time.perf_counter()
-    rows = file.execute("SELECT * FROM session_messages WHERE session = ? ORDER BY number", (URI,)).fetchall()
+    rows: list[Any] = file.execute(
+        "SELECT * FROM session_messages WHERE session = ? ORDER BY number", (URI,)
+    ).fetchall()
     took = time.perf_counter() - start
     if len(rows) != MESSAGES:
         raise RuntimeError("rows are missing")
