@@ -20,6 +20,7 @@ from hosts import KEY, TOKEN, WITHIN, housing
 from serai.ahp import types as t
 from serai.ahp.wire import to_json
 from serai.client import Disconnected, QuestionAsked, SessionClient, ToolWaiting, connect
+from serai.contract import METHODS
 from serai.harness.callback import Answer, CallbackHarness
 from serai.host.turn import Turn
 from serai.store.sqlite.store import SqliteStore
@@ -123,6 +124,14 @@ async def said(process: asyncio.subprocess.Process, pattern: str) -> str:
             assert line, f"it ended, and had said {printed!r}"
             printed += line.decode()
     return found[1]
+
+
+def test_every_method_of_the_relay_is_documented_and_no_other() -> None:
+    page = (ROOT / "docs" / "relay.md").read_text()
+    listed = [name for line in page.splitlines() if line.startswith("    ") for name in line.split()]
+    families = {name.partition(".")[0] for name in METHODS}
+    named = {name for name in listed if re.fullmatch(r"hello|[a-z]+\.[a-z]+", name)}
+    assert {name for name in named if name.partition(".")[0] in families} == set(METHODS)
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,7 @@
     │   ├── LeaseLost           lease_lost                a delivery was offered to someone else
     │   ├── MessageTooLarge     message_too_large         a message has too many bytes
     │   ├── NameTaken           name_taken                someone else has this name
+    │   ├── Offline             offline                   a session elsewhere is not connected
     │   ├── RoomArchived        room_archived             nothing can be added to an archived room
     │   ├── UnknownDelivery     unknown_delivery          there is no such delivery
     │   ├── UnknownMessage      unknown_message           there is no such message
@@ -809,6 +810,12 @@ class NameTaken(RelayError):
     """Someone else has this name, without regard to upper and lower case."""
 
     code = "name_taken"
+
+
+class Offline(RelayError):
+    """A session elsewhere is not connected: nobody can be asked."""
+
+    code = "offline"
 
 
 class RoomArchived(RelayError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from serai.changes.diff import Change, Side, count_lines, parse
+from serai.changes.diff import Change, Side, count_lines, parse, unified
 
 OLD, NEW, NONE = "1" * 40, "2" * 40, "0" * 40
 
@@ -74,3 +74,20 @@ def test_large_files_are_counted_quickly() -> None:
     before = b"".join(b"%d\n" % number for number in range(200_000))
     after = b"".join(b"%d\n" % number for number in range(100_000, 300_000))
     assert count_lines(before, after) == (100_000, 100_000)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        (b"", b"one\n", "@@ -0,0 +1 @@\n+one"),
+        (b"one\ntwo\n", b"one\nthree", "@@ -1,2 +1,2 @@\n one\n-two\n+three"),
+        (b"one\n", b"", "@@ -1 +0,0 @@\n-one"),
+        (b"same", b"same\n", ""),
+        (b"\xff", b"text", None),
+        (b"", b"x" * 70_000, None),
+    ],
+)
+def test_a_difference_is_shown_where_it_is_text_and_short(
+    before: bytes, after: bytes, shown: str | None
+) -> None:
+    assert unified(before, after) == shown

@@ -87,6 +87,12 @@ class Conversation:
         answer = {"approved": True, "confirmed": "user-action"}
         await self._dispatch("toolCallConfirmed", toolCallId=call.tool_call_id, **answer)
 
+    async def answered_yes(self) -> None:
+        """Say yes if the person is asked before the turn is over."""
+        await self.client.until(lambda: self.state.active_turn is None or self._waiting)
+        if self._waiting:
+            await self.allow(self._waiting[0])
+
     async def deny(self, call: ToolCallPendingConfirmationState) -> None:
         """Say no."""
         answer = {"approved": False, "reason": "denied"}

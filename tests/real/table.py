@@ -55,6 +55,7 @@ AGENTS = [
             "ANTHROPIC_BASE_URL": "{url}",
             "ANTHROPIC_API_KEY": "sk-fake",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "ENABLE_TOOL_SEARCH": "false",  # else it does not show MCP tools to its model
             "IS_SANDBOX": "1",  # else it does not start for root
         },
     ),

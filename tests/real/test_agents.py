@@ -6,6 +6,7 @@ talk for long, four pieces in a second, and `FAKE_RECALL` has it tell which earl
 
 from __future__ import annotations
 
+import json
 import subprocess
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -17,6 +18,7 @@ from real.conversation import Conversation, begin, conversing, notices
 from real.house import RealHost
 from real.table import AGENTS, RealAgent
 from serai.ahp.types import ToolCallCancelledState, ToolCallCompletedState
+from serai.relay.sdk import Relay
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -171,3 +173,51 @@ async def test_several_agents_work_in_one_host_at_the_same_time(client: Client, 
             await one.start(f"FAKE_JSON{{answer {number}}}")
         for number, one in enumerate(conversations):
             assert text_of(await one.over()) == f"answer {number}"
+
+
+# -- messages ----------------------------------------------------------------------------------------------
+
+TOOLS = {"claude": "mcp__serai__{}", "opencode": "serai_{}"}
+"""What agents call the tools of the server `serai`."""
+
+
+async def use(conversation: Conversation, agent: str, tool: str, **arguments: str) -> None:
+    """Have an agent use one of the relay's tools, whoever is asked."""
+    await conversation.client.until(lambda: conversation.state.active_turn is None)
+    await conversation.start(f"FAKE_TOOL{{{TOOLS[agent].format(tool)}|{json.dumps(arguments)}}}")
+    await conversation.answered_yes()
+    assert "TOOL_DONE" in text_of(await conversation.over())
+
+
+async def test_two_agents_talk_in_a_room_a_thread_and_directly(
+    client: Client, host: RealHost, folder: Path
+) -> None:
+    async with (
+        conversing(client, "claude", folder) as one,
+        conversing(client, "opencode", folder) as other,
+        await Relay.connect(host.url, host.token) as relay,
+    ):
+        agents = (await relay.call("agents.list")).agents
+        handles = {agent.session: agent.identity.handle for agent in agents}
+        await use(one, "claude", "create_room", name="talk")
+        await use(other, "opencode", "join_room", room="#talk")
+        await use(one, "claude", "send_message", to="#talk", text="is it done?")
+        [message] = (await relay.call("messages.list", room="#talk")).messages
+        await use(other, "opencode", "reply", message=message.id, text="it is")
+        await use(one, "claude", "send_message", to=handles[other.uri], text="thank you")
+        for conversation, text in ((one, "it is"), (other, "thank you")):
+            await client.until(
+                lambda said=text, state=conversation: any(
+                    turn.user_message.text.endswith(said) for turn in state.state.turns
+                )
+            )
+        for uri, reasons in ((one.uri, ["thread-reply"]), (other.uri, ["dm", "message"])):
+            found = (await relay.call("deliveries.list", agent=handles[uri])).deliveries
+            records = [
+                await relay.call("deliveries.get", deliveryId=record.id)
+                for record in found
+                if record.message_id.startswith("msg_")
+            ]
+            assert [record.reason for record in records] == reasons
+            assert {record.state for record in records} == {"delivered"}
+            assert all(record.evidence["turnId"] for record in records)

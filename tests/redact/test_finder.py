@@ -86,7 +86,7 @@ def test_large_pieces_give_what_small_pieces_give(
     after=st.integers(0, 3000),
 )
 def test_much_text_is_not_quiet_with_a_value_in_it(value: str, before: int, after: int) -> None:
-    values = ManagedValues({"ONE": value, "TWO": rnd(40)})
+    values = ManagedValues({value: "ONE", rnd(40): "TWO"})
     filler = "".join(ORDINARY) * 8
     text = filler[:before] + value + filler[:after]
     assert not values.is_quiet(text)

@@ -77,7 +77,7 @@ def able(
         messaging=MessagingCapabilities(receive=True),
         delivery=DeliveryCapabilities(modes=modes or (IMMEDIATE,), queue=queue),
         events=EventCapabilities(emits=emits),
-        lifecycle=LifecycleCapabilities(release=False, **lifecycle),
+        lifecycle=LifecycleCapabilities(**{"release": False, **lifecycle}),
     )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from msgspec.structs import replace
 
-from hosts import TOKEN, WITHIN
+from hosts import KEY, TOKEN, WITHIN
 from relay.workspaces import Inn, inn
 from requirements import proves
 from serai.cli import main
@@ -33,6 +34,8 @@ from serai.relay.sdk import ActionCall, Relay
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings, serve_port
 from serai.serve.relay import RelayPeer
+from serai.store.contract import Store
+from serai.store.sqlite.store import SqliteStore
 
 DEPLOY = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
 
@@ -48,12 +51,13 @@ def harness(name: str, **uses: bool) -> CallbackHarness:
 
 
 @asynccontextmanager
-async def workshop() -> AsyncGenerator[Inn]:
+async def workshop(store: Store | None = None) -> AsyncGenerator[Inn]:
     """A host with one who offers actions (@shop), one who asks for them (@buyer), and @plain."""
     offered = [harness("shop", expose=True), harness("buyer", invoke=True), harness("plain")]
-    async with inn(harnesses=offered) as house:
+    async with inn(harnesses=offered, store=store) as house:
         for name in ("shop", "buyer", "plain"):
-            await house.session(name, name)
+            if house.workspace.identities.find(name) is None:
+                await house.session(name, name)
         yield house
 
 
@@ -134,6 +138,33 @@ async def test_the_same_invocation_id_runs_the_action_once() -> None:
         both = [await house.call("actions.invoke", house.agent("@buyer"), **params) for _ in range(2)]
         assert both[0] == both[1]
     assert runs == ["mine"]
+
+
+async def test_an_invocation_id_is_known_after_a_restart_and_what_ran_has_failed(tmp_path: Path) -> None:
+    path, begun, runs = tmp_path / "serai.db", asyncio.Event(), list[str]()
+
+    async def deploy(call: ActionCall) -> str:
+        runs.append(call.invocation_id)
+        if call.input["to"] == "forever":
+            begun.set()
+            await asyncio.Event().wait()
+        return "done"
+
+    def ask(house: Inn, invocation: str, to: str, wait_ms: int = 5000) -> Any:
+        params = {"name": "deploy", "input": {"to": to}, "invocationId": invocation, "waitMs": wait_ms}
+        return house.call("actions.invoke", house.agent("@buyer"), **params)
+
+    async with workshop(SqliteStore(path, KEY)) as house, offering(house, deploy):
+        done = await ask(house, "first", "test")
+        assert (await ask(house, "second", "forever", 0)).state == ActionState.INVOKED
+        await begun.wait()
+    async with workshop(SqliteStore(path, KEY)) as house, offering(house, deploy):
+        assert await ask(house, "first", "test") == done
+        failed = await ask(house, "second", "forever")
+        assert (failed.state, failed.code) == (ActionState.FAILED, "handler_failed")
+        [told] = [event for event in await audit(house) if event.type == "action.failed"]
+        assert told.data["invocationId"] == "second"
+    assert runs == ["first", "second"]
 
 
 async def test_input_and_output_that_do_not_fit_and_errors_are_failures_with_their_code() -> None:

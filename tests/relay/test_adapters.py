@@ -21,6 +21,7 @@ from serai.contract import (
     BasicSession,
     Deferred,
     Delivered,
+    DeliveryAnswer,
     DeliveryMode,
     DeliveryRecord,
     DeliveryState,
@@ -38,6 +39,7 @@ from serai.contract import (
 from serai.errors import CapabilityUnsupported, DeliveryFinal, Forbidden, LeaseLost, NameTaken
 from serai.relay.harness import FunctionSession, Registration, define_harness, stay_registered
 from serai.relay.policy import RelayPolicy
+from serai.relay.predicates import events
 from serai.relay.sdk import Relay
 
 STATUS = AgentSessionEventType.STATUS_CHANGED
@@ -97,11 +99,52 @@ async def test_text_that_a_function_returns_is_its_answer_in_the_thread(*, is_ow
     async with ports() as port:
         relay = await port.connect(await port.token("worker") if is_own else TOKEN)
         await relay.register(define_harness("worker", answer))
-        record = await became(port, (await sent(port)).id, DeliveryState.DELIVERED)
+        record = await sent(port, waitFor="answered")
         thread = (await port.house.call("messages.thread", messageId=record.message_id)).messages
         told = [(message.sender.name, message.text) for message in thread]
         assert told == [("alice", "hello"), ("worker", "hello (dm)")]
+        assert record.answer is not None
+        assert (record.answer.text, record.answer.reply_id) == ("hello (dm)", thread[1].id)
         await relay.close()
+
+
+async def test_an_answer_comes_with_the_receipt_or_later_and_once() -> None:
+    secret = "ghp_" + "a1B2c3D4" * 5
+
+    async def answer(message: RelayMessage, context: MessageContext) -> MessageReceipt:
+        told = {"answer": message.text} if message.text == "now" else {}
+        return Delivered(delivery_id=context.id, metadata=told)
+
+    async with ports() as port, await port.connect() as relay:
+        worker = await relay.register(define_harness("worker", answer))
+        now = await sent(port, "now", waitFor="answered")
+        assert now.answer == DeliveryAnswer(turn_id=now.id, state="complete", text="now")
+        assert "answer" not in now.evidence
+        waiting = asyncio.create_task(sent(port, "later", waitFor="answered"))
+        open_ones: list[DeliveryRecord] = []
+        async with asyncio.timeout(WITHIN):
+            while not open_ones:
+                open_ones = [one for one in await delivered_to_worker(port) if one.answer is None]
+        told = {"turnId": "t1", "state": "error", "text": f"no: {secret}"}
+        late = Delivered(delivery_id=open_ones[0].id, metadata={"answer": told})
+        await worker.receipt(late)
+        other = Delivered(delivery_id=open_ones[0].id, metadata={"answer": "something else"})
+        assert (await worker.receipt(other)).answer == (await waiting).answer
+        assert (await waiting).answer == DeliveryAnswer(
+            turn_id="t1", state="error", text="no: [masked:github-token]"
+        )
+
+
+async def delivered_to_worker(port: Port) -> tuple[DeliveryRecord, ...]:
+    return (await port.house.call("deliveries.list", agent="@worker", state="delivered")).deliveries
+
+
+async def test_only_the_owner_says_where_messages_are_posted() -> None:
+    who: dict[str, Any] = {"identity": {"name": "worker"}, "capabilities": to_wire(able(IMMEDIATE))}
+    async with ports() as port, await port.connect(await port.token("worker")) as relay:
+        with pytest.raises(Forbidden):
+            await relay.call("sessions.register", url="http://127.0.0.1:9/", **who)
+        await port.house.call("sessions.register", url="http://127.0.0.1:9/", **who)
 
 
 @proves("caps:Messaging-Capabilities/every-kind-delivered")
@@ -130,7 +173,7 @@ async def test_a_known_id_is_answered_with_the_earlier_receipt_and_surfaces_noth
     async with ports() as port:
         relay = await port.connect()
         session = define_harness("worker", heard)
-        answers: list[dict[str, Any]] = []
+        answers: list[Any] = []
         registration = await relay.register(session, leaseSeconds=0.2)
         take = registration.receive
 
@@ -541,19 +584,21 @@ async def test_what_is_on_its_way_to_who_unregisters_is_given_up_and_cannot_be_c
 async def test_declared_events_are_passed_on_in_order_with_their_secrets_masked() -> None:
     async with ports() as port, await port.connect() as relay:
         port.house.host.redactor.register("KEY", "a-very-secret-value")
-        session = define_harness("worker", Heard(), emits=[STATUS, TOOL, TERMINAL])
+        statuses = [STATUS, AgentSessionEventType.STATUS_ACTIVE, AgentSessionEventType.STATUS_IDLE]
+        session = define_harness("worker", Heard(), emits=[*statuses, TOOL, TERMINAL])
         await relay.register(session)
-        after = (await relay.call("hello")).last_event_id
+        became_idle, told = asyncio.Event(), list[WorkspaceEvent]()
+        await relay.on("session.event", told.append)
+        await relay.on(events.agent("@worker").status.becomes("idle"), lambda _: became_idle.set())
         session.emit(StatusChanged(status=AgentStatus.ACTIVE))
         session.emit(LogWritten(level="info", message="not declared"))
         session.emit(ToolCalled(tool="bash", input="echo a-very-secret-value"))
         session.emit(TerminalOutput(text="a-very-secret-value"))
         session.emit(StatusChanged(status=AgentStatus.IDLE))
-        heard: list[dict[str, Any]] = []
-        async for event in relay.events("session.event", agent="@worker", after=after):
-            heard.append(event.data["event"])
-            if event.data["event"]["type"] == "status.idle":
-                break
+        async with asyncio.timeout(WITHIN):
+            await became_idle.wait()
+            await port.house.until(lambda: told and told[-1].data["event"]["type"] == "status.idle")
+        heard = [event.data["event"] for event in told]
         types = [event["type"] for event in heard]
         observed = ["tool.called", "terminal.output"]
         assert types == ["status.changed", "status.active", *observed, "status.changed", "status.idle"]

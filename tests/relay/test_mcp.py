@@ -7,18 +7,22 @@ from collections.abc import AsyncGenerator
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 
 from hosts import TOKEN, WITHIN
 from relay.ports import OpenInn, Tools, open_inn, tools_over_http
 from requirements import proves
-from serai.contract import DeliveryRecord
-from serai.harness.callback import CallbackHarness
+from serai.contract import ActionCapabilities, DeliveryRecord, Role
+from serai.harness.callback import CAPABILITIES, CallbackHarness
 from serai.host.turn import Turn
+from serai.relay.inbox import Caller
+from serai.relay.local import relay_of
 
 TOOLS = {
     *("send_message", "reply", "react", "check_inbox", "mark_read", "list_agents", "list_rooms"),
     *("create_room", "join_room", "leave_room", "search_messages", "get_thread", "get_delivery"),
-    *("flush_deliveries", "notify_when_idle"),
+    *("flush_deliveries", "notify_when_idle", "list_actions", "invoke_action"),
+    *("agent_create", "agent_status", "agent_pause", "agent_resume", "agent_release"),
 }
 
 
@@ -225,7 +229,7 @@ async def _fetched(tools: Tools) -> list[dict[str, str]]:
                 return found
 
 
-@proves("delivery:Delivery-Modes/manual-held-until-flush")
+@proves("delivery:Delivery-Modes/manual-held-until-flush", "delivery:WebSocket-Role/mcp-flush")
 async def test_a_session_flushes_what_waits_for_it(house: OpenInn) -> None:
     session = await house.session("one")
     [record] = (await house.send("@demo", "when you like", mode="manual")).deliveries
@@ -236,3 +240,42 @@ async def test_a_session_flushes_what_waits_for_it(house: OpenInn) -> None:
         [flushed] = (await tools("flush_deliveries"))["deliveries"]
         assert flushed["delivery"] == record.id
     assert (await house.final(record.id)).state == "delivered"
+
+
+@proves("caps:Action-Capabilities/invoke-through-tools", "caps:Capability-Negotiation/invoke-enforced")
+async def test_each_action_that_a_caller_may_use_is_a_tool_of_its_own() -> None:
+    async def answer(turn: Turn) -> None:
+        await turn.say("done")
+
+    buyer = replace(CAPABILITIES, actions=ActionCapabilities(invoke=True))
+    harnesses = [CallbackHarness("buyer", answer, capabilities=buyer), CallbackHarness("plain", answer)]
+    async with open_inn(harnesses=harnesses) as house:
+        shop = relay_of(house.workspace, Caller(Role.OWNER))
+        deploy = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
+        await shop.action("shop.deploy", lambda call: {"went": call.input["to"]}, input=deploy)
+        await shop.action("double", lambda call: 2 * call.input, input={"type": "integer"})
+        await shop.action("reply", lambda _: "mine")
+        await shop.action("agent_create", lambda _: "not the host's")
+        await shop.action("secret", lambda _: "x", available_to=["ci"])
+        sessions = {name: await house.session(name, name) for name in ("buyer", "plain")}
+        assert house.host.relay_access is not None
+        access = {name: await house.host.relay_access(one.uri) for name, one in sessions.items()}
+        async with tools_over_http(*access["buyer"]) as tools:
+            listed = {tool.name: tool for tool in (await tools.client.list_tools()).tools}
+            assert listed.keys() == TOOLS | {"shop_deploy", "double"}
+            assert listed["shop_deploy"].input_schema == deploy
+            assert (await tools("shop_deploy", to="Paris"))["output"] == {"went": "Paris"}
+            assert (await tools("double", input=4))["output"] == 8
+            assert (await tools("invoke_action", name="reply"))["output"] == "mine"
+            failed = await tools("shop_deploy", to=7)
+            assert (failed["state"], failed["code"]) == ("failed", "validation_failed")
+            created = await tools("agent_create", provider="nobody")
+            assert "not the host's" not in str(created)
+            names = {one["name"] for one in (await tools("list_actions"))["actions"]}
+            assert names >= {"shop.deploy", "agent.create"}
+            assert "secret" not in names
+        async with tools_over_http(*access["plain"]) as tools:
+            assert await tools.names() == {name for name in TOOLS if not name.startswith("agent_")}
+            refused = await tools("invoke_action", name="shop.deploy", input={"to": "Paris"})
+            assert refused.startswith("capability_unsupported")
+        await shop.close()

@@ -36,14 +36,14 @@ class Players:
         return getattr(self._processes, name)
 
 
-def offer(house: OpenInn, *agents: ScriptedAgent) -> None:
-    """Offer scripted agents on the host, over ACP."""
+def offer(house: OpenInn, *agents: ScriptedAgent, **more: Any) -> None:
+    """Offer scripted agents on the host, over ACP; with more that the catalogue says of them."""
     host = house.host
     players = Players(host.processes, {agent.id: agent for agent in agents})
     host.processes = cast("Processes", players)
     for agent in agents:
         way = Way(program=agent.id)
-        definition = AgentDefinition(id=agent.id, label=agent.id.title(), ways=(way,))
+        definition = AgentDefinition(id=agent.id, label=agent.id.title(), ways=(way,), **more)
         launch = Launch(argv=(agent.id,), name=agent.id)
         found = FoundAgent(definition, installed=True, way=way, launch=launch)
         host.add([AcpHarness(found, host.processes, mask=host.redactor.redact)])

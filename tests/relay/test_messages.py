@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from hosts import WITHIN
+from relay.port import able
 from relay.workspaces import Inn, Nobody, inn
 from requirements import proves
 from serai.ahp import actions as a
-from serai.contract import DeliveryReason, DeliveryState, IdentityKind, MessageKind, Role
+from serai.contract import (
+    DeliveryMode,
+    DeliveryReason,
+    DeliveryRecord,
+    DeliveryState,
+    IdentityKind,
+    MessageKind,
+    Role,
+    to_wire,
+)
 from serai.errors import (
     Forbidden,
     IdempotencyConflict,
@@ -22,7 +34,7 @@ from serai.errors import (
 from serai.harness.callback import CallbackHarness
 from serai.host.turn import Turn
 from serai.relay.inbox import Caller
-from serai.relay.policy import RelayPolicy
+from serai.relay.policy import Inbound, RelayPolicy
 
 OBSERVER = Caller(Role.OBSERVER)
 AS_ROBOT: dict[str, Any] = {"as": "@robot"}
@@ -245,6 +257,42 @@ async def test_words_are_found_in_messages_and_in_turns_by_those_who_may_see_the
     assert [hit for hit in turns if hit.turn_id] == []
 
 
+async def test_whoever_is_called_as_the_id_of_another_gets_what_is_theirs_alone(house: Inn) -> None:
+    await house.session("one")
+    first = house.workspace.identities.get("@demo")
+    await house.call("tokens.create", agent=first.identity.id)
+    second = house.workspace.identities.get(f"@{first.identity.id}")
+    assert second.number != first.number
+    [held] = (await house.send("@demo", "to the first", mode="manual")).deliveries
+    await house.call("deliveries.flush", agent="@demo")
+    assert (await house.final(held.id)).state == DeliveryState.DELIVERED
+    sent = await house.send(second.handle, "to the second")
+    assert [one.agent for one in sent.deliveries] == [second.identity.id]
+    await house.call("rooms.create", name="ops")
+    assert (await house.send("#ops", f"hello {second.handle}")).deliveries[0].agent == second.identity.id
+
+
+async def test_a_limit_of_a_search_counts_only_what_the_asker_may_see(house: Inn) -> None:
+    await furnish(house)
+    seen = [(await house.send("#ops", f"a long tale of elephants, part {n}")).message.id for n in range(2)]
+    for _ in range(5):
+        await house.send("@robot", "elephants")
+    hits = (await house.call("messages.search", house.agent("@demo-2"), query="elephants", limit=2)).hits
+    assert {hit.message.id for hit in hits if hit.message} == set(seen)
+
+
+async def test_the_owner_who_answers_in_a_conversation_of_two_agents_stays_outside(house: Inn) -> None:
+    await furnish(house)
+    said = (await house.send("@demo-2", "between us", house.agent("@demo"))).message
+    answer = await house.call("messages.reply", messageId=said.id, text="I heard that", mode="manual")
+    room = await house.call("rooms.get", room=said.conversation_id)
+    assert room.members == ("@demo", "@demo-2")
+    agents = {house.workspace.identities.get(one).identity.id for one in room.members}
+    assert {one.agent for one in answer.deliveries} == agents
+    again = await house.send("@demo", "and again between us", house.agent("@demo-2"))
+    assert len(again.deliveries) == 1
+
+
 async def test_what_is_taken_back_reaches_nobody_any_more_and_is_found_no_more(house: Inn) -> None:
     await furnish(house)
     sent = await house.send("#ops", "a blunder", mode="manual")
@@ -406,6 +454,7 @@ BAD: list[tuple[str, str, dict[str, Any]]] = [
     ("message_too_large", "messages.send", {"to": "#ops", "text": "x", "metadata": {"x": "x" * 256 * 1024}}),
     ("room_archived", "messages.send", {"to": "#old", "text": "hello"}),
     ("room_archived", "messages.reply", {"messageId": "OLD", "text": "hello"}),
+    ("room_archived", "messages.react", {"messageId": "OLD", "emoji": "👍"}),
     ("room_archived", "rooms.join", {"room": "#old"}),
     ("room_archived", "rooms.invite", {"room": "#old", "agent": "@demo"}),
     ("room_archived", "rooms.update", {"room": "#old", "topic": "new"}),
@@ -471,6 +520,45 @@ async def test_past_its_bound_a_mailbox_fails_what_comes() -> None:
         assert (await house.send("@demo", "later", mode="manual")).deliveries[0].error is None
 
 
+async def test_what_waits_for_a_yes_is_in_the_mailbox_too() -> None:
+    policy = RelayPolicy(me="alice", mailbox=2, inbound={IdentityKind.HUMAN: Inbound.HOLD})
+    async with inn(policy=policy) as house:
+        await house.session("one")
+        await house.call(
+            "sessions.register",
+            identity={"name": "worker"},
+            capabilities=to_wire(able(DeliveryMode.IMMEDIATE)),
+        )
+        for agent in ("@demo", "@worker"):
+            records = [(await house.send(agent, "may I?")).deliveries[0] for _ in range(3)]
+            assert [record.error for record in records] == [None, None, "mailbox_full"]
+            assert (await house.call("agents.get", agent=agent)).waiting == 2
+            await house.call("deliveries.cancel", deliveryId=records[0].id)
+            assert (await house.send(agent, "and now?")).deliveries[0].error is None
+            await house.call("deliveries.flush", agent=agent)
+            offered = await house.call("agents.get", agent=agent)
+            assert offered.waiting <= 2
+
+
+async def test_one_that_cannot_be_attended_to_holds_up_no_other_that_is_due(
+    house: Inn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await furnish(house)
+    soon = (datetime.now(UTC) + timedelta(milliseconds=200)).isoformat()
+    sent = [(await house.send("@demo", "soon", mode="manual", deadline=soon)).deliveries[0] for _ in range(3)]
+    drop = house.workspace.runner.drop
+
+    def fails(record: DeliveryRecord, why: str | None = None) -> None:
+        if record.id == sent[0].id:
+            raise RuntimeError("out of order")
+        drop(record, why)
+
+    monkeypatch.setattr(house.workspace.runner, "drop", fails)
+    for record in sent[1:]:
+        assert (await house.final(record.id)).error == "deadline_exceeded"
+    assert (await house.delivery(sent[0].id)).is_open
+
+
 async def test_after_a_person_cancelled_a_flush_goes_on(house: Inn) -> None:
     session = await house.session("one")
     house.say(session, "work 600 every 1")
@@ -488,3 +576,31 @@ async def test_what_waits_for_a_session_that_is_disposed_of_fails(house: Inn) ->
     await house.host.dispose("ahp-session:/one")
     record = await house.final(record.id)
     assert (record.state, record.error) == (DeliveryState.FAILED, "session_disposed")
+
+
+async def test_who_types_is_offered_the_rooms_and_the_others(house: Inn) -> None:
+    session = await house.session("one")
+    gone = await house.session("two")
+    await house.session("three")
+    await house.host.dispose(gone.uri)
+    await house.call("rooms.create", name="deploys", topic="what goes out")
+    await house.call("rooms.create", name="demos-of-old")
+    await house.call("rooms.archive", room="#demos-of-old")
+    offered = await house.host.completions.complete(session, "ask @de", 7)
+    assert [item.insert_text for item in offered] == ["@demo-3", "#deploys"]
+
+
+async def test_what_is_new_is_indexed_before_anyone_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("serai.relay.inbox._INDEXED_EVERY", 0)
+    async with inn() as house:
+        session = await house.session("one")
+        sent = await house.send("@demo", "rivers run", waitFor="answered")
+        assert sent.deliveries[0].answer is not None
+        await house.until(lambda: session.live.head.turns)
+        found: list[Any] = []
+        async with asyncio.timeout(WITHIN):
+            while len(found) < 2:
+                await asyncio.sleep(0)
+                found = await house.store.relay("search", '"rivers"', 10, None)
+        hits = (await house.call("messages.search", query="rivers")).hits
+        assert {hit.message is None for hit in hits} == {True, False}

@@ -158,6 +158,7 @@ async def test_a_command_a_terminal_and_a_file_are_told(house: Inn, tmp_path: An
     assert "hi there" in "".join(one["text"] for one in heard.own("terminal.output"))
     [change] = heard.own("file.changed")
     assert (change["path"].rpartition("/")[2], change["operation"]) == ("note.txt", "create")
+    assert change["diff"] == "@@ -0,0 +1 @@\n+some text"
 
 
 @proves("caps:Status-States/paused-on-purpose")

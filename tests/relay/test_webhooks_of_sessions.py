@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -23,12 +23,12 @@ from serai.relay.signed_post import SIGNATURE, TIMESTAMP, signature
 class Hook:
     """An app server: what was posted to it, and what it answers next."""
 
-    def __init__(self) -> None:
+    def __init__(self, answer: Callable[[bytes], Any]) -> None:
         self.posts: list[tuple[dict[str, str], bytes]] = []
         self.answers: list[tuple[int, Any]] = []
         self.go_on = threading.Event()
         self.go_on.set()
-        hook = self
+        hook, usual_answer = self, answer
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
@@ -36,9 +36,7 @@ class Hook:
                 hook.posts.append((dict(self.headers), body))
                 hook.go_on.wait(WITHIN)
                 status, answer = hook.answers.pop(0) if hook.answers else (200, None)
-                if answer is None:
-                    delivery_id = msgspec.json.decode(body)["context"]["id"]
-                    answer = {"status": "delivered", "deliveryId": delivery_id}
+                answer = usual_answer(body) if answer is None else answer
                 told = msgspec.json.encode(answer) if answer else b""
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(told)))
@@ -57,9 +55,13 @@ class Hook:
         self.server.server_close()
 
 
+def delivered(body: bytes) -> Any:
+    return {"status": "delivered", "deliveryId": msgspec.json.decode(body)["context"]["id"]}
+
+
 @pytest.fixture
 def hook() -> Generator[Hook]:
-    opened = Hook()
+    opened = Hook(delivered)
     yield opened
     opened.go_on.set()
     opened.close()

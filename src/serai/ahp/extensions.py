@@ -26,6 +26,9 @@ QUEUE_HELD = "serai.queueHeld"
 PAUSED = "serai.paused"
 """In a session's `_meta`: why someone paused it. Until it is resumed nothing enters by itself."""
 
+SESSION_COST = "serai.sessionCost"
+"""In a turn's usage: the `amount` and `currency` that the session has cost since it began."""
+
 
 class SignInKind(StrEnum):
     """What signing in takes."""

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, unified_diff
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -23,6 +23,8 @@ DIFF_TREE = (
 
 _EXACT = 1_000_000
 """Most pairs of lines among which the longest common part is looked for."""
+_SHOWN = 64 * 1024
+"""Most bytes of both texts whose difference is shown."""
 LINK_MODE = 0o120000
 """Git's mode of a symbolic link."""
 
@@ -161,6 +163,25 @@ def _counted(word: bytes, words: Iterator[bytes]) -> tuple[str, int | None, int 
         name = next(words)
     is_binary = added == b"-"
     return os.fsdecode(name), None if is_binary else int(added), None if is_binary else int(removed)
+
+
+def unified(before: bytes, after: bytes) -> str | None:
+    """The difference of two texts as `diff -u` shows it, without names; `None` for what is long or no text.
+
+    A last line that does not end is shown like the others.
+    """
+    try:
+        old, new = (data.decode().split("\n") for data in (before, after))
+    except UnicodeDecodeError:
+        return None
+    if len(old) * len(new) > _EXACT or len(before) + len(after) > _SHOWN:
+        return None
+    _, _, *lines = [*unified_diff(_ended(old), _ended(new), lineterm="")] or ("", "")
+    return "\n".join(lines)
+
+
+def _ended(lines: list[str]) -> list[str]:
+    return lines[:-1] if not lines[-1] else lines
 
 
 def count_lines(before: bytes, after: bytes) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from serai.ahp.types import MessageAttachment
 from serai.errors import InvalidParams
 
 KIND = "serai.kind"
-"""In an attachment's `_meta`: what was chosen, a `file`, `folder`, `skill` or `prompt`."""
+"""In an attachment's `_meta`: what was chosen, a `file`, `folder`, `skill`, `prompt`, `room`, or who."""
 
 TRIGGERS = ["@", "/"]
 """What begins something that can be completed; `initialize` tells it to clients."""
@@ -70,6 +70,8 @@ class Candidate:
 
     name: str
     attachment: MessageAttachment
+    text: str | None = None
+    """What is inserted, where that is not the trigger and the name."""
 
 
 def units(text: str) -> int:
@@ -134,7 +136,8 @@ def items(token: Token, candidates: Iterable[Candidate]) -> list[CompletionItem]
     """What is offered for a token: each replaces all of it up to the cursor."""
     return [
         CompletionItem(
-            insert_text=token.trigger + (_quoted(candidate.name) if token.trigger == "@" else candidate.name),
+            insert_text=candidate.text
+            or token.trigger + (_quoted(candidate.name) if token.trigger == "@" else candidate.name),
             attachment=candidate.attachment,
             range_start=token.start,
             range_end=token.end,

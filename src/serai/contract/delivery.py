@@ -7,7 +7,7 @@ with one of four receipts, which never promise more than is known.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from msgspec import field
 
@@ -76,17 +76,15 @@ class ReceiptStatus(StrEnum):
 class Receipt(Record, tag_field="status"):
     """What all receipts have in common."""
 
+    status: ClassVar[ReceiptStatus]
+    """Which of the four receipts this is."""
     metadata: Metadata = field(default_factory=dict)
-
-    @property
-    def status(self) -> ReceiptStatus:
-        """Which of the four receipts this is."""
-        return ReceiptStatus(self.__struct_config__.tag)
 
 
 class Accepted(Receipt, tag="accepted"):
     """Someone has taken the message on and holds it; the agent has not seen it yet."""
 
+    status = ReceiptStatus.ACCEPTED
     delivery_id: str
     retryable: bool = False
 
@@ -94,12 +92,14 @@ class Accepted(Receipt, tag="accepted"):
 class Delivered(Receipt, tag="delivered"):
     """The message has reached the agent's input."""
 
+    status = ReceiptStatus.DELIVERED
     delivery_id: str
 
 
 class Deferred(Receipt, tag="deferred"):
     """The mode is understood, but the session cannot take the message before `available_at`."""
 
+    status = ReceiptStatus.DEFERRED
     delivery_id: str | None = None
     available_at: Moment
     reason: str | None = None
@@ -111,6 +111,7 @@ class Deferred(Receipt, tag="deferred"):
 class Failed(Receipt, tag="failed"):
     """The message was not delivered. With `retryable` it may be tried again later."""
 
+    status = ReceiptStatus.FAILED
     delivery_id: str | None = None
     reason: str
     retryable: bool = False

@@ -55,7 +55,10 @@ class DeliveryState(StrEnum):
     @property
     def is_final(self) -> bool:
         """Whether it never changes again."""
-        return self in {DeliveryState.DELIVERED, DeliveryState.FAILED}
+        return self in _FINAL
+
+
+_FINAL = frozenset({DeliveryState.DELIVERED, DeliveryState.FAILED})
 
 
 class KeptReceipt(Record):
@@ -121,7 +124,7 @@ class DeliveryRecord(Record):
     @property
     def is_open(self) -> bool:
         """Whether something may still become of it."""
-        return not self.state.is_final
+        return self.state not in _FINAL
 
     @property
     def due(self) -> datetime | None:
@@ -130,8 +133,11 @@ class DeliveryRecord(Record):
             return None
         if self.state == DeliveryState.HANDING:
             return self.lease_until  # until then whoever has it says what became of it
-        moments = (self.next_attempt_at, self.available_at, self.deadline, self.expires_at)
-        return min((moment for moment in moments if moment is not None), default=None)
+        soonest = self.expires_at
+        for moment in (self.next_attempt_at, self.available_at, self.deadline):
+            if moment is not None and (soonest is None or moment < soonest):
+                soonest = moment
+        return soonest
 
     @property
     def last_receipt(self) -> MessageReceipt | None:
@@ -161,42 +167,37 @@ def settled(
     kept = (*record.receipts, KeptReceipt(at=at, receipt=receipt))
     if len(kept) > _MOST_RECEIPTS:
         kept = (kept[0], *kept[1 - _MOST_RECEIPTS :])
-    record = replace(
+    told, state, next_attempt_at, available_at, error = (
+        receipt.metadata,
+        DeliveryState.FAILED,
+        None,
+        None,
+        None,
+    )
+    evidence, held_by, waits_for = record.evidence, None, None
+    match receipt:
+        case Accepted():
+            state, held_by, waits_for = DeliveryState.ACCEPTED, told.get("heldBy"), told.get("waitsFor")
+        case Delivered():
+            state, evidence = DeliveryState.DELIVERED, told
+        case Deferred():
+            state, waits_for = DeliveryState.DEFERRED, told.get("waitsFor")
+            available_at, error = receipt.available_at, receipt.reason
+        case Failed(retryable=True) if retry_at is not None:
+            state, waits_for = DeliveryState.DEFERRED, "retry"
+            next_attempt_at, error = retry_at, receipt.reason
+        case Failed():
+            error = receipt.reason
+    return replace(
         record,
+        state=state,
         receipts=kept,
         updated_at=at,
-        next_attempt_at=None,
-        available_at=None,
+        next_attempt_at=next_attempt_at,
+        available_at=available_at,
         lease_until=None,
-        waits_for=None,
-        held_by=None,
-        error=None,
+        held_by=held_by,
+        waits_for=waits_for,
+        evidence=evidence,
+        error=error,
     )
-    match receipt:
-        case Accepted(metadata=metadata):
-            return replace(
-                record,
-                state=DeliveryState.ACCEPTED,
-                held_by=metadata.get("heldBy"),
-                waits_for=metadata.get("waitsFor"),
-            )
-        case Delivered(metadata=metadata):
-            return replace(record, state=DeliveryState.DELIVERED, evidence=metadata)
-        case Deferred(available_at=available_at, reason=reason, metadata=metadata):
-            return replace(
-                record,
-                state=DeliveryState.DEFERRED,
-                available_at=available_at,
-                error=reason,
-                waits_for=metadata.get("waitsFor"),
-            )
-        case Failed(reason=reason, retryable=True) if retry_at is not None:
-            return replace(
-                record,
-                state=DeliveryState.DEFERRED,
-                next_attempt_at=retry_at,
-                error=reason,
-                waits_for="retry",
-            )
-        case Failed(reason=reason):
-            return replace(record, state=DeliveryState.FAILED, error=reason)

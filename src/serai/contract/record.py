@@ -55,7 +55,7 @@ def refuse_naive(*moments: datetime | None) -> None:
         ValueError: One of them is naive.
     """
     for moment in moments:
-        if moment is not None and moment.utcoffset() is None:
+        if moment is not None and moment.tzinfo is None:
             raise ValueError(f"the date {moment.isoformat()} needs a time zone")
 
 

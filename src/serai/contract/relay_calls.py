@@ -11,96 +11,15 @@ from typing import Any, Literal
 
 from msgspec import field
 
-from serai.contract.capabilities import AgentSessionCapabilities
-from serai.contract.delivery import DeliveryMode, MessageContext, MessageReceipt, Priority
+from serai.contract import session_calls as sessions
+from serai.contract import workspace as told
+from serai.contract.capabilities import LifecycleOperation
+from serai.contract.delivery import DeliveryMode, Priority
 from serai.contract.delivery_record import DeliveryRecord, DeliveryState
-from serai.contract.events import AgentSessionEvent
-from serai.contract.identity import AgentIdentity, AgentStatus, IdentityKind
+from serai.contract.identity import AgentIdentity
 from serai.contract.messages import Attachment, RelayMessage
 from serai.contract.record import Metadata, Moment, Record, decode, refuse_naive
 from serai.errors import InvalidParams, MethodNotFound, Mismatch, UnknownMode
-
-__all__ = [
-    "METHODS",
-    "ActionDescriptor",
-    "ActionParams",
-    "ActionRegisterParams",
-    "ActionRunParams",
-    "ActionState",
-    "ActionsResult",
-    "AgentInfo",
-    "AgentParams",
-    "AgentsListParams",
-    "AgentsResult",
-    "CancelParams",
-    "DeliveriesListParams",
-    "DeliveriesResult",
-    "DeliveryParams",
-    "Empty",
-    "ExtendParams",
-    "FlushParams",
-    "HeldParams",
-    "HelloResult",
-    "Inbox",
-    "InboxParams",
-    "InviteParams",
-    "InvokeParams",
-    "InvokeResult",
-    "MembersResult",
-    "MessageParams",
-    "MessagesListParams",
-    "MessagesResult",
-    "MuteParams",
-    "Offer",
-    "ReactParams",
-    "ReadParams",
-    "ReceiptParams",
-    "RecentReaction",
-    "RegisterParams",
-    "RegisterResult",
-    "Registrant",
-    "ReplyParams",
-    "ReportParams",
-    "ReportResult",
-    "Role",
-    "Room",
-    "RoomCreateParams",
-    "RoomKind",
-    "RoomParams",
-    "RoomUpdateParams",
-    "RoomsListParams",
-    "RoomsResult",
-    "SearchHit",
-    "SearchParams",
-    "SearchResult",
-    "SendParams",
-    "SendResult",
-    "SubscribeParams",
-    "SubscribeResult",
-    "TakeParams",
-    "TakeResult",
-    "TokenCreateParams",
-    "TokenInfo",
-    "TokenParams",
-    "TokenResult",
-    "TokensResult",
-    "UnreadRoom",
-    "UnsubscribeParams",
-    "WaitFor",
-    "WorkspaceEvent",
-    "read_params",
-]
-
-
-class Role(StrEnum):
-    """What a token lets its holder do."""
-
-    OWNER = "owner"
-    """Everything, also AHP."""
-    AGENT = "agent"
-    """What one participant may: its own messages, its own deliveries."""
-    OBSERVER = "observer"
-    """Read, and nothing else."""
 
 
 class WaitFor(StrEnum):
@@ -109,31 +28,6 @@ class WaitFor(StrEnum):
     ACCEPTED = "accepted"
     DELIVERED = "delivered"
     ANSWERED = "answered"
-
-
-class RoomKind(StrEnum):
-    """What sort of conversation it is."""
-
-    CHANNEL = "channel"
-    DM = "dm"
-    GROUP_DM = "group_dm"
-
-
-class Room(Record):
-    """A room, or a direct or group conversation."""
-
-    id: str
-    kind: RoomKind
-    name: str
-    """`#ops`; of a conversation, the handles of its members."""
-    topic: str | None = None
-    archived: bool = False
-    members: tuple[str, ...] = ()
-    """The handles of those who are in it."""
-    created_at: Moment
-
-    def __post_init__(self) -> None:
-        refuse_naive(self.created_at)
 
 
 # -- hello -------------------------------------------------------------------------------------------------
@@ -148,7 +42,7 @@ class HelloResult(Record):
 
     workspace: str
     identity: AgentIdentity | None = None
-    role: Role
+    role: told.Role
     last_event_id: str
 
 
@@ -212,19 +106,16 @@ class MessagesResult(Record):
     messages: tuple[RelayMessage, ...]
 
 
-class ReactParams(Record):
-    """An emoji under a message."""
-
-    message_id: str
-    emoji: str
-    sender: str | None = field(name="as", default=None)
-
-
-class ReadParams(Record):
+class ReadParams(MessageParams):
     """All up to a message is read."""
 
-    message_id: str
     sender: str | None = field(name="as", default=None)
+
+
+class ReactParams(ReadParams):
+    """An emoji under a message."""
+
+    emoji: str
 
 
 class SearchParams(Record):
@@ -234,23 +125,10 @@ class SearchParams(Record):
     limit: int = 20
 
 
-class SearchHit(Record):
-    """A message, or a turn of a session, that has the words."""
-
-    message: RelayMessage | None = None
-    session: str | None = None
-    turn_id: str | None = None
-    text: str = ""
-    """Of a turn: what was asked and answered."""
-
-
 class SearchResult(Record):
     """The best first."""
 
-    hits: tuple[SearchHit, ...]
-
-
-# -- inbox -------------------------------------------------------------------------------------------------
+    hits: tuple[told.SearchHit, ...]
 
 
 class InboxParams(Record):
@@ -259,36 +137,6 @@ class InboxParams(Record):
     sender: str | None = field(name="as", default=None)
     limit: int = 50
     peek: bool = False
-
-
-class UnreadRoom(Record):
-    """A room or conversation with messages that are not read."""
-
-    room: Room
-    unread: int
-
-
-class RecentReaction(Record):
-    """Someone reacted to a message of the inbox's owner."""
-
-    message_id: str
-    emoji: str
-    agent: str
-    at: Moment
-
-    def __post_init__(self) -> None:
-        refuse_naive(self.at)
-
-
-class Inbox(Record):
-    """What waits for a participant."""
-
-    rooms: tuple[UnreadRoom, ...] = ()
-    conversations: tuple[UnreadRoom, ...] = ()
-    mentions: tuple[RelayMessage, ...] = ()
-    messages: tuple[RelayMessage, ...] = ()
-    """What was delivered by fetching this inbox, oldest first."""
-    reactions: tuple[RecentReaction, ...] = ()
 
 
 # -- rooms -------------------------------------------------------------------------------------------------
@@ -310,7 +158,7 @@ class RoomsListParams(Record):
 class RoomsResult(Record):
     """Rooms, by name."""
 
-    rooms: tuple[Room, ...]
+    rooms: tuple[told.Room, ...]
 
 
 class RoomParams(Record):
@@ -320,10 +168,9 @@ class RoomParams(Record):
     agent: str | None = None
 
 
-class RoomUpdateParams(Record):
+class RoomUpdateParams(RoomParams):
     """A room's new topic."""
 
-    room: str
     topic: str
 
 
@@ -334,11 +181,9 @@ class InviteParams(Record):
     agent: str
 
 
-class MuteParams(Record):
+class MuteParams(RoomParams):
     """A member hears only of mentions from now on, or (`muted: false`) of all again."""
 
-    room: str
-    agent: str | None = None
     muted: bool = True
 
 
@@ -358,130 +203,13 @@ class AgentsListParams(Record):
     gone: bool = False
 
 
-class AgentParams(Record):
-    """One participant."""
-
-    agent: str
-
-
-class AgentInfo(Record):
-    """A participant as it is now."""
-
-    identity: AgentIdentity
-    session: str | None = None
-    status: AgentStatus | None = None
-    capabilities: AgentSessionCapabilities | None = None
-    waiting: int = 0
-    """How many deliveries wait for it."""
-
-
 class AgentsResult(Record):
     """Participants, by name."""
 
-    agents: tuple[AgentInfo, ...]
-
-
-# -- sessions elsewhere ------------------------------------------------------------------------------------
-
-
-class Registrant(Record):
-    """Who registers. Its id and its handle come from the relay."""
-
-    name: str
-    display_name: str | None = None
-    description: str | None = None
-    kind: IdentityKind = IdentityKind.AGENT
-    metadata: Metadata = field(default_factory=dict)
-
-
-class RegisterParams(Record):
-    """A session elsewhere takes part. Registering again under the same name goes on where it was."""
-
-    identity: Registrant
-    capabilities: AgentSessionCapabilities
-    strict: bool = False
-    """Refuse with `name_taken` if someone has the name, also if that is the same session."""
-    lease_seconds: float | None = None
-    """How long it may take to answer with a receipt."""
-    url: str | None = None
-    """Where its messages are posted. Without it they go over the connection that registers, or are taken."""
-
-
-class RegisterResult(Record):
-    """Under which identity a session takes part."""
-
-    identity: AgentIdentity
-    lease_seconds: float
-    secret: str | None = None
-    """What the messages to its `url` are signed with. It is shown this once."""
-
-
-class ReportParams(Record):
-    """What was observed of a session elsewhere, in its order."""
-
-    agent: str
-    events: tuple[AgentSessionEvent, ...]
-
-
-class ReportResult(Record):
-    """How many events were passed on, and the types of those that were not, since they are not declared."""
-
-    passed_on: int
-    undeclared: tuple[str, ...] = ()
+    agents: tuple[told.AgentInfo, ...]
 
 
 # -- deliveries --------------------------------------------------------------------------------------------
-
-
-class Offer(Record):
-    """A message for a session elsewhere. `receiveMessage` asks with it; `deliveries.take` gives several."""
-
-    agent: str
-    message: RelayMessage
-    context: MessageContext
-    lease: str
-    """Names this attempt. A receipt that names it cannot be taken for that of another attempt."""
-    lease_until: Moment
-    """After this moment the message is offered again, under the same delivery id."""
-
-    def __post_init__(self) -> None:
-        refuse_naive(self.lease_until)
-
-
-class HeldParams(Record):
-    """A delivery that a session elsewhere holds: `flush` asks to surface it now, `cancel` to give it up."""
-
-    agent: str
-    delivery_id: str
-    reason: str | None = None
-
-
-class TakeParams(Record):
-    """Whose deliveries to take, how many at most, and how long to wait for the first."""
-
-    agent: str
-    limit: int = 10
-    wait_ms: int = 0
-
-
-class TakeResult(Record):
-    """Messages in their order. Each wants a receipt before its lease is over."""
-
-    offers: tuple[Offer, ...]
-
-
-class ReceiptParams(Record):
-    """What became of a message that a session elsewhere was given, or holds."""
-
-    receipt: MessageReceipt
-    lease: str | None = None
-
-
-class ExtendParams(Record):
-    """A delivery takes longer: its lease begins anew."""
-
-    delivery_id: str
-    lease: str | None = None
 
 
 class DeliveriesListParams(Record):
@@ -505,47 +233,30 @@ class DeliveryParams(Record):
     delivery_id: str
 
 
-class FlushParams(Record):
-    """What waits for an agent is delivered now, in one mode or in any."""
+class ExtendParams(DeliveryParams):
+    """A delivery takes longer: its lease begins anew."""
 
-    agent: str
-    mode: DeliveryMode | None = None
+    lease: str | None = None
 
 
-class CancelParams(Record):
+class CancelParams(DeliveryParams):
     """A delivery is not wanted any more."""
 
-    delivery_id: str
     reason: str | None = None
+
+
+class FlushParams(sessions.AgentParams):
+    """What waits for an agent is delivered now, in one mode or in any."""
+
+    mode: DeliveryMode | None = None
 
 
 # -- events ------------------------------------------------------------------------------------------------
 
 
-class WorkspaceEvent(Record):
-    """Something that happened in the workspace. With its id as `after`, all later ones can be had again."""
+class SubscribeParams(told.EventFilter):
+    """Which events to hear of, from now on or after one of them."""
 
-    id: str
-    workspace_id: str
-    type: str
-    at: Moment
-    actor: str | None = None
-    """The id of who did it."""
-    subject: str | None = None
-    """The id of whom it is about."""
-    data: Metadata = field(default_factory=dict)
-    correlation_id: str | None = None
-
-    def __post_init__(self) -> None:
-        refuse_naive(self.at)
-
-
-class SubscribeParams(Record):
-    """Which events to hear of: by type (`delivery.*`), agent and room, from now on or after one of them."""
-
-    types: tuple[str, ...] = ()
-    agent: str | None = None
-    room: str | None = field(name="in", default=None)
     after: str | None = None
 
 
@@ -565,26 +276,20 @@ class UnsubscribeParams(Record):
     subscription: str
 
 
+class WebhookResult(Record):
+    """A new webhook. What its posts are signed with is shown this once."""
+
+    webhook: told.Webhook
+    secret: str
+
+
+class WebhooksResult(Record):
+    """All webhooks, the oldest first."""
+
+    webhooks: tuple[told.Webhook, ...]
+
+
 # -- actions -----------------------------------------------------------------------------------------------
-
-
-class ActionRegisterParams(Record):
-    """Something that whoever registers it does for others, as long as its connection is there."""
-
-    name: str
-    description: str = ""
-    input_schema: Metadata = field(default_factory=dict)
-    """JSON Schema; empty for anything."""
-    output_schema: Metadata | None = None
-    available_to: tuple[str, ...] | None = None
-    """Names, handles, ids, globs of them, or tags of those who may ask for it; absent for everyone."""
-
-
-class ActionDescriptor(ActionRegisterParams):
-    """A registered action."""
-
-    owner: str | None = None
-    """The handle of who registered it; absent for what the host does itself."""
 
 
 class ActionParams(Record):
@@ -596,7 +301,7 @@ class ActionParams(Record):
 class ActionsResult(Record):
     """The actions that whoever asks may invoke, by name."""
 
-    actions: tuple[ActionDescriptor, ...]
+    actions: tuple[told.ActionDescriptor, ...]
 
 
 class InvokeParams(Record):
@@ -607,26 +312,6 @@ class InvokeParams(Record):
     invocation_id: str | None = None
     wait_ms: int = 0
     """How long to wait for the outcome; by default the answer comes at once, and the outcome is an event."""
-
-
-class ActionState(StrEnum):
-    """How far an invocation has come."""
-
-    INVOKED = "invoked"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    DENIED = "denied"
-
-
-class InvokeResult(Record):
-    """An invocation, and its outcome where it was waited for."""
-
-    invocation_id: str
-    state: ActionState = ActionState.INVOKED
-    output: Any = None
-    code: str | None = None
-    """`validation_failed`, `permission_denied` or `handler_failed`."""
-    error: str | None = None
 
 
 class ActionRunParams(Record):
@@ -652,24 +337,11 @@ class TokenResult(Record):
     """A new token. It is shown this once."""
 
     token: str
-    info: TokenInfo
+    info: told.TokenInfo
 
 
-class TokenInfo(Record):
-    """A token, by the beginning of its digest."""
-
-    id: str
-    role: Role
-    agent: str | None = None
-    label: str = ""
-    created_at: Moment
-
-    def __post_init__(self) -> None:
-        refuse_naive(self.created_at)
-
-
-class TokenParams(Record):
-    """One token."""
+class IdParams(Record):
+    """One token, or one webhook."""
 
     id: str
 
@@ -677,7 +349,14 @@ class TokenParams(Record):
 class TokensResult(Record):
     """All tokens that are not revoked."""
 
-    tokens: tuple[TokenInfo, ...]
+    tokens: tuple[told.TokenInfo, ...]
+
+
+class SecretParams(Record):
+    """A value that is masked from now on, wherever it turns up, as `[secret:name]`."""
+
+    name: str
+    value: str
 
 
 METHODS: Mapping[str, tuple[type[Record], Any]] = {
@@ -692,26 +371,27 @@ METHODS: Mapping[str, tuple[type[Record], Any]] = {
     "messages.read": (ReadParams, Empty),
     "messages.retract": (MessageParams, SendResult),
     "messages.search": (SearchParams, SearchResult),
-    "inbox.get": (InboxParams, Inbox),
-    "rooms.create": (RoomCreateParams, Room),
+    "inbox.get": (InboxParams, told.Inbox),
+    "rooms.create": (RoomCreateParams, told.Room),
     "rooms.list": (RoomsListParams, RoomsResult),
-    "rooms.get": (RoomParams, Room),
-    "rooms.update": (RoomUpdateParams, Room),
-    "rooms.archive": (RoomParams, Room),
-    "rooms.join": (RoomParams, Room),
-    "rooms.leave": (RoomParams, Room),
-    "rooms.invite": (InviteParams, Room),
+    "rooms.get": (RoomParams, told.Room),
+    "rooms.update": (RoomUpdateParams, told.Room),
+    "rooms.archive": (RoomParams, told.Room),
+    "rooms.join": (RoomParams, told.Room),
+    "rooms.leave": (RoomParams, told.Room),
+    "rooms.invite": (InviteParams, told.Room),
     "rooms.members": (RoomParams, MembersResult),
-    "rooms.mute": (MuteParams, Room),
+    "rooms.mute": (MuteParams, told.Room),
     "agents.list": (AgentsListParams, AgentsResult),
-    "agents.get": (AgentParams, AgentInfo),
-    "sessions.register": (RegisterParams, RegisterResult),
-    "sessions.unregister": (AgentParams, Empty),
-    "sessions.report": (ReportParams, ReportResult),
+    "agents.get": (sessions.AgentParams, told.AgentInfo),
+    "sessions.register": (sessions.RegisterParams, sessions.RegisterResult),
+    "sessions.unregister": (sessions.AgentParams, Empty),
+    "sessions.report": (sessions.ReportParams, sessions.ReportResult),
+    **{f"sessions.{one}": (sessions.OperationParams, sessions.OperationResult) for one in LifecycleOperation},
     "deliveries.list": (DeliveriesListParams, DeliveriesResult),
     "deliveries.get": (DeliveryParams, DeliveryRecord),
-    "deliveries.take": (TakeParams, TakeResult),
-    "deliveries.receipt": (ReceiptParams, DeliveryRecord),
+    "deliveries.take": (sessions.TakeParams, sessions.TakeResult),
+    "deliveries.receipt": (sessions.ReceiptParams, DeliveryRecord),
     "deliveries.extend": (ExtendParams, DeliveryRecord),
     "deliveries.retry": (DeliveryParams, DeliveryRecord),
     "deliveries.flush": (FlushParams, DeliveriesResult),
@@ -719,13 +399,17 @@ METHODS: Mapping[str, tuple[type[Record], Any]] = {
     "deliveries.redeliver": (DeliveryParams, DeliveryRecord),
     "events.subscribe": (SubscribeParams, SubscribeResult),
     "events.unsubscribe": (UnsubscribeParams, Empty),
-    "actions.register": (ActionRegisterParams, ActionDescriptor),
+    "actions.register": (told.ActionRegisterParams, told.ActionDescriptor),
     "actions.unregister": (ActionParams, Empty),
     "actions.list": (Empty, ActionsResult),
-    "actions.invoke": (InvokeParams, InvokeResult),
+    "actions.invoke": (InvokeParams, told.InvokeResult),
     "tokens.create": (TokenCreateParams, TokenResult),
     "tokens.list": (Empty, TokensResult),
-    "tokens.revoke": (TokenParams, Empty),
+    "tokens.revoke": (IdParams, Empty),
+    "webhooks.create": (told.WebhookParams, WebhookResult),
+    "webhooks.list": (Empty, WebhooksResult),
+    "webhooks.delete": (IdParams, Empty),
+    "secrets.register": (SecretParams, Empty),
 }
 """Each method, with what it takes and what it gives back."""
 

@@ -15,7 +15,10 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
+import msgspec
+
 from serai import contract as c
+from serai.ahp import wire
 from serai.ahp.types import AgentInfo, SessionConfigSchema, SessionModelInfo, ToolDefinition
 from serai.contract.events import OBSERVED_BY_HOST
 from serai.host.agents import HostContext
@@ -119,3 +122,15 @@ class CallbackSession(c.BasicSession):
 
     async def release(self, reason: str | None = None) -> None:
         """Nothing was started, so nothing is left behind."""
+
+    async def fork(self) -> c.AgentSession:
+        """Begin another session of the host that goes on from here."""
+        c.require(self.capabilities, c.LifecycleOperation.FORK, agent=self.identity.name)
+        return await self._context.seat.fork()
+
+    async def snapshot(self) -> dict[str, Any]:
+        """The conversation, and the settings: all that a function has of its session."""
+        c.require(self.capabilities, c.LifecycleOperation.SNAPSHOT, agent=self.identity.name)
+        seat = self._context.seat
+        turns = msgspec.json.decode(wire.encode(seat.turns))
+        return {"turns": turns, "settings": dict(seat.settings)}

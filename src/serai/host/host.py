@@ -9,7 +9,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
@@ -90,8 +90,18 @@ _UNKNOWN = AgentSessionCapabilities(
 """What is known of an agent that was never started: what the host itself does for it."""
 
 
+@cache
+def _hosted(declared: AgentSessionCapabilities) -> AgentSessionCapabilities:
+    modes = tuple(dict.fromkeys((*declared.delivery.modes, *_OF_EVERY_SESSION)))
+    return replace(
+        declared,
+        delivery=replace(declared.delivery, modes=modes),
+        lifecycle=replace(declared.lifecycle, pause=True, resume=True),
+    )
+
+
 def _now() -> int:
-    return round(time.time() * 1000)
+    return time.time_ns() // 1_000_000
 
 
 def _new_id() -> str:
@@ -170,7 +180,7 @@ class Host:
         self.files = Files(self)
         self.resource_watches = ResourceWatches(self)
         self.changesets = Changesets(self)
-        self.completions = Completions()
+        self.completions = Completions(self.identities)
         self.terminals = Terminals(self, self.processes)
         self.sign_ins = SignIns(self.sought, self.terminals, self.redactor, new_id, self.signed_in, user_home)
         self.sessions = Sessions(
@@ -428,12 +438,7 @@ class Host:
         if declared is None:
             harness = self.harnesses.get(self.sessions.provider_of(uri) or "")
             declared = getattr(harness, "capabilities", None) or _UNKNOWN
-        modes = tuple(dict.fromkeys((*declared.delivery.modes, *_OF_EVERY_SESSION)))
-        return replace(
-            declared,
-            delivery=replace(declared.delivery, modes=modes),
-            lifecycle=replace(declared.lifecycle, pause=True, resume=True),
-        )
+        return _hosted(declared)
 
     def status_of(self, uri: str) -> AgentStatus:
         """What a session does right now. One that is not in memory has nothing to do."""

@@ -27,7 +27,7 @@ __all__ = ["Identities", "Participant"]
 class Participant(Record):
     """An identity, with what stands behind it now."""
 
-    number: int
+    number: int = 0
     identity: AgentIdentity
     session: str | None = None
     """The session of this host whose agent it is."""
@@ -53,16 +53,6 @@ class Participant(Record):
         return self.identity.kind == IdentityKind.HUMAN
 
 
-class _Kept(Record):
-    """What a row of identities holds."""
-
-    identity: AgentIdentity
-    capabilities: AgentSessionCapabilities | None = None
-    url: str | None = None
-    secret: str | None = None
-    lease_seconds: float | None = None
-
-
 class Identities:
     """All who take part, or did. They are few, so all of them are in memory.
 
@@ -84,19 +74,8 @@ class Identities:
             sessions: All sessions of the host, each with its provider.
         """
         for number, session, gone, data in await self._ledger.store.relay("identities"):
-            kept = decode(data, _Kept)
-            self._keep(
-                Participant(
-                    number=number,
-                    identity=kept.identity,
-                    session=session,
-                    capabilities=kept.capabilities,
-                    url=kept.url,
-                    secret=kept.secret,
-                    lease_seconds=kept.lease_seconds,
-                    gone=bool(gone),
-                )
-            )
+            kept = decode(data, Participant)
+            self._keep(replace(kept, number=number, session=session, gone=bool(gone)))
         for uri, provider in sessions:
             self.of_session(uri, provider)
 
@@ -116,8 +95,8 @@ class Identities:
         return self._by_number[number]
 
     def find(self, name: str) -> Participant | None:
-        """Whoever has this handle, name or id."""
-        number = self._by_name.get(name_key(name.removeprefix("@")), self._by_id.get(name))
+        """Whoever has this id, handle or name. A name may look like an id of another; a handle never does."""
+        number = self._by_id.get(name, self._by_name.get(name_key(name.removeprefix("@"))))
         return None if number is None else self._by_number[number]
 
     def get(self, name: str) -> Participant:
@@ -148,8 +127,6 @@ class Identities:
         kind: IdentityKind,
         *,
         session: str | None = None,
-        capabilities: AgentSessionCapabilities | None = None,
-        url: str | None = None,
         described: AgentIdentity | None = None,
     ) -> Participant:
         """Take someone in under a name.
@@ -158,8 +135,6 @@ class Identities:
             name: The name.
             kind: What sort of participant it is.
             session: The session of this host behind it.
-            capabilities: What it has declared, if it is elsewhere.
-            url: Where messages for it are posted.
             described: What else is known of it.
 
         Raises:
@@ -170,9 +145,7 @@ class Identities:
         number = max(self._by_number, default=0) + 1
         given = described or AgentIdentity(id="", name=name, handle="")
         identity = replace(given, id=f"{kind.value}-{number}", name=name, handle=handle_of(name), kind=kind)
-        participant = Participant(
-            number=number, identity=identity, session=session, capabilities=capabilities, url=url
-        )
+        participant = Participant(number=number, identity=identity, session=session)
         self.put(participant, "agent.registered")
         return participant
 
@@ -197,21 +170,8 @@ class Identities:
         """Keep what is new of someone, and tell of it."""
         self._keep(participant)
         identity = participant.identity
-        kept = _Kept(
-            identity=identity,
-            capabilities=participant.capabilities,
-            url=participant.url,
-            secret=participant.secret,
-            lease_seconds=participant.lease_seconds,
-        )
-        values = (
-            participant.number,
-            identity.id,
-            _key(identity.name),
-            participant.session,
-            participant.gone,
-            encode(kept),
-        )
+        number, session, gone = participant.number, participant.session, participant.gone
+        values = (number, identity.id, _key(identity.name), session, gone, encode(participant))
         data = {"agent": to_wire(identity)}
         self._ledger.event(event, data, subject=identity.id, writes=[RelayWrite("put_identity", values)])
 

@@ -21,11 +21,13 @@ from serai.contract import (
     DeliveryState,
     Failed,
     MessageReceipt,
+    Priority,
     decode,
     encode,
     settled,
     to_wire,
 )
+from serai.journal.batches import Writes
 from serai.journal.journal import Journal
 from serai.redact import Redactor
 from serai.store.contract import RelayWrite
@@ -67,12 +69,18 @@ class Ledger:
         self._journal = journal
         self._redactor = redactor
         self._now = now
+        self._last_look = 0, datetime.fromtimestamp(0, UTC)
         self._watching: list[dict[str, DeliveryRecord]] = []
+        self._unwritten: dict[str, DeliveryRecord] = {}
+        """What has changed of deliveries: each is written once, as it is when the next transaction begins."""
 
     @property
     def now(self) -> datetime:
         """The time."""
-        return datetime.fromtimestamp(self._now() / 1000, UTC)
+        now = self._now()
+        if now != self._last_look[0]:
+            self._last_look = now, datetime.fromtimestamp(now / 1000, UTC)
+        return self._last_look[1]
 
     def event(
         self,
@@ -81,7 +89,7 @@ class Ledger:
         *,
         actor: str | None = None,
         subject: str | None = None,
-        writes: Sequence[RelayWrite] = (),
+        writes: Writes = (),
         told: Callable[[int], None] | None = None,
     ) -> None:
         """Record an event, with what it changes.
@@ -117,21 +125,29 @@ class Ledger:
             agent: The number of the identity that it is for.
             of_message: Whether its message is one of the relay's. Else it stands in its session.
         """
-        values = (
-            record.id,
-            record.message_id if of_message else None,
-            agent,
-            record.is_open,
-            record.state.value,
-            record.waits_for or "",
-            record.priority.value == "urgent",
-            ms(record.due),
-            encode(record),
-        )
-        data = {"deliveryId": record.id, "messageId": record.message_id, "mode": record.mode.value}
-        self.event(
-            "delivery.created", data, subject=record.agent, writes=[RelayWrite("add_delivery", values)]
-        )
+        message = record.message_id if of_message else None
+        urgent = record.priority == Priority.URGENT
+        self._unwritten[record.id] = record
+
+        def add() -> list[RelayWrite]:
+            return [RelayWrite("add_delivery", (message, agent, urgent, *self._written(record.id)))]
+
+        data = {"deliveryId": record.id, "messageId": record.message_id, "mode": record.mode}
+        self.event("delivery.created", data, subject=record.agent, writes=add)
+
+    def _written(self, delivery_id: str) -> tuple[Any, ...]:
+        """What is written of a delivery, now that the transaction begins."""
+        record = self._unwritten.pop(delivery_id)
+        waits, due = record.waits_for or "", ms(record.due)
+        return record.id, record.is_open, record.state, waits, due, encode(record)
+
+    def _write(self, record: DeliveryRecord) -> Writes:
+        """Have the next transaction write what has changed of a delivery."""
+        for seen in self._watching:
+            seen[record.id] = record
+        is_to_come = record.id in self._unwritten
+        self._unwritten[record.id] = record
+        return () if is_to_come else lambda: [RelayWrite("put_delivery", self._written(record.id))]
 
     @contextmanager
     def watching(self) -> Generator[dict[str, DeliveryRecord]]:
@@ -148,13 +164,12 @@ class Ledger:
 
     def put(self, record: DeliveryRecord) -> None:
         """Write down what has changed of a delivery, without an event."""
-        self._see(record)
         told = partial(self._changed, record)
-        self._journal.record(RELAY, _QUIET, writes=[_put(record)], told=told)
+        self._journal.record(RELAY, b"", writes=self._write(record), told=told, kept=False)
 
-    def _see(self, record: DeliveryRecord) -> None:
-        for seen in self._watching:
-            seen[record.id] = record
+    def quietly(self, write: RelayWrite) -> None:
+        """Write something down that nobody hears of."""
+        self._journal.record(RELAY, b"", writes=[write], kept=False)
 
     def _changed(self, record: DeliveryRecord, _number: int) -> None:
         self.settled(record)
@@ -171,10 +186,10 @@ class Ledger:
             DeliveryFinal: It has its last receipt already, and this one says something else.
         """
         told = receipt if own else self._redactor.redact_value(receipt, observed=True)
-        changed = settled(record, told, self.now, retry_at=self.retry_at(record))
+        retry_at = self.retry_at(record) if isinstance(told, Failed) else None
+        changed = settled(record, told, self.now, retry_at=retry_at)
         if changed is record:
             return record
-        self._see(changed)
         data: dict[str, Any] = {"deliveryId": record.id, "messageId": record.message_id}
         match told:
             case Deferred(available_at=available_at, reason=reason):
@@ -184,12 +199,12 @@ class Ledger:
             case _:
                 pass
         if told.metadata:
-            data["metadata"] = to_wire(told)["metadata"]
+            data["metadata"] = told.metadata if own else to_wire(told)["metadata"]
         self.event(
-            f"delivery.{told.status.value}",
+            f"delivery.{told.status}",
             data,
             subject=record.agent,
-            writes=[_put(changed)],
+            writes=self._write(changed),
             told=partial(self._changed, changed),
         )
         return changed
@@ -211,12 +226,3 @@ class Ledger:
         """What is known of a delivery."""
         rows = await self.store.relay("delivery", delivery_id)
         return record_of(rows[0]) if rows else None
-
-
-_QUIET = b'{"type":"delivery.kept"}'
-"""The record of a change that nobody hears of."""
-
-
-def _put(record: DeliveryRecord) -> RelayWrite:
-    state, waits, due = record.state.value, record.waits_for or "", ms(record.due)
-    return RelayWrite("put_delivery", (record.id, record.is_open, state, waits, due, encode(record)))

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from serai.ahp import actions as a
 from serai.ahp import wire
+from serai.ahp.types import ToolResultContent, ToolResultTextContent
 from serai.errors import ParseError
 from serai.journal.batches import Delta, is_delta, target_of
 from serai.redact import Redactor, StreamRedactor
@@ -36,8 +37,16 @@ class Redaction:
         released = self._released(action) if action.__class__ in _ENDS else []
         # An empty part is going to say something as deltas.
         is_empty = type(action) is a.SessionResponsePartAction and getattr(action.part, "content", None) == ""
+        if isinstance(action, a.SessionToolCallContentChangedAction):
+            action = replace(action, content=[*map(self._so_far, action.content)])
         masked = action if is_masked or is_empty else self._redactor.redact_value(action, observed=True)
         return [*released, masked]
+
+    def _so_far(self, content: ToolResultContent) -> ToolResultContent:
+        """What a running tool shows: without an end of its text that may be the first half of a secret."""
+        if not isinstance(content, ToolResultTextContent):
+            return content
+        return replace(content, text=self._redactor.stream(observed=True).feed(content.text))
 
     def masked_delta(self, delta: Delta) -> Delta | None:
         """What may happen instead of a delta, with its text as far as it is sure; `None` for nothing yet."""

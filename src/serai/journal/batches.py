@@ -22,7 +22,7 @@ from serai.store.contract import Batch, RelayWrite, Row
 if TYPE_CHECKING:
     from serai.journal.sessions import KeptSession
 
-__all__ = ["Barrier", "Delta", "Item", "Measured", "fill", "is_delta", "size_of", "target_of"]
+__all__ = ["Barrier", "Delta", "Item", "Measured", "Writes", "fill", "is_delta", "size_of", "target_of"]
 
 _MERGED_BYTES = 64 * 1024
 _ABOUT = 256
@@ -30,6 +30,8 @@ _ABOUT = 256
 
 Delta: TypeAlias = SessionDeltaAction | SessionReasoningAction | SessionToolCallDeltaAction
 """An action that only adds text to a part, and so may be committed with the cheaper sync."""
+Writes: TypeAlias = Sequence[RelayWrite] | Callable[[], Sequence[RelayWrite]]
+"""Changes of the relay's tables; or what makes them when their transaction begins, as things are then."""
 _OF_PARTS = (SessionDeltaAction, SessionReasoningAction)
 _DELTAS = frozenset({*_OF_PARTS, SessionToolCallDeltaAction})
 
@@ -77,7 +79,7 @@ class Item:
         """The one subscriber that hears of it: who sent what was rejected."""
         self.json = action if isinstance(action, bytes) else encoded
         """What is told and kept of it; empty as long as it is not written."""
-        self.writes: Sequence[RelayWrite] = ()
+        self.writes: Writes = ()
         """What of the relay's tables is written with it."""
         self.told: Callable[[int], None] | None = None
         """Is called with its number once it is committed: for records, which are not published."""
@@ -164,8 +166,10 @@ def fill(batch: Batch, items: list[Item | Barrier], touched: Iterable[KeptSessio
     sizes: defaultdict[str, list[int]] = defaultdict(list)
     for item in items:
         if isinstance(item, Item):
-            for write in item.writes:
-                batch.relay.append(write._replace(item=len(batch.items)))
+            if item.writes:
+                number = len(batch.items)
+                writes = item.writes() if callable(item.writes) else item.writes
+                batch.relay += [RelayWrite(write.statement, write.values, number) for write in writes]
             batch.items.append(row := item.row())
             if row is not None:
                 sizes[row.channel].append(len(row.action))

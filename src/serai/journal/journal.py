@@ -14,17 +14,18 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from serai.ahp import wire
 from serai.ahp.actions import ActionOrigin, StateAction
 from serai.errors import StorageUnavailable
-from serai.journal.batches import Barrier, Item, Measured, fill, is_delta, size_of
+from serai.journal.batches import Barrier, Item, Measured, Writes, fill, is_delta, size_of
 from serai.journal.publisher import Publisher
 from serai.journal.standstill import Standstill
 from serai.journal.subscriptions import Subscriber
-from serai.store.contract import Batch, Opening, RelayWrite, Store
+from serai.store.contract import Batch, BlobRow, Opening, Store
 
 if TYPE_CHECKING:
     from serai.journal.sessions import KeptSession
@@ -59,6 +60,8 @@ class Journal:
         self.recent = self._publisher.recent
         self.measured: Callable[[Measured], None] = _ignore
         """Is called after each batch that was committed."""
+        self.recent_blobs: deque[BlobRow] = deque(maxlen=16)
+        """The last content that was committed, while someone observes."""
         self._waiting: list[Item | Barrier] = []
         self._waiting_bytes = 0
         self._urgent = False
@@ -117,6 +120,7 @@ class Journal:
     def observe(self, observed: Callable[[str, StateAction, int], None] | None) -> None:
         """Have someone told each action that is committed, its channel and number; or (`None`) nobody."""
         self._publisher.observed = observed
+        self.recent_blobs.clear()
 
     @property
     def last_seq(self) -> int:
@@ -172,8 +176,9 @@ class Journal:
         channel: str,
         record: bytes,
         *,
-        writes: Sequence[RelayWrite] = (),
+        writes: Writes = (),
         told: Callable[[int], None] | None = None,
+        kept: bool = True,
     ) -> None:
         """Keep a record that is no action: it has its place in the order, and is not published.
 
@@ -182,8 +187,9 @@ class Journal:
             record: JSON.
             writes: Changes of the relay's tables that are committed with it.
             told: Is called with its number once it is committed. If it raises, that is logged.
+            kept: Whether the record itself is written; if not, only what it writes beside it.
         """
-        item = Item(channel, record)
+        item = Item(channel, record, kept=kept)
         item.writes, item.told = writes, told
         self._count(len(record))
         self._wait(item, urgent=True)
@@ -425,6 +431,8 @@ class Journal:
         self, items: list[Item | Barrier], batch: Batch, first: int, commit_seconds: float = 0.0
     ) -> None:
         """A batch is written: say so, and go on with what has come meanwhile."""
+        if self._publisher.observed is not None:
+            self.recent_blobs.extend(batch.blobs)
         self._publisher.publish(items, first)
         if not batch.is_empty:
             took = self._publisher.took

@@ -41,10 +41,14 @@ class _Hit(NamedTuple):
 
 
 class ManagedValues:
-    """A set of known values with what stands in for them. It is replaced, never changed."""
+    """A set of known values with what stands in for them. It is replaced, never changed.
 
-    def __init__(self, secrets: Mapping[str, str]) -> None:
-        pieces = {piece: label for label, value in secrets.items() for piece in _encodings(value)}
+    Args:
+        labels: The label of each value.
+    """
+
+    def __init__(self, labels: Mapping[str, str]) -> None:
+        pieces = {piece: label for value, label in labels.items() for piece in _encodings(value)}
         self._masks = {piece: _mask(label, pieces) for piece, label in pieces.items()}
         self.count = len(pieces)
         """How many texts are looked for."""

@@ -34,7 +34,8 @@ class Redactor:
     """
 
     def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
-        self._secrets: dict[str, str] = {}
+        self._labels: dict[str, str] = {}
+        """The label of each value: one that gets another value keeps the first one masked, too."""
         self.values = ManagedValues({})
         """What is looked for now. Streams ask for it with every piece of text."""
         self._observed = Walker(self.redact, self._redact_managed, self._redact_base64)
@@ -54,8 +55,8 @@ class Redactor:
         """Manage several values at once, which is cheaper, and return how many are managed."""
         fit = {label: value for label, value in secrets.items() if len(value.strip()) >= SHORTEST}
         if fit:
-            self._secrets |= fit
-            self.values = ManagedValues(self._secrets)
+            self._labels |= {value: label for label, value in fit.items()}
+            self.values = ManagedValues(self._labels)
         return len(fit)
 
     def redact(self, text: str, *, observed: bool = True) -> str:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from serai.contract import (
     ActionDescriptor,
@@ -29,6 +29,9 @@ from serai.contract import (
     IdentityKind,
     InvokeParams,
     InvokeResult,
+    Record,
+    decode,
+    encode,
     name_key,
     require,
     to_wire,
@@ -40,11 +43,12 @@ from serai.redact import Redactor
 from serai.relay.inbox import Caller
 from serai.relay.post import Post
 from serai.relay.runner import Runner
+from serai.store.contract import RelayWrite
 
-__all__ = ["Actions", "Denied", "RunAction"]
+__all__ = ["Actions", "RunAction"]
 
 RunAction = Callable[[ActionRunParams, Caller], Awaitable[Any]]
-"""Does what an action is for. What it raises is the outcome: `handler_failed`, or for `Denied` a denial."""
+"""Does what an action is for. What it raises is the outcome: `Forbidden` a denial, all else a failure."""
 
 _LONGEST = 10 * 60
 """How long an action may take, in seconds."""
@@ -52,10 +56,6 @@ _REMEMBERED = 1000
 """How many invocations are remembered, so that a repeat is known."""
 _SYSTEM = "serai"
 """Who sends the outcome of what the host itself did."""
-
-
-class Denied(Exception):
-    """An action's own rules do not let this caller have what it asked for."""
 
 
 class _Registered(NamedTuple):
@@ -66,6 +66,15 @@ class _Registered(NamedTuple):
     """Who answers for it: when that is gone, the action is."""
     check_input: Callable[[Any], str | None]
     check_output: Callable[[Any], str | None]
+
+
+class _Invocation(Record):
+    """What is kept of an invocation."""
+
+    name: str
+    owner: str | None
+    """The id of who does it; none for what the host does itself."""
+    result: InvokeResult
 
 
 class Actions:
@@ -126,14 +135,15 @@ class Actions:
 
         _check_schema(params.input_schema, "inputSchema")
         _check_schema(params.output_schema or {}, "outputSchema")
-        described = replace(_described(params, owner), description=self._masked(params.description))
+        told = self._masked(params.description)
+        described = ActionDescriptor(**asdict(params) | {"description": told}, owner=owner.handle)
         if not any(one.connection is link for one in self._actions.values()):
             link.when_closed(lambda: self._left(link))
         return self._add(described, run, owner, link)
 
     def build_in(self, params: ActionRegisterParams, run: RunAction) -> None:
         """Have the host itself do something when it is asked for."""
-        self._add(_described(params, None), run, None, self)
+        self._add(ActionDescriptor(**asdict(params)), run, None, self)
 
     def _add(
         self, descriptor: ActionDescriptor, run: RunAction, owner: Participant | None, connection: object
@@ -186,13 +196,19 @@ class Actions:
         self._require(who, ActionUse.INVOKE)
         invocation_id = params.invocation_id or self._new_id("inv")
         key = who.number, invocation_id
+        if params.invocation_id and key not in self._invocations:
+            await self._runner.committed()
+            rows = await self._ledger.store.relay("invocation", *key)
+            if rows and key not in self._invocations:  # it did not begin meanwhile
+                return decode(rows[0][0], _Invocation).result
         task = self._invocations.get(key)
         if task is None:
             action = self._found(params.name)
             call = ActionRunParams(
                 invocation_id=invocation_id, name=params.name, input=params.input, caller=who.identity
             )
-            self._tell(ActionState.INVOKED, call, action, input=params.input)
+            begun = InvokeResult(invocation_id=invocation_id)
+            self._tell(begun, call, action.owner, {"input": params.input})
             task = self._invocations[key] = asyncio.create_task(self._run(action, call, caller, who))
             while len(self._invocations) > _REMEMBERED:
                 self._invocations.popitem(last=False)
@@ -205,6 +221,18 @@ class Actions:
             if task.done():
                 return task.result()
         return InvokeResult(invocation_id=invocation_id)
+
+    async def open(self) -> None:
+        """What ran when the host was stopped has failed: nobody knows whether it was done."""
+        for number, data in await self._ledger.store.relay("open_invocations"):
+            kept = decode(data, _Invocation)
+            who = self._identities[number]
+            owner = self._identities.find(kept.owner) if kept.owner else None
+            known = kept.result.invocation_id
+            call = ActionRunParams(invocation_id=known, name=kept.name, caller=who.identity)
+            outcome = _failed(kept.result, "handler_failed", "the host was stopped while it ran")
+            self._tell_outcome(outcome, call, owner, None)
+            self._send(owner, call, who, outcome, 0)
 
     async def close(self) -> None:
         """Let what runs go."""
@@ -219,7 +247,15 @@ class Actions:
         hops = self._runner.hops_of(who, None)
         started = time.monotonic()
         outcome = self._masked(await self._outcome(action, call, caller, who))
-        data: dict[str, Any] = {"durationMs": round((time.monotonic() - started) * 1000)}
+        self._tell_outcome(outcome, call, action.owner, round((time.monotonic() - started) * 1000))
+        if not self._awaited[who.number, call.invocation_id]:
+            self._send(action.owner, call, who, outcome, hops)
+        return outcome
+
+    def _tell_outcome(
+        self, outcome: InvokeResult, call: ActionRunParams, owner: Participant | None, duration: int | None
+    ) -> None:
+        data: dict[str, Any] = {"durationMs": duration}
         match outcome.state:
             case ActionState.COMPLETED:
                 data["output"] = outcome.output
@@ -227,10 +263,7 @@ class Actions:
                 data = {"reason": outcome.error, "code": outcome.code}
             case _:
                 data |= {"error": outcome.error, "code": outcome.code}
-        self._tell(outcome.state, call, action, **data)
-        if not self._awaited[who.number, call.invocation_id]:
-            self._send(action, call, who, outcome, hops)
-        return outcome
+        self._tell(outcome, call, owner, data)
 
     async def _outcome(
         self, action: _Registered, call: ActionRunParams, caller: Caller, who: Participant
@@ -244,8 +277,8 @@ class Actions:
         try:
             async with asyncio.timeout(_LONGEST):
                 output = await action.run(call, caller)
-        except Denied as error:
-            return _denied(result, str(error))
+        except Forbidden as error:
+            return _denied(result, error.message)
         except TimeoutError:
             return _failed(result, "handler_failed", f"no answer within {_LONGEST} seconds")
         except Exception as error:  # noqa: BLE001 - a handler may raise anything, and its caller hears of it
@@ -256,12 +289,17 @@ class Actions:
         return replace(result, state=ActionState.COMPLETED, output=output)
 
     def _send(
-        self, action: _Registered, call: ActionRunParams, who: Participant, outcome: InvokeResult, hops: int
+        self,
+        owner: Participant | None,
+        call: ActionRunParams,
+        who: Participant,
+        outcome: InvokeResult,
+        hops: int,
     ) -> None:
         """Send the outcome to whoever asked."""
         if who.gone:
             return
-        sender = action.owner or self._identities.find(_SYSTEM)
+        sender = owner or self._identities.find(_SYSTEM)
         if sender is None:
             sender = self._identities.enlist(_SYSTEM, IdentityKind.SYSTEM)
         if sender.number == who.number:
@@ -293,23 +331,18 @@ class Actions:
     def _masked(self, value: Any) -> Any:
         return self._redactor.redact_value(value, observed=True)
 
-    def _tell(self, state: ActionState, call: ActionRunParams, action: _Registered, **data: Any) -> None:
-        """Write a decision down, and tell of it."""
+    def _tell(
+        self, result: InvokeResult, call: ActionRunParams, owner: Participant | None, data: dict[str, Any]
+    ) -> None:
+        """Write a decision down, so that a repeat is known, and tell of it."""
         told = {"action": call.name, "invocationId": call.invocation_id, "caller": to_wire(call.caller)}
         told |= self._masked({key: value for key, value in data.items() if value is not None})
-        subject = action.owner.identity.id if action.owner else None
-        self._ledger.event(f"action.{state.value}", told, actor=call.caller.id, subject=subject)
-
-
-def _described(params: ActionRegisterParams, owner: Participant | None) -> ActionDescriptor:
-    return ActionDescriptor(
-        name=params.name,
-        description=params.description,
-        input_schema=params.input_schema,
-        output_schema=params.output_schema,
-        available_to=params.available_to,
-        owner=owner.handle if owner else None,
-    )
+        subject = owner.identity.id if owner else None
+        kept = _Invocation(name=call.name, owner=subject, result=result)
+        caller, is_open = self._identities.get(call.caller.id).number, result.state == ActionState.INVOKED
+        write = RelayWrite("put_invocation", (caller, call.invocation_id, is_open, encode(kept)))
+        kind = f"action.{result.state.value}"
+        self._ledger.event(kind, told, actor=call.caller.id, subject=subject, writes=[write])
 
 
 def _failed(result: InvokeResult, code: str, error: str) -> InvokeResult:

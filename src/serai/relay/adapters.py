@@ -15,50 +15,38 @@ import asyncio
 import logging
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from itertools import count
 from typing import Any
 
 from msgspec.structs import replace
 
+from serai import contract as c
 from serai.contract import (
     Accepted,
-    AgentSessionCapabilities,
-    AgentSessionEvent,
     AgentStatus,
     Deferred,
     Delivered,
+    DeliveryAnswer,
     DeliveryMode,
     DeliveryRecord,
     DeliveryState,
     Failed,
-    HeldParams,
     MessageReceipt,
-    Offer,
-    Priority,
     RelayMessage,
-    ReportResult,
-    StatusActive,
-    StatusBlocked,
-    StatusChanged,
     StatusEvent,
-    StatusIdle,
-    StatusOffline,
-    StatusWaiting,
     decode,
-    to_wire,
 )
-from serai.errors import (
-    ConnectionLost,
-    LeaseLost,
-    SeraiError,
-)
+from serai.errors import ConnectionLost, LeaseLost, Offline, SeraiError
 from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import record_of
 from serai.host.session.deliveries import Delivery
 from serai.relay.inbox import CallerLink
 from serai.relay.policy import RelayPolicy
+from serai.relay.receipts import answer_in, kept_receipt
+from serai.relay.session_events import status_events
 from serai.relay.signed_post import post_signed
 
 __all__ = ["AdapterBox"]
@@ -70,18 +58,9 @@ _WINDOW = 64
 _REMEMBERED = 1000
 """How many deliveries that are over are remembered, against looks at the tables that come too late."""
 _OFFLINE_LEAST, _OFFLINE_MOST = timedelta(seconds=30), timedelta(hours=1)
-_SOONEST = timedelta(milliseconds=100)
-"""What a harness puts off is not offered again before that."""
-_OWN_WORDS = frozenset({"heldBy", "waitsFor"})
 _AWAY = frozenset({AgentStatus.OFFLINE, AgentStatus.STARTING, AgentStatus.RELEASED, AgentStatus.FAILED})
-_NAMED_AFTER: dict[AgentStatus, type[StatusEvent]] = {
-    AgentStatus.IDLE: StatusIdle,
-    AgentStatus.ACTIVE: StatusActive,
-    AgentStatus.BLOCKED: StatusBlocked,
-    AgentStatus.WAITING: StatusWaiting,
-    AgentStatus.OFFLINE: StatusOffline,
-}
 
+Tell = Callable[[Participant, Sequence[c.AgentSessionEvent]], None]
 Fitting = Callable[[RelayMessage, "AdapterBox"], tuple[RelayMessage, str | None]]
 """Makes of a message what a session can take."""
 
@@ -94,14 +73,18 @@ class AdapterBox:
         participant: Who registered.
         policy: When it may be disturbed, and how long it may take.
         fitting: Makes of a message what the session can take.
+        tell: Tells the workspace what was observed in the session.
     """
 
-    def __init__(self, host: Host, participant: Participant, policy: RelayPolicy, fitting: Fitting) -> None:
+    def __init__(
+        self, host: Host, participant: Participant, policy: RelayPolicy, fitting: Fitting, tell: Tell
+    ) -> None:
         self._host = host
         self._ledger = host.ledger
         self._participant = participant
         self._policy = policy
         self._fitting = fitting
+        self._tell = tell
         self.status = AgentStatus.OFFLINE
         self.hops = 0
         self.waiting = 0
@@ -119,6 +102,7 @@ class AdapterBox:
         self._pumping: asyncio.Task[None] | None = None
         self._settling = asyncio.Lock()
         self._arrived = asyncio.Event()
+        self._maker, self._leases = secrets.token_hex(4), count()
 
     # -- what the runner asks ------------------------------------------------------------------------------
 
@@ -128,7 +112,7 @@ class AdapterBox:
         return self._participant
 
     @property
-    def capabilities(self) -> AgentSessionCapabilities:
+    def capabilities(self) -> c.AgentSessionCapabilities:
         """What it declared."""
         declared = self._participant.capabilities
         if declared is None:
@@ -146,20 +130,26 @@ class AdapterBox:
             return known
         if record.id in self._on_the_way:
             return self._lapsed(record)
-        if record.state == DeliveryState.CREATED or record.waits_for == "approval":
-            if self.waiting >= self._policy.mailbox:
-                full = Failed(delivery_id=record.id, reason="mailbox_full")
-                return self._ledger.settle(record, full, own=True)
-            self.waiting += 1
+        if record.state == DeliveryState.CREATED and not self.admit():
+            full = Failed(delivery_id=record.id, reason="mailbox_full")
+            return self._ledger.settle(record, full, own=True)
         if record.held_by == "adapter" and self._link is not None:
-            self._host.run(self._ask_to_flush(self._link, record))
+            self._host.run(self._ask_about("flush", record))
             return record
         return self._held_for(record) or self._hand([Delivery(record, message)])[0].record
+
+    def admit(self) -> bool:
+        """See `Box.admit`."""
+        has_room = self.waiting < self._policy.mailbox
+        self.waiting += has_room
+        return has_room
 
     def _held_for(self, record: DeliveryRecord) -> DeliveryRecord | None:
         """A delivery that has to wait, with the receipt that says for what; `None` if it can leave now."""
         if record.mode == DeliveryMode.MANUAL:
             return self._hold(record, "flush")
+        if self.status == AgentStatus.PAUSED and record.mode != DeliveryMode.ON_IDLE:
+            return self._hold(record, "turn")
         if not self._can_leave and not self._fetches:
             return self._put_off(record)
         if record.mode == DeliveryMode.ON_IDLE and not self._is_safe:
@@ -183,7 +173,7 @@ class AdapterBox:
             return
         self._is_over(record)
         if record.held_by == "adapter" and self._link is not None:
-            self._host.run(self._ask_to_cancel(self._link, record, why))
+            self._host.run(self._ask_about("cancel", record, why))
 
     # -- how far it may go ---------------------------------------------------------------------------------
 
@@ -260,7 +250,8 @@ class AdapterBox:
         for record, message in entries:
             leased = replace(record, lease_until=self._lease_end(), held_by=None)
             via = "take" if fetched else "connection" if self._link is not None else "url"
-            record = self._ledger.handing(leased, via=via, lease=secrets.token_hex(8))  # noqa: PLW2901 - it is the same one
+            lease = f"{self._maker}-{next(self._leases)}"
+            record = self._ledger.handing(leased, via=via, lease=lease)  # noqa: PLW2901 - it is the same one
             self._on_the_way[record.id] = record
             entry = Delivery(record, message)
             handed.append(entry)
@@ -271,14 +262,14 @@ class AdapterBox:
     def _lease_end(self) -> datetime:
         return self._ledger.now + timedelta(seconds=self.lease_seconds)
 
-    def offer(self, entry: Delivery) -> Offer:
+    def offer(self, entry: Delivery) -> c.Offer:
         """A message as it is offered."""
         record = entry.record
         modes = self.capabilities.delivery.modes
         context = entry.context
         if context.mode not in modes:  # it was flushed
             context = replace(context, mode=record.requested_mode or DeliveryMode.MANUAL)
-        return Offer(
+        return c.Offer(
             agent=self._participant.handle,
             message=entry.message,
             context=context,
@@ -290,82 +281,59 @@ class AdapterBox:
         """It is committed that a message is about to leave."""
         if self._on_the_way.get(entry.id) is not entry.record:
             return  # it was cancelled meanwhile, or the connection is another one
-        url, link = self._participant.url, self._link
-        if link is not None:
-            task = asyncio.create_task(self._ask(link, entry))
-        elif url is not None:
-            task = asyncio.create_task(self._post(url, entry))
-        else:
-            return
-        self._asking[entry.id] = task
+        task = self._asking[entry.id] = asyncio.create_task(self._ask(entry))
         task.add_done_callback(lambda task: self._asked(entry.id, task))
 
     def _asked(self, delivery_id: str, task: asyncio.Task[None]) -> None:
         if self._asking.get(delivery_id) is task:
             del self._asking[delivery_id]
 
-    async def _ask(self, link: CallerLink, entry: Delivery) -> None:
+    async def _ask(self, entry: Delivery) -> None:
+        """Offer a message over the connection, or post it, and keep the receipt."""
+        link, url = self._link, self._participant.url
         try:
-            answer = await link.request("receiveMessage", self.offer(entry))
-            receipt: MessageReceipt = decode(answer, MessageReceipt)
-        except ConnectionLost:
-            return  # who has the connection puts off all that was on its way
-        except SeraiError as error:
-            receipt = Failed(delivery_id=entry.id, reason=error.message, retryable=True)
-        self._answered(entry.id, receipt)
-
-    async def _post(self, url: str, entry: Delivery) -> None:
-        secret = self._participant.secret or ""
-        try:
-            answer = await post_signed(url, self.offer(entry), secret, self.lease_seconds)
-            receipt = Accepted(delivery_id=entry.id)  # if it has nothing to say, it reports later
-            if answer:
-                receipt = decode(answer, MessageReceipt)
+            if link is not None:
+                answer = await link.request("receiveMessage", self.offer(entry))
+            else:
+                secret = self._participant.secret or ""
+                answer = await post_signed(url or "", self.offer(entry), secret, self.lease_seconds)
+            # Who is posted to and has nothing to say reports later.
+            receipt = decode(answer, MessageReceipt) if answer else Accepted(delivery_id=entry.id)
         except ConnectionLost as error:
-            if (record := self._on_the_way.get(entry.id)) is not None:
+            # Who has the connection puts off all that was on its way.
+            if link is None and (record := self._on_the_way.get(entry.id)) is not None:
                 self._forget(entry.id)
                 self._put_off(_uncounted(record), error.message)
                 self._become(AgentStatus.OFFLINE, error.message)
             return
         except SeraiError as error:
             receipt = Failed(delivery_id=entry.id, reason=error.message, retryable=True)
-        self._reached()
-        self._answered(entry.id, receipt)
-
-    def _answered(self, delivery_id: str, receipt: MessageReceipt) -> None:
-        record = self._on_the_way.get(delivery_id)
-        if record is not None:
+        if link is None:
+            self._reached()
+        if (record := self._on_the_way.get(entry.id)) is not None:
             self._settle(record, receipt)
 
     def _settle(self, record: DeliveryRecord, receipt: MessageReceipt) -> DeliveryRecord:
         """Keep what the session says of a delivery. Only the relay says who holds it, and for what."""
-        own = {key: value for key, value in receipt.metadata.items() if key not in _OWN_WORDS}
-        via = record.evidence.get("via", "receipt")
-        match receipt:
-            case _ if receipt.delivery_id not in {None, record.id}:
-                told = Failed(delivery_id=record.id, reason="receipt_of_another_delivery", retryable=True)
-            case Accepted():
-                held = {"heldBy": "adapter", "waitsFor": "adapter"}
-                told = replace(receipt, metadata={**own, **held})
-            case Delivered():
-                told = replace(receipt, metadata={"evidence": "receipt", "via": via, **own})
-                self.hops = record.hops
-            case Deferred():
-                soonest = self._ledger.now + _SOONEST
-                told = replace(
-                    receipt,
-                    delivery_id=record.id,
-                    available_at=max(receipt.available_at, soonest),
-                    metadata=own,
-                )
-            case Failed():
-                told = replace(receipt, delivery_id=record.id, metadata=own)
-        settled = self._ledger.settle(record, told)
+        answer = answer_in(record, receipt)
+        told = kept_receipt(record, receipt, self._ledger.now)
+        if isinstance(told, Delivered):
+            self.hops = record.hops
+        settled = self._answered_with(self._ledger.settle(record, told), answer)
         self._forget(record.id)
         if not settled.is_open:
             self._is_over(settled)
         self._pump()
         return settled
+
+    def _answered_with(self, record: DeliveryRecord, answer: DeliveryAnswer | None) -> DeliveryRecord:
+        """The record with an answer, unless it has one. It may come with the receipt, or with a repeat."""
+        if answer is None or record.state != DeliveryState.DELIVERED or record.answer is not None:
+            return record
+        masked = self._host.redactor.redact_value(answer, observed=True)
+        answered = replace(record, answer=masked, updated_at=self._ledger.now)
+        self._ledger.put(answered)
+        return answered
 
     def _lapsed(self, seen: DeliveryRecord) -> DeliveryRecord:
         """The time for an answer may be over: the message is offered again, later each time."""
@@ -395,7 +363,8 @@ class AdapterBox:
     @property
     def _has_more(self) -> bool:
         """Whether the tables may have something that can be offered now."""
-        return self._can_leave and bool(
+        is_open = self._can_leave and self.status != AgentStatus.PAUSED
+        return is_open and bool(
             self._recalls
             or (self._backlog and self._room)
             or (self._idle_backlog and self._idle_room and self._is_safe)
@@ -442,7 +411,7 @@ class AdapterBox:
             rows += (some := await store.relay("offers_of_agent", number, "idle", idle_room))
             self._idle_backlog = self._idle_backlog or len(some) == idle_room
         found = [(record_of(row[:2]), row[2]) for row in rows]
-        found.sort(key=lambda one: (one[0].priority != Priority.URGENT, one[0].sequence))
+        found.sort(key=lambda one: (one[0].priority != c.Priority.URGENT, one[0].sequence))
         entries: list[Delivery] = []
         for record, message in found:
             is_idle = record.mode == DeliveryMode.ON_IDLE
@@ -459,7 +428,7 @@ class AdapterBox:
                 entries.append(Delivery(record, self._fitting(decode(message, RelayMessage), self)[0]))
         return entries
 
-    async def fetch(self, limit: int, seconds: float) -> tuple[Offer, ...]:
+    async def fetch(self, limit: int, seconds: float) -> tuple[c.Offer, ...]:
         """What can be offered now, for whoever comes for it; if there is nothing, wait for it.
 
         Cancelling while it waits takes nothing.
@@ -471,7 +440,7 @@ class AdapterBox:
             self._arrived.clear()
             async with self._reading:
                 self._backlog = self._idle_backlog = True
-                found = await self._offerable(limit, limit)
+                found = await self._offerable(limit, limit) if self.status != AgentStatus.PAUSED else []
                 handed = self._hand(found, fetched=True)
             if handed:
                 return tuple(map(self.offer, handed))
@@ -515,7 +484,8 @@ class AdapterBox:
             if record is None or delivery_id in self._on_the_way:
                 raise LeaseLost(f"{delivery_id} was offered again, since no receipt came in time")
             if not record.is_open:
-                return self._ledger.settle(record, receipt)
+                settled = self._ledger.settle(record, receipt)
+                return self._answered_with(settled, answer_in(record, receipt))
             settled = self._settle(record, receipt)
             await self._host.journal.committed()
             return settled
@@ -537,23 +507,38 @@ class AdapterBox:
 
     # -- asking the adapter for more -----------------------------------------------------------------------
 
-    async def _ask_to_flush(self, link: CallerLink, record: DeliveryRecord) -> None:
-        """Have the adapter surface now what it holds."""
+    async def _ask_about(self, method: str, record: DeliveryRecord, reason: str | None = None) -> None:
+        """Have the adapter surface now what it holds (`flush`), or give it up (`cancel`)."""
+        if (link := self._link) is None:
+            return
+        held = c.HeldParams(agent=self._participant.handle, delivery_id=record.id, reason=reason)
         try:
-            answer = await link.request("flush", self._held(record))
-            for receipt in decode(answer, list[MessageReceipt]):
+            answer = await link.request(method, held)
+            for receipt in decode(answer, list[MessageReceipt]) if method == "flush" else ():
                 await self.receipt(receipt.delivery_id or record.id, receipt, None, link)
         except SeraiError as error:
-            _log.info("%s did not flush %s: %s", self._participant.handle, record.id, error)
+            _log.info("%s did not %s %s: %s", self._participant.handle, method, record.id, error)
 
-    def _held(self, record: DeliveryRecord, reason: str | None = None) -> HeldParams:
-        return HeldParams(agent=self._participant.handle, delivery_id=record.id, reason=reason)
+    async def operate(self, operation: c.LifecycleOperation, reason: str | None) -> dict[str, Any]:
+        """Have the session do something as a whole. Returns what it tells.
 
-    async def _ask_to_cancel(self, link: CallerLink, record: DeliveryRecord, why: str) -> None:
+        Raises:
+            Offline: It is not connected, or does not answer.
+            ProtocolError: It refuses.
+        """
+        if self._link is None:
+            raise Offline(f"{self._participant.handle} is not connected", remedy="Try again when it is")
+        params = c.OperationParams(agent=self._participant.handle, reason=reason)
         try:
-            await link.request("cancel", self._held(record, why))
-        except SeraiError as error:
-            _log.info("%s did not cancel %s: %s", self._participant.handle, record.id, error)
+            async with asyncio.timeout(self.lease_seconds):
+                told = decode(await self._link.request(operation.value, params), dict[str, Any])
+        except (ConnectionLost, TimeoutError):
+            raise Offline(f"{self._participant.handle} does not answer") from None
+        if operation == c.LifecycleOperation.PAUSE:
+            self._become(AgentStatus.PAUSED, reason)
+        elif operation == c.LifecycleOperation.RESUME and self.status == AgentStatus.PAUSED:
+            self._become(AgentStatus.IDLE)
+        return told
 
     # -- coming and going ----------------------------------------------------------------------------------
 
@@ -591,7 +576,8 @@ class AdapterBox:
         if self._link is link:
             self._link = None
             self._recall("offline")
-            self._become(AgentStatus.OFFLINE, "the connection is over")
+            if self.status != AgentStatus.PAUSED:  # whoever is paused stays so until someone resumes it
+                self._become(AgentStatus.OFFLINE, "the connection is over")
 
     def _recall(self, reason: str) -> None:
         """What was on its way over a connection that is over is offered again. That was no attempt."""
@@ -615,7 +601,7 @@ class AdapterBox:
 
     # -- what it tells of itself ---------------------------------------------------------------------------
 
-    def report(self, events: Iterable[AgentSessionEvent]) -> ReportResult:
+    def report(self, events: Iterable[c.AgentSessionEvent]) -> c.ReportResult:
         """Pass on what the session observed, as far as it declared that it would."""
         declared = self.capabilities.events.emits
         tells_status = any(one.family == "status" for one in declared)
@@ -628,31 +614,24 @@ class AdapterBox:
             else:
                 is_told = event.type.is_live and event.type in declared
                 if is_told:
-                    self._tell(self._host.redactor.redact_value(event, observed=True))
+                    self._tell(self._participant, [event])
             if is_told:
                 passed_on += 1
             else:
                 undeclared[event.type.value] = None
-        return ReportResult(passed_on=passed_on, undeclared=tuple(undeclared))
+        return c.ReportResult(passed_on=passed_on, undeclared=tuple(undeclared))
 
     def _become(self, status: AgentStatus, reason: str | None = None) -> None:
         before = self.status
         if status == before:
             return
         self.status = status
-        reason = self._host.redactor.redact_value(reason, observed=True)
-        self._tell(StatusChanged(status=status, previous_status=before, reason=reason))
-        if (kind := _NAMED_AFTER.get(status)) is not None:
-            self._tell(kind(status=status, previous_status=before, reason=reason))
+        self._backlog = self._backlog or before == AgentStatus.PAUSED
+        self._tell(self._participant, status_events(status, before, reason))
         if self._is_safe:
             self._idle_backlog = True
             self._arrived.set()
             self._pump()
-
-    def _tell(self, event: AgentSessionEvent | StatusEvent) -> None:
-        who = self._participant.identity
-        data = {"agent": to_wire(who), "event": to_wire(event)}
-        self._ledger.event("session.event", data, actor=who.id, subject=who.id)
 
 
 def _uncounted(record: DeliveryRecord) -> DeliveryRecord:

@@ -23,6 +23,7 @@ from serai.contract import (
     AgentStatus,
     DeliveryMode,
     DeliveryRecord,
+    DeliveryState,
     Failed,
     Priority,
     RelayMessage,
@@ -40,8 +41,8 @@ from serai.relay.policy import RelayPolicy
 
 __all__ = ["BOUNDARIES", "SessionBox", "Wakes"]
 
-_LOOKED_AT = 50
-"""How many of those that wait are looked at for one turn."""
+_WINDOW = 5 * MOST_MESSAGES
+"""How many of those that wait are in memory."""
 
 _WAITS_FOR = {
     DeliveryMode.IMMEDIATE: "idle",
@@ -50,8 +51,8 @@ _WAITS_FOR = {
     DeliveryMode.NEXT_TOOL_CALL: "next-tool-call",
     DeliveryMode.MANUAL: "flush",
 }
-BOUNDARIES = frozenset(_WAITS_FOR.values())
-"""What a delivery to a session waits for, while its box has it."""
+BOUNDARIES = frozenset({*_WAITS_FOR.values(), "approval"})
+"""What a delivery to a session waits for, while its box counts it."""
 
 
 class Wakes:
@@ -91,8 +92,8 @@ class SessionBox:
         self._identify = identify
         self.waiting: Counter[str] = Counter()
         """How many deliveries wait, by what they wait for."""
-        self._riding: list[Delivery] = []
-        """Those that enter with a person's next message."""
+        self._next: dict[str, list[Delivery]] = {"idle": [], "next-message": []}
+        """Those that could enter next, by what they wait for: the first of all that wait, in order."""
         self._steering: list[Delivery] = []
         """Those that enter before the next tool call; the first one is in the session's slot."""
         self._pumping: asyncio.Task[None] | None = None
@@ -142,12 +143,19 @@ class SessionBox:
             return self._steer(entry, session)
         return self._hold(entry)
 
+    def admit(self) -> bool:
+        """See `Box.admit`."""
+        has_room = self.waiting.total() < self._policy.mailbox
+        self.waiting["approval"] += has_room
+        return has_room
+
     def drop(self, record: DeliveryRecord, why: str | None = None) -> None:  # noqa: ARG002 - all the same here
         """A delivery does not wait any more."""
         waits_for = record.waits_for or ""
         if self.waiting[waits_for] > 0:
             self.waiting[waits_for] -= 1
-        self._riding = [one for one in self._riding if one.id != record.id]
+        if waits_for in self._next:
+            self._next[waits_for] = [one for one in self._next[waits_for] if one.id != record.id]
         if self._steering and self._steering[0].record.id == record.id and self._session is not None:
             self._session.turns.unsteer(record.id)
         self._steering = [one for one in self._steering if one.id != record.id]
@@ -160,14 +168,21 @@ class SessionBox:
         """Have a delivery wait, and say for what."""
         record = entry.record
         waits_for = _WAITS_FOR[record.mode]
-        metadata = {"heldBy": "host", "waitsFor": waits_for, "mode": record.mode.value, **told}
+        metadata = {"heldBy": "host", "waitsFor": waits_for, "mode": record.mode, **told}
         held = self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=metadata), own=True)
+        if (window := self._next.get(waits_for)) is not None:
+            is_newest = record.state == DeliveryState.CREATED
+            if is_newest and len(window) == self.waiting[waits_for] < _WINDOW:
+                window.append(Delivery(held, entry.message))
+                if record.priority == Priority.URGENT:
+                    window.sort(key=_rank)
+            elif not is_newest or record.priority == Priority.URGENT:
+                window.clear()  # it goes before others: they are read again, in order
         self.waiting[waits_for] += 1
-        if waits_for == "next-message" and self.waiting[waits_for] == len(self._riding) + 1 <= MOST_MESSAGES:
-            self._riding.append(Delivery(held, entry.message))  # else older ones are read first
-            self._riding.sort(key=_rank)
         if waits_for == "idle":
             self.pump()
+        elif waits_for == "next-message" and not self._next[waits_for]:
+            self._host.run(self._look(waits_for))
         return held
 
     def _hold_paused(self, entry: Delivery) -> DeliveryRecord:
@@ -200,21 +215,24 @@ class SessionBox:
     def riding(self) -> tuple[list[Delivery], str]:
         """What enters with a person's next message, and how it reads. It does not wait any more."""
         session = self._session
-        if session is None or not self._riding:
+        if session is None or not self._next["next-message"]:
             return [], ""
-        count = taken_together([entry.message for entry in self._riding])
-        taken, self._riding = self._riding[:count], self._riding[count:]
-        self.waiting["next-message"] -= count
-        if self.waiting["next-message"] > len(self._riding):
-            self._host.run(self.read_riding())
+        taken = self._take("next-message")
+        if self.waiting["next-message"] and not self._next["next-message"]:
+            self._host.run(self._look("next-message"))
         return taken, self._text(taken, session)
 
-    async def read_riding(self) -> None:
-        """Read from the tables what could enter with a person's next message."""
-        found = -1
-        while found < len(self._riding) < min(MOST_MESSAGES, self.waiting["next-message"]):
-            found = len(self._riding)
-            self._riding = await self._waiting("next-message", MOST_MESSAGES)
+    def _take(self, waits_for: str) -> list[Delivery]:
+        """Those of the next ones that enter together. They do not wait any more."""
+        window = self._next[waits_for]
+        count = taken_together([entry.message for entry in window])
+        self.waiting[waits_for] -= count
+        self._next[waits_for] = window[count:]
+        return window[:count]
+
+    async def _look(self, waits_for: str) -> None:
+        """Read from the tables what could enter next."""
+        self._next[waits_for] = await self._waiting(waits_for, _WINDOW)
 
     def steered(self, delivery_id: str) -> None:
         """The agent has the message that was in the slot: the next one may have it."""
@@ -248,7 +266,8 @@ class SessionBox:
         """After a restart: what waited for a tool call waits for idle, and what can enter does."""
         for entry in await self._waiting("next-tool-call", 1000):
             self._calm(entry, "the host was stopped")
-        await self.read_riding()
+        if self.waiting["next-message"]:
+            await self._look("next-message")
         self.idle()
 
     def idle(self) -> None:
@@ -260,7 +279,9 @@ class SessionBox:
 
     def disposed(self) -> None:
         """The session is gone: what waits for it fails."""
-        self._riding, self._steering = [], []
+        self._steering = []
+        for window in self._next.values():
+            window.clear()
         self._host.run(self._fail_all())
 
     async def _fail_all(self) -> None:
@@ -280,6 +301,9 @@ class SessionBox:
         session = self._session
         if session is not None and session.live.turn is not None:
             return  # its end pumps
+        if session is not None and session.turns.is_in_process and self._next["idle"]:
+            self._enter_next(session)  # there is nothing to read, and nobody to wake
+            return
         self._is_to_pump = True
         if self._pumping is None or self._pumping.done():
             self._pumping = asyncio.create_task(self._pump())
@@ -303,15 +327,21 @@ class SessionBox:
                 if session is None:
                     return
                 await session.began()
-                if self.waiting["idle"] and session.is_free:
-                    entries = await self._waiting("idle", _LOOKED_AT)
-                    if entries and self._may_enter(session, entries[0]):
-                        count = taken_together([entry.message for entry in entries])
-                        self.waiting["idle"] -= count
-                        self._enter(session, entries[:count], waiting=entries[count:])
-                        await session.turns.handed_over()
+                if self.waiting["idle"] and not self._next["idle"] and session.is_free:
+                    await self._look("idle")
+                if self._enter_next(session):
+                    await session.turns.handed_over()
             finally:
                 release()
+
+    def _enter_next(self, session: Session) -> bool:
+        """Have those enter that are next, if they may now."""
+        window = self._next["idle"]
+        if not window or not self._may_enter(session, window[0]):
+            return False
+        taken = self._take("idle")
+        self._enter(session, taken, waiting=self._next["idle"])
+        return True
 
     def _may_enter(self, session: Session, entry: Delivery) -> bool:
         """Whether a message may begin a turn now: a person's own messages, and their stop, come first."""

@@ -29,7 +29,6 @@ __all__ = ["EventStream", "Wanted", "wanted"]
 _RECENT = 2000
 _MESSAGES = 500
 _READ = 5000
-_QUIET = "delivery.kept"
 
 Place = tuple[int, int]
 """A place in the order: the number of a record of the journal, and which of the live events after it."""
@@ -90,8 +89,6 @@ class EventStream:
 
     def heard(self, number: int, event: dict[str, Any]) -> None:
         """An event is committed."""
-        if event["type"] == _QUIET:
-            return
         if event["type"] == "message.updated":
             self._updates += 1
             self._messages.pop(event["data"]["messageId"], None)
@@ -176,7 +173,7 @@ class EventStream:
         until = (after[0] + _READ, 0) if after[0] + _READ < number else self._complete_after
         rows = await self._stored(after[0], until[0]) or []
         kept = [((row.seq, 0), msgspec.json.decode(row.action)) for row in rows]
-        return until, [one for one in kept if one[1]["type"] != _QUIET]
+        return until, [one for one in kept if "data" in one[1]]
 
     async def _stored(self, after: int, until: int) -> list[StoredRow] | None:
         """Events in the journal; `None` when some of them were pruned."""

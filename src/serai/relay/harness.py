@@ -19,40 +19,11 @@ import contextlib
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
-from serai.contract import (
-    Accepted,
-    AgentDeliveryAdapter,
-    AgentIdentity,
-    AgentSession,
-    AgentSessionCapabilities,
-    AgentSessionEvent,
-    AgentSessionEventType,
-    BasicSession,
-    Delivered,
-    DeliveryCapabilities,
-    DeliveryMode,
-    DeliveryRecord,
-    EventCapabilities,
-    EventHandler,
-    Failed,
-    HeldParams,
-    HelloResult,
-    IdentityKind,
-    LifecycleCapabilities,
-    MessageContext,
-    MessageReceipt,
-    MessagingCapabilities,
-    Offer,
-    RegisterResult,
-    RelayMessage,
-    Unsubscribe,
-    check_registration,
-    decode,
-    handle_of,
-    to_wire,
-)
+from serai import contract as c
+from serai.contract import AgentSession, Delivered, DeliveryMode, MessageReceipt, decode, to_wire
 from serai.errors import CapabilityUnsupported, ConnectionLost, SeraiError
 from serai.relay.sdk import Relay
 
@@ -72,34 +43,35 @@ _REMEMBERED = 10_000
 """How many deliveries a program remembers, in order not to surface one twice."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
 
-Receive: TypeAlias = Callable[[RelayMessage, MessageContext], Awaitable[MessageReceipt | str | None]]
+Receive: TypeAlias = Callable[[c.RelayMessage, c.MessageContext], Awaitable[MessageReceipt | str | None]]
 """Takes a message. Whatever it raises is a failure that is tried again."""
 
 
-class FunctionSession(BasicSession):
+class FunctionSession(c.BasicSession):
     """A session that is a function. Made by `define_harness`."""
 
     def __init__(
-        self, identity: AgentIdentity, capabilities: AgentSessionCapabilities, receive: Receive
+        self, identity: c.AgentIdentity, capabilities: c.AgentSessionCapabilities, receive: Receive
     ) -> None:
         super().__init__(identity, capabilities)
         self._receive = receive
         self._turn = asyncio.Lock()
-        self._handlers: list[EventHandler] = []
-        self.reply: Callable[[str, str], Awaitable[object]] | None = None
-        """Answers a message, by its id, in its thread. `register` sets it."""
+        self._handlers: list[c.EventHandler] = []
+        self.reply: Callable[[str, str], Awaitable[str]] | None = None
+        """Answers a message, by its id, in its thread, and returns the answer's id. `register` sets it."""
 
-    async def receive_message(self, message: RelayMessage, context: MessageContext) -> MessageReceipt:
+    async def receive_message(self, message: c.RelayMessage, context: c.MessageContext) -> MessageReceipt:
         """Call the function, once the calls before are done."""
         async with self._turn:
             answer = await self._receive(message, context)
-            if isinstance(answer, str):
-                if self.reply is not None:
-                    await self.reply(message.id, answer)
-                answer = None
-            return answer or Delivered(delivery_id=context.id)
+            if not isinstance(answer, str):
+                return answer or Delivered(delivery_id=context.id)
+            told = {"text": answer}
+            if self.reply is not None and self.capabilities.messaging.send:
+                told["replyId"] = await self.reply(message.id, answer)
+            return Delivered(delivery_id=context.id, metadata={"answer": told})
 
-    def on_event(self, handler: EventHandler) -> Unsubscribe:
+    def on_event(self, handler: c.EventHandler) -> c.Unsubscribe:
         """See `AgentSession.on_event`."""
         self._handlers.append(handler)
 
@@ -109,7 +81,7 @@ class FunctionSession(BasicSession):
 
         return unsubscribe
 
-    def emit(self, event: AgentSessionEvent) -> None:
+    def emit(self, event: c.AgentSessionEvent) -> None:
         """Tell those who listen of something that was observed."""
         for handler in list(self._handlers):
             handler(event)
@@ -120,8 +92,8 @@ def define_harness(
     receive: Receive,
     *,
     modes: Sequence[DeliveryMode] = (DeliveryMode.ON_IDLE, DeliveryMode.IMMEDIATE, DeliveryMode.MANUAL),
-    emits: Sequence[AgentSessionEventType] = (),
-    capabilities: AgentSessionCapabilities | None = None,
+    emits: Sequence[c.AgentSessionEventType] = (),
+    capabilities: c.AgentSessionCapabilities | None = None,
     description: str | None = None,
 ) -> FunctionSession:
     """An agent that is a function.
@@ -134,14 +106,14 @@ def define_harness(
         capabilities: All that it declares, in place of `modes` and `emits`.
         description: What it is for.
     """
-    declared = capabilities or AgentSessionCapabilities(
-        messaging=MessagingCapabilities(receive=True, send=True),
-        delivery=DeliveryCapabilities(modes=tuple(modes)),
-        events=EventCapabilities(emits=tuple(emits)),
-        lifecycle=LifecycleCapabilities(release=False),
+    declared = capabilities or c.AgentSessionCapabilities(
+        messaging=c.MessagingCapabilities(receive=True, send=True),
+        delivery=c.DeliveryCapabilities(modes=tuple(modes)),
+        events=c.EventCapabilities(emits=tuple(emits)),
+        lifecycle=c.LifecycleCapabilities(release=False),
     )
-    kind = IdentityKind.AGENT
-    identity = AgentIdentity(id="", name=name, handle=handle_of(name), kind=kind, description=description)
+    kind = c.IdentityKind.AGENT
+    identity = c.AgentIdentity(id="", name=name, handle=c.handle_of(name), kind=kind, description=description)
     return FunctionSession(identity, declared, receive)
 
 
@@ -156,9 +128,9 @@ class Registration:
         self._is_own = True
         self._is_over = False
         self._lease_seconds = 30.0
-        self._events: asyncio.Queue[AgentSessionEvent] = asyncio.Queue()
+        self._events: asyncio.Queue[c.AgentSessionEvent] = asyncio.Queue()
         self._reporting: asyncio.Task[None] | None = None
-        self._unsubscribe: Unsubscribe = lambda: None
+        self._unsubscribe: c.Unsubscribe = lambda: None
         self.identity = session.identity
         """Under which identity it takes part."""
         self.secret: str | None = None
@@ -167,25 +139,25 @@ class Registration:
     async def begin(self, **more: Any) -> None:
         """Register, and answer from then on."""
         session = self._session
-        check_registration(session)
+        c.check_registration(session)
         _answer_for_all(self._relay)
-        self._relay.registrations[handle_of(session.identity.name)] = self
+        self._relay.registrations[c.handle_of(session.identity.name)] = self
         if isinstance(session, FunctionSession):
             session.reply = self._reply
         self._unsubscribe = session.on_event(self._events.put_nowait)
-        found: RegisterResult = await self._relay.call(
+        found: c.RegisterResult = await self._relay.call(
             "sessions.register",
             identity=to_wire(session.identity),
             capabilities=to_wire(session.capabilities),
             **more,
         )
         self.identity, self.secret = found.identity, found.secret
-        hello: HelloResult = await self._relay.call("hello")
+        hello: c.HelloResult = await self._relay.call("hello")
         self._is_own = hello.identity == found.identity
         self._lease_seconds = found.lease_seconds
         self._reporting = asyncio.create_task(self._report())
 
-    async def receipt(self, receipt: MessageReceipt) -> DeliveryRecord:
+    async def receipt(self, receipt: MessageReceipt) -> c.DeliveryRecord:
         """Say what became of a message that the session has held.
 
         Raises:
@@ -224,14 +196,14 @@ class Registration:
                     "%d events of %s were not reported: %s", len(events), self.identity.handle, error
                 )
 
-    async def _reply(self, message_id: str, text: str) -> None:
+    async def _reply(self, message_id: str, text: str) -> str:
         """Answer a message as the session, also over a connection of the owner's."""
         more = {} if self._is_own else {"as": self.identity.handle}
-        await self._relay.reply(message_id, text, **more)
+        return (await self._relay.reply(message_id, text, **more)).message.id
 
     # -- what the relay asks -------------------------------------------------------------------------------
 
-    async def receive(self, offer: Offer) -> dict[str, Any]:
+    async def receive(self, offer: c.Offer) -> c.MessageReceipt:
         """Take a message, or wait for what the session makes of it already; keep the lease meanwhile."""
         if self._is_over:  # the connection is about to close: what has no answer is offered again
             await asyncio.get_running_loop().create_future()
@@ -243,47 +215,68 @@ class Registration:
                     await self._relay.call(
                         "deliveries.extend", deliveryId=offer.context.id, lease=offer.lease
                     )
-        return to_wire(task.result())
+        return task.result()
 
-    async def flush(self, asked: HeldParams) -> list[dict[str, Any]]:
-        """Have the session surface what it holds.
+    async def flush(self, params: bytes) -> list[c.MessageReceipt]:
+        """Have the session surface what it holds."""
+        return list(await self._holder("flush").flush(_held(params).delivery_id))
 
-        Raises:
-            CapabilityUnsupported: It holds nothing.
-        """
-        if not isinstance(self._session, AgentDeliveryAdapter):
-            raise CapabilityUnsupported("delivery.flush", "flush", agent=self.identity.name)
-        return [to_wire(one) for one in await self._session.flush(asked.delivery_id)]
-
-    async def cancel(self, asked: HeldParams) -> dict[str, Any]:
-        """Have the session give up what it holds.
-
-        Raises:
-            CapabilityUnsupported: It cannot.
-        """
-        if not isinstance(self._session, AgentDeliveryAdapter):
-            raise CapabilityUnsupported("delivery.cancel", "cancel", agent=self.identity.name)
-        await self._session.cancel(asked.delivery_id, asked.reason)
+    async def cancel(self, params: bytes) -> dict[str, Any]:
+        """Have the session give up what it holds."""
+        held = _held(params)
+        await self._holder("cancel").cancel(held.delivery_id, held.reason)
         return {}
+
+    def _holder(self, what: str) -> c.AgentDeliveryAdapter:
+        if not isinstance(self._session, c.AgentDeliveryAdapter):
+            raise CapabilityUnsupported(f"delivery.{what}", what, agent=self.identity.name)
+        return self._session
+
+    async def release(self, params: bytes) -> dict[str, Any]:
+        """Release the session: the relay asks it nothing any more."""
+        await self._session.release(decode(params, c.OperationParams).reason)
+        self.end()
+        return {}
+
+    async def pause(self, params: bytes) -> dict[str, Any]:
+        """Have the session pause."""
+        await self._session.pause(decode(params, c.OperationParams).reason)
+        return {}
+
+    async def resume(self, _params: bytes) -> dict[str, Any]:
+        """Have the session go on."""
+        await self._session.resume()
+        return {}
+
+    async def fork(self, _params: bytes) -> dict[str, Any]:
+        """Fork the session. The new one takes part over the same connection."""
+        forked = await register(self._relay, await self._session.fork())
+        return {"agent": forked.identity.handle}
+
+    async def snapshot(self, _params: bytes) -> dict[str, Any]:
+        """What the session's state is."""
+        return await self._session.snapshot()
+
+
+_ASKED = ("receiveMessage", "flush", "cancel", *c.LifecycleOperation)
+"""What the relay asks of sessions elsewhere. All of it names the agent."""
+
+
+def _held(params: bytes) -> c.HeldParams:
+    return decode(params, c.HeldParams)
 
 
 def _answer_for_all(relay: Relay) -> None:
     """Answer what the relay asks of any session of a connection."""
 
-    async def receive(params: bytes) -> dict[str, Any]:
-        offer = decode(params, Offer)
-        return await relay.registrations[offer.agent].receive(offer)
+    async def answer(method: str, params: bytes) -> Any:
+        registration = relay.registrations[decode(params, c.AgentParams).agent]
+        if method == "receiveMessage":
+            return await registration.receive(decode(params, c.Offer))
+        return await getattr(registration, method)(params)
 
-    async def flush(params: bytes) -> list[dict[str, Any]]:
-        asked = decode(params, HeldParams)
-        return await relay.registrations[asked.agent].flush(asked)
-
-    async def cancel(params: bytes) -> dict[str, Any]:
-        asked = decode(params, HeldParams)
-        return await relay.registrations[asked.agent].cancel(asked)
-
-    for method, answer in (("receiveMessage", receive), ("flush", flush), ("cancel", cancel)):
-        relay.link.answer(method, answer)
+    for method in _ASKED:
+        relay.link.answer(method, partial(answer, method))
 
 
 async def register(
@@ -353,7 +346,7 @@ class SeenDeliveries:
     def __init__(self) -> None:
         self._tasks: OrderedDict[str, asyncio.Task[MessageReceipt]] = OrderedDict()
 
-    def begin(self, offer: Offer, session: AgentSession) -> asyncio.Task[MessageReceipt]:
+    def begin(self, offer: c.Offer, session: AgentSession) -> asyncio.Task[MessageReceipt]:
         """What becomes of a message: what is known already, or what the session makes of it now."""
         delivery_id = offer.context.id
         task = self._tasks.get(delivery_id)
@@ -377,6 +370,6 @@ def _may_come_again(task: asyncio.Task[MessageReceipt]) -> bool:
     if task.cancelled() or task.exception() is not None:
         return True
     receipt = task.result()
-    return not isinstance(receipt, Accepted | Delivered | Failed) or (
-        isinstance(receipt, Failed) and receipt.retryable
+    return not isinstance(receipt, c.Accepted | Delivered | c.Failed) or (
+        isinstance(receipt, c.Failed) and receipt.retryable
     )

@@ -62,4 +62,4 @@ def taken_together(waiting: Sequence[RelayMessage]) -> int:
 
 
 def _time(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S}Z"
+    return f"{moment.isoformat(' ', 'seconds')[:19]}Z"

@@ -6,7 +6,9 @@ it, and for the owner of the host.
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -38,7 +40,7 @@ from serai.contract import (
     WorkspaceEvent,
     decode,
 )
-from serai.errors import InvalidParams, UnknownMessage, UnknownRoom
+from serai.errors import InvalidParams, SeraiError, UnknownMessage, UnknownRoom
 from serai.host.identities import Identities, Participant
 from serai.host.ledger import Ledger, ms, record_of
 from serai.journal.journal import Journal
@@ -52,7 +54,13 @@ __all__ = ["Caller", "CallerLink", "InboxBox", "Inboxes"]
 _MOST = 500
 _FETCHED = ("fetch", "flush")
 """What waits for someone who asks."""
+_COMMON = 5_000
+"""What so many have tells nothing of which is best, and to rank them all takes long."""
 _WORD = re.compile(r"\w+")
+_INDEXED_EVERY = 2.0
+"""Seconds between two looks at what is to be indexed."""
+_REST = 9
+"""After a step of indexing it rests so many times as long: others write most of the time."""
 _SHOWN_OF_TURN = 2000
 _PRIVATE = frozenset(
     {"session.event", "error", *(f"action.{what}" for what in ("invoked", "completed", "failed", "denied"))}
@@ -117,6 +125,10 @@ class InboxBox:
 
     def drop(self, record: DeliveryRecord, why: str | None = None) -> None:
         """Nothing is kept here."""
+
+    def admit(self) -> bool:
+        """An inbox has room for everything."""
+        return True
 
 
 class Inboxes:
@@ -222,7 +234,7 @@ class Inboxes:
         """Messages with their reactions, and with how many answers and readers they have."""
         if not messages:
             return ()
-        ids = msgspec.json.encode([message.id for message in messages]).decode()
+        ids = _json(message.id for message in messages)
         reactions: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
         for message_id, emoji, identity in await self._store.relay("reactions_of", ids):
             reactions[message_id][emoji].append(self._identities[identity].identity.name)
@@ -284,7 +296,7 @@ class Inboxes:
                         self._fetched(record)
         unread = [
             UnreadRoom(room=self._rooms.shown(self._rooms[room]), unread=count)
-            for room, count, _ in await self._store.relay("unread_rooms", number)
+            for room, count in await self._store.relay("unread_rooms", number)
         ]
         mentions = await self._store.relay("unread_mentions", number, _bounded(limit))
         reactions = await self._store.relay("recent_reactions", number, 20)
@@ -313,9 +325,9 @@ class Inboxes:
     # -- search --------------------------------------------------------------------------------------------
 
     async def search(self, caller: Caller, query: str, limit: int) -> tuple[SearchHit, ...]:
-        """Messages and turns that have all words of a query, the best first.
+        """Messages and turns that have all words of a query, the best first; of common words the newest.
 
-        What is not indexed yet is indexed first.
+        What the background has not come to yet is indexed first.
 
         Raises:
             InvalidParams: There is no word in it.
@@ -326,31 +338,41 @@ class Inboxes:
         await self._journal.committed()
         while await self._store.index_words():
             pass
-        match = " ".join(f'"{word}"' for word in words[:-1]) + f' "{words[-1]}"*'
-        rows = await self._store.relay("search", match, _bounded(limit) * 2)
+        terms = [*(f'"{word}"' for word in words[:-1]), f'"{words[-1]}"*']
+        found_of = [await self._store.relay("count_of_word", term, _COMMON) for term in terms]
+        order = "search_newest" if any(count >= _COMMON for ((count,),) in found_of) else "search"
+        rooms = None if caller.sees_all else _json(r.number for r in self._rooms if self.may_see(caller, r))
+        rows = await self._store.relay(order, " ".join(terms), _bounded(limit), rooms)
         numbers = [number for (number,) in rows]
         found: dict[int, SearchHit] = {}
-        found |= await self._found_messages(caller, [n for n in numbers if n % 2 == 0])
-        if caller.sees_all:
-            found |= await self._found_turns([n for n in numbers if n % 2])
-        return tuple(found[number] for number in numbers if number in found)[:limit]
+        messages, turns = (_json(n // 2 for n in numbers if n % 2 == odd) for odd in (0, 1))
+        for seq, data in await self._store.relay("messages_by_number", messages):
+            found[2 * seq] = SearchHit(message=decode(data, RelayMessage))
+        for row, uri, turn_id, turn in await self._store.relay("turns_by_row", turns):
+            text = words_of_turn(turn)[:_SHOWN_OF_TURN]
+            found[2 * row + 1] = SearchHit(session=uri, turn_id=turn_id, text=text)
+        return tuple(found[number] for number in numbers if number in found)
 
-    async def _found_messages(self, caller: Caller, numbers: Iterable[int]) -> dict[int, SearchHit]:
-        asked = msgspec.json.encode([number // 2 for number in numbers]).decode()
-        hits: dict[int, SearchHit] = {}
-        for seq, data in await self._store.relay("messages_by_number", asked):
-            message = decode(data, RelayMessage)
-            room = self._rooms.find(message.conversation_id or "")
-            if room is not None and self.may_see(caller, room):
-                hits[2 * seq] = SearchHit(message=message)
-        return hits
+    async def keep_indexed(self) -> None:
+        """Index what is new for searches to come: now and then, in short steps, until it is cancelled."""
+        looked_at = -1
+        while True:
+            await asyncio.sleep(_INDEXED_EVERY)
+            last = self._journal.last_seq
+            if last == looked_at:
+                continue
+            looked_at, is_more = last, True
+            while is_more:
+                began = time.monotonic()
+                try:
+                    is_more = await self._store.index_words()
+                except SeraiError:  # the disk is full, or the host is about to end
+                    looked_at, is_more = -1, False
+                await asyncio.sleep(_REST * (time.monotonic() - began))
 
-    async def _found_turns(self, numbers: Iterable[int]) -> dict[int, SearchHit]:
-        asked = msgspec.json.encode([number // 2 for number in numbers]).decode()
-        return {
-            2 * row + 1: SearchHit(session=uri, turn_id=turn_id, text=words_of_turn(turn)[:_SHOWN_OF_TURN])
-            for row, uri, turn_id, turn in await self._store.relay("turns_by_row", asked)
-        }
+
+def _json(values: Iterable[object]) -> str:
+    return msgspec.json.encode(list(values)).decode()
 
 
 def _bounded(limit: int) -> int:

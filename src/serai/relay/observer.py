@@ -178,7 +178,8 @@ class Observer:
         at = self._host.ledger.now
         if self._host.sessions.knows(channel):
             view = self._view(channel, action)
-            self._tell(self._identities.of_session(channel), number, view.happened(action, number, at))
+            told = view.happened(action, number, at, self._host.journal.recent_blobs)
+            self._tell(self._identities.of_session(channel), number, told)
         elif isinstance(found := self._host.channels.get(channel), HostTerminal):
             state = found.live.head
             if isinstance(state.claim, TerminalSessionClaim):

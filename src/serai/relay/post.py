@@ -49,6 +49,7 @@ __all__ = ["Post"]
 
 _MENTION = re.compile(r"(?<![\w@])@([\w][\w.-]*)")
 _RETRACTED = "(taken back)"
+_KINDS = {kind: MessageKind(kind.value) for kind in RoomKind}
 _ROOMS = ("#", "room-", "dm:", "group:")
 """How the names of rooms and conversations begin."""
 
@@ -236,7 +237,8 @@ class Post:
         return text, self._redactor.redact_value(params.attachments, observed=observed)
 
     def _masked_key(self, params: SendParams | ReplyParams) -> str | None:
-        return self._redactor.redact_value(params.idempotency_key, observed=True)
+        key = params.idempotency_key
+        return None if key is None else self._redactor.redact_value(key, observed=True)
 
     def _store(
         self,
@@ -250,15 +252,16 @@ class Post:
     ) -> SendResult:
         text, attachments = self._masked(params, sender)
         mentioned, unknown = self._mentions(text)
-        self._rooms.join(room, sender)
+        is_channel = room.room.kind == RoomKind.CHANNEL
+        if is_channel:  # who is in a conversation never changes, whoever answers in it
+            self._rooms.join(room, sender)
         hops = max(least_hops, self._runner.hops_of(sender, parent))
         metadata = {name: value for name, value in params.metadata.items() if name != "hops"}
         metadata |= {"hops": hops} if hops else {}
         now, message_id = self._ledger.now, self._new_id("msg")
-        is_channel = room.room.kind == RoomKind.CHANNEL
         message = RelayMessage(
             id=message_id,
-            kind=MessageKind.THREAD_REPLY if parent else MessageKind(room.room.kind.value),
+            kind=MessageKind.THREAD_REPLY if parent else _KINDS[room.room.kind],
             text=text,
             sender=SenderReference(id=sender.identity.id, name=sender.identity.name),
             target=self._target(room, sender),
@@ -289,7 +292,7 @@ class Post:
         found: dict[int, Participant] = {}
         unknown: list[str] = []
         for name in dict.fromkeys(_MENTION.findall(text)):
-            participant = self._identities.find(name) or self._identities.find(name.rstrip(".-"))
+            participant = self._identities.find(f"@{name}") or self._identities.find(f"@{name.rstrip('.-')}")
             if participant is None:
                 unknown.append(f"@{name}")
             else:
@@ -304,7 +307,7 @@ class Post:
                 return GroupTarget(conversation_id=room.room.id)
             case RoomKind.DM:
                 others = [number for number in room.members if number != sender.number]
-                if not others:
+                if len(others) != 1:
                     return DirectTarget(conversation_id=room.room.id)
                 other = self._identities[others[0]].identity
                 return AgentTarget(agent_name=other.name, agent_id=other.id)

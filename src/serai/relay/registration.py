@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from urllib.parse import urlsplit
+import secrets
+from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from serai.contract import (
     AgentIdentity,
@@ -23,6 +23,7 @@ from serai.errors import CapabilityUnsupported, Forbidden, InvalidParams, NameTa
 from serai.host.identities import Identities, Participant
 from serai.relay.inbox import Caller
 from serai.relay.policy import RelayPolicy
+from serai.relay.signed_post import check_url
 
 __all__ = ["register"]
 
@@ -36,14 +37,13 @@ def register(
     caller: Caller,
     params: RegisterParams,
     policy: RelayPolicy,
-    new_secret: Callable[[], str],
 ) -> tuple[Participant, RegisterResult]:
     """Take a session elsewhere in, or again under the name that it has.
 
     Raises:
         CapabilityUnsupported: It declares too little.
         NameTaken: Someone else has the name, or, if it is strict, anyone.
-        Forbidden: A token of a participant is only for that participant.
+        Forbidden: A token of a participant is only for that participant, and names no URL.
         InvalidParams: The name, the lease or the URL cannot be used.
     """
     given, declared = params.identity, params.capabilities
@@ -51,14 +51,10 @@ def register(
     _check_capabilities(declared, name)
     if not name or handle_of(name) == "@":
         raise InvalidParams("a session needs a name", field="params.identity.name")
-    if params.url is not None and urlsplit(params.url).scheme not in {"http", "https"}:
-        raise InvalidParams("the URL must begin with http: or https:", field="params.url")
-    lease = params.lease_seconds
-    if lease is not None and not 0 < lease <= _LONGEST_LEASE:
-        raise InvalidParams(f"a lease has up to {_LONGEST_LEASE:.0f} seconds", field="params.leaseSeconds")
+    _check_ways(params, caller)
     if given.kind not in {IdentityKind.AGENT, IdentityKind.SERVICE}:
         raise Forbidden(f"a session cannot register as {given.kind.value}", remedy="Register as an agent")
-    known = identities.find(name)
+    known = identities.find(handle_of(name))
     own = caller.participant.number if caller.participant is not None else None
     if caller.role != Role.OWNER and (known is None or known.number != own):
         raise Forbidden("a token of a participant is for that participant alone")
@@ -68,18 +64,11 @@ def register(
         or (params.strict and known.capabilities is not None and not known.gone)
     ):
         raise NameTaken(f"someone is called {name!r} already", remedy="Choose another name")
-    described = AgentIdentity(
-        id="",
-        name=name,
-        handle="",
-        display_name=given.display_name,
-        description=given.description,
-        kind=given.kind,
-        metadata=given.metadata,
-    )
+    fields: dict[str, Any] = asdict(given) | {"id": "", "name": name, "handle": ""}
+    described = AgentIdentity(**fields)
     secret = None
     if params.url is not None and (known is None or known.url != params.url or known.secret is None):
-        secret = new_secret()
+        secret = secrets.token_urlsafe(32)
     if known is None:
         known = identities.enlist(name, given.kind, described=described)
     kept = replace(
@@ -90,13 +79,24 @@ def register(
         capabilities=declared,
         url=params.url,
         secret=(secret or known.secret) if params.url else None,
-        lease_seconds=lease,
+        lease_seconds=params.lease_seconds,
         gone=False,
     )
     if kept != known:
         identities.put(kept, "agent.registered")
-    seconds = lease or policy.lease.total_seconds()
+    seconds = params.lease_seconds or policy.lease.total_seconds()
     return kept, RegisterResult(identity=kept.identity, lease_seconds=seconds, secret=secret)
+
+
+def _check_ways(params: RegisterParams, caller: Caller) -> None:
+    """Go on only if messages can get there as is asked for."""
+    if params.url is not None:
+        check_url(params.url)
+        if caller.role != Role.OWNER:  # the host may reach what its participants may not
+            raise Forbidden("only the owner of the host says where messages are posted")
+    lease = params.lease_seconds
+    if lease is not None and not 0 < lease <= _LONGEST_LEASE:
+        raise InvalidParams(f"a lease has up to {_LONGEST_LEASE:.0f} seconds", field="params.leaseSeconds")
 
 
 def _check_capabilities(declared: AgentSessionCapabilities, agent: str) -> None:

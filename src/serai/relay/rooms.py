@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from serai.completions.mentions import Mention
 from serai.contract import Room, RoomKind, decode, encode, to_wire
 from serai.errors import InvalidParams, NameTaken, RoomArchived, UnknownRoom
 from serai.host.identities import Identities, Participant
@@ -62,6 +63,12 @@ class Rooms:
         handles = tuple(self._identities[number].handle for number in sorted(kept.members))
         name = kept.room.name if kept.room.kind == RoomKind.CHANNEL else ", ".join(handles)
         return replace(kept.room, name=name, members=handles)
+
+    def mentions(self) -> Iterator[Mention]:
+        """The rooms that a message can be sent to, for who types."""
+        for kept in self:
+            if kept.room.kind == RoomKind.CHANNEL and not kept.room.archived:
+                yield Mention(kept.room.name, "room", kept.room.topic or "")
 
     # -- finding -------------------------------------------------------------------------------------------
 

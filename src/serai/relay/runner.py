@@ -7,9 +7,10 @@ or waits there for its boundary. All else that becomes of it is settled later, i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from datetime import UTC, datetime
-from typing import Protocol
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Protocol, TypeAlias
 
 from msgspec.structs import replace
 
@@ -31,17 +32,23 @@ from serai.contract import (
     decode,
     refusal,
 )
-from serai.errors import UnknownDelivery
+from serai.errors import CapabilityUnsupported, UnknownDelivery
 from serai.host.identities import Identities, Participant
 from serai.host.ledger import Ledger, record_of
 from serai.journal.journal import Journal
 from serai.relay.policy import Inbound, Rates, RelayPolicy, choose_mode, retry_at
 
-__all__ = ["Box", "Runner"]
+__all__ = ["Box", "Runner", "check_kept"]
+
+_log = logging.getLogger(__name__)
 
 _DUE_AT_ONCE = 200
+_AFTER_FAILURE = timedelta(seconds=5)
 _LOOKS_EVERY = 60
 """After so many seconds the clock is looked at again: it may have been set, or the machine was asleep."""
+
+_Awaited: TypeAlias = "asyncio.Future[DeliveryRecord | None]"
+"""Has a record once it has come so far; nothing when that took too long."""
 
 
 class Box(Protocol):
@@ -64,6 +71,10 @@ class Box(Protocol):
 
     def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:
         """Take a delivery that was written down: hand it on, or hold it for its boundary."""
+        ...
+
+    def admit(self) -> bool:
+        """Count one more that waits until a person lets it in. Returns whether there is room for it."""
         ...
 
     def drop(self, record: DeliveryRecord, why: str | None = None) -> None:
@@ -101,7 +112,7 @@ class Runner:
         self._rates = Rates()
         ledger.settled = self.changed
         ledger.retry_at = lambda record: retry_at(policy, record, ledger.now)
-        self._waiting_for: dict[str, list[tuple[WaitFor, asyncio.Future[DeliveryRecord]]]] = {}
+        self._waiting_for: dict[str, dict[_Awaited, WaitFor]] = {}
         self._due: asyncio.TimerHandle | None = None
         self._due_at: datetime | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -130,9 +141,8 @@ class Runner:
         now = self._ledger.now
         box = self._box_of(recipient)
         kind = sender.identity.kind
-        choice = choose_mode(
-            self._policy, params.mode, box.capabilities.delivery.modes, kind, is_busy=box.is_busy
-        )
+        modes = box.capabilities.delivery.modes
+        choice = choose_mode(self._policy, params.mode, modes, kind, is_busy=box.is_busy)
         record = DeliveryRecord(
             id=self._new_id("dlv"),
             message_id=message.id,
@@ -152,17 +162,22 @@ class Runner:
         self._watch(record.due)
         message, problem = self.fitting(message, box)
         problem = problem or choice.problem or self._refused(recipient, sender, hops, now)
+        is_held = self._policy.inbound.get(kind or IdentityKind.AGENT) == Inbound.HOLD
+        if problem is None and is_held and not box.admit():
+            problem = "mailbox_full"
         if problem is not None:
             return self._ledger.settle(record, Failed(delivery_id=record.id, reason=problem), own=True)
-        if self._policy.inbound.get(kind or IdentityKind.AGENT) == Inbound.HOLD:
+        if is_held:
             held = {"heldBy": "host", "waitsFor": "approval"}
             return self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=held), own=True)
         return box.take(record, message)
 
     def fitting(self, message: RelayMessage, box: Box) -> tuple[RelayMessage, str | None]:
         """The message as the session can take it, or why it cannot."""
+        if ContentType.IMAGE not in message.content_types:
+            return message, None
         unfit = refusal(box.capabilities, ContentType.IMAGE)
-        if unfit is None or ContentType.IMAGE not in message.content_types:
+        if unfit is None:
             return message, None
         if self._policy.images == "fail":
             return message, unfit.code
@@ -205,6 +220,7 @@ class Runner:
         """Try a delivery again now. One that is final keeps its receipt; one that is held stays held."""
         with self._ledger.watching() as seen:
             record = await self.record(delivery_id)
+            check_kept(record, "retry")
             if record.state == DeliveryState.DEFERRED:
                 return await self._offer_again(record, seen)
         return record
@@ -244,6 +260,7 @@ class Runner:
 
     def cancel(self, record: DeliveryRecord, why: str | None = None) -> DeliveryRecord:
         """Give a delivery up. One that is final, or on its way to its agent, stays as it is."""
+        check_kept(record, "cancel")
         if not record.is_open or record.state == DeliveryState.HANDING:
             return record
         return self.give_up(record, why)
@@ -262,34 +279,46 @@ class Runner:
 
     # -- waiting for an outcome ----------------------------------------------------------------------------
 
-    async def outcome(self, record: DeliveryRecord, stage: WaitFor, seconds: float) -> DeliveryRecord:
-        """The record once it has come so far, is final, or the time is up. Cancelling changes nothing."""
-        if _has_come(record, stage):
-            return record
-        future: asyncio.Future[DeliveryRecord] = asyncio.get_running_loop().create_future()
-        waiting = self._waiting_for.setdefault(record.id, [])
-        waiting.append((stage, future))
+    async def outcomes(
+        self, records: Sequence[DeliveryRecord], stage: WaitFor, seconds: float
+    ) -> list[DeliveryRecord]:
+        """The records once each has come so far, is final, or the time is up. Cancelling changes nothing.
+
+        They are as they are now, with what is not committed yet; what is returned is committed.
+
+        Raises:
+            StorageUnavailable: Nothing can be written now.
+        """
+        loop = asyncio.get_running_loop()
+        awaited: dict[str, _Awaited]
+        awaited = {record.id: loop.create_future() for record in records if not _has_come(record, stage)}
+        for delivery_id, future in awaited.items():
+            self._waiting_for.setdefault(delivery_id, {})[future] = stage
+        timer = loop.call_later(seconds, _let_go, awaited.values()) if awaited else None
         try:
-            now = await self.record(record.id)  # it may have come so far before anyone waited
-            return now if _has_come(now, stage) else await asyncio.wait_for(future, seconds)
-        except TimeoutError:
-            return await self.record(record.id)
+            # What they come to is committed, and so is all before.
+            found = {delivery_id: await future for delivery_id, future in awaited.items()}
+            if not all(found.values()) or not found:
+                await self.committed(patient=False)
+            return [found.get(one.id, one) or await self.record(one.id) for one in records]
         finally:
-            waiting[:] = [one for one in waiting if one[1] is not future]
-            if not waiting:
-                self._waiting_for.pop(record.id, None)
+            if timer is not None:
+                timer.cancel()
+            for delivery_id, future in awaited.items():
+                waiting = self._waiting_for[delivery_id]
+                del waiting[future]
+                if not waiting:
+                    del self._waiting_for[delivery_id]
 
     def stop_waiting(self) -> None:
         """The host stops: whoever waits for an outcome gets the record as it is now."""
-        for waiting in list(self._waiting_for.values()):
-            for _, future in waiting:
-                if not future.done():
-                    future.set_exception(TimeoutError())
+        for waiting in self._waiting_for.values():
+            _let_go(waiting)
 
     def changed(self, record: DeliveryRecord) -> None:
         """What is known of a delivery has changed, and is committed."""
         self._watch(record.due)
-        for stage, future in self._waiting_for.get(record.id, ()):
+        for future, stage in self._waiting_for.get(record.id, {}).items():
             if not future.done() and _has_come(record, stage):
                 future.set_result(record)
 
@@ -332,12 +361,17 @@ class Runner:
             rows = await self._ledger.store.relay(
                 "due_deliveries", round(now.timestamp() * 1000), _DUE_AT_ONCE
             )
+            again = now
             for record in map(record_of, rows):
-                await self._attend_to(seen.get(record.id, record), now, seen)
+                try:
+                    await self._attend_to(seen.get(record.id, record), now, seen)
+                except Exception:  # noqa: BLE001 - whatever it is, the others are attended to
+                    _log.exception("%s was not attended to, and is soon", record.id)
+                    again = now + _AFTER_FAILURE
         await self.committed()
         ((soonest,),) = await self._ledger.store.relay("next_due")
         if soonest is not None:
-            self._watch(datetime.fromtimestamp(soonest / 1000, UTC))
+            self._watch(max(again, datetime.fromtimestamp(soonest / 1000, UTC)))
 
     async def _attend_to(
         self, record: DeliveryRecord, now: datetime, seen: dict[str, DeliveryRecord]
@@ -360,12 +394,30 @@ class Runner:
         return record.lease_until is not None and record.lease_until <= self._ledger.now
 
 
+def check_kept(record: DeliveryRecord, operation: str) -> None:
+    """Go on only with a delivery whose message the relay keeps.
+
+    Raises:
+        CapabilityUnsupported: It came over AHP: its message is in the session's queue, or was never kept.
+    """
+    if record.message_id == record.id:
+        remedy = "It came over AHP: take it back there, or send it again"
+        raise CapabilityUnsupported("delivery.state", operation, agent=record.agent, remedy=remedy)
+
+
+def _let_go(waiting: Iterable[_Awaited]) -> None:
+    """Nobody waits any longer."""
+    for future in waiting:
+        if not future.done():
+            future.set_result(None)
+
+
 def _has_come(record: DeliveryRecord, stage: WaitFor) -> bool:
     if record.state == DeliveryState.FAILED:
         return True
     match stage:
         case WaitFor.ACCEPTED:
-            return record.state != DeliveryState.CREATED
+            return True  # it is stored
         case WaitFor.DELIVERED:
             return record.state == DeliveryState.DELIVERED
         case WaitFor.ANSWERED:

@@ -1,7 +1,7 @@
 """The actions that the host itself does: make agents, look at them, pause, resume and release them.
 
-The owner may do all of it. An agent may make others, in its own folder and only so many below each other; it
-may pause, resume and release those, and itself.
+The owner may do all of it. An agent may make others, in its own folder and only so many below each other. Who
+may do what to a session is for `serai.relay.lifecycle`.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from serai.contract import (
     AgentInfo,
     IdentityKind,
     LifecycleOperation,
+    OperationParams,
     Role,
-    require,
     to_wire,
 )
-from serai.errors import InvalidParams, SessionGone
+from serai.errors import Forbidden
 from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.session.delegation import PARENT, check_depth
 from serai.host.session.session import Session
-from serai.relay.actions import Actions, Denied
+from serai.relay.actions import Actions
 from serai.relay.inbox import Caller
+from serai.relay.lifecycle import Lifecycle
 
 __all__ = ["RuntimeActions"]
 
@@ -58,20 +59,22 @@ class RuntimeActions:
     Args:
         host: The host.
         info: What is known of a participant.
+        lifecycle: Does what is asked of whole sessions.
     """
 
-    def __init__(self, host: Host, info: Callable[[Participant], AgentInfo]) -> None:
+    def __init__(self, host: Host, info: Callable[[Participant], AgentInfo], lifecycle: Lifecycle) -> None:
         self._host = host
         self._info = info
+        self._lifecycle = lifecycle
 
     def add_to(self, actions: Actions) -> None:
         """Register them."""
         table = (
             ("agent.create", "Make an agent", _CREATE, self._create),
             ("agent.status", "What an agent does right now, and what waits for it", _AGENT, self._status),
-            ("agent.pause", "Let nothing enter an agent's session by itself", _WITH_REASON, self._pause),
-            ("agent.resume", "Let a paused agent go on", _AGENT, self._resume),
-            ("agent.release", "End an agent's session for good", _AGENT, self._release),
+            ("agent.pause", "Let nothing enter an agent's session by itself", _WITH_REASON, self._operate),
+            ("agent.resume", "Let a paused agent go on", _AGENT, self._operate),
+            ("agent.release", "End an agent's session for good", _WITH_REASON, self._operate),
         )
         for name, description, schema, run in table:
             actions.build_in(
@@ -87,10 +90,10 @@ class RuntimeActions:
             await check_depth(parent.core, self._host.sessions.bring)
             own = parent.live.head.summary.working_directory
             if folder is not None and _uri(folder) != own:
-                raise Denied("an agent makes others in its own folder only")
+                raise Forbidden("an agent makes others in its own folder only")
             folder, meta = own, {PARENT: parent.uri}
         elif caller.role != Role.OWNER:
-            raise Denied("only the owner and agents of this host make agents")
+            raise Forbidden("only the owner and agents of this host make agents")
         await self._host.sought(provider)
         uri = f"ahp-session:/{self._host.new_id()}"
         identities = self._host.identities
@@ -111,41 +114,14 @@ class RuntimeActions:
     async def _status(self, call: ActionRunParams, _caller: Caller) -> Any:
         return to_wire(self._info(self._host.identities.get(call.input["agent"])))
 
-    async def _pause(self, call: ActionRunParams, caller: Caller) -> Any:
-        session = await self._managed(call, caller, LifecycleOperation.PAUSE)
-        session.pause(call.input.get("reason"))
-        return {"status": session.status.value}
-
-    async def _resume(self, call: ActionRunParams, caller: Caller) -> Any:
-        session = await self._managed(call, caller, LifecycleOperation.RESUME)
-        session.resume()
-        return {"status": session.status.value}
-
-    async def _release(self, call: ActionRunParams, caller: Caller) -> Any:
-        session = await self._managed(call, caller, LifecycleOperation.RELEASE)
-        await self._host.dispose(session.uri)
-        return {"status": "released"}
-
-    # -- who may -------------------------------------------------------------------------------------------
+    async def _operate(self, call: ActionRunParams, caller: Caller) -> Any:
+        operation = LifecycleOperation(call.name.removeprefix("agent."))
+        params = OperationParams(agent=call.input["agent"], reason=call.input.get("reason"))
+        return to_wire(await self._lifecycle.do(operation, caller, params))
 
     async def _own_session(self, caller: Caller) -> Session | None:
         uri = caller.participant.session if caller.participant else None
         return await self._host.sessions.bring(uri) if uri else None
-
-    async def _managed(self, call: ActionRunParams, caller: Caller, operation: LifecycleOperation) -> Session:
-        """The session of the agent that a call names, if it can do that and the caller may ask for it."""
-        agent = self._host.identities.get(call.input["agent"])
-        if agent.session is None:
-            raise InvalidParams(f"{agent.handle} is no agent of this host", field="input.agent")
-        session = None if agent.gone else await self._host.sessions.bring(agent.session)
-        if session is None:
-            raise SessionGone(f"the session of {agent.handle} is gone")
-        require(self._host.capabilities_of(agent.session), operation, agent=agent.handle)
-        own = caller.participant.session if caller.participant else None
-        parent = (session.live.head.meta or {}).get(PARENT)
-        if caller.role != Role.OWNER and (own is None or own not in {agent.session, parent}):
-            raise Denied(f"{agent.handle} is neither you nor an agent that you made")
-        return session
 
 
 def _uri(folder: str) -> str:

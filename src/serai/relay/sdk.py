@@ -25,6 +25,7 @@ from serai.contract import (
     METHODS,
     ActionRunParams,
     AgentIdentity,
+    AgentInfo,
     AgentSession,
     DeliveryRecord,
     Inbox,
@@ -257,6 +258,28 @@ class Relay:
         """How far a delivery has come."""
         return await self.call("deliveries.get", deliveryId=delivery_id)
 
+    # -- sessions ------------------------------------------------------------------------------------------
+
+    async def release(self, agent: str, reason: str | None = None) -> None:
+        """End an agent's session for good. This and the next four only where it declares them."""
+        await self.call("sessions.release", agent=agent, reason=reason)
+
+    async def pause(self, agent: str, reason: str | None = None) -> None:
+        """Let nothing enter an agent's session until it is resumed. A turn that runs goes on to its end."""
+        await self.call("sessions.pause", agent=agent, reason=reason)
+
+    async def resume(self, agent: str) -> None:
+        """Let enter what has waited."""
+        await self.call("sessions.resume", agent=agent)
+
+    async def fork(self, agent: str) -> AgentInfo:
+        """Make a second session that begins with what this one knows."""
+        return (await self.call("sessions.fork", agent=agent)).agent
+
+    async def snapshot(self, agent: str) -> dict[str, Any]:
+        """A session's state, as JSON that its harness can read."""
+        return (await self.call("sessions.snapshot", agent=agent)).snapshot
+
     # -- events --------------------------------------------------------------------------------------------
 
     async def events(
@@ -457,7 +480,7 @@ class RemoteLink:
     async def _read(self) -> None:
         try:
             while True:
-                self._take(msgspec.json.decode(await self._transport.receive()))
+                self._take(_read(await self._transport.receive()))
         except ConnectionLost as error:
             self._lost = error
         finally:
@@ -468,25 +491,42 @@ class RemoteLink:
             for queue in self._subscriptions.values():
                 queue.put_nowait(None)
 
-    def _take(self, message: dict[str, Any]) -> None:
-        if message.get("method") == "event":
-            told = message["params"]
-            event = msgspec.convert(told["event"], WorkspaceEvent)
-            self._queue(told["subscription"]).put_nowait(event)
+    def _take(self, message: _Message) -> None:
+        if message.method == "event":
+            told = _read_event(message.params)
+            self._queue(told.subscription).put_nowait(told.event)
             return
-        if "method" in message:
-            params = msgspec.json.encode(message.get("params", {}))
-            task = asyncio.create_task(self._respond(message["method"], message.get("id"), params))
+        if message.method:
+            task = asyncio.create_task(self._respond(message.method, message.id, bytes(message.params)))
             self._answering.add(task)
             task.add_done_callback(self._answering.discard)
             return
-        method, answer = self._calls.get(message.get("id") or 0, ("", None))
+        method, answer = self._calls.get(message.id, ("", None))
         if answer is None or answer.done():
             return
-        if (error := message.get("error")) is not None:
-            answer.set_exception(_refusal(error))
+        if message.error is not None:
+            answer.set_exception(_refusal(message.error))
         else:
-            answer.set_result(decode(msgspec.json.encode(message["result"]), METHODS[method][1]))
+            answer.set_result(decode(bytes(message.result), METHODS[method][1]))
+
+
+class _Message(msgspec.Struct):
+    """What the relay says, with what it says unread: an event, a question, or the answer to a call."""
+
+    method: str = ""
+    id: Any = None
+    params: msgspec.Raw = msgspec.Raw(b"{}")
+    result: msgspec.Raw = msgspec.Raw(b"{}")
+    error: dict[str, Any] | None = None
+
+
+class _Told(msgspec.Struct):
+    subscription: str
+    event: WorkspaceEvent
+
+
+_read = msgspec.json.Decoder(_Message).decode
+_read_event = msgspec.json.Decoder(_Told).decode
 
 
 def _schema_of(described: dict[str, Any] | type | None) -> dict[str, Any] | None:

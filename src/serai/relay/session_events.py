@@ -20,8 +20,9 @@ import msgspec
 
 from serai.ahp import actions as a
 from serai.ahp import types as t
-from serai.ahp.extensions import LOGIN, PAUSED
+from serai.ahp.extensions import LOGIN, PAUSED, SESSION_COST
 from serai.ahp.reducers import LiveSession
+from serai.changes.diff import unified
 from serai.contract import (
     AgentSessionEvent,
     AgentStatus,
@@ -49,6 +50,7 @@ from serai.contract import (
     TranscriptChunkAdded,
     UsageUpdated,
 )
+from serai.store.contract import BlobRow
 
 __all__ = ["SessionEvents", "status_events"]
 
@@ -83,6 +85,8 @@ class _Call:
     """The text that was told of its output so far."""
     result: t.ToolCallResult | None = None
     """What came of it, while someone is asked whether it may be used."""
+    changes: list[AgentSessionEvent] = field(default_factory=list)
+    """The files that it has changed."""
 
 
 @dataclass(slots=True)
@@ -115,6 +119,7 @@ class SessionEvents:
     """What runs, by the terminal, or by the id of a command that was detected in one."""
     _ended: set[str] = field(default_factory=set)
     """The terminals whose command has ended."""
+    _blobs: Iterable[BlobRow] = ()
 
     @classmethod
     def of(cls, live: LiveSession, *, forked_from: str | None = None) -> SessionEvents:
@@ -151,15 +156,19 @@ class SessionEvents:
             return AgentStatus.FAILED
         return AgentStatus.PAUSED if self.is_paused else AgentStatus.IDLE
 
-    def happened(self, action: a.StateAction, number: int, at: datetime) -> list[AgentSessionEvent]:
+    def happened(
+        self, action: a.StateAction, number: int, at: datetime, blobs: Iterable[BlobRow] = ()
+    ) -> list[AgentSessionEvent]:
         """What an action of the session lets one observe, with the change of status last.
 
         Args:
             action: What was committed.
             number: Its number.
             at: When.
+            blobs: Content that was committed lately: files before and after an edit.
         """
         before = self.status
+        self._blobs = blobs
         told = self._observed(action, number, at)
         if self.status != before:
             told += status_events(self.status, before, _reason(action))
@@ -253,10 +262,13 @@ class SessionEvents:
                     return [ToolFailed(run=call_id, tool=call.tool, error=reason or "denied")]
             case a.SessionToolCallContentChangedAction(content=content):
                 return self._shown(call_id, call, content, at)
-            case a.SessionToolCallCompleteAction(result=result, requires_result_confirmation=True):
-                self._asked.add(call_id)
-                call.result = result
-            case a.SessionToolCallCompleteAction(result=result):
+            case a.SessionToolCallCompleteAction(result=result, requires_result_confirmation=asks):
+                changes = (_file_change(one, self._blobs) for one in result.content or ())
+                call.changes = [change for change in changes if change is not None]
+                if asks:
+                    self._asked.add(call_id)
+                    call.result = result
+                    return []
                 return self._call_over(call_id, call, result, number, at)
             case a.SessionToolCallResultConfirmedAction(approved=approved):
                 if approved and call.result is not None:
@@ -290,7 +302,7 @@ class SessionEvents:
         content = result.content or []
         text = _text(content)
         told = _chunk(call_id, "tool", text, number, at) if text else []
-        told += [change for one in content if (change := _file_change(one)) is not None]
+        told += call.changes
         if not result.success:
             error = result.error.message if result.error else text or "failed"
             return [*told, ToolFailed(run=call_id, tool=call.tool, error=error)]
@@ -328,7 +340,7 @@ class SessionEvents:
     ) -> list[AgentSessionEvent]:
         """What an action of a terminal that the session holds lets one observe."""
         claim, told = state.claim, list[AgentSessionEvent]()
-        if isinstance(claim, t.TerminalSessionClaim) and claim.tool_call_id is not None:
+        if isinstance(claim, t.TerminalSessionClaim) and claim.turn_id is not None:
             told = self.command_started(uri, state.title, at, state.cwd)
         match action:
             case a.TerminalDataAction(data=data):
@@ -381,6 +393,8 @@ def _chunk(
 
 
 def _usage(usage: t.UsageInfo) -> UsageUpdated:
+    meta = usage.meta or {}
+    cost = meta.get(SESSION_COST, {})
     counted = [usage.input_tokens, usage.output_tokens]
     tokens = None if counted == [None, None] else int(sum(one or 0 for one in counted))
     told = {
@@ -388,20 +402,30 @@ def _usage(usage: t.UsageInfo) -> UsageUpdated:
         "outputTokens": usage.output_tokens,
         "cacheReadTokens": usage.cache_read_tokens,
         "model": usage.model,
+        **meta,
     }
     return UsageUpdated(
-        tokens=tokens, metadata={key: value for key, value in told.items() if value is not None}
+        tokens=tokens,
+        cost_usd=cost.get("amount") if cost.get("currency") == "USD" else None,
+        metadata={key: value for key, value in told.items() if value is not None},
     )
 
 
-def _file_change(content: t.ToolResultContent) -> FileChanged | None:
+def _file_change(content: t.ToolResultContent, blobs: Iterable[BlobRow]) -> FileChanged | None:
     if not isinstance(content, t.ToolResultFileEditContent):
         return None
     side = content.after or content.before
     if side is None:
         return None
     operation = "update" if content.before and content.after else "create" if content.after else "delete"
-    return FileChanged(path=side.uri, operation=operation)
+    texts = [_content(one, blobs) if one else b"" for one in (content.before, content.after)]
+    diff = None if texts[0] is None or texts[1] is None else unified(texts[0], texts[1])
+    return FileChanged(path=side.uri, operation=operation, diff=diff)
+
+
+def _content(side: t.FileEditSide, blobs: Iterable[BlobRow]) -> bytes | None:
+    """What is in a file on one side of an edit, as far as it is at hand."""
+    return next((one.data for one in blobs if side.content.uri.endswith(one.digest)), None)
 
 
 def _input(text: str | None) -> Any:

@@ -19,13 +19,28 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from serai.contract import Record, encode
-from serai.errors import ConnectionLost, ProtocolError
+from serai.errors import ConnectionLost, InvalidParams, ProtocolError
 
-__all__ = ["SIGNATURE", "TIMESTAMP", "post_signed", "signature"]
+__all__ = ["SIGNATURE", "TIMESTAMP", "check_url", "post_signed", "signature"]
 
 TIMESTAMP, SIGNATURE = "X-Serai-Timestamp", "X-Serai-Signature"
 _MOST = 64 * 1024
 """How much of an answer is read."""
+
+
+def check_url(url: str) -> None:
+    """Go on only with a URL that can be posted to.
+
+    Raises:
+        InvalidParams: It is none.
+    """
+    try:
+        parts = urlsplit(url)
+        is_fit = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        is_fit = False
+    if not is_fit:
+        raise InvalidParams("the URL must begin with http: or https:, and name a host", field="params.url")
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
@@ -55,9 +70,9 @@ async def post_signed(url: str, content: Record, secret: str, seconds: float) ->
             status, answer = await _in_thread(lambda: _post(url, body, headers, seconds))
     except (OSError, TimeoutError, http.client.HTTPException, ValueError) as error:
         what = str(error) or type(error).__name__
-        raise ConnectionLost(f"nobody answers at the session's URL ({what})") from None
+        raise ConnectionLost(f"nobody answers at the URL ({what})") from None
     if not 200 <= status < 300:
-        raise ProtocolError(f"the session's URL answers {status}")
+        raise ProtocolError(f"the URL answers {status}")
     return answer
 
 

@@ -21,6 +21,7 @@ from serai.contract import (
     Empty,
     FlushParams,
     InboxParams,
+    InvokeParams,
     MessageParams,
     Priority,
     ReactParams,
@@ -40,6 +41,7 @@ from serai.contract import (
 )
 from serai.contract.tool_schema import tool_schema
 from serai.errors import Forbidden, InvalidParams, MethodNotFound
+from serai.relay.action_tools import ActionTool, action_tools, outcome
 from serai.relay.idle_notices import IdleNotices
 from serai.relay.inbox import Caller
 from serai.relay.workspace import Workspace
@@ -135,6 +137,12 @@ class _OneAgent(_Arguments):
     agent: Annotated[str, Meta(description="@handle")]
 
 
+class _InvokeAction(_Arguments):
+    name: str
+    input: Any = None
+    wait: Annotated[int, Meta(ge=0, le=50, description="Seconds to wait for the outcome")] = 50
+
+
 _Run: TypeAlias = Callable[..., Awaitable[Any]]
 
 
@@ -157,6 +165,15 @@ class RelayTools:
         self._workspace = workspace
         self._notices = IdleNotices(workspace)
 
+    async def tools(self, caller: Caller) -> list[Tool]:
+        """The tools of a caller, as it is told of them: the relay's own, and one for each of its actions."""
+        actions = await self._actions(caller)
+        return [*self.own, *(Tool(name, one.action.description, one.schema) for name, one in actions.items())]
+
+    async def _actions(self, caller: Caller) -> dict[str, ActionTool]:
+        found = await self._do(caller, "actions.list", Empty())
+        return action_tools(found.actions, self._RUNS)
+
     async def call(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Any:
         """Do what a tool does. Returns JSON.
 
@@ -166,7 +183,10 @@ class RelayTools:
             SeraiError: It cannot be done; nothing of it was.
         """
         if name not in self._RUNS:
-            raise MethodNotFound(f"there is no tool {name!r}")
+            action = (await self._actions(caller)).get(name)
+            if action is None:
+                raise MethodNotFound(f"there is no tool {name!r}")
+            return await self._invoke(caller, action.action.name, action.input_of(arguments), 50)
         kind, run, _ = self._RUNS[name]
         try:
             read = msgspec.convert(arguments, kind, strict=False)
@@ -274,6 +294,26 @@ class RelayTools:
         will_notify = self._notices.watch(hello.identity.id, about.identity.id)
         return {"agent": about.identity.handle, "status": about.status, "willNotify": will_notify}
 
+    # -- actions -------------------------------------------------------------------------------------------
+
+    async def _list_actions(self, caller: Caller, _given: _Nothing) -> Any:
+        found = await self._do(caller, "actions.list", Empty())
+        return {
+            "actions": [
+                _without_nothing(
+                    name=one.name, by=one.owner, description=one.description, input=one.input_schema
+                )
+                for one in found.actions
+            ]
+        }
+
+    async def _invoke_action(self, caller: Caller, given: _InvokeAction) -> Any:
+        return await self._invoke(caller, given.name, given.input, given.wait)
+
+    async def _invoke(self, caller: Caller, name: str, given: Any, seconds: int) -> Any:
+        params = InvokeParams(name=name, input=given, wait_ms=seconds * 1000)
+        return outcome(await self._do(caller, "actions.invoke", params))
+
     # -- how things are told -------------------------------------------------------------------------------
 
     def _sent(self, result: SendResult) -> dict[str, Any]:
@@ -353,8 +393,14 @@ class RelayTools:
             _notify_when_idle,
             "Get a message, once, when someone has nothing to do any more, or is gone.",
         ),
+        "list_actions": (_Nothing, _list_actions, "What others do for you when you invoke it."),
+        "invoke_action": (
+            _InvokeAction,
+            _invoke_action,
+            "Have an action done. Tells the outcome; if it takes longer, a message does.",
+        ),
     }
-    tools: ClassVar = tuple(Tool(name, told, tool_schema(kind)) for name, (kind, _, told) in _RUNS.items())
+    own: ClassVar = tuple(Tool(name, told, tool_schema(kind)) for name, (kind, _, told) in _RUNS.items())
     """All tools, as agents are told of them."""
 
 

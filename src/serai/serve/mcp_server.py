@@ -36,12 +36,6 @@ _Context = ServerRequestContext[Any, Any]
 
 def create_mcp_app(workspace: Workspace, tools: RelayTools) -> ASGIApp:
     """An application that answers requests of MCP, each on its own, for whoever's token they carry."""
-    listed = types.ListToolsResult(
-        tools=[
-            types.Tool(name=tool.name, description=tool.description, input_schema=tool.schema)
-            for tool in tools.tools
-        ]
-    )
 
     def caller(context: _Context) -> Caller:
         state = cast("Request", context.request).state
@@ -51,9 +45,14 @@ def create_mcp_app(workspace: Workspace, tools: RelayTools) -> ASGIApp:
         return found
 
     async def list_tools(
-        _context: _Context, _params: types.PaginatedRequestParams | None
+        context: _Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return listed
+        return types.ListToolsResult(
+            tools=[
+                types.Tool(name=tool.name, description=tool.description, input_schema=tool.schema)
+                for tool in await tools.tools(caller(context))
+            ]
+        )
 
     async def call_tool(context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         who = caller(context)

@@ -25,7 +25,6 @@ from serai.contract import (
     SubscribeResult,
     UnsubscribeParams,
     WorkspaceEvent,
-    to_wire,
 )
 from serai.contract.relay_calls import read_params
 from serai.errors import (
@@ -90,7 +89,7 @@ def _read(data: bytes) -> _Call:
 
 
 def _success(call_id: Any, result: Any) -> bytes:
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": call_id, "result": to_wire(result)})
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": call_id, "result": result})
 
 
 def _failure(call_id: Any, error: Exception) -> bytes:
@@ -191,7 +190,7 @@ class RelayPeer:
             ConnectionLost: The connection is over, and nobody answers any more.
             ProtocolError: The answer is an error.
         """
-        if not self._link.is_open:
+        if not self._link.is_open or self._caller() is None:
             raise ConnectionLost("the connection is over")
         self._last_request = number = self._last_request + 1
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
@@ -217,16 +216,21 @@ class RelayPeer:
         elif isinstance(call.result, msgspec.Raw):
             answer.set_result(bytes(call.result))
 
+    def _caller(self) -> Caller | None:
+        """Who is there. With a token that was revoked nobody is, and the connection is closed."""
+        caller = caller_of(self._workspace, self._link.token_digest, is_owner=self._link.is_owner)
+        if caller is None:
+            self._link.close(4401, "the token was revoked")
+            return None
+        return caller._replace(link=self)
+
     # -- answering it --------------------------------------------------------------------------------------
 
     async def _answer(self, call: _Call) -> None:
         call_id = None if call.id is msgspec.UNSET else call.id
         try:
-            caller = caller_of(self._workspace, self._link.token_digest, is_owner=self._link.is_owner)
-            if caller is None:
-                self._link.close(4401, "the token was revoked")
+            if (caller := self._caller()) is None:
                 return
-            caller = caller._replace(link=self)
             params = read_params(call.method, bytes(call.params))
             if isinstance(params, SubscribeParams):
                 answer = _success(call_id, await self._subscribe(caller, params))
@@ -262,6 +266,8 @@ class RelayPeer:
 
     async def _tell(self, subscription: str, events: AsyncIterator[WorkspaceEvent]) -> None:
         async for event in events:
-            told = {"subscription": subscription, "event": to_wire(event)}
+            if self._caller() is None:
+                return
+            told = {"subscription": subscription, "event": event}
             notice = {"jsonrpc": "2.0", "method": "event", "params": told}
             self._link.send(text_frame(msgspec.json.encode(notice)))

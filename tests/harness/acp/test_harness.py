@@ -8,7 +8,6 @@ from typing import Any
 from conformance.client import Client
 from harness.acp.conftest import FORKS, RESUMES, Inn, notices, said, say
 from hosts import WITHIN
-from serai.contract import AgentSessionEvent, AgentSessionEventType
 from serai.harness.acp.session import AcpAgentSession
 
 STEERS: dict[str, Any] = {"meta": {"steering": {"supported": True}}}
@@ -23,32 +22,6 @@ async def agent_of(inn: Inn, uri: str) -> AcpAgentSession:
 
 
 # -- what is declared --------------------------------------------------------------------------------------
-
-
-async def test_events_are_told_to_who_listens(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
-    agent = await agent_of(inn, session)
-    events: list[AgentSessionEvent] = []
-    stop = agent.on_event(events.append)
-    await say(client, session, "tool")
-    await say(client, session, "tool failed")
-    await say(client, session, "usage")
-    await say(client, session, "error -32603 nothing works")
-    stop()
-    await say(client, session, "tool")
-    kinds = [event.type for event in events]
-    assert kinds == [
-        AgentSessionEventType.TOOL_CALLED,
-        AgentSessionEventType.TOOL_COMPLETED,
-        AgentSessionEventType.TOOL_CALLED,
-        AgentSessionEventType.TOOL_FAILED,
-        AgentSessionEventType.USAGE_UPDATED,
-        AgentSessionEventType.USAGE_UPDATED,
-        AgentSessionEventType.USAGE_UPDATED,
-        AgentSessionEventType.ERROR,
-    ]
-    assert set(kinds) <= set(agent.capabilities.events.emits)
 
 
 async def test_a_repeated_delivery_prompts_nobody_and_has_the_same_receipt(inn: Inn, client: Client) -> None:

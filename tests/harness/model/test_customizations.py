@@ -304,9 +304,9 @@ async def test_what_a_hook_says_after_a_call_is_for_the_model(desk: Desk) -> Non
 
 
 async def test_a_hook_adds_to_the_context_of_a_turn_or_refuses_it(desk: Desk) -> None:
-    desk.hook("UserPromptSubmit", "echo it is Monday")
+    refuses = "grep -q secret && { echo not that >&2; exit 2; }"
+    desk.hook("UserPromptSubmit", f"{refuses} || echo it is Monday")
     assert "it is Monday" in await desk.instructions()
-    desk.hook("UserPromptSubmit", "grep -q secret && { echo not that >&2; exit 2; } || true")
     await desk.say("a secret")
     assert desk.refusal == "not that"
     await desk.say("Hello")

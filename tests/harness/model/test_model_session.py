@@ -126,7 +126,9 @@ async def test_another_model_answers_when_the_first_cannot(
     scripted.script[:] = [Reply(status=503), Reply(text=["I can."])]
     async with model_host(scripted) as host:
         agent = agent_file(tmp_path, model="local:small", fallback_chain=["local:large"])
-        conversation = await talk(host, tmp_path, agent=agent)
+        work = tmp_path / "work"  # what is in a folder that nobody trusts is not taken
+        work.mkdir()
+        conversation = await talk(host, work, agent=agent)
         turn = await conversation.say("Who?")
         assert "I can." in prose(turn)
         assert [body["model"] for body in scripted.bodies] == ["small", "large"]

@@ -15,7 +15,6 @@ from serai.acp import ToolCall as AcpToolCall
 from serai.acp.shapes import is_object
 from serai.acp.tool_calls import OVER, CallChange, CallStage, ToolCalls, ToolUse, text_in
 from serai.ahp import types as t
-from serai.contract import AgentSessionEvent, ToolCalled, ToolCompleted, ToolFailed
 from serai.harness.acp.content import contents_of, edit_of
 from serai.host.tool_call import ToolCall, untold
 from serai.host.turn import Turn
@@ -73,14 +72,10 @@ class TurnCalls:
         folder: Path,
         *,
         terminal: Callable[[str], t.ToolResultContent | None],
-        emit: Callable[[AgentSessionEvent], None],
-        masked: Callable[[Any], Any],
     ) -> None:
         self._turn = turn
         self._folder = folder
         self._terminal = terminal
-        self._emit = emit
-        self._masked = masked
         self._fold = ToolCalls()
         self._shown: dict[str, _Shown] = {}
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -100,7 +95,6 @@ class TurnCalls:
                 self._grow(call, use)
             if use.stage is not CallStage.STREAMING:
                 await self._run(call, use)
-                self._emit_called(use)
         elif was is CallStage.RUNNING and change.is_retold and not use.is_allowed:
             await self._run(call, use)  # under its new title
         if use.stage is CallStage.CLOSED:
@@ -130,9 +124,8 @@ class TurnCalls:
                 await asyncio.wait({asking})
                 raise
             approved = call.ahp.approved
-            use = self._fold.answer(key, approved=approved)
+            self._fold.answer(key, approved=approved)
             if approved:
-                self._emit_called(use)
                 self._show(key)  # to be asked about has taken away what it had
         option = choose(request.options, call.ahp.option, approved=approved)
         return Permission(option, call.ahp.suggestion, is_unsayable=approved and option is None)
@@ -226,15 +219,6 @@ class TurnCalls:
             error=error,
             meta=_meta(use),
         )
-        if error is None:
-            output = self._masked(text_in(list(use.results)) or use.output)
-            self._emit(ToolCompleted(run=use.id, tool=use.kind, output=output))
-        else:
-            why = error if isinstance(error, str) else error.message
-            self._emit(ToolFailed(run=use.id, tool=use.kind, error=self._masked(why)))
-
-    def _emit_called(self, use: ToolUse) -> None:
-        self._emit(ToolCalled(run=use.id, tool=use.kind, input=self._masked(use.input)))
 
     def _contents(self, use: ToolUse) -> list[t.ToolResultContent]:
         return contents_of(use.results, folder=self._folder, keep=self._turn.keep, terminal=self._terminal)

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import msgspec
 from msgspec.structs import replace
 
-from serai.acp import AgentCapabilities, McpCapabilities
+from serai.acp import AgentCapabilities, Handshake, McpCapabilities
 from serai.acp.servers import write_servers
 from serai.acp.shapes import text_of
 from serai.agents.catalogue.definitions import AgentDefinition
@@ -21,8 +21,9 @@ from serai.ahp import actions as a
 from serai.ahp.extensions import SignInMethodsResult
 from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import AgentInfo, PendingMessageKind, SessionConfigSchema, ToolDefinition
+from serai.contract import AgentSessionCapabilities
 from serai.errors import CapabilityNotSupportedError, Mismatch
-from serai.harness.acp.link import read_records
+from serai.harness.acp.link import declared, read_records
 from serai.harness.acp.login import Login
 from serai.harness.acp.session import AcpAgentSession
 from serai.harness.acp.settings import MCP_SERVERS, Choices, schema_of
@@ -94,6 +95,15 @@ class AcpHarness:
     def chooses_model_at_start(self) -> bool:
         """Whether the model is an argument of the program."""
         return self.found.way is not None and bool(self.found.way.model_args)
+
+    def declared(self, handshake: Handshake) -> AgentSessionCapabilities:
+        """What a session can do whose agent has said this of itself."""
+        return declared(handshake, terminals=self.found.definition.terminal)
+
+    @property
+    def capabilities(self) -> AgentSessionCapabilities:
+        """What any session can do, whatever its agent will say."""
+        return self.declared(Handshake.of(None))
 
     async def create(self, settings: Mapping[str, Any], context: HostContext) -> AcpAgentSession:  # noqa: ARG002 - the seat has them, as they are then
         """Make the agent of a session. Of a new session it is started; of an earlier one with its next turn.

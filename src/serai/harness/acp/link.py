@@ -174,7 +174,6 @@ class SessionLink(acp.Link[AgentProcess, AcpSession]):
         self._notices = notices
         self._settings = settings
         self._is_to_renew = False
-        self._wanted = Wanted()
 
     async def bring(self) -> OpenAgent:
         """The running agent with its session.
@@ -213,8 +212,7 @@ class SessionLink(acp.Link[AgentProcess, AcpSession]):
         elif taken_back:
             anew = "agents cannot take back what was said in theirs"
         loads = 2 if Quirk.LOADS_UNRELIABLY in self._harness.found.definition.quirks else 1
-        self._wanted = Wanted(session_id, fork, anew, loads)
-        return self._wanted
+        return Wanted(session_id, fork, anew, loads)
 
     async def _start_agent(self) -> AgentProcess:
         definition, model = self._harness.found.definition, self._seat.model
@@ -272,7 +270,7 @@ class SessionLink(acp.Link[AgentProcess, AcpSession]):
         self._remember(agent, session, way)
         self._notices.opened(agent, session, way, reason, retold=process.is_untold)
         self._settings.adopt(session)
-        self._session.opened(agent, self._event(session.id, way))
+        self._session.opened(agent)
         process.following = asyncio.create_task(self._session.follow(opened))
         await self._settings.choose(session)
 
@@ -288,12 +286,6 @@ class SessionLink(acp.Link[AgentProcess, AcpSession]):
         if way is OpenWay.FORKED and self._record.turn is not None:
             self._seat.record({"type": "prompted", "turn": self._record.turn})
 
-    def _event(self, session_id: str, way: OpenWay) -> c.AgentSessionEvent:
-        if way is OpenWay.FORKED:
-            parent = self._wanted.session_id or ""
-            return c.SessionForked(session_id=session_id, parent_session_id=parent)
-        return (c.SessionResumed if way.knows_past else c.SessionStarted)(session_id=session_id)
-
 
 # -- what a session with an agent can do ---------------------------------------------------------------------
 
@@ -308,17 +300,21 @@ def can_steer(handshake: Handshake) -> bool:
     return any(each.get("supported") is True for each in steering)
 
 
-def declared(handshake: Handshake) -> c.AgentSessionCapabilities:
-    """What the agent's sessions can do."""
-    told, modes = handshake.capabilities, list(c.DeliveryMode)
-    if not can_steer(handshake):
-        modes.remove(c.DeliveryMode.NEXT_TOOL_CALL)
+_IN_TERMINALS = frozenset({"command", "terminal"})
+
+
+def declared(handshake: Handshake, *, terminals: bool = False) -> c.AgentSessionCapabilities:
+    """What the agent's sessions can do; with `terminals`, it has its commands run in the host's."""
+    told = handshake.capabilities
+    emits = tuple(one for one in OBSERVED_BY_HOST if terminals or one.family not in _IN_TERMINALS)
+    steering = [c.DeliveryMode.NEXT_TOOL_CALL] if can_steer(handshake) else []
     resumes = told.resume_session or told.load_session
     attachments = (c.ContentType.TEXT, *([c.ContentType.IMAGE] if told.prompt.image else ()))
     return c.AgentSessionCapabilities(
         messaging=c.MessagingCapabilities(receive=True, send=True, attachments=attachments),
-        delivery=c.DeliveryCapabilities(modes=tuple(modes)),
-        events=c.EventCapabilities(emits=OBSERVED_BY_HOST),
+        delivery=c.DeliveryCapabilities(modes=(c.DeliveryMode.IMMEDIATE, *steering, c.DeliveryMode.ON_IDLE)),
+        events=c.EventCapabilities(emits=emits),
+        actions=c.ActionCapabilities(invoke=True),  # each session is given the relay's tools
         lifecycle=c.LifecycleCapabilities(release=True, resume=resumes, fork=told.fork_session),
     )
 

@@ -22,7 +22,6 @@ from serai.harness.acp.link import (
     AgentRecord,
     OpenAgent,
     SessionLink,
-    declared,
     retold,
     steer,
 )
@@ -47,7 +46,7 @@ class AcpAgentSession(c.BasicSession):
     """An agent over ACP, in one session of the host."""
 
     def __init__(self, harness: AcpHarness, context: HostContext, record: AgentRecord) -> None:
-        super().__init__(context.identity, declared(acp.Handshake.of(record.handshake)))
+        super().__init__(context.identity, harness.declared(acp.Handshake.of(record.handshake)))
         self._harness = harness
         self._label = harness.found.label
         self._context = context
@@ -68,7 +67,6 @@ class AcpAgentSession(c.BasicSession):
         self._caught_up = asyncio.Event()
         self._caught_up.set()
         self._receipts: OrderedDict[str, asyncio.Future[c.MessageReceipt]] = OrderedDict()
-        self._handlers: dict[object, c.EventHandler] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._released = False
 
@@ -83,7 +81,7 @@ class AcpAgentSession(c.BasicSession):
         if known is None:
             turn = self._context.turn(context.id)
             said, seat = user_message(message), self._seat
-            work = RunningPrompt(turn, said, context.id, seat, self._folder, self.shown_terminals, self._emit)
+            work = RunningPrompt(turn, said, context.id, seat, self._folder, self.shown_terminals)
             known = self._receipts[context.id] = work.receipt
             while len(self._receipts) > _REMEMBERED:
                 self._receipts.popitem(last=False)
@@ -92,13 +90,7 @@ class AcpAgentSession(c.BasicSession):
                 turn.task.add_done_callback(lambda _: None if work.sent else work.undelivered("cancelled"))
         return await asyncio.shield(known)
 
-    def on_event(self, handler: c.EventHandler) -> c.Unsubscribe:
-        """See `AgentSession.on_event`."""
-        key = object()
-        self._handlers[key] = handler
-        return lambda: self._handlers.pop(key, None) and None
-
-    async def release(self, reason: str | None = None) -> None:
+    async def release(self, reason: str | None = None) -> None:  # noqa: ARG002 - the host tells of it
         """End the agent's process. Its own session stays with it, to be opened another time."""
         if self._released:
             return
@@ -108,9 +100,6 @@ class AcpAgentSession(c.BasicSession):
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._emit(
-            c.SessionReleased(session_id=self._seat.mask(self._record.session_id or ""), reason=reason)
-        )
 
     async def resume(self) -> None:
         """See to it that the agent runs and its session is open."""
@@ -123,6 +112,7 @@ class AcpAgentSession(c.BasicSession):
 
     async def fork(self) -> c.AgentSession:
         """Begin another session of the host that goes on from here."""
+        c.require(self.capabilities, c.LifecycleOperation.FORK, agent=self.identity.name)
         return await self._seat.fork()
 
     def renew(self) -> None:
@@ -176,7 +166,6 @@ class AcpAgentSession(c.BasicSession):
         try:
             await self._prompt(work)
         except AgentError as error:
-            self._emit(c.ErrorReported(error=self._seat.mask(str(error)), code=error.code))
             if isinstance(error, AuthRequired):
                 self._notices.needs_sign_in(error)
                 if work.sent:
@@ -268,10 +257,9 @@ class AcpAgentSession(c.BasicSession):
             self._notices.needs_sign_in(error)
             raise
 
-    def opened(self, agent: acp.Agent, event: c.AgentSessionEvent) -> None:
+    def opened(self, agent: acp.Agent) -> None:
         """A session of the agent is open."""
-        self.capabilities = declared(agent.handshake)
-        self._emit(event)
+        self.capabilities = self._harness.declared(agent.handshake)
 
     # -- what the agent tells ------------------------------------------------------------------------------
 
@@ -349,13 +337,6 @@ class AcpAgentSession(c.BasicSession):
                 pass
 
     # -- odds and ends -------------------------------------------------------------------------------------
-
-    def _emit(self, event: c.AgentSessionEvent) -> None:
-        for handler in list(self._handlers.values()):
-            try:
-                handler(event)
-            except Exception:  # noqa: BLE001 - a listener's error is its own
-                _log.exception("a listener failed")
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something beside. Releasing the session ends it."""

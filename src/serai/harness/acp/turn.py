@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from serai import acp
-from serai.acp.shapes import is_amount, is_object, object_of, text_of
+from serai.acp.shapes import is_amount, is_object, text_of
+from serai.ahp.extensions import SESSION_COST
 from serai.ahp.types import Markdown, ToolResultContent, UsageInfo, UserMessage
-from serai.contract import AgentSessionEvent, Delivered, Failed, MessageReceipt, UsageUpdated
+from serai.contract import Delivered, Failed, MessageReceipt
 from serai.harness.acp.call_actions import TurnCalls
 from serai.harness.acp.content import bytes_of, in_words
 from serai.host.seat import Seat
@@ -18,8 +19,6 @@ from serai.host.turn import Turn
 
 PLAN = "serai.plan"
 """In a session's `_meta`: the agent's plan, as a list of `content`, `priority` and `status`."""
-_COST = "serai.sessionCost"
-"""In a turn's usage: what the session has cost since it began."""
 _CONTEXT = "serai.context"
 """In a turn's usage: how much of the context is `used`, of which `size`."""
 
@@ -37,8 +36,7 @@ OF_A_TURN = (*_CHUNKS, acp.UserMessageChunk, acp.ToolCall, acp.ToolCallUpdate, a
 class RunningPrompt:
     """What one prompt, which carries a delivery, brings about in the turn where the answer goes.
 
-    `terminals` is what tool calls show of the agent's terminals, by its ids for them; `emit` is told what
-    happens.
+    `terminals` is what tool calls show of the agent's terminals, by its ids for them.
     """
 
     def __init__(
@@ -49,7 +47,6 @@ class RunningPrompt:
         seat: Seat,
         folder: Path,
         terminals: Mapping[str, ToolResultContent],
-        emit: Callable[[AgentSessionEvent], None],
     ) -> None:
         loop = asyncio.get_running_loop()
         self.turn = turn
@@ -60,8 +57,7 @@ class RunningPrompt:
         """What became of the message, as soon as that is known."""
         self.sent = False
         """Whether the prompt has left for the agent."""
-        self.calls = TurnCalls(turn, folder, terminal=terminals.get, emit=emit, masked=seat.masked)
-        self._emit = emit
+        self.calls = TurnCalls(turn, folder, terminal=terminals.get)
         self._delivery_id = delivery_id
         self._seat = seat
         self._part: tuple[type, str | None] | None = None
@@ -147,7 +143,7 @@ class RunningPrompt:
 
     async def _used(self, update: acp.UsageUpdate) -> None:
         if update.cost is not None:
-            self._usage[_COST] = {"amount": update.cost.amount, "currency": update.cost.currency}
+            self._usage[SESSION_COST] = {"amount": update.cost.amount, "currency": update.cost.currency}
         if update.used is not None:
             self._usage[_CONTEXT] = {"used": update.used, "size": update.size}
         await self._tell_usage({})
@@ -162,15 +158,6 @@ class RunningPrompt:
                 cache_read_tokens=counts.get("cachedReadTokens"),
                 model=model.id if model else None,
                 meta=dict(self._usage) or None,
-            )
-        )
-        cost = object_of(self._usage.get(_COST))
-        total = counts.get("totalTokens")
-        self._emit(
-            UsageUpdated(
-                tokens=total if isinstance(total, int) else None,
-                cost_usd=cost.get("amount") if cost.get("currency") == "USD" else None,
-                metadata={**tokens, **self._usage},
             )
         )
 

@@ -25,7 +25,14 @@ from serai.ahp.types import (
     ToolAnnotations,
     ToolDefinition,
 )
-from serai.contract import ContentType, MessagingCapabilities
+from serai.contract import (
+    AgentSessionEventType,
+    ContentType,
+    EventCapabilities,
+    LifecycleCapabilities,
+    MessagingCapabilities,
+)
+from serai.contract.events import OBSERVED_BY_HOST
 from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.harness.demo import questions, talk, tools
 from serai.harness.demo.stage import APPROVE, PACE, DemoStage, Misuse, Stopped, lines
@@ -205,6 +212,9 @@ def _model(name: str, window: int) -> SessionModelInfo:
     )
 
 
+_LIFECYCLE = LifecycleCapabilities(release=True, fork=True, snapshot=True)
+
+
 class DemoHarness(CallbackHarness):
     """Makes demo agents.
 
@@ -214,6 +224,9 @@ class DemoHarness(CallbackHarness):
 
     def __init__(self, *, pace: str = "brisk") -> None:
         takes = MessagingCapabilities(receive=True, attachments=(ContentType.TEXT, ContentType.IMAGE))
+        # Nobody signs in to it.
+        emits = (one for one in OBSERVED_BY_HOST if one != AgentSessionEventType.STATUS_BLOCKED)
+        tells = EventCapabilities(emits=tuple(emits))
         settings = {
             PACE: _setting(pace, "Pace", "How fast the demo agent speaks", _PACES),
             APPROVE: _setting(
@@ -226,7 +239,7 @@ class DemoHarness(CallbackHarness):
             perform,
             display_name="Demo",
             description="Follows a script: needs no key and no network. Say help.",
-            capabilities=replace(STEERABLE, messaging=takes),
+            capabilities=replace(STEERABLE, messaging=takes, events=tells, lifecycle=_LIFECYCLE),
             schema=SessionConfigSchema(type="object", properties=settings),
             models=[_model("small", 8_000), _model("large", 200_000)],
             tools=[_SHELL],

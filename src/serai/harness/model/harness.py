@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -123,7 +123,7 @@ class ModelHarness:
                 redactor.register(name, key.strip())
         self._client = ModelClient(servers, redactor)
         self._models = models or PricedModels(self._client, servers)
-        self._relay_tools: Callable[[str], Sequence[Tool[Any]]] = lambda _session: ()
+        self._relay_tools: Callable[[str], Awaitable[Sequence[Tool[Any]]]] = _no_tools
 
     @property
     def info(self) -> AgentInfo:
@@ -304,7 +304,8 @@ class ModelHarness:
         offer = await servers.tools(agent, made.servers)
         for notice in offer.notices:
             await turn.notice(notice)
-        tools = narrowed([*built_in_tools(), *self._relay_tools(context.session), *offer.tools], agent.tools)
+        of_relay = await self._relay_tools(context.session)
+        tools = narrowed([*built_in_tools(), *of_relay, *offer.tools], agent.tools)
         return TurnSetup(
             models=self._models,
             plan=TurnPlan(
@@ -347,6 +348,10 @@ class ModelHarness:
             case _:
                 pass
         return None
+
+
+async def _no_tools(_session: str) -> Sequence[Tool[Any]]:
+    return ()
 
 
 def _system(agent: AgentFile, situation: SessionContext) -> str:

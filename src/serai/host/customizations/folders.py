@@ -26,6 +26,8 @@ _READERS = 2
 """Most threads that read customisations at the same time: the processor is for others too."""
 _GATHER = 0.05
 """Time in seconds that changes are gathered before a folder is looked at again."""
+_LINGERS = 2.0
+"""Time in seconds that a folder is watched on when nobody follows it: turns often follow each other."""
 
 T = TypeVar("T")
 
@@ -57,7 +59,10 @@ class CustomizedFolder:
         self._again = False
         """True when it is to be looked at whatever is known."""
         self._due: asyncio.TimerHandle | None = None
+        self._leaving: asyncio.TimerHandle | None = None
         self._listening = False
+        self._hears = False
+        """Whether all that it listens for is heard of by now."""
         self._watched = Watched()
         self._watches: list[FolderWatch] = []
         self._deaf = False
@@ -102,6 +107,11 @@ class CustomizedFolder:
     def unfollow(self, changed: Callable[[], None]) -> None:
         """Call that no more; when nobody is left, nothing is watched any more."""
         self._followers.pop(changed, None)
+        if not self._followers and self._leaving is None and not self._closed:
+            self._leaving = asyncio.get_running_loop().call_later(_LINGERS, self._leave)
+
+    def _leave(self) -> None:
+        self._leaving = None
         if not self._followers:
             self._start()
 
@@ -109,8 +119,9 @@ class CustomizedFolder:
         """End what runs, and watch nothing, whoever may still ask for it. What is being read is let be."""
         self._closed = True
         self._followers.clear()
-        if self._due is not None:
-            self._due.cancel()
+        for timer in (self._due, self._leaving):
+            if timer is not None:
+                timer.cancel()
         if self._work is not None:
             self._work.cancel()
             await asyncio.gather(self._work, return_exceptions=True)
@@ -119,10 +130,9 @@ class CustomizedFolder:
     @property
     def _is_current(self) -> bool:
         """Whether all changes since it was looked at would have been heard of, and there were none."""
-        is_at_work = self._work is not None and not self._work.done()
-        is_heard = self._listening and bool(self._followers) and not self._deaf
+        is_heard = self._hears and bool(self._followers) and not self._deaf
         is_known = self._look is not None and self._look.is_there
-        return is_heard and is_known and not is_at_work and self._due is None
+        return is_heard and is_known and not self._again and self._due is None
 
     def _start(self) -> asyncio.Task[None]:
         """Let the one task run. It is done when all that was asked before this moment is done."""
@@ -188,7 +198,7 @@ class CustomizedFolder:
 
     async def _listen(self) -> None:
         """Hear of changes while someone follows, in all that there is to watch by now."""
-        self._listening = bool(self._followers)
+        self._listening, self._hears = bool(self._followers), False
         was_deaf = self._deaf
         try:
             # And once more: a folder that came just before it was listened is to be watched too.
@@ -200,6 +210,7 @@ class CustomizedFolder:
                     await asyncio.shield(watch.ready)
                 self._watches = new
                 await _close_all(old)
+            self._hears = self._listening
         except (SeraiError, OSError) as error:
             if not was_deaf:
                 _log.warning("changes of customisations are not noticed at once: %s", error)
@@ -221,7 +232,9 @@ class CustomizedFolder:
         )
 
     def _changed(self) -> None:
-        if self._due is None and self._followers:
+        if not self._followers:
+            self._deaf = True  # whoever follows next looks again
+        elif self._due is None:
             self._due = asyncio.get_running_loop().call_later(_GATHER, self._look_again)
 
     def _look_again(self) -> None:

@@ -46,12 +46,12 @@ from serai.host.session.questions import Questions
 from serai.host.tool_call import ends_of_calls
 from serai.host.turn import Reach, Turn
 
-__all__ = ["HELD", "Drowsy", "Enduring", "Turns"]
+__all__ = ["HELD", "MOST_OF_ANSWER", "Drowsy", "Enduring", "Turns"]
 
 _log = logging.getLogger(__name__)
 
 _TITLE_LENGTH = 60
-_MOST_OF_ANSWER = 64 * 1024
+MOST_OF_ANSWER = 64 * 1024
 """How many characters of an answer the record of a delivery keeps."""
 _MOST_DEFERRED = 100
 """When so many actions wait for the end of the turn, no more are taken: all happen in one step then."""
@@ -316,6 +316,9 @@ class Turns:
                 self._handing.add(turn)
             elif isinstance(receipt, Delivered):
                 turn.entered.append(settled)
+                over = [one for one in self._core.live.head.turns if one.id == turn.id]
+                if over and not turn.is_running:  # it has ended before its receipt came
+                    self._tell_answers([settled], over[0])
         self._has_settled.set()
 
     async def handed_over(self) -> None:
@@ -434,7 +437,7 @@ class Turns:
     def _tell_answers(self, entered: list[DeliveryRecord], turn: AhpTurn) -> None:
         """The records of what entered in a turn get to know how it ended."""
         said = [part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart)]
-        text = "\n\n".join(said)[:_MOST_OF_ANSWER]
+        text = "\n\n".join(said)[:MOST_OF_ANSWER]
         for record in entered:
             answer = DeliveryAnswer(turn_id=turn.id, state=turn.state, text=text)
             self.door.answered(replace(record, answer=answer))
@@ -511,10 +514,10 @@ class Turns:
             self.consume_queue()
         elif core.live.head.queued_messages:
             self.hold(interrupted)
+        if self._running is None and goes_on and self.postman is not None:
+            self.postman.idle()
         if self._running is None and goes_on:
             self._activity_changed()
-            if self.postman is not None:
-                self.postman.idle()
 
     def _let_go(self) -> Turn | None:
         """The turn that runs, if one does, is no longer ours; another may begin."""

@@ -1,9 +1,9 @@
-"""What could be meant by what a person is typing: files of the session's folder, its skills and prompts."""
+"""What could be meant by what a person types: files, skills, prompts, and who else is in the workspace."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,10 @@ from serai.ahp.commands import CompletionItem
 from serai.ahp.types import PromptCustomization, SkillCustomization
 from serai.completions.completion import CompletionSource, complete
 from serai.completions.files import FileIndex, FileSource
+from serai.completions.mentions import Mention, MentionSource
 from serai.completions.prompts import Prompt, PromptSource
+from serai.contract import IdentityKind
+from serai.host.identities import Identities
 from serai.host.project import directory_of
 
 if TYPE_CHECKING:
@@ -26,7 +29,10 @@ _PATIENCE = 2.0
 class Completions:
     """Answers to what is typed in the sessions of a host."""
 
-    def __init__(self) -> None:
+    def __init__(self, identities: Identities) -> None:
+        self._identities = identities
+        self.rooms: Callable[[], Iterable[Mention]] = tuple
+        """Gives the rooms of the workspace."""
         self._indexes: dict[Path, FileIndex] = {}
 
     async def complete(self, session: Session, text: str, offset: int) -> list[CompletionItem]:
@@ -38,7 +44,10 @@ class Completions:
         Raises:
             InvalidParams: The offset is before the text, behind it, or inside a character.
         """
-        sources: list[CompletionSource] = [PromptSource(lambda: [*session.seat.commands, *_prompts(session)])]
+        sources: list[CompletionSource] = [
+            PromptSource(lambda: [*session.seat.commands, *_prompts(session)]),
+            MentionSource(lambda: [*self._others(session.uri), *self.rooms()]),
+        ]
         folder = directory_of(session.live.head.summary.working_directory)
         if folder is not None:
             sources.append(FileSource(await self._index(folder, session.host.home)))
@@ -47,6 +56,13 @@ class Completions:
                 return await complete(text, offset, sources)
         except TimeoutError:
             return []
+
+    def _others(self, session: str) -> Iterator[Mention]:
+        """Who takes part beside a session."""
+        for one in self._identities:
+            kind = one.identity.kind or IdentityKind.AGENT
+            if one.session != session and not one.gone and kind != IdentityKind.SYSTEM:
+                yield Mention(one.handle, kind.value, one.identity.description or "")
 
     async def _index(self, folder: Path, home: Path) -> FileIndex:
         index = self._indexes.pop(folder, None) or FileIndex(folder, closed=home)

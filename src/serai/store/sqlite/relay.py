@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from importlib.resources import files
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 import msgspec
@@ -25,8 +26,15 @@ SQL = {
 }
 """The statements of the relay, and of agent sessions."""
 
-_INDEXED_AT_ONCE = 200
+_INDEXED_AT_ONCE = 50
 """How many messages, and how many turns, are indexed in one step: a batch may have to wait for it."""
+_INDEXED_BYTES = 64 * 1024
+"""With so many bytes of them a step is over, too."""
+
+
+_FIRST = {"add_message": 0, "add_delivery": 1, "put_delivery": 2}
+_AT_ONCE = (32, 16, 8, 4, 2, 1)
+"""How many rows of those one statement writes. Between two statements other threads are waited for."""
 
 
 def open_in_memory() -> Database:
@@ -43,7 +51,7 @@ def add_turns(db: Database, turns: Sequence[TurnRow]) -> None:
 
 
 def write(db: Database, writes: Iterable[RelayWrite], first: int) -> None:
-    """Carry out what a batch has for the relay, in its order, inside the batch's transaction.
+    """Carry out what a batch has for the relay, inside the batch's transaction.
 
     Args:
         db: Where.
@@ -53,8 +61,25 @@ def write(db: Database, writes: Iterable[RelayWrite], first: int) -> None:
     Raises:
         apsw.Error: Something does not fit.
     """
-    for statement, group in groupby(writes, key=lambda one: one.statement):
-        db.executemany(SQL[statement], [(first + one.item, *one.values) for one in group])
+    # What most batches have much of goes first, each in one go: of all else nothing has to be before it.
+    ordered = sorted(writes, key=lambda one: _FIRST.get(one.statement, len(_FIRST)))
+    for statement, group in groupby(ordered, key=lambda one: one.statement):
+        rows = [(first + one.item, *one.values) for one in group]
+        if statement not in _FIRST:
+            db.executemany(SQL[statement], rows)
+            continue
+        for count in _AT_ONCE:
+            while len(rows) >= count:
+                some, rows = rows[:count], rows[count:]
+                db.execute(_of_rows(statement, count), list(chain.from_iterable(some)))
+
+
+@cache
+def _of_rows(statement: str, count: int) -> str:
+    """A statement for several rows of values."""
+    before, _, after = SQL[statement].partition("VALUES ")
+    row, closing, rest = after.partition(") AS ")
+    return f"{before}VALUES {', '.join([row] * count)}{closing}{rest}"
 
 
 def read(db: Database, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -105,8 +130,8 @@ def index_words(db: Database) -> bool:
     db.execute("BEGIN IMMEDIATE")
     try:
         [(messages, turns)] = read(db, "indexed", ())
-        new_messages = read(db, "messages_to_index", (messages, _INDEXED_AT_ONCE))
-        new_turns = read(db, "turns_to_index", (turns, _INDEXED_AT_ONCE))
+        new_messages, more_messages = _next(db, "messages_to_index", messages)
+        new_turns, more_turns = _next(db, "turns_to_index", turns)
         words = [(2 * seq, _read_message(message).text) for seq, message in new_messages]
         words += [(2 * row + 1, words_of_turn(turn)) for row, turn in new_turns]
         if words:
@@ -118,7 +143,19 @@ def index_words(db: Database) -> bool:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
-    return max(len(new_messages), len(new_turns)) == _INDEXED_AT_ONCE
+    return more_messages or more_turns
+
+
+def _next(db: Database, query: str, after: int) -> tuple[list[tuple[int, bytes]], bool]:
+    """The next rows for one step, and whether there may be more."""
+    rows: list[tuple[int, bytes]] = []
+    size = 0
+    for number, data in db.execute(SQL[query], (after, _INDEXED_AT_ONCE)):
+        rows.append((number, data))
+        size += len(data)
+        if size >= _INDEXED_BYTES:
+            break
+    return rows, size >= _INDEXED_BYTES or len(rows) == _INDEXED_AT_ONCE
 
 
 def words_of_turn(turn: bytes) -> str:

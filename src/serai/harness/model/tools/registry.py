@@ -44,7 +44,7 @@ def is_tool_name(name: str) -> bool:
 
     A last `*` stands for anything: `mcp__github__*`. What MCP servers offer is known only when they run.
     """
-    known = (*BUILT_IN, *(tool.name for tool in RelayTools.tools))
+    known = (*BUILT_IN, *(tool.name for tool in RelayTools.own))
     return name.startswith("mcp__") or any(_names(name, one) for one in known)
 
 

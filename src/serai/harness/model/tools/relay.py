@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from serai.contract.relay_calls import Role
+from serai.contract import Role
 from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolOutput
 from serai.relay import tools as relay
 from serai.relay.inbox import Caller
@@ -21,10 +21,10 @@ _ONCE = frozenset({"send_message", "reply", "create_room", "check_inbox"})
 """What is not the same when it is done twice."""
 
 
-def relay_tools(workspace: Workspace, tools: relay.RelayTools, session: str) -> list[RelayTool]:
-    """The relay's tools for the agent of a session, given its URI."""
+async def relay_tools(workspace: Workspace, tools: relay.RelayTools, session: str) -> list[RelayTool]:
+    """The relay's tools for the agent of a session, given its URI, with one for each action it may use."""
     caller = Caller(Role.AGENT, workspace.identities.of_session(session))
-    return [RelayTool(tools, caller, tool) for tool in tools.tools]
+    return [RelayTool(tools, caller, tool) for tool in await tools.tools(caller)]
 
 
 class RelayTool(Tool[_Arguments]):

@@ -19,7 +19,7 @@ DELETE FROM members WHERE room = ?2 AND identity = ?3
 
 -- add_message --
 INSERT INTO messages (seq, id, room, thread, sender, key, message)
-VALUES (?1, ?2, ?3, (SELECT seq FROM messages WHERE id = ?4), ?5, ?6, ?7)
+VALUES (?, ?, ?, (SELECT seq FROM messages WHERE id = ?), ?, ?, ?)
 
 -- retract_message --
 UPDATE messages SET retracted = 1, message = ?3 WHERE id = ?2
@@ -43,15 +43,39 @@ UPDATE members SET read_until = max(read_until, (SELECT seq FROM messages WHERE 
 WHERE room = ?2 AND identity = ?3
 
 -- add_delivery --
-INSERT INTO deliveries (seq, id, message, agent, open, state, waits, urgent, due, record)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+INSERT INTO deliveries (seq, message, agent, urgent, id, open, state, waits, due, record)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- put_delivery --
-UPDATE deliveries SET open = ?3, state = ?4, waits = ?5, due = ?6, record = ?7 WHERE id = ?2
+UPDATE deliveries
+SET open = new.column3, state = new.column4, waits = new.column5, due = new.column6, record = new.column7
+FROM (VALUES (?, ?, ?, ?, ?, ?, ?)) AS new WHERE id = new.column2
 
 -- put_token --
 INSERT INTO tokens (digest, token, revoked) VALUES (?2, ?3, ?4)
 ON CONFLICT (digest) DO UPDATE SET token = excluded.token, revoked = excluded.revoked
+
+-- put_webhook --
+INSERT INTO webhooks (number, delivered_until, webhook) VALUES (?2, ?3, ?4)
+
+-- move_webhook --
+UPDATE webhooks SET delivered_until = ?3 WHERE number = ?2
+
+-- delete_webhook --
+DELETE FROM webhooks WHERE number = ?2
+
+-- put_invocation --
+INSERT INTO invocations (caller, id, open, invocation) VALUES (?2, ?3, ?4, ?5)
+ON CONFLICT (caller, id) DO UPDATE SET open = excluded.open, invocation = excluded.invocation
+
+-- webhooks --
+SELECT number, delivered_until, webhook FROM webhooks ORDER BY number
+
+-- invocation --
+SELECT invocation FROM invocations WHERE caller = ?1 AND id = ?2
+
+-- open_invocations --
+SELECT caller, invocation FROM invocations WHERE open
 
 -- identities --
 SELECT number, session, gone, identity FROM identities ORDER BY number
@@ -94,9 +118,16 @@ SELECT m.id, count(*) FROM messages AS m JOIN members AS r ON r.room = m.room AN
 WHERE m.id IN (SELECT value FROM json_each(?1)) AND r.identity != m.sender GROUP BY m.seq
 
 -- unread_rooms --
-SELECT r.room, count(*), max(m.seq) FROM members AS r JOIN messages AS m
-ON m.room = r.room AND m.seq > r.read_until
-WHERE r.identity = ?1 AND m.sender != ?1 GROUP BY r.room ORDER BY max(m.seq) DESC
+-- Counted up to 1,000, and in the first 10,000 of a room: agents read no marks, and nobody counts further.
+SELECT room, unread FROM (
+    SELECT r.room, (SELECT max(seq) FROM messages WHERE room = r.room) AS newest, (
+        SELECT count(*) FROM (
+            SELECT 1 FROM (
+                SELECT sender FROM messages WHERE room = r.room AND seq > r.read_until LIMIT 10000
+            ) WHERE sender != ?1 LIMIT 1000
+        )
+    ) AS unread FROM members AS r WHERE r.identity = ?1
+) WHERE unread ORDER BY newest DESC
 
 -- unread_mentions --
 SELECT m.seq, m.message FROM mentions AS n JOIN messages AS m ON m.seq = n.message
@@ -104,7 +135,7 @@ LEFT JOIN members AS r ON r.room = m.room AND r.identity = n.identity
 WHERE n.identity = ?1 AND m.seq > coalesce(r.read_until, 0) ORDER BY m.seq DESC LIMIT ?2
 
 -- recent_reactions --
-SELECT m.id, r.emoji, r.identity, r.at FROM reactions AS r JOIN messages AS m ON m.seq = r.message
+SELECT m.id, r.emoji, r.identity, r.at FROM reactions AS r CROSS JOIN messages AS m ON m.seq = r.message
 WHERE m.sender = ?1 AND r.identity != ?1 ORDER BY r.at DESC LIMIT ?2
 
 -- delivery --
@@ -183,7 +214,21 @@ INSERT INTO words (rowid, text) VALUES (?1, ?2)
 UPDATE indexed SET messages = ?1, turns = ?2 WHERE id = 1
 
 -- search --
-SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rank LIMIT ?2
+-- ?3 the numbers of the rooms whose messages may be seen; null for everything, and for what was said in sessions.
+SELECT rowid FROM words WHERE words MATCH ?1 AND CASE
+    WHEN rowid % 2 THEN ?3 IS NULL AND (SELECT NOT truncated FROM turns WHERE turns.rowid = words.rowid / 2)
+    ELSE ?3 IS NULL OR (SELECT room FROM messages WHERE seq = words.rowid / 2) IN (SELECT value FROM json_each(?3))
+END ORDER BY rank LIMIT ?2
+
+-- search_newest --
+-- The same for words that many have: to rank them all takes long.
+SELECT rowid FROM words WHERE words MATCH ?1 AND CASE
+    WHEN rowid % 2 THEN ?3 IS NULL AND (SELECT NOT truncated FROM turns WHERE turns.rowid = words.rowid / 2)
+    ELSE ?3 IS NULL OR (SELECT room FROM messages WHERE seq = words.rowid / 2) IN (SELECT value FROM json_each(?3))
+END ORDER BY rowid DESC LIMIT ?2
+
+-- count_of_word --
+SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ?1 LIMIT ?2)
 
 -- turns_by_row --
 SELECT rowid, uri, turn_id, turn FROM turns WHERE rowid IN (SELECT value FROM json_each(?1)) AND NOT truncated

@@ -1,0 +1,452 @@
+"""What each method of the relay does, for whoever may call it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from serai import contract as c
+from serai.contract import DeliveryState, Role
+from serai.errors import DeliveryFinal, Forbidden, InvalidParams, UnknownDelivery, UnknownMessage
+from serai.host.identities import Participant
+from serai.host.ledger import record_of
+from serai.redact.managed import SHORTEST
+from serai.relay.adapters import AdapterBox
+from serai.relay.inbox import Caller
+from serai.relay.registration import register
+from serai.relay.rooms import KeptRoom
+from serai.relay.runner import check_kept
+
+if TYPE_CHECKING:
+    from serai.relay.workspace import Workspace
+
+__all__ = ["Calls"]
+
+_LONGEST_WAIT_MS = 10 * 60 * 1000
+_STUCK = frozenset({DeliveryState.DEFERRED, DeliveryState.HANDING})
+_PAGE = 500
+
+_COMMITTED = frozenset({"messages.send", "messages.reply"})
+"""What these answer waited for its commit already, and perhaps for more."""
+_MASKED_BY_SENDER = frozenset({"messages.send", "messages.reply", "secrets.register", "webhooks.create"})
+"""In whose parameters secrets are masked by who says it, or not at all: a URL may have one."""
+
+_READING: dict[str, tuple[str, ...]] = {
+    "hello": ("",),
+    "messages": ("get", "list", "thread", "search"),
+    "rooms": ("list", "get", "members"),
+    "agents": ("list", "get"),
+    "actions": ("list",),
+    "deliveries": ("list", "get"),
+}
+"""What an observer may call."""
+
+_OWNERS = frozenset({"tokens", "webhooks", "secrets"})
+"""What is for the owner alone."""
+
+
+class Calls:
+    """The methods of one workspace. A method `family.verb` is `_family_verb` here.
+
+    Args:
+        workspace: The relay.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._host = workspace.host
+        self._identities = workspace.identities
+        self._ledger = workspace.ledger
+        self._rooms = workspace.rooms
+        self._inboxes = workspace.inboxes
+        self._runner = workspace.runner
+        self._post = workspace.post
+        self._methods: dict[str, Callable[[Caller, Any], Awaitable[Any]]] = {
+            f"sessions.{operation}": partial(workspace.lifecycle.do, operation)
+            for operation in c.LifecycleOperation
+        }
+        for name in c.METHODS:
+            if name not in self._methods and not name.startswith("events."):
+                self._methods[name] = getattr(self, f"_{name.replace('.', '_')}")
+
+    async def call(self, caller: Caller, method: str, params: c.Record) -> Any:
+        """Do what a method does. What is answered has been committed.
+
+        Raises:
+            SeraiError: It cannot be done; nothing of it was.
+        """
+        family, _, verb = method.partition(".")
+        if caller.role == Role.OBSERVER and verb not in _READING.get(family, ()):
+            raise Forbidden(f"an observer cannot call {method}", remedy="Use a token of a participant")
+        if caller.role != Role.OWNER and family in _OWNERS:
+            raise Forbidden(f"only the owner of the host may call {method}")
+        if method not in _MASKED_BY_SENDER:
+            params = self._host.redactor.redact_value(params, observed=False)
+        result = await self._methods[method](caller, params)
+        if method not in _COMMITTED:
+            await self._host.journal.committed(patient=False)
+        return result
+
+    # -- who calls -----------------------------------------------------------------------------------------
+
+    def _speaker(self, caller: Caller, name: str | None = None) -> Participant:
+        """On whose behalf a call is made."""
+        if name is not None:
+            if caller.role != Role.OWNER:
+                raise Forbidden("only the owner of the host may speak for someone else")
+            found = self._identities.get(name)
+            if found.session is not None:
+                raise Forbidden(f"{found.handle} is an agent with a session: it speaks for itself")
+            return found
+        if caller.participant is not None:
+            return caller.participant
+        if caller.role == Role.OWNER:
+            return self._workspace.owner
+        raise Forbidden("an observer speaks for nobody")
+
+    def _sender(self, caller: Caller, name: str | None) -> Participant:
+        """On whose behalf something is sent: a session elsewhere only if it declared that it sends."""
+        sender = self._speaker(caller, name)
+        if sender.capabilities is not None:
+            c.require(sender.capabilities, c.MessageUse.SEND, agent=sender.identity.name)
+        return sender
+
+    def _about(self, caller: Caller, name: str | None) -> Participant:
+        """Whom a call is about: someone else only if the owner calls."""
+        speaker = self._speaker(caller)
+        if name is None:
+            return speaker
+        found = self._identities.get(name)
+        if caller.role != Role.OWNER and found.number != speaker.number:
+            raise Forbidden(f"only the owner of the host may do this for {found.handle}")
+        return found
+
+    async def _hello(self, caller: Caller, _params: c.Empty) -> c.HelloResult:
+        speaker = None if caller.role == Role.OBSERVER else self._speaker(caller)
+        return c.HelloResult(
+            workspace=self._workspace.name,
+            identity=speaker.identity if speaker else None,
+            role=caller.role,
+            last_event_id=self._workspace.events.last_id,
+        )
+
+    # -- messages ------------------------------------------------------------------------------------------
+
+    async def _messages_send(self, caller: Caller, params: c.SendParams) -> c.SendResult:
+        sender = self._sender(caller, params.sender)
+        for name in (params.to,) if isinstance(params.to, str) else params.to:
+            if (room := self._rooms.find(name)) is not None and not name.startswith("@"):
+                self._inboxes.room(caller, room.room.id)
+        return await self._sent(await self._post.send(params, sender), params)
+
+    async def _messages_reply(self, caller: Caller, params: c.ReplyParams) -> c.SendResult:
+        sender = self._sender(caller, params.sender)
+        await self._inboxes.message(caller._replace(participant=sender), params.message_id)
+        return await self._sent(await self._post.reply(params, sender), params)
+
+    async def _sent(self, result: c.SendResult, params: c.SendParams | c.ReplyParams) -> c.SendResult:
+        """Wait as long as the sender wants to."""
+        self._workspace.events.remember(result.message)
+        seconds = _seconds(params.timeout_ms)
+        outcomes = await self._runner.outcomes(result.deliveries, params.wait_for, seconds)
+        return replace(result, deliveries=tuple(outcomes))
+
+    async def _messages_get(self, caller: Caller, params: c.MessageParams) -> c.RelayMessage:
+        return await self._inboxes.message(caller, params.message_id)
+
+    async def _messages_list(self, caller: Caller, params: c.MessagesListParams) -> c.MessagesResult:
+        room = self._inboxes.room(caller, params.room)
+        return c.MessagesResult(messages=await self._inboxes.last(room, params.before, params.limit))
+
+    async def _messages_thread(self, caller: Caller, params: c.MessageParams) -> c.MessagesResult:
+        return c.MessagesResult(messages=await self._inboxes.thread(caller, params.message_id))
+
+    async def _messages_react(
+        self, caller: Caller, params: c.ReactParams, *, on: bool = True
+    ) -> c.RelayMessage:
+        speaker = self._speaker(caller, params.sender)
+        message = await self._inboxes.message(caller, params.message_id)
+        self._inboxes.room(caller, message.conversation_id or "", to_write=True)
+        self._inboxes.react(speaker, message, params.emoji, on=on)
+        return await self._inboxes.message(caller, params.message_id)
+
+    async def _messages_unreact(self, caller: Caller, params: c.ReactParams) -> c.RelayMessage:
+        return await self._messages_react(caller, params, on=False)
+
+    async def _messages_read(self, caller: Caller, params: c.ReadParams) -> c.Empty:
+        speaker = self._speaker(caller, params.sender)
+        self._inboxes.read(speaker, await self._inboxes.message(caller, params.message_id))
+        return c.Empty()
+
+    async def _messages_retract(self, caller: Caller, params: c.MessageParams) -> c.SendResult:
+        message = await self._inboxes.message(caller, params.message_id)
+        if caller.role != Role.OWNER and message.sender.id != self._speaker(caller).identity.id:
+            raise Forbidden("only its sender may take a message back")
+        return await self._post.retract(message)
+
+    async def _messages_search(self, caller: Caller, params: c.SearchParams) -> c.SearchResult:
+        return c.SearchResult(hits=await self._inboxes.search(caller, params.query, params.limit))
+
+    async def _inbox_get(self, caller: Caller, params: c.InboxParams) -> c.Inbox:
+        speaker = self._speaker(caller, params.sender)
+        return await self._inboxes.inbox(speaker, params.limit, peek=params.peek)
+
+    # -- rooms ---------------------------------------------------------------------------------------------
+
+    async def _rooms_create(self, caller: Caller, params: c.RoomCreateParams) -> c.Room:
+        topic = self._host.redactor.redact_value(params.topic, observed=True)
+        return self._rooms.shown(self._rooms.create(params.name, topic, self._speaker(caller)))
+
+    async def _rooms_list(self, caller: Caller, params: c.RoomsListParams) -> c.RoomsResult:
+        rooms = [room for room in self._rooms if self._inboxes.may_see(caller, room)]
+        shown = [self._rooms.shown(room) for room in rooms if params.archived or not room.room.archived]
+        return c.RoomsResult(rooms=tuple(sorted(shown, key=lambda room: (room.kind, room.name))))
+
+    async def _rooms_get(self, caller: Caller, params: c.RoomParams) -> c.Room:
+        return self._rooms.shown(self._inboxes.room(caller, params.room))
+
+    async def _rooms_update(self, caller: Caller, params: c.RoomUpdateParams) -> c.Room:
+        kept = self._inboxes.room(caller, params.room, to_write=True)
+        topic = self._host.redactor.redact_value(params.topic, observed=True)
+        self._rooms.update(kept, replace(kept.room, topic=topic))
+        return self._rooms.shown(kept)
+
+    async def _rooms_archive(self, caller: Caller, params: c.RoomParams) -> c.Room:
+        kept = self._channel(caller, params.room)
+        self._rooms.update(kept, replace(kept.room, archived=True), "room.archived")
+        return self._rooms.shown(kept)
+
+    async def _rooms_join(self, caller: Caller, params: c.RoomParams) -> c.Room:
+        kept = self._channel(caller, params.room, to_write=True)
+        self._rooms.join(kept, self._about(caller, params.agent))
+        return self._rooms.shown(kept)
+
+    async def _rooms_leave(self, caller: Caller, params: c.RoomParams) -> c.Room:
+        kept = self._channel(caller, params.room)
+        self._rooms.leave(kept, self._about(caller, params.agent))
+        return self._rooms.shown(kept)
+
+    async def _rooms_invite(self, caller: Caller, params: c.InviteParams) -> c.Room:
+        kept = self._channel(caller, params.room, to_write=True)
+        self._rooms.join(kept, self._identities.get(params.agent))
+        return self._rooms.shown(kept)
+
+    def _channel(self, caller: Caller, name: str, *, to_write: bool = False) -> KeptRoom:
+        """A room and no conversation: who is in one of those never changes, and it is not archived."""
+        kept = self._inboxes.room(caller, name, to_write=to_write)
+        if kept.room.kind != c.RoomKind.CHANNEL:
+            remedy = "Send to all of their handles, or mute it"
+            raise Forbidden("nobody comes into a conversation, or leaves it, or archives it", remedy=remedy)
+        return kept
+
+    async def _rooms_members(self, caller: Caller, params: c.RoomParams) -> c.MembersResult:
+        kept = self._inboxes.room(caller, params.room)
+        members = {number: self._identities[number] for number in sorted(kept.members)}
+        return c.MembersResult(
+            members=tuple(member.identity for member in members.values()),
+            muted=tuple(member.handle for number, member in members.items() if kept.members[number]),
+        )
+
+    async def _rooms_mute(self, caller: Caller, params: c.MuteParams) -> c.Room:
+        kept = self._inboxes.room(caller, params.room)
+        member = self._about(caller, params.agent)
+        if member.number not in kept.members:
+            raise Forbidden(f"{member.handle} is not in this room", remedy="Join it first")
+        self._rooms.mute(kept, member, muted=params.muted)
+        return self._rooms.shown(kept)
+
+    # -- agents and their sessions -------------------------------------------------------------------------
+
+    async def _agents_list(self, _caller: Caller, params: c.AgentsListParams) -> c.AgentsResult:
+        found = [one for one in self._identities if params.gone or not one.gone]
+        found.sort(key=lambda one: one.identity.name.casefold())
+        return c.AgentsResult(agents=tuple(map(self._workspace.info, found)))
+
+    async def _agents_get(self, _caller: Caller, params: c.AgentParams) -> c.AgentInfo:
+        return self._workspace.info(self._identities.get(params.agent))
+
+    def _adapter(self, caller: Caller, name: str) -> AdapterBox:
+        """The box of a session elsewhere that the caller may act for."""
+        agent = self._about(caller, name)
+        box = self._workspace.box_of(agent)
+        if not isinstance(box, AdapterBox):
+            raise Forbidden(f"{agent.handle} has not registered", remedy="Call sessions.register first")
+        return box
+
+    async def _adapter_of(self, caller: Caller, delivery_id: str) -> AdapterBox:
+        """The box that a delivery is for."""
+        return self._adapter(caller, (await self._delivery(caller, delivery_id)).agent)
+
+    async def _sessions_register(self, caller: Caller, params: c.RegisterParams) -> c.RegisterResult:
+        params = replace(params, identity=self._host.redactor.redact_value(params.identity, observed=True))
+        participant, result = register(self._identities, caller, params, self._workspace.policy)
+        self._workspace.registered(participant, caller.link)
+        return result
+
+    async def _sessions_unregister(self, caller: Caller, params: c.AgentParams) -> c.Empty:
+        await self._workspace.unregister(self._adapter(caller, params.agent))
+        return c.Empty()
+
+    async def _sessions_report(self, caller: Caller, params: c.ReportParams) -> c.ReportResult:
+        return self._adapter(caller, params.agent).report(params.events)
+
+    # -- deliveries ----------------------------------------------------------------------------------------
+
+    async def _deliveries_take(self, caller: Caller, params: c.TakeParams) -> c.TakeResult:
+        box = self._adapter(caller, params.agent)
+        limit, seconds = max(1, min(params.limit, 100)), _seconds(params.wait_ms)
+        return c.TakeResult(offers=await box.fetch(limit, seconds))
+
+    async def _deliveries_receipt(self, caller: Caller, params: c.ReceiptParams) -> c.DeliveryRecord:
+        delivery_id = params.receipt.delivery_id
+        if delivery_id is None:
+            raise InvalidParams("a receipt names its delivery", field="params.receipt.deliveryId")
+        box = await self._adapter_of(caller, delivery_id)
+        return await box.receipt(delivery_id, params.receipt, params.lease, caller.link)
+
+    async def _deliveries_extend(self, caller: Caller, params: c.ExtendParams) -> c.DeliveryRecord:
+        box = await self._adapter_of(caller, params.delivery_id)
+        return box.extend(params.delivery_id, params.lease, caller.link)
+
+    async def _deliveries_list(self, caller: Caller, params: c.DeliveriesListParams) -> c.DeliveriesResult:
+        agent = self._identities.get(params.agent) if params.agent else None
+        if caller.role == Role.AGENT:
+            agent = self._about(caller, params.agent)
+        number = agent.number if agent else None
+        state, limit = params.state.value if params.state else "", max(1, min(params.limit, _PAGE))
+        found: list[c.DeliveryRecord] = []
+        before, is_last = 1 << 62, False
+        await self._host.journal.committed()
+        while len(found) < limit and not is_last:
+            if params.stuck:
+                rows, is_last = await self._ledger.store.relay("list_open", number, 5000), True
+            else:
+                rows = await self._ledger.store.relay("list_deliveries", number, state, before, limit)
+                is_last = len(rows) < limit
+            for record in map(record_of, rows):
+                before = record.sequence
+                if params.stuck and not _is_stuck(record):
+                    continue
+                if caller.role != Role.OBSERVER or await self._is_public(record):
+                    found.append(record)
+        return c.DeliveriesResult(deliveries=tuple(found[:limit]))
+
+    async def _is_public(self, record: c.DeliveryRecord) -> bool:
+        """Whether a delivery is of a message that anyone may read."""
+        try:
+            await self._inboxes.message(Caller(Role.OBSERVER), record.message_id)
+        except UnknownMessage:
+            return False
+        return True
+
+    async def _delivery(
+        self, caller: Caller, delivery_id: str, *, to_change: bool = False
+    ) -> c.DeliveryRecord:
+        """A delivery that exists for the caller: its own, or one of a message that it sent."""
+        record = await self._runner.record(delivery_id)
+        if caller.role == Role.OWNER:
+            return record
+        own = caller.participant.identity.id if caller.participant else None
+        try:
+            message = await self._inboxes.message(Caller(Role.OWNER) if own else caller, record.message_id)
+        except UnknownMessage:
+            message = None
+        if message is None or (own and own not in {record.agent, message.sender.id}):
+            raise UnknownDelivery(f"there is no delivery {delivery_id!r}")
+        if to_change and message.sender.id != own:
+            raise Forbidden("only the sender of its message, or the owner, may change a delivery")
+        return record
+
+    async def _deliveries_get(self, caller: Caller, params: c.DeliveryParams) -> c.DeliveryRecord:
+        return await self._delivery(caller, params.delivery_id)
+
+    async def _deliveries_retry(self, caller: Caller, params: c.DeliveryParams) -> c.DeliveryRecord:
+        await self._delivery(caller, params.delivery_id, to_change=True)
+        return await self._runner.retry(params.delivery_id)
+
+    async def _deliveries_flush(self, caller: Caller, params: c.FlushParams) -> c.DeliveriesResult:
+        agent = self._about(caller, params.agent)
+        return c.DeliveriesResult(deliveries=tuple(await self._runner.flush(agent, params.mode)))
+
+    async def _deliveries_cancel(self, caller: Caller, params: c.CancelParams) -> c.DeliveryRecord:
+        await self._delivery(caller, params.delivery_id, to_change=True)
+        record = await self._runner.record(params.delivery_id)
+        if not record.is_open:
+            raise DeliveryFinal(f"{record.id} is {record.state.value} already, and stays so")
+        if record.state == DeliveryState.HANDING:
+            raise Forbidden(f"{record.id} is on its way to its agent", remedy="Cancel the turn that it began")
+        return self._runner.cancel(record, params.reason)
+
+    async def _deliveries_redeliver(self, caller: Caller, params: c.DeliveryParams) -> c.DeliveryRecord:
+        record = await self._delivery(caller, params.delivery_id, to_change=True)
+        check_kept(record, "redeliver")
+        if record.is_open:
+            raise Forbidden(f"{record.id} is still under way", remedy="Retry or cancel it")
+        message = await self._post.message(record.message_id)
+        agent, sender = self._identities.get(record.agent), self._identities.get(message.sender.id)
+        again = c.SendParams(to=(), mode=record.requested_mode or record.mode, priority=record.priority)
+        return self._runner.deliver(message, agent, record.reason, sender, again, redelivery_of=record.id)
+
+    # -- actions -------------------------------------------------------------------------------------------
+
+    async def _actions_register(self, caller: Caller, params: c.ActionRegisterParams) -> c.ActionDescriptor:
+        return self._workspace.actions.register(params, caller, self._speaker(caller))
+
+    async def _actions_unregister(self, caller: Caller, params: c.ActionParams) -> c.Empty:
+        is_owner = caller.role == Role.OWNER
+        self._workspace.actions.unregister(params.name, self._speaker(caller), is_host_owner=is_owner)
+        return c.Empty()
+
+    async def _actions_list(self, caller: Caller, _params: c.Empty) -> c.ActionsResult:
+        who = None if caller.role == Role.OBSERVER else self._speaker(caller)
+        return c.ActionsResult(actions=self._workspace.actions.list(who))
+
+    async def _actions_invoke(self, caller: Caller, params: c.InvokeParams) -> c.InvokeResult:
+        return await self._workspace.actions.invoke(params, caller, self._speaker(caller))
+
+    # -- what only the owner does --------------------------------------------------------------------------
+
+    async def _tokens_create(self, _caller: Caller, params: c.TokenCreateParams) -> c.TokenResult:
+        agent = None
+        if params.agent is not None:
+            name = params.agent.removeprefix("@")
+            found = self._identities.find(f"@{name}")
+            agent = found or self._identities.enlist(name, c.IdentityKind.SERVICE)
+        token, info = self._workspace.tokens.create(agent, params.label)
+        return c.TokenResult(token=token, info=info)
+
+    async def _tokens_list(self, _caller: Caller, _params: c.Empty) -> c.TokensResult:
+        return c.TokensResult(tokens=self._workspace.tokens.list())
+
+    async def _tokens_revoke(self, _caller: Caller, params: c.IdParams) -> c.Empty:
+        self._workspace.tokens.revoke(params.id)
+        return c.Empty()
+
+    async def _webhooks_create(self, caller: Caller, params: c.WebhookParams) -> c.WebhookResult:
+        self._workspace.filter_of(caller, params)
+        return self._workspace.webhooks.create(params)
+
+    async def _webhooks_list(self, _caller: Caller, _params: c.Empty) -> c.WebhooksResult:
+        return c.WebhooksResult(webhooks=self._workspace.webhooks.list())
+
+    async def _webhooks_delete(self, _caller: Caller, params: c.IdParams) -> c.Empty:
+        self._workspace.webhooks.delete(params.id)
+        return c.Empty()
+
+    async def _secrets_register(self, _caller: Caller, params: c.SecretParams) -> c.Empty:
+        if not params.name.strip() or not self._host.redactor.register(params.name, params.value):
+            what = f"a secret has a name, and at least {SHORTEST} characters"
+            raise InvalidParams(what, field="params")
+        return c.Empty()
+
+
+def _seconds(milliseconds: int) -> float:
+    return max(0, min(milliseconds, _LONGEST_WAIT_MS)) / 1000
+
+
+def _is_stuck(record: c.DeliveryRecord) -> bool:
+    """Whether someone should look at a delivery: it was put off, tried in vain, or waits for a yes."""
+    return record.state in _STUCK or record.attempts > 1 or record.waits_for == "approval"

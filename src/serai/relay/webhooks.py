@@ -1,0 +1,174 @@
+"""Webhooks: events of the workspace, posted to URLs that the owner names, signed and in their order.
+
+Each webhook has its own place in the order of events, which is kept. What is not taken is posted again, later
+each time, also after a restart; so an event may come twice, and none is left out as long as it is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import secrets
+from collections.abc import AsyncGenerator, Callable
+
+from msgspec.structs import replace
+
+from serai.contract import (
+    EventFilter,
+    Record,
+    Webhook,
+    WebhookParams,
+    WebhookResult,
+    WorkspaceEvent,
+    decode,
+    encode,
+)
+from serai.errors import InvalidParams, SeraiError
+from serai.host.ledger import Ledger
+from serai.redact import Redactor
+from serai.relay.events import EventStream, Place, Wanted
+from serai.relay.signed_post import check_url, post_signed
+from serai.store.contract import RelayWrite
+
+__all__ = ["Webhooks"]
+
+_log = logging.getLogger(__name__)
+
+_TIMEOUT = 30.0
+_FIRST_WAIT, _LONGEST_WAIT = 1.0, 300.0
+_PASSED_OVER = 1000
+"""After so many events that nobody wants, the place is written down."""
+
+Follow = Callable[[Place, EventFilter, Wanted], AsyncGenerator[WorkspaceEvent]]
+"""The events after a place, for a filter."""
+
+
+class _Kept(Record):
+    webhook: Webhook
+    secret: str
+
+
+class Webhooks:
+    """All webhooks of a workspace.
+
+    Args:
+        ledger: Where they are written down.
+        redactor: Masks secrets, also those that it has come to know since an event was written.
+        events: The workspace's events.
+        follow: The events after a place, for a filter.
+        filter_of: Whether an event passes a filter.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        redactor: Redactor,
+        events: EventStream,
+        follow: Follow,
+        filter_of: Callable[[EventFilter], Wanted],
+    ) -> None:
+        self._ledger = ledger
+        self._redactor = redactor
+        self._events = events
+        self._follow = follow
+        self._filter_of = filter_of
+        self._kept: dict[str, _Kept] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    async def open(self) -> None:
+        """Read them, and go on where each of them was."""
+        for number, until, data in await self._ledger.store.relay("webhooks"):
+            kept = decode(data, _Kept)
+            self._begin(replace(kept, webhook=replace(kept.webhook, id=str(number), delivered_until=until)))
+
+    async def close(self) -> None:
+        """Post nothing any more."""
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    def create(self, params: WebhookParams) -> WebhookResult:
+        """Post the events of a filter from now on.
+
+        Raises:
+            InvalidParams: The URL cannot be posted to.
+        """
+        check_url(params.url)
+        number = max(map(int, self._kept), default=0) + 1
+        webhook = Webhook(
+            id=str(number),
+            url=params.url,
+            types=params.types,
+            agent=params.agent,
+            room=params.room,
+            delivered_until=self._events.last_id,
+        )
+        kept = _Kept(webhook=webhook, secret=secrets.token_urlsafe(32))
+        self._write("put_webhook", number, webhook.delivered_until, encode(kept))
+        self._begin(kept)
+        return WebhookResult(webhook=self._masked(webhook), secret=kept.secret)
+
+    def list(self) -> tuple[Webhook, ...]:
+        """All of them, the oldest first. A secret in a URL is masked."""
+        return tuple(self._masked(kept.webhook) for kept in self._kept.values())
+
+    def _masked(self, webhook: Webhook) -> Webhook:
+        return self._redactor.redact_value(webhook, observed=True)
+
+    def delete(self, webhook_id: str) -> None:
+        """Post nothing there any more.
+
+        Raises:
+            InvalidParams: There is no such webhook.
+        """
+        if self._kept.pop(webhook_id, None) is None:
+            raise InvalidParams(f"there is no webhook {webhook_id!r}", field="params.id")
+        self._tasks.pop(webhook_id).cancel()
+        self._write("delete_webhook", int(webhook_id))
+
+    def _write(self, statement: str, *values: object) -> None:
+        self._ledger.quietly(RelayWrite(statement, values))
+
+    # -- posting -------------------------------------------------------------------------------------------
+
+    def _begin(self, kept: _Kept) -> None:
+        webhook_id = kept.webhook.id
+        self._kept[webhook_id] = kept
+        self._redactor.register(f"webhook {webhook_id}", kept.secret)
+        self._tasks[webhook_id] = asyncio.create_task(self._run(webhook_id))
+
+    async def _run(self, webhook_id: str) -> None:
+        webhook, passed_over = self._kept[webhook_id].webhook, 0
+        after, source = await self._events.starting(webhook.delivered_until)
+        if source == "gap":
+            _log.warning("events after %s are gone for webhook %s", webhook.delivered_until, webhook_id)
+        wants = self._filter_of(webhook)
+        async with contextlib.aclosing(self._follow(after, webhook, lambda _event: True)) as events:
+            async for event in events:
+                is_wanted = wants(event)
+                if is_wanted:
+                    await self._post(webhook_id, self._redactor.redact_value(event, observed=False))
+                passed_over = 0 if is_wanted else passed_over + 1
+                self._put(webhook_id, delivered_until=event.id, error=None)
+                if is_wanted or passed_over % _PASSED_OVER == 0:
+                    self._write("move_webhook", int(webhook_id), event.id)
+
+    def _put(self, webhook_id: str, **changes: str | None) -> None:
+        kept = self._kept[webhook_id]
+        self._kept[webhook_id] = replace(kept, webhook=replace(kept.webhook, **changes))
+
+    async def _post(self, webhook_id: str, event: WorkspaceEvent) -> None:
+        """Post an event until it is taken."""
+        kept, wait = self._kept[webhook_id], _FIRST_WAIT
+        while True:
+            try:
+                await post_signed(kept.webhook.url, event, kept.secret, _TIMEOUT)
+            except SeraiError as error:
+                self._put(webhook_id, error=error.message)
+                _log.info("the event %s is not taken by webhook %s: %s", event.id, webhook_id, error)
+                await asyncio.sleep(wait * (0.75 + random.random() / 2))  # noqa: S311 - jitter, no secret
+                wait = min(wait * 2, _LONGEST_WAIT)
+            else:
+                return
