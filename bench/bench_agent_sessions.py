@@ -238,9 +238,8 @@ def _read(database: Path) -> float:
     file = connect(database, KEY)
     file.execute("SELECT count(*) FROM agent_sessions").fetchall()
     start = time.perf_counter()
-    rows: list[Any] = file.execute(
-        "SELECT * FROM session_messages WHERE session = ? ORDER BY number", (URI,)
-    ).fetchall()
+    asked = "SELECT * FROM session_messages WHERE session = ? ORDER BY number"
+    rows = cast("list[Any]", file.execute(asked, (URI,)).fetchall())
     took = time.perf_counter() - start
     if len(rows) != MESSAGES:
         raise RuntimeError("rows are missing")
