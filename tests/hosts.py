@@ -25,6 +25,7 @@ from serai.serve.frames import text_frame
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings, serve_port
 from serai.serve.sessions import SessionRoutes
+from serai.serve.transcripts import TranscriptRoutes
 from serai.store.contract import Store
 from serai.store.memory import MemoryStore
 
@@ -283,7 +284,10 @@ class House:
                 lambda connection: ahp_peer(self.host, connection),
                 self._readiness,
                 started=ready.set_result,
-                routes=SessionRoutes(self.host, patience=self.patience).routes,
+                routes=[
+                    *SessionRoutes(self.host, patience=self.patience).routes,
+                    *TranscriptRoutes(self.host).routes,
+                ],
             )
         )
         await asyncio.wait({self._task, ready}, timeout=WITHIN, return_when=asyncio.FIRST_COMPLETED)

@@ -22,7 +22,7 @@ from serai.client.turn import TurnStream
 from serai.session.events import SessionEvent
 from serai.session.messages import SessionMessage
 
-__all__ = ["AgentSession"]
+__all__ = ["AgentSession", "is_agent_file", "named_agent"]
 
 _CONTEXT = {
     "active_file": "activeFile",
@@ -77,7 +77,7 @@ class AgentSession:
             raise TypeError(f"there is no context {', '.join(sorted(unknown))}")
         session = await client.create_session(
             "model",
-            custom_agent=_named(agent) if agent is not None else None,
+            custom_agent=named_agent(agent) if agent is not None else None,
             working_directory=_uri(working_dir or "."),
             model=ModelSelection(id=model) if model else None,
             config={_CONTEXT[name]: value for name, value in context.items()} or None,
@@ -114,9 +114,14 @@ class AgentSession:
         return self.client.events(after)
 
 
-def _named(agent: str | Path) -> str:
+def is_agent_file(agent: str) -> bool:
+    """Whether an agent's name is that of a file."""
+    return agent.endswith((".yaml", ".yml"))
+
+
+def named_agent(agent: str | Path) -> str:
     """An agent as the host knows it: a file by its URI, any other by its slug."""
-    return _uri(agent) if isinstance(agent, Path) or agent.endswith((".yaml", ".yml")) else agent
+    return _uri(agent) if isinstance(agent, Path) or is_agent_file(agent) else agent
 
 
 def _uri(path: str | Path) -> str:

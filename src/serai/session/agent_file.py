@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from serai.contract.record import Record
 from serai.errors import Mismatch
 from serai.session.yaml import Document
 
@@ -163,7 +162,7 @@ def covers(name: str, tool: str) -> bool:
 # -- what a session takes away -----------------------------------------------------------------------------
 
 
-class Narrowing(Record, forbid_unknown_fields=True):
+class Narrowing(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """What a session leaves of its agent. What it does not say stays as it is."""
 
     tools: tuple[str, ...] | None = None

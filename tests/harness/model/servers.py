@@ -2,26 +2,71 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from harness.conversation import Conversation, frame
+from harness.model.model_server import ModelScriptServer
+from serai.ahp.types import AgentSelection
 from serai.config.chat import ChatSettings
 from serai.config.models import ModelKind, ModelServer, PricePerMillion
 from serai.harness.model.harness import ModelHarness
 from serai.harness.model.runs import WorkflowHarness
+from serai.host.host import Host
 from serai.redact import Redactor
+from serai.store.contract import Store
+from serai.store.memory import MemoryStore
 
-__all__ = ["model_harness", "workflow_harness"]
+__all__ = ["agent_file", "model_harness", "model_host", "rows_of", "talk", "workflow_harness"]
 
 _PRICES = {"small": PricePerMillion(input=1, output=10), "large": PricePerMillion(input=5, output=50)}
 
 
-def model_harness(redactor: Redactor, base_url: str, **chat: Any) -> ModelHarness:
+def model_harness(
+    redactor: Redactor, base_url: str, *, entry: dict[str, Any] | None = None, **chat: Any
+) -> ModelHarness:
     """The provider `model`, with two models of a server: `local:small`, the default, and `local:large`."""
-    server = ModelServer(kind=ModelKind.OPENAI, base_url=base_url, ids=("small", "large"), prices=_PRICES)
-    settings = ChatSettings(default_model=chat.pop("default_model", "local:small"), **chat)
-    return ModelHarness({"local": server}, settings, redactor)
+    fields: dict[str, Any] = {"ids": ("small", "large"), "prices": _PRICES, **(entry or {})}
+    settings = msgspec.convert({"default_model": "local:small", **chat}, ChatSettings)
+    local = ModelServer(kind=ModelKind.OPENAI, base_url=base_url, **fields)
+    return ModelHarness({"local": local}, settings, redactor, is_trusted=lambda _folder: True)
 
 
 def workflow_harness(models: ModelHarness, redactor: Redactor) -> WorkflowHarness:
     """The provider `workflow`, whose agents have those models."""
     return WorkflowHarness(models, redactor)
+
+
+@asynccontextmanager
+async def model_host(
+    server: ModelScriptServer, store: Store | None = None, **chat: Any
+) -> AsyncGenerator[Host]:
+    host = Host(store or MemoryStore(), [], frame)
+    harness = model_harness(host.redactor, server.base_url, **chat)
+    host.add([harness])
+    await host.open()
+    try:
+        yield host
+    finally:
+        await host.close()
+        await harness.close()
+
+
+async def talk(host: Host, folder: Path, **params: Any) -> Conversation:
+    return await Conversation.begin(host, "model", working_directory=folder.as_uri(), **params)
+
+
+def agent_file(folder: Path, **fields: Any) -> AgentSelection:
+    path = folder / "helper.agent.yaml"
+    path.write_text(json.dumps({"slug": "helper", **fields}))  # JSON is YAML
+    return AgentSelection(uri=path.as_uri())
+
+
+async def rows_of(host: Host, conversation: Conversation, query: str = "session_messages") -> list[Any]:
+    await host.journal.committed()
+    return await host.journal.store.relay(query, conversation.session.uri)

@@ -3,52 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.conversation import Conversation, calls, frame, prose
+from harness.conversation import calls, prose
 from harness.model.model_server import Call, ModelScriptServer, Reply
-from harness.model.servers import model_harness
+from harness.model.servers import agent_file, model_host, rows_of, talk
 from requirements import proves
-from serai.ahp.types import AgentSelection, TurnState
+from serai.ahp.types import TurnState
 from serai.errors import InvalidParams
-from serai.host.host import Host
-from serai.store.contract import Store
-from serai.store.memory import MemoryStore
-
-
-@asynccontextmanager
-async def model_host(
-    server: ModelScriptServer, store: Store | None = None, **chat: Any
-) -> AsyncGenerator[Host]:
-    host = Host(store or MemoryStore(), [], frame)
-    harness = model_harness(host.redactor, server.base_url, **chat)
-    host.add([harness])
-    await host.open()
-    try:
-        yield host
-    finally:
-        await host.close()
-        await harness.close()
-
-
-async def talk(host: Host, folder: Path, **params: Any) -> Conversation:
-    return await Conversation.begin(host, "model", working_directory=folder.as_uri(), **params)
-
-
-def agent_file(folder: Path, **fields: Any) -> AgentSelection:
-    path = folder / "helper.agent.yaml"
-    path.write_text(json.dumps({"slug": "helper", **fields}))  # JSON is YAML
-    return AgentSelection(uri=path.as_uri())
-
-
-async def rows_of(host: Host, conversation: Conversation, query: str = "session_messages") -> list[Any]:
-    await host.journal.committed()
-    return await host.journal.store.relay(query, conversation.session.uri)
 
 
 @proves("session:What-a-session-is/multi-turn", "session:What-a-session-is/keeps-state")

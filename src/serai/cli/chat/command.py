@@ -15,6 +15,7 @@ from serai.cli.console.target import add_connection_options, is_on_this_machine,
 from serai.cli.console.terminal import PlainTerminal, open_terminal
 from serai.cli.sessions import find_session
 from serai.client import Client, SessionClient
+from serai.client.agent_session import is_agent_file, named_agent
 from serai.config.paths import here, is_folder, real
 from serai.errors import AuthRequired, SeraiError, SessionFailed
 
@@ -27,7 +28,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "session", metavar="SESSION", nargs="?", help="its id, the beginning of its id, or its URI"
     )
-    parser.add_argument("--agent", metavar="NAME", help="begin a session with this agent")
+    parser.add_argument(
+        "--agent",
+        metavar="NAME",
+        help="begin a session with this agent: one of the host's, or an .agent.yaml",
+    )
     parser.add_argument(
         "--directory",
         metavar="DIR",
@@ -83,8 +88,11 @@ async def _begin(client: Client, terminal: PlainTerminal, options: argparse.Name
     """Begin a session; where nobody is signed in to its agent, that is offered first."""
     uri = f"ahp-session:/{uuid.uuid4()}"
     directory = options.directory.as_uri() if options.directory else None
+    own = named_agent(options.agent) if options.agent and is_agent_file(options.agent) else None
     try:
-        return await client.create_session(options.agent, uri=uri, working_directory=directory)
+        return await client.create_session(
+            "model" if own else options.agent, uri=uri, custom_agent=own, working_directory=directory
+        )
     except SessionFailed as error:
         has_person = terminal.is_interactive and options.once is None and not options.json
         if error.error_type != AuthRequired.code or not has_person:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -119,6 +120,9 @@ class ModelHarness:
         self._servers = servers
         self._chat = chat
         self._redactor = redactor
+        for server in servers.values():  # also of those that nobody asks: no tool is started with a key
+            if (name := server.key_variable) and (key := os.environ.get(name)):
+                redactor.register(name, key.strip())
         self._client = ModelClient(servers, redactor)
         self._models = models or PricedModels(self._client, servers)
         self._relay_tools: Callable[[str], Awaitable[Sequence[Tool[Any]]]] = _no_tools
