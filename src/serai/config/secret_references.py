@@ -43,8 +43,8 @@ def resolve_secret(reference: str, environ: Mapping[str, str], keyring: Keyring 
     if found is None:
         raise ConfigInvalid("a secret is named as env:VAR or keyring:NAME")  # which is not repeated here
     kind, name = found[1], found[2]
-    value = environ.get(name) if kind == "env" else _kept(name, keyring)
-    if not (value or "").strip():
+    value = ((environ.get(name) if kind == "env" else _kept(name, keyring)) or "").strip()
+    if not value:
         where = f"the variable {name} is not set" if kind == "env" else f"the keyring has no {name!r}"
         remedy = f"Set {name}" if kind == "env" else f"Keep it with: keyring set {_SERVICE} {name}"
         raise ConfigInvalid(f"{reference} is not there: {where}", remedy=remedy)

@@ -171,7 +171,9 @@ class Identities:
         self._keep(participant)
         identity = participant.identity
         number, session, gone = participant.number, participant.session, participant.gone
-        values = (number, identity.id, _key(identity.name), session, gone, encode(participant))
+        # What has a column stands there alone: a session that is erased is named nowhere then.
+        rest = replace(participant, number=0, session=None, gone=False)
+        values = (number, identity.id, _key(identity.name), session, gone, encode(rest))
         data = {"agent": to_wire(identity)}
         self._ledger.event(event, data, subject=identity.id, writes=[RelayWrite("put_identity", values)])
 
