@@ -62,6 +62,8 @@ def _serve(options: argparse.Namespace) -> int:
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
         stream=sys.stderr,
     )
+    # A line for each request to a model tells nobody anything.
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
     paths.make_home()
     key = find_database_key(paths, os.environ, use_keyring=configuration.settings.use_keyring)
     token = find_token(paths) if configuration.settings.require_token else None
