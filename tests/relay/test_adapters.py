@@ -439,7 +439,7 @@ async def test_an_adapter_can_hear_of_its_deliveries_and_take_them() -> None:
     async with ports() as port, await port.connect() as relay:
         capabilities = to_wire(able(ON_IDLE))
         await port.house.call("sessions.register", identity={"name": "worker"}, capabilities=capabilities)
-        events = relay.events("delivery.accepted", agent="@worker")
+        events = relay.follow("delivery.accepted", agent="@worker")
 
         async def next_event() -> WorkspaceEvent:
             return await anext(events)

@@ -42,6 +42,7 @@ from serai.relay.inbox import Caller
 from serai.relay.local import relay_of
 from serai.relay.policy import RelayPolicy
 
+CALLING = "work 1 every 5; tool ls"
 BUSY = "work 600 every 1"
 KINDS = ["demo", "function", "function, all", "ACP", "ACP, all"]
 """Each kind of agent of the host, with as little and with as much as it can declare."""
@@ -130,9 +131,11 @@ def test_the_tables_have_every_mode_operation_and_event() -> None:
 # -- modes -------------------------------------------------------------------------------------------------
 
 
-async def surfaces(house: Inn, session: Session, handle: str, mode: DeliveryMode, *, is_deaf: bool) -> None:
+async def surfaces(house: Inn, session: Session, handle: str, mode: DeliveryMode, kind: str) -> None:
     """A message that is sent while a turn runs surfaces at the boundary of its mode, and not before."""
-    house.say(session, BUSY, "busy")
+    calls = mode == DeliveryMode.NEXT_TOOL_CALL and not kind.startswith("ACP")
+    house.say(session, CALLING if calls else BUSY, "busy")
+    is_deaf = kind == "function"
     await house.until(lambda: (session.live.turn and session.live.turn.snapshot().response_parts) or is_deaf)
     [record] = (await house.send(handle, "hello", mode=mode)).deliveries
     assert record.mode == mode
@@ -143,6 +146,7 @@ async def surfaces(house: Inn, session: Session, handle: str, mode: DeliveryMode
     elif mode == DeliveryMode.NEXT_TOOL_CALL:
         record = await house.final(record.id)
         assert record.evidence["turnId"] == "busy"
+        assert not calls or record.evidence["toolCallId"] == "busy-call-1"
     else:
         assert record.waits_for == {"on-idle": "idle", "manual": "flush"}.get(mode, "next-message")
         session.turns.interrupt_for_message()
@@ -164,7 +168,7 @@ async def test_a_declared_mode_has_its_boundary_and_another_is_made_calmer(
 ) -> None:
     async with session_of(kind) as (house, session, handle):
         if mode in declared_by("Delivery modes", kind):
-            await surfaces(house, session, handle, mode, is_deaf=kind == "function")
+            await surfaces(house, session, handle, mode, kind)
             return
         house.say(session, BUSY, "busy")
         [record] = (await house.send(handle, "hello", mode=mode)).deliveries

@@ -12,9 +12,22 @@ from typing import Any
 import pytest
 
 from hosts import KEY, TOKEN, WITHIN
+from relay.port import able
 from relay.workspaces import Inn, inn
 from requirements import proves
-from serai.contract import IdentityKind, Role, SubscribeParams, WorkspaceEvent
+from serai.contract import (
+    AgentIdentity,
+    BasicSession,
+    DeliveryMode,
+    Failed,
+    IdentityKind,
+    MessageContext,
+    MessageReceipt,
+    RelayMessage,
+    Role,
+    SubscribeParams,
+    WorkspaceEvent,
+)
 from serai.redact import Redactor
 from serai.relay.inbox import Caller
 from serai.relay.local import relay_of
@@ -89,7 +102,7 @@ async def test_events_come_in_order_and_again_from_any_of_them(house: Inn, relay
     entered = await relay.send("@demo", "now")
     await relay.call("deliveries.cancel", deliveryId=held.deliveries[0].id)
     types = ("message.*", "delivery.*")
-    told = await first(7, relay.events(*types, after=before))
+    told = await first(7, relay.follow(*types, after=before))
     ids = {held.deliveries[0].id: "held", entered.deliveries[0].id: "entered"}
     assert [(one.type, ids.get(one.data.get("deliveryId", ""))) for one in told] == [
         ("message.created", None),
@@ -103,7 +116,7 @@ async def test_events_come_in_order_and_again_from_any_of_them(house: Inn, relay
     numbers = [int(one.id) for one in told]
     assert numbers == sorted(set(numbers))
     for position in (0, 3, 5):
-        again = await first(6 - position, relay.events(*types, after=told[position].id))
+        again = await first(6 - position, relay.follow(*types, after=told[position].id))
         assert again == told[position + 1 :]
     record = await relay.delivery(held.deliveries[0].id)
     assert record.sequence == int(told[1].id)
@@ -120,10 +133,10 @@ async def test_events_are_there_again_after_a_restart() -> None:
         before = (await house.call("hello")).last_event_id
         sent = await house.send("@demo", "later", mode="manual")
     async with inn(store=store) as house, reaching(house, "process") as relay:
-        told = await first(3, relay.events("message.*", "delivery.*", after=before))
+        told = await first(3, relay.follow("message.*", "delivery.*", after=before))
         assert [one.type for one in told] == ["message.created", "delivery.created", "delivery.accepted"]
         assert told[2].data["deliveryId"] == sent.deliveries[0].id
-        live = asyncio.create_task(first(4, relay.events("message.*", "delivery.*", after=told[2].id)))
+        live = asyncio.create_task(first(4, relay.follow("message.*", "delivery.*", after=told[2].id)))
         await relay.send("@demo", "now", mode="manual")
         await relay.send("@demo", "now")
         assert [one.type for one in (await live)[:2]] == ["message.created", "delivery.created"]
@@ -156,10 +169,10 @@ async def test_a_gap_is_named() -> None:
 async def test_what_is_taken_back_is_told_without_its_text(relay: Relay) -> None:
     before = (await relay.call("hello")).last_event_id
     sent = await relay.send("#ops", "a blunder")
-    created = await first(1, relay.events("message.created", after=before))
+    created = await first(1, relay.follow("message.created", after=before))
     assert created[0].data["message"]["text"] == "a blunder"
     await relay.call("messages.retract", messageId=sent.message.id)
-    told = await first(2, relay.events("message.*", after=before))
+    told = await first(2, relay.follow("message.*", after=before))
     assert [one.data["message"]["text"] for one in told] == ["(taken back)", "(taken back)"]
 
 
@@ -178,7 +191,7 @@ async def test_the_listener_of_the_delivery_page_runs_as_written(house: Inn, rel
         await relay.send("#ops", f"{engineer.handle} could not receive {message['id']}: {reason}")
 
     relay.on(events.delivery.failed().for_agent("@demo"), tell)
-    told = asyncio.create_task(first(1, relay.events("message.created", room="#ops")))
+    told = asyncio.create_task(first(1, relay.follow("message.created", room="#ops")))
     other = await relay.send("@demo-2", "not theirs", mode="manual")
     await relay.call("deliveries.cancel", deliveryId=other.deliveries[0].id)
     sent = await relay.send("@demo", "never mind", mode="manual")
@@ -328,7 +341,7 @@ async def test_secrets_are_in_no_row_event_index_or_file(tmp_path: Path) -> None
                 assert not (await relay.call("messages.search", query=word)).hits
             told: list[WorkspaceEvent] = []
             last = await relay.send("#ops", "the end")
-            async with aclosing(relay.events(after=before)) as heard:
+            async with aclosing(relay.follow(after=before)) as heard:
                 async for event in heard:
                     told.append(event)
                     if event.data.get("messageId") == last.message.id:
@@ -360,3 +373,61 @@ def dump(path: Path) -> list[str]:
         for table in tables
         for row in connection.execute(f"SELECT * FROM {table}")  # noqa: S608 - the names are the schema's
     ]
+
+
+class Refusing(BasicSession):
+    """A session elsewhere that takes nothing."""
+
+    def __init__(self, name: str) -> None:
+        capabilities = able(DeliveryMode.IMMEDIATE)
+        super().__init__(AgentIdentity(id=name, name=name, handle=f"@{name}"), capabilities)
+
+    async def receive_message(self, message: RelayMessage, context: MessageContext) -> MessageReceipt:
+        del message
+        return Failed(delivery_id=context.id, reason="not today")
+
+
+async def test_the_page_s_listener_runs_as_written(house: Inn, relay: Relay) -> None:
+    """What the page shows: say in a room that someone could not receive something, and why."""
+    engineer = await relay.register(Refusing("engineer"))
+    told, done = asyncio.Event(), asyncio.Event()
+
+    async def tell(event: WorkspaceEvent) -> None:
+        assert event.message is not None
+        if told.is_set():
+            return  # what it says in the room names the engineer, who cannot receive that either
+        told.set()
+        await relay.messages.send(
+            to="#ops",
+            text=f"{engineer.identity.handle} could not receive {event.message.id}: {event.reason}",
+        )
+        done.set()
+
+    await relay.on(relay.events.delivery.failed().for_agent(engineer), tell)
+    sent = await relay.messages.send(to="@engineer", text="look at this")
+    async with asyncio.timeout(WITHIN):
+        await done.wait()
+    found = await house.call("messages.list", room="#ops")
+    assert found.messages[-1].text == f"@engineer could not receive {sent.message.id}: not today"
+
+
+async def test_a_predicate_that_fails_hears_of_the_next_event(relay: Relay) -> None:
+    heard: list[str] = []
+    done = asyncio.Event()
+
+    def picky(event: WorkspaceEvent) -> bool:
+        assert event.message is not None
+        if event.message.text == "first":
+            raise ValueError("no")
+        return True
+
+    def hear(event: WorkspaceEvent) -> None:
+        heard.append(event.id)
+        done.set()
+
+    await relay.on(relay.events.message.created().where(picky), hear)
+    await relay.send("#ops", "first")
+    await relay.send("#ops", "second")
+    async with asyncio.timeout(WITHIN):
+        await done.wait()
+    assert len(heard) == 1

@@ -99,7 +99,7 @@ async def test_a_session_that_was_working_when_its_host_was_stopped_gets_message
     async with inn(store=store) as house:
         session = house.host.sessions.peek("ahp-session:/one")
         assert session is not None
-        house.say(session, "work 600 every 1", "again")
+        house.say(session, "work 1 every 5; tool ls", "again")
         [record] = (await house.send("@demo", "stop", mode="next-tool-call", waitFor="delivered")).deliveries
         assert [kept.receipt.status for kept in record.receipts] == ["accepted", "delivered"]
         [later] = (await house.send("@demo", "later", mode="next-tool-call")).deliveries

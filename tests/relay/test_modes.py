@@ -181,6 +181,8 @@ async def test_messages_of_a_kind_of_sender_are_held_or_refused(kind: str) -> No
             assert (record.state, record.error) == (DeliveryState.FAILED, "refused_by_policy")
         else:
             assert (record.state, record.waits_for) == (DeliveryState.ACCEPTED, "approval")
+            by_agent = await house.call("deliveries.flush", house.agent("@demo"), agent="@demo")
+            assert by_agent.deliveries == ()  # an agent does not approve what is held for it
             await house.call("deliveries.flush", agent="@demo")
             assert (await house.final(record.id)).state == DeliveryState.DELIVERED
 

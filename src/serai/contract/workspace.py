@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
+import msgspec
 from msgspec import field
 
 from serai.contract.capabilities import AgentSessionCapabilities
@@ -116,6 +117,17 @@ class WorkspaceEvent(Record):
 
     def __post_init__(self) -> None:
         refuse_naive(self.at)
+
+    @property
+    def message(self) -> RelayMessage | None:
+        """The message that it is about."""
+        told = self.data.get("message")
+        return None if told is None else msgspec.convert(told, RelayMessage)
+
+    @property
+    def reason(self) -> str | None:
+        """Why a delivery was put off, or has failed."""
+        return self.data.get("reason")
 
 
 class EventFilter(Record):

@@ -24,6 +24,10 @@ from serai.store.contract import RelayWrite
 __all__ = ["Identities", "Participant"]
 
 
+_NAMED = 12
+"""How many participants an error names."""
+
+
 class Participant(Record):
     """An identity, with what stands behind it now."""
 
@@ -107,7 +111,10 @@ class Identities:
         """
         found = self.find(name)
         if found is None:
-            raise UnknownTarget(f"nobody is called {name!r}", remedy="'serai agents' lists who is there")
+            there = [one.handle for one in self if not one.gone]
+            more = f" and {len(there) - _NAMED} more" if len(there) > _NAMED else ""
+            remedy = f"There are: {', '.join(there[:_NAMED])}{more}"
+            raise UnknownTarget(f"nobody is called {name!r}", remedy=remedy)
         return found
 
     # -- coming and going ----------------------------------------------------------------------------------

@@ -226,15 +226,20 @@ class Turn(SessionView):
             self._act(a.SessionInputRequestedAction(request=request))
         return await answer
 
-    def steering(self, evidence: str = "journal", *, before_call: bool | str = False) -> t.UserMessage | None:
+    def steering(
+        self, evidence: str = "journal", *, before_call: bool | str = False, of_relay: bool = True
+    ) -> t.UserMessage | None:
         """Take the message that someone wants to reach the agent now, if there is one.
 
         Args:
             evidence: How it is known that the agent has it: it stands in the receipt.
             before_call: Whether a tool call comes next, or its id: the receipt then names it.
+            of_relay: Whether messages of the relay are taken, too. They wait for a tool call, or for idle.
         """
         message = self._core.live.head.steering_message
         if message is None or not self.is_running:
+            return None
+        if not of_relay and message.id.startswith("dlv_"):
             return None
         named = before_call if isinstance(before_call, str) else f"{self.id}-call-{self._calls + 1}"
         self.next_call = named if before_call else ""

@@ -8,6 +8,7 @@ name the kind, never the value, and pass both stages unchanged.
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -18,6 +19,8 @@ from serai.redact.walk import Walker
 
 __all__ = ["Redactor", "StreamRedactor"]
 
+_OWN_TOKEN = re.compile(r"srt_[A-Za-z0-9_-]{43}")
+"""A token of a host: nobody types one for others to read."""
 _GLIMPSE = 3
 """At most so many characters of a secret go out before its mask, and only where text stops within it."""
 _LONE = 1024
@@ -61,8 +64,7 @@ class Redactor:
 
     def redact(self, text: str, *, observed: bool = True) -> str:
         """Mask the secrets in a text that is whole, and more than half of a known value at its end."""
-        text = self.values.redact(text)
-        return redact_shapes(text) if observed else text
+        return redact_shapes(self.values.redact(text)) if observed else self._redact_managed(text)
 
     def redact_bytes(self, data: bytes, *, observed: bool = True) -> bytes:
         """Mask known values in content, and shapes of credentials where it is text.
@@ -94,7 +96,8 @@ class Redactor:
         return StreamRedactor(self, observed=observed)
 
     def _redact_managed(self, text: str) -> str:
-        return self.values.redact(text)
+        text = self.values.redact(text)
+        return _OWN_TOKEN.sub("[masked:serai-token]", text) if "srt_" in text else text
 
     def _redact_typed_base64(self, text: str) -> str:
         return self._redact_base64(text, observed=False)

@@ -369,7 +369,8 @@ class Calls:
 
     async def _deliveries_flush(self, caller: Caller, params: c.FlushParams) -> c.DeliveriesResult:
         agent = self._about(caller, params.agent)
-        return c.DeliveriesResult(deliveries=tuple(await self._runner.flush(agent, params.mode)))
+        flushed = await self._runner.flush(agent, params.mode, approves=caller.role == Role.OWNER)
+        return c.DeliveriesResult(deliveries=tuple(flushed))
 
     async def _deliveries_cancel(self, caller: Caller, params: c.CancelParams) -> c.DeliveryRecord:
         await self._delivery(caller, params.delivery_id, to_change=True)

@@ -19,12 +19,18 @@ MOST_MESSAGES, MOST_BYTES = 20, 32 * 1024
 """How much enters a session as one turn."""
 
 _MARK = "[relay]"
-_IMITATION = re.compile(r"^(\s*)\[(\s*relay\s*)\]", re.IGNORECASE | re.MULTILINE)
+_UNSEEN = r"[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]*"
+"""What nobody sees: white space of all kinds, and signs without width."""
+_IMITATION = re.compile(
+    rf"(^|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])({_UNSEEN})([\[\uff3b]{_UNSEEN}{_UNSEEN.join('relay')}{_UNSEEN}[\]\uff3d])",
+    re.IGNORECASE,
+)
+"""What begins like a header, after anything that some reader takes for the end of a line."""
 
 
 def harmless(text: str) -> str:
     """A text in which no line begins like a header of ours."""
-    return _IMITATION.sub(r"\1([\2]", text)
+    return _IMITATION.sub(r"\1\2(\3", text)
 
 
 def header(

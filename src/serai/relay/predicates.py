@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Protocol
 
-from serai.contract import AgentStatus, WorkspaceEvent, name_key
+from serai.contract import AgentIdentity, AgentStatus, WorkspaceEvent, name_key
 
 __all__ = ["ActionEvents", "Predicate", "action", "events", "has_type", "named"]
 
@@ -30,6 +30,15 @@ def has_type(event: WorkspaceEvent, types: tuple[str, ...]) -> bool:
     if event.type == "session.event" and (own := event.data["event"]["type"]).startswith(_OF_SESSIONS):
         names.append(own)
     return not types or any(fnmatchcase(name, one) for name in names for one in types)
+
+
+class Participating(Protocol):
+    """Someone who takes part: a session, or its registration."""
+
+    @property
+    def identity(self) -> AgentIdentity:
+        """Under which name."""
+        ...
 
 
 class Predicate:
@@ -81,9 +90,10 @@ class Predicate:
         """Those about messages that mention someone."""
         return self.where(lambda event: any(_same(one, agent) for one in _message(event).get("mentions", ())))
 
-    def for_agent(self, agent: str) -> Predicate:
-        """Those about deliveries to someone."""
-        return self.where(lambda event: _is(event.data.get("agent"), agent))
+    def for_agent(self, agent: str | Participating) -> Predicate:
+        """Those about deliveries to someone: a handle, or a session that was registered."""
+        name = agent if isinstance(agent, str) else agent.identity.handle
+        return self.where(lambda event: _is(event.data.get("agent"), name))
 
     def of(self, message_id: str) -> Predicate:
         """Those about one message, or about its deliveries."""

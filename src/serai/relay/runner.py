@@ -166,7 +166,10 @@ class Runner:
         if problem is None and is_held and not box.admit():
             problem = "mailbox_full"
         if problem is not None:
-            return self._ledger.settle(record, Failed(delivery_id=record.id, reason=problem), own=True)
+            unfit = refusal(box.capabilities, choice.mode) or refusal(box.capabilities, ContentType.IMAGE)
+            told = unfit.to_wire() if unfit is not None and problem == unfit.code else {}
+            failed = Failed(delivery_id=record.id, reason=problem, metadata=told)
+            return self._ledger.settle(record, failed, own=True)
         if is_held:
             held = {"heldBy": "host", "waitsFor": "approval"}
             return self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=held), own=True)
@@ -245,17 +248,29 @@ class Runner:
             return box.take(record, message)
         box.drop(record)
         if mode is not None:
-            record = replace(record, mode=mode, metadata=record.metadata | {"flushed": True})
+            asked = record.requested_mode or (record.mode if record.mode != mode else None)
+            record = replace(
+                record, mode=mode, requested_mode=asked, metadata=record.metadata | {"flushed": True}
+            )
         return box.take(record, message)
 
-    async def flush(self, agent: Participant, mode: DeliveryMode | None) -> list[DeliveryRecord]:
-        """Have what waits for a participant enter as soon as it can, whatever it waits for."""
+    async def flush(
+        self, agent: Participant, mode: DeliveryMode | None, *, approves: bool
+    ) -> list[DeliveryRecord]:
+        """Have what waits for a participant enter as soon as it can, whatever it waits for.
+
+        What is held until a person lets it in enters only if whoever asks `approves` it: a person.
+        """
         with self._ledger.watching() as seen:
             await self.committed()
             rows = await self._ledger.store.relay(
                 "waiting_deliveries", agent.number, "", self._policy.mailbox
             )
-            records = [record for record in map(record_of, rows) if mode in {None, record.mode}]
+            records = [
+                record
+                for record in map(record_of, rows)
+                if mode in {None, record.mode} and (approves or record.waits_for != "approval")
+            ]
             return [await self._offer_again(record, seen, DeliveryMode.ON_IDLE) for record in records]
 
     def cancel(self, record: DeliveryRecord, why: str | None = None) -> DeliveryRecord:

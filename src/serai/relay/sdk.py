@@ -47,7 +47,7 @@ from serai.errors import (
     RelayError,
     SeraiError,
 )
-from serai.relay.predicates import ActionEvents, Predicate, named
+from serai.relay.predicates import ActionEvents, Predicate, events, named
 
 if TYPE_CHECKING:
     from serai.relay.harness import Registration
@@ -134,11 +134,24 @@ def _report(begun: asyncio.Future[None]) -> None:
         _log.warning("a listener was not set up: %s", error)
 
 
+class _MessageCalls:
+    """What is done with messages, under the names of the pages: `relay.messages.send`."""
+
+    def __init__(self, relay: Relay) -> None:
+        self.send = relay.send
+        self.reply = relay.reply
+        self.get = relay.message
+
+
 class Relay:
     """The relay, for a program."""
 
+    events = events
+    """Makes predicates: `relay.on(relay.events.delivery.failed(), handler)`."""
+
     def __init__(self, link: Link) -> None:
         self._link = link
+        self.messages = _MessageCalls(self)
         self._subscribing: set[asyncio.Future[None]] = set()
         """Who listens, and does not hear anything yet."""
         self._listening: set[asyncio.Task[None]] = set()
@@ -282,7 +295,7 @@ class Relay:
 
     # -- events --------------------------------------------------------------------------------------------
 
-    async def events(
+    async def follow(
         self, *types: str, agent: str | None = None, room: str | None = None, after: str | None = None
     ) -> AsyncGenerator[WorkspaceEvent]:
         """Events as they come, or all after one of them. `async for` over it; leaving the loop ends it."""
@@ -389,15 +402,14 @@ class Relay:
         begun.set_result(None)
         async with contextlib.aclosing(events):
             async for event in events:
-                if wanted(event):
-                    await self._handle(handler, event)
+                await self._handle(wanted, handler, event)
 
-    async def _handle(self, handler: EventHandler, event: WorkspaceEvent) -> None:
+    async def _handle(self, wanted: Predicate, handler: EventHandler, event: WorkspaceEvent) -> None:
         try:
-            outcome = handler(event)
+            outcome = handler(event) if wanted(event) else None
             if inspect.isawaitable(outcome):
                 await outcome
-        except Exception:  # noqa: BLE001 - whatever a handler raises, others go on
+        except Exception:  # noqa: BLE001 - whatever a handler or a predicate raises, others go on
             _log.exception("a listener failed with the event %s (%s)", event.id, event.type)
 
 

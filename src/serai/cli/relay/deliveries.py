@@ -47,7 +47,7 @@ async def _list(relay: Relay, options: argparse.Namespace) -> int:
         lambda result: [line_of_delivery(one, names) for one in result.deliveries] or ["There is none."],
     )
     if options.watch:
-        async for event in relay.events("delivery.*", agent=options.agent):
+        async for event in relay.follow("delivery.*", agent=options.agent):
             reason = f": {event.data['reason']}" if event.data.get("reason") else ""
             agent: dict[str, str] = event.data.get("agent") or {}
             who = agent.get("handle", "")

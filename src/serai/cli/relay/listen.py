@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 async def _listen(relay: Relay, options: argparse.Namespace) -> int:
-    events = relay.events(*options.types, agent=options.agent, room=options.room, after=options.after)
+    events = relay.follow(*options.types, agent=options.agent, room=options.room, after=options.after)
     async for event in events:
         if options.json:
             print(msgspec.json.encode(to_wire(event)).decode(), flush=True)

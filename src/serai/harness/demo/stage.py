@@ -75,7 +75,7 @@ class DemoStage:
         Raises:
             Stopped: It says `stop`.
         """
-        message = self.turn.steering(before_call=before_call)
+        message = self.turn.steering(before_call=before_call, of_relay=before_call)
         if message is None:
             return
         await self.say(f"You steer me: {quoted(message.text)}. Heard.")

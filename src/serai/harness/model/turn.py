@@ -166,7 +166,8 @@ class ModelTurn:
 
         The calls that have not begun are not carried out: the model decides anew, knowing the message.
         """
-        message = self._turn.steering(before_call=before.id if before is not None else False)
+        named = before.id if before is not None else False
+        message = self._turn.steering(before_call=named, of_relay=before is not None)
         if message is None:
             return False
         if before is not None:
