@@ -28,13 +28,18 @@ _PRICES = {"small": PricePerMillion(input=1, output=10), "large": PricePerMillio
 
 
 def model_harness(
-    redactor: Redactor, base_url: str, *, entry: dict[str, Any] | None = None, **chat: Any
+    redactor: Redactor,
+    base_url: str,
+    *,
+    entry: dict[str, Any] | None = None,
+    trusts: bool = True,
+    **chat: Any,
 ) -> ModelHarness:
     """The provider `model`, with two models of a server: `local:small`, the default, and `local:large`."""
     fields: dict[str, Any] = {"ids": ("small", "large"), "prices": _PRICES, **(entry or {})}
     settings = msgspec.convert({"default_model": "local:small", **chat}, ChatSettings)
     local = ModelServer(kind=ModelKind.OPENAI, base_url=base_url, **fields)
-    return ModelHarness({"local": local}, settings, redactor, is_trusted=lambda _folder: True)
+    return ModelHarness({"local": local}, settings, redactor, is_trusted=lambda _folder: trusts)
 
 
 def workflow_harness(models: ModelHarness, redactor: Redactor) -> WorkflowHarness:

@@ -248,7 +248,7 @@ async def test_a_workflow_in_a_folder_that_nobody_trusts_is_refused(
     scripted: ModelScriptServer, tmp_path: Path
 ) -> None:
     file, _ = written(tmp_path, workflow(node("a")))
-    async with running(scripted) as host:
+    async with running(scripted, trusts=False) as host:
         with pytest.raises(InvalidParams, match="not trusted"):
             await begin(host, file, tmp_path)
 
