@@ -19,13 +19,13 @@ def tool_schema(kind: type[Any]) -> dict[str, Any]:
         if not isinstance(value, dict):
             return value
         found: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
+        if found.get("default", ...) is None:  # what may be left out is left out, and never null
+            found = {key: each for key, each in found.items() if key != "default"}
+            kinds = [one for one in found.pop("anyOf", ()) if one != {"type": "null"}]
+            found |= kinds[0] if len(kinds) == 1 else {"anyOf": kinds} if kinds else {}
         if "$ref" in found:
             named = {key: each for key, each in parts[found["$ref"]].items() if key != "description"}
             found = {**named, **{key: each for key, each in found.items() if key != "$ref"}}
-        if found.get("default", ...) is None:  # what may be left out is left out, and never null
-            kinds = [one for one in found.get("anyOf", ()) if one != {"type": "null"}]
-            rest = {key: each for key, each in found.items() if key not in {"anyOf", "default"}}
-            found = {**(kinds[0] if len(kinds) == 1 else {"anyOf": kinds}), **rest}
         return {key: whole(each) for key, each in found.items() if key != "title"}
 
     schema = whole(root)

@@ -49,6 +49,8 @@ class ToolCall:
         """Whether someone said no."""
         self.option: str | None = None
         """The option that was chosen."""
+        self.reason: t.StringOrMarkdown | None = None
+        """Why the person said no."""
         self.suggestion: t.UserMessage | None = None
         """What the person would rather have, when they said no."""
         self.shown: list[t.ToolResultContent] = []
@@ -121,6 +123,7 @@ class ToolCall:
             chosen: t.ConfirmationOption | None = getattr(state, "selected_option", None)
             self.option = chosen.id if chosen is not None else None
             self.suggestion = getattr(state, "user_suggestion", None)
+            self.reason = getattr(state, "reason_message", None)
 
     async def _wait_for(self, answer: asyncio.Future[Any]) -> None:
         self._answer = answer
@@ -135,6 +138,7 @@ class ToolCall:
         self.approved, self.denied = action.approved, not action.approved
         self.option = action.selected_option_id
         self.suggestion = action.user_suggestion
+        self.reason = action.reason_message
         if action.edited_tool_input is not None:
             self.input = action.edited_tool_input
 

@@ -123,7 +123,7 @@ class SessionRoutes:
 
     async def _tell(self, session: Session, after: int, sink: Sink, woken: asyncio.Event) -> None:
         store, summary = self._host.journal.store, session.live.head.summary
-        name, made = session.uri.rpartition("/")[2], summary.created_at
+        name, made = session.uri, summary.created_at
         if after == 0:
             agent = {"provider": summary.provider, **({"uri": summary.agent.uri} if summary.agent else {})}
             settings = session.live.head.config.values if session.live.head.config else {}

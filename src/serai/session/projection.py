@@ -55,10 +55,13 @@ def projected(turns: Sequence[SavedTurn], running: str, max_messages: int = 0) -
 def _in_short(messages: Sequence[SessionMessage]) -> list[SessionMessage]:
     """A turn that was not completed: what was asked, and in one line which tools ran."""
     asked = [message for message in messages if message.role is SessionMessageRole.USER]
-    ran = dict.fromkeys(
-        part.name for message in messages for part in message.content if isinstance(part, ToolResultPart)
-    )
-    what = f"Tools that ran: {', '.join(ran)}." if ran else "No tool ran."
+    parts = [part for message in messages for part in message.content]
+    ended = {part.id for part in parts if isinstance(part, ToolResultPart)}
+    ran = dict.fromkeys(part.name for part in parts if isinstance(part, ToolResultPart))
+    cut = dict.fromkeys(p.name for p in parts if isinstance(p, ToolCallPart) and p.id not in ended)
+    what = f"Tools that ran: {', '.join(ran)}." if ran else "" if cut else "No tool ran."
+    if cut:
+        what = f"{what} Broken off, and perhaps done in part: {', '.join(cut)}.".strip()
     if not asked:
         return []
     line = TextPart(text=f"[This turn was not completed. {what}]")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import jsonschema
 import msgspec
 import pytest
 
@@ -82,3 +83,10 @@ def test_a_reference_is_resolved_and_the_secret_is_not_shown() -> None:
     with pytest.raises(ConfigInvalid) as caught:
         resolve_secret("worth-a-lot", environ)
     assert "worth" not in str(caught.value)
+
+
+def test_what_models_are_told_of_tools_is_json_schema_in_one_piece() -> None:
+    specs = [tool.spec.input_schema for tool in built_in_tools()]
+    for schema in (*specs, *(tool.schema for tool in RelayTools.own)):
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert "$ref" not in str(schema)

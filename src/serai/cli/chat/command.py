@@ -9,6 +9,7 @@ import uuid
 from functools import partial
 from pathlib import Path
 
+from serai.ahp.errors import AhpErrorCode
 from serai.cli.chat.conversation import Chat
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.target import add_connection_options, is_on_this_machine, run_connected
@@ -17,7 +18,7 @@ from serai.cli.sessions import find_session
 from serai.client import Client, SessionClient
 from serai.client.agent_session import is_agent_file, named_agent
 from serai.config.paths import here, is_folder, real
-from serai.errors import AuthRequired, SeraiError, SessionFailed
+from serai.errors import AuthRequired, ProtocolError, SeraiError, SessionFailed
 
 # How long it may take to forget a session that was of no use.
 _PATIENCE = 2.0
@@ -84,15 +85,29 @@ async def converse(client: Client, terminal: PlainTerminal, options: argparse.Na
             await _forget_if_empty(session)
 
 
+async def _create(
+    client: Client, agent: str | None, own: str | None, uri: str, directory: str | None
+) -> SessionClient:
+    """Make a session with an agent of the host, or with one that a file describes: by its name or slug."""
+    try:
+        kind = "model" if own else agent
+        return await client.create_session(kind, uri=uri, custom_agent=own, working_directory=directory)
+    except ProtocolError as error:
+        if own or agent is None or error.number != AhpErrorCode.PROVIDER_NOT_FOUND:
+            raise
+        try:
+            return await _create(client, agent, agent, uri, directory)
+        except ProtocolError:
+            raise error from None
+
+
 async def _begin(client: Client, terminal: PlainTerminal, options: argparse.Namespace) -> SessionClient:
     """Begin a session; where nobody is signed in to its agent, that is offered first."""
     uri = f"ahp-session:/{uuid.uuid4()}"
     directory = options.directory.as_uri() if options.directory else None
     own = named_agent(options.agent) if options.agent and is_agent_file(options.agent) else None
     try:
-        return await client.create_session(
-            "model" if own else options.agent, uri=uri, custom_agent=own, working_directory=directory
-        )
+        return await _create(client, options.agent, own, uri, directory)
     except SessionFailed as error:
         has_person = terminal.is_interactive and options.once is None and not options.json
         if error.error_type != AuthRequired.code or not has_person:

@@ -111,13 +111,19 @@ def situation_of(
         problem = mismatch(str(error))
         raise InvalidParams(f"config.{problem}", field=f"params.config.{problem.field}") from None
     variables = {**agent.variables, **situation.variables}
-    for name, value in variables.items() if redactor is not None else ():
-        if redactor is not None and redactor.redact(value) != value:
+    shown = {name: settings[name] for name in _SITUATION if settings.get(name) is not None}
+    for name, value in (shown | {"variables": variables}).items() if redactor is not None else ():
+        if redactor is not None and _has_secret(redactor, value):
             raise InvalidParams(
-                f"config.variables.{name}: it holds a secret, and variables are shown and kept as they are",
-                field=f"params.config.variables.{name}",
+                f"config.{name}: it holds a secret, and it is shown and kept as it is",
+                field=f"params.config.{name}",
             )
     return replace(situation, variables=variables)
+
+
+def _has_secret(redactor: Redactor, value: Any) -> bool:
+    text = msgspec.json.encode(value).decode()
+    return redactor.redact(text) != text
 
 
 def git_ref(folder: Path) -> str | None:

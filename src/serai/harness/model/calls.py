@@ -79,7 +79,9 @@ class Calls:
         if not shown.approved and not shown.denied:
             await self._ask(tool, given, call, shown, preview)
         if not shown.approved:
-            reason = f": {shown.suggestion.text}" if shown.suggestion else ""
+            told = shown.reason.markdown if isinstance(shown.reason, t.Markdown) else shown.reason
+            said = [told or "", shown.suggestion.text if shown.suggestion else ""]
+            reason = "".join(f": {one}" for one in said if one)
             self._record(CallDecided(call_id=call.id, is_allowed=False))
             await self._end(call, shown, f"the person said no{reason}", is_denied=True)
             return

@@ -240,15 +240,18 @@ class ModelHarness:
             InvalidParams: There is no such agent, or it has a tool that is none.
         """
         try:
-            agent = find_agent(
-                named, folder, self._settings_folder, trusted=self.is_trusted(folder), known=Known()
-            )
+            known = Known(is_tool_name, self._is_model)
+            trusted = self.is_trusted(folder)
+            return find_agent(named, folder, self._settings_folder, trusted=trusted, known=known)
         except (AgentUnknown, DocumentInvalid, FileUnreadable, ProtocolError) as error:
             raise InvalidParams(str(error), field="params.agent.uri") from None
-        for tool in agent.tools or ():
-            if not is_tool_name(tool):
-                raise InvalidParams(f"{named}: there is no tool {tool!r}", field="params.agent.uri")
-        return agent
+
+    def _is_model(self, model: str) -> bool:
+        try:
+            find_model(self._servers, model)
+        except ConfigInvalid:
+            return False
+        return True
 
     def _check_model(self, model: str) -> None:
         try:

@@ -305,7 +305,7 @@ class ModelTurn:
         why = f"the next request may cost up to ${next_one:.4f}, and ${left:.4f} of the budget are left"
         if budget.on_exceed is not OnExceed.ASK or not await self._may_spend(why):
             raise TurnStopped("budget_exceeded", why)
-        self._seat.note(RAISED, max(most, spent + reserved) + budget.max_cost_microcents)
+        self._seat.note(RAISED, max(most + budget.max_cost_microcents, spent + reserved))
 
     async def _may_spend(self, why: str) -> bool:
         asked = sum(isinstance(step, Requested) for step in self._steps)
