@@ -117,7 +117,7 @@ async def test_each_stage_of_a_turn_with_tools_has_its_number(house: House) -> N
     session = await begin(house, approve="always")
     events = await a_turn(house, session, "think; tool ls; tool fail; write 30")
     assert [event.sequence_number for event in events] == list(range(1, len(events) + 1))
-    assert {event.session_id for event in events} == {"one"}
+    assert {event.session_id for event in events} == {"ahp-session:/one"}
     kinds = [event.type.removeprefix("session:") for event in events]
     assert (kinds[0], kinds[-1]) == ("started", "turn_completed")
     assert events[-1].data["stopReason"] == "end_turn"
@@ -251,7 +251,7 @@ async def test_a_session_is_named_by_its_uri_or_the_end_of_it() -> None:
     async with memory_house() as house:
         for uri in (URI, "ahp-session:/deeper/two", "other:/two"):
             await begin(house, uri=uri)
-            assert (await until(house, of("started"), uri=uri))[0].session_id == uri.rpartition("/")[2]
+            assert (await until(house, of("started"), uri=uri))[0].session_id == uri
         assert await until(house, of("started"), uri="one") == await until(house, of("started"))
         for name in ("nobody", "two", ""):
             assert (await get(house, f"/sessions/{name}/events")).status == 404

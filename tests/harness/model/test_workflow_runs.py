@@ -295,7 +295,7 @@ async def test_events_of_runs_have_the_envelope_of_those_of_sessions(
         for conversation, events in zip((run, session), told, strict=True):
             numbers = [event.sequence_number for event in events]
             assert numbers == list(range(1, len(events) + 1))
-            assert {event.session_id for event in events} == {conversation.session.uri.rpartition("/")[2]}
+            assert {event.session_id for event in events} == {conversation.session.uri}
         envelopes = [{frozenset(json.loads(event.to_json())) for event in events} for events in told]
         common = frozenset.intersection(*(one for every in envelopes for one in every))
         assert {"type", "sessionId", "sequenceNumber", "timestamp"} <= common
