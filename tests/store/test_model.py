@@ -20,7 +20,7 @@ WHOLE, SESSIONS = CHANNELS[:2], CHANNELS[2:5]
 ITEMS = st.none() | st.builds(
     Row, st.sampled_from(CHANNELS), st.binary(max_size=30), st.none() | st.binary(max_size=9)
 )
-HEADS = st.builds(HeadRow, st.sampled_from(SESSIONS), st.just(b"{}"), st.just(0), st.just(-1))
+HEADS = st.builds(HeadRow, st.sampled_from(SESSIONS), st.just(b"{}"), st.just(0), st.just(-1), st.just(0))
 BATCHES = st.builds(
     Batch,
     items=st.lists(ITEMS, max_size=9),
