@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from requirements import proves
 from serai.errors import DocumentInvalid
 from serai.session.agent_file import FsScopeTier, Known, Narrowing, narrow, read_agent
-from serai.session.drawing import as_svg, as_text
+from serai.session.diagram import as_svg, as_text
 from serai.session.workflow import (
     Edge,
     Node,

@@ -15,7 +15,7 @@ from serai.harness.model.workflow_file import known_here, read_document
 from serai.machine.draft import Draft, write_all
 from serai.session import yaml
 from serai.session.agent_file import Known
-from serai.session.drawing import as_svg, as_text
+from serai.session.diagram import as_svg, as_text
 from serai.session.workflow import chain, read_workflow
 from serai.session.yaml import Document
 

@@ -11,6 +11,6 @@ yaml          documents: read with their lines, written in one way
 references    {{input}} and its like, in prompts
 workflow      agents one after the other, as a file describes them
 export        a session as a workflow
-drawing       a workflow as a picture
+diagram       a workflow as a picture
 events        what is told of a session while it goes on
 """

@@ -9,8 +9,8 @@ from harness.model.workbench import Workbench
 from requirements import proves
 from serai.ahp.types import FileEdit
 from serai.harness.model.tool import Asking, Tool
-from serai.harness.model.tools.reading import ListDirectory, ReadFile, SearchFiles
-from serai.harness.model.tools.writing import EditFile, WriteFile
+from serai.harness.model.tools.file_reads import ListDirectory, ReadFile, SearchFiles
+from serai.harness.model.tools.file_writes import EditFile, WriteFile
 from serai.session.agent_file import FsScopeTier
 
 READS: list[tuple[type[Tool[Any]], dict[str, str]]] = [(ReadFile, {}), (SearchFiles, {"text": "secret"})]

@@ -39,7 +39,7 @@ from serai.harness.model.session import CAPABILITIES, ModelSession
 from serai.harness.model.setup import DEFAULT_TOKENS, Models, TurnSetup
 from serai.harness.model.tool import Tool
 from serai.harness.model.tools.mcp import McpServers
-from serai.harness.model.tools.registry import BUILT_IN, built_in_tools, is_tool_name, narrowed
+from serai.harness.model.tools.registry import BUILT_IN, built_in_tools, narrowed
 from serai.harness.model.tools.relay import relay_tools
 from serai.harness.model.transcript import Transcript, message_write, step_write
 from serai.harness.model.user_message import user_content
@@ -240,18 +240,11 @@ class ModelHarness:
             InvalidParams: There is no such agent, or it has a tool that is none.
         """
         try:
-            known = Known(is_tool_name, self._is_model)
             trusted = self.is_trusted(folder)
+            known = known_here(self._servers, folder, self._settings_folder, trusted=trusted)
             return find_agent(named, folder, self._settings_folder, trusted=trusted, known=known)
         except (AgentUnknown, DocumentInvalid, FileUnreadable, ProtocolError) as error:
             raise InvalidParams(str(error), field="params.agent.uri") from None
-
-    def _is_model(self, model: str) -> bool:
-        try:
-            find_model(self._servers, model)
-        except ConfigInvalid:
-            return False
-        return True
 
     def _check_model(self, model: str) -> None:
         try:

@@ -7,11 +7,11 @@ from typing import Any
 
 from serai.harness.model.tool import Tool
 from serai.harness.model.tools.commands import RunCommand
+from serai.harness.model.tools.file_reads import ListDirectory, ReadFile, SearchFiles
+from serai.harness.model.tools.file_writes import EditFile, WriteFile
 from serai.harness.model.tools.git import GitCommit, GitDiff, GitStatus
 from serai.harness.model.tools.http import HttpRequest
 from serai.harness.model.tools.person import AskUser
-from serai.harness.model.tools.reading import ListDirectory, ReadFile, SearchFiles
-from serai.harness.model.tools.writing import EditFile, WriteFile
 from serai.relay.tools import RelayTools
 
 __all__ = ["BUILT_IN", "built_in_tools", "is_tool_name", "narrowed"]

@@ -35,7 +35,7 @@ CREATE TABLE messages (
     retracted INTEGER NOT NULL DEFAULT 0,
     message BLOB NOT NULL           -- JSON
 ) STRICT;
-CREATE INDEX messages_of_room ON messages (room, seq, sender);  -- the sender: what is unread is counted from it
+CREATE INDEX messages_of_room ON messages (room, seq);
 CREATE INDEX messages_of_thread ON messages (thread, seq) WHERE thread IS NOT NULL;
 CREATE UNIQUE INDEX messages_by_key ON messages (sender, key) WHERE key IS NOT NULL;
 

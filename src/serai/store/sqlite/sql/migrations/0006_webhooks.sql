@@ -15,3 +15,7 @@ CREATE TABLE invocations (
     PRIMARY KEY (caller, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX invocations_open ON invocations (caller) WHERE open;
+
+-- With the sender, so that what is unread is counted from the index alone.
+DROP INDEX messages_of_room;
+CREATE INDEX messages_of_room ON messages (room, seq, sender);
