@@ -1,6 +1,6 @@
 // The top of the page: which session this is, what it runs on, what it has used, and whether all this is fresh.
-import { clock } from "../host/clock.js";
-import { preference } from "../host/preferences.js";
+import { seconds } from "../host/clock.js";
+import { theme } from "../host/preferences.js";
 import { useChannel } from "../host/use.js";
 import { goTo, page, showAside } from "../page.js";
 import { conflicts } from "./aside/conflicts.js";
@@ -12,8 +12,6 @@ import { notifies, toggleNotifications } from "./sessions/attention.js";
 import { costOf } from "./sessions/costs.js";
 
 /** @typedef {import("../ahp/types.d.ts").SessionState} SessionState */
-
-const theme = preference("theme", "system");
 
 const STALE = 25_000;
 
@@ -30,8 +28,8 @@ export function Top({ uri }) {
       label="Settings of the page"
       icon="cog"
       items=${[
-        ...["system", "light", "dark"].map((name) => ({
-          label: `${name[0]?.toUpperCase()}${name.slice(1)} colours`,
+        .../** @type {const} */ (["auto", "light", "dark"]).map((name) => ({
+          label: { auto: "Colours of the system", light: "Light colours", dark: "Dark colours" }[name],
           checked: theme.value === name,
           run: () => (theme.value = name),
         })),
@@ -126,14 +124,14 @@ const SOCKET = {
 /** Two signs: whether the socket is open, and how fresh the data is. They differ when a network hangs. */
 function Signs() {
   const [colour, words] = SOCKET[page.host.connection.value];
-  const age = clock.value - page.host.freshAt.value;
+  const age = seconds.value - page.host.freshAt.value;
   const isFresh = age < STALE && page.host.connection.value === "open";
   return html`<span class="signs row small" role="status">
     <span class="socket" data-colour=${colour} title=${words}>
       <${Icon} name="plug" size=${13} /><span class=${colour === "done" ? "hidden" : ""}>${words}</span>
     </span>
     <span class="fresh" data-colour=${isFresh ? "done" : "needs"} title="When the host was last heard of">
-      <${Icon} name="clock" size=${13} />${isFresh ? "live" : `${since(page.host.freshAt.value, clock.value)} old`}
+      <${Icon} name="clock" size=${13} />${isFresh ? "live" : `${since(page.host.freshAt.value, seconds.value)} old`}
     </span>
   </span>`;
 }

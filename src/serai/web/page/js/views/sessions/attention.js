@@ -1,6 +1,6 @@
 // When an agent waits, the title, the badge and, if the person allowed it, a notification say so.
-import { needsYou } from "../../host/sessions.js";
 import { preference } from "../../host/preferences.js";
+import { groupOf } from "../../host/sessions.js";
 import { goTo, page } from "../../page.js";
 import { useEffect, useRef, useSignalEffect } from "../preact.js";
 
@@ -18,7 +18,7 @@ export async function toggleNotifications() {
 export function useAttention() {
   const known = useRef(/** @type {Set<string> | null} */ (null));
   useSignalEffect(() => {
-    const waiting = needsYou(page.host.summaries.value);
+    const waiting = [...page.host.summaries.value.values()].filter((summary) => groupOf(summary) === "needsYou");
     document.title = waiting.length ? `(${waiting.length}) Serai` : "Serai";
     const badge = /** @type {any} */ (navigator);
     if (waiting.length) badge.setAppBadge?.(waiting.length);

@@ -1,7 +1,7 @@
 // The left column: all sessions of the host, live, grouped by what they need.
-import { clock } from "../../host/clock.js";
-import { preference } from "../../host/preferences.js";
-import { NEEDS_YOU, grouped, wordOf } from "../../host/sessions.js";
+import { halfMinutes } from "../../host/clock.js";
+import { pinned, preference, togglePinned } from "../../host/preferences.js";
+import { groupOf, grouped, isArchived, isFailed, isUnread, lines } from "../../host/sessions.js";
 import { addressOf, goTo, isPaletteOpen, openSession, page, shownOnPhone } from "../../page.js";
 import { money, nameOf, pathOf, since } from "../parts/format.js";
 import { Icon, IconButton } from "../parts/icon.js";
@@ -12,19 +12,16 @@ import { Found } from "./search.js";
 
 /** @typedef {import("../../ahp/types.d.ts").SessionSummary} SessionSummary */
 
-const pinned = preference("pinned", /** @type {string[]} */ ([]));
 const showsArchived = preference("archived", false);
 const closedGroups = preference("closedGroups", /** @type {string[]} */ ([]));
 
-const IS_READ = 32;
-const IS_ARCHIVED = 64;
+const WORDS = { needsYou: "Waits for you", running: "Running", waiting: "Messages wait", done: "Done" };
 
 /** All sessions, a filter, and a search over all that was said. */
 export function Sessions() {
   const filter = useSignal("");
   const groups = useComputed(() =>
-    grouped(page.host.summaries.value, {
-      waiting: page.relay.waiting.value,
+    grouped(page.host.summaries.value.values(), page.relay.openDeliveries.value, {
       filter: filter.value,
       pinned: pinned.value,
       archived: showsArchived.value,
@@ -52,8 +49,8 @@ export function Sessions() {
       />`}
     </div>
     <div class="list">
-      ${groups.value.map((group) => html`<${Group} key=${group.name} group=${group} />`)}
-      ${groups.value.every((group) => group.sessions.length === 0) &&
+      ${groups.value.map((group) => html`<${Group} key=${group.group} group=${group} />`)}
+      ${groups.value.length === 0 &&
       html`<p class="empty">${filter.value ? "No session fits." : "No session yet."}</p>`}
       ${filter.value.trim().length > 2 && html`<${Found} words=${filter.value.trim()} />`}
     </div>
@@ -68,19 +65,18 @@ export function Sessions() {
   </div>`;
 }
 
-/** @param {{group: {name: string, sessions: SessionSummary[]}}} props */
+/** @param {{group: ReturnType<typeof grouped>[number]}} props */
 function Group({ group }) {
-  if (group.sessions.length === 0) return null;
-  const isClosed = closedGroups.value.includes(group.name);
+  const isClosed = closedGroups.value.includes(group.group);
   const toggle = () => {
     closedGroups.value = isClosed
-      ? closedGroups.value.filter((name) => name !== group.name)
-      : [...closedGroups.value, group.name];
+      ? closedGroups.value.filter((name) => name !== group.group)
+      : [...closedGroups.value, group.group];
   };
-  return html`<section class=${group.name === NEEDS_YOU ? "group needs" : "group"}>
+  return html`<section class=${group.group === "needsYou" ? "group needs" : "group"}>
     <h2>
       <button class="quiet" aria-expanded=${!isClosed} onClick=${toggle}>
-        <${Icon} name=${isClosed ? "right" : "down"} size=${12} /> ${group.name}
+        <${Icon} name=${isClosed ? "right" : "down"} size=${12} /> ${group.label}
         <span class="count">${group.sessions.length}</span>
       </button>
     </h2>
@@ -102,65 +98,63 @@ function Group({ group }) {
 /** One session. @param {{summary: SessionSummary, isOpen: boolean, isPinned: boolean}} props */
 const Row = memo(function Row({ summary, isOpen, isPinned }) {
   const uri = summary.resource;
-  const [state, word] = wordOf(summary, page.relay.waiting.value);
-  const isUnread = !(summary.status & IS_READ);
-  const changed = (summary.changesets ?? []).find((one) => one.additions || one.deletions);
+  const state = groupOf(summary, page.relay.openDeliveries.value.get(uri)?.length);
+  const word = isFailed(summary) ? "Failed" : WORDS[state];
+  const isNew = isUnread(summary);
+  const { added, removed } = lines(summary);
   const cost = costOf(summary);
   useEffect(() => {
     // Whoever looks at a session has read it.
-    if (isOpen && isUnread && document.hasFocus()) {
+    if (isOpen && isNew && document.hasFocus()) {
       page.host.dispatch(uri, { type: "session/isReadChanged", isRead: true });
     }
-  }, [isOpen, isUnread]);
-  return html`<li class="session-row" data-state=${state}>
+  }, [isOpen, isNew]);
+  return html`<li class="session-row" data-state=${isFailed(summary) ? "failed" : state}>
     <a href=${addressOf(uri)} aria-current=${isOpen ? "page" : undefined} onClick=${() => (shownOnPhone.value = "session")}>
       <span class="sign" aria-hidden="true"></span>
       <span class="row">
-        <span class=${isUnread ? "grow cut title unread" : "grow cut title"}>${summary.title || "New session"}</span>
+        <span class=${isNew ? "grow cut title unread" : "grow cut title"}>${summary.title || "New session"}</span>
         ${isPinned && html`<span class="faint"><${Icon} name="pin" size=${12} /><span class="hidden">Pinned</span></span>`}
-        ${isUnread && html`<span class="dot"><span class="hidden">Unread</span></span>`}
+        ${isNew && html`<span class="dot"><span class="hidden">Unread</span></span>`}
       </span>
       <span class="row small faint">
         <span class="cut">${summary.provider}</span>
         <span class="grow cut" title=${pathOf(summary.workingDirectory)}>${nameOf(summary.workingDirectory)}</span>
-        ${changed &&
-        html`<span class="lines">
-          <span class="plus">+${changed.additions ?? 0}</span> <span class="minus">−${changed.deletions ?? 0}</span>
-        </span>`}
+        ${added + removed > 0 &&
+        html`<span class="lines"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span>`}
         ${cost !== null && html`<span>${money(cost)}</span>`}
       </span>
       <span class="row small doing">
         <span class="grow cut">${summary.activity || word}</span>
-        <time>${since(summary.modifiedAt, clock.value)}</time>
+        <time>${since(summary.modifiedAt, halfMinutes.value)}</time>
       </span>
     </a>
-    ${!page.host.isReading.value && html`<${RowMenu} summary=${summary} isPinned=${isPinned} isUnread=${isUnread} />`}
+    ${!page.host.isReading.value && html`<${RowMenu} summary=${summary} isPinned=${isPinned} />`}
   </li>`;
 });
 
-/** @param {{summary: SessionSummary, isPinned: boolean, isUnread: boolean}} props */
-function RowMenu({ summary, isPinned, isUnread }) {
+/** @param {{summary: SessionSummary, isPinned: boolean}} props */
+function RowMenu({ summary, isPinned }) {
   const uri = summary.resource;
-  const isArchived = Boolean(summary.status & IS_ARCHIVED);
+  const isNew = isUnread(summary);
+  const isAway = isArchived(summary);
   return html`<${Menu}
     label=${`What to do with ${summary.title || "this session"}`}
     items=${[
       {
         label: isPinned ? "Unpin" : "Pin",
         icon: "pin",
-        run: () => {
-          pinned.value = isPinned ? pinned.value.filter((one) => one !== uri) : [...pinned.value, uri];
-        },
+        run: () => togglePinned(uri),
       },
       {
-        label: isUnread ? "Mark as read" : "Mark as unread",
+        label: isNew ? "Mark as read" : "Mark as unread",
         icon: "bell",
-        run: () => page.host.dispatch(uri, { type: "session/isReadChanged", isRead: isUnread }),
+        run: () => page.host.dispatch(uri, { type: "session/isReadChanged", isRead: isNew }),
       },
       {
-        label: isArchived ? "Take out of the archive" : "Archive",
+        label: isAway ? "Take out of the archive" : "Archive",
         icon: "archive",
-        run: () => page.host.dispatch(uri, { type: "session/isArchivedChanged", isArchived: !isArchived }),
+        run: () => page.host.dispatch(uri, { type: "session/isArchivedChanged", isArchived: !isAway }),
       },
     ]}
   />`;
