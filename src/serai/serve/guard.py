@@ -47,8 +47,10 @@ RELAY_PATHS = frozenset({"/relay", "/mcp"})
 UPGRADE_PATHS = frozenset({"/", "/ahp", "/relay"})
 """Where a WebSocket may be opened."""
 
-OPEN_PATHS = frozenset({"/healthz"})
+OPEN_PATHS = frozenset({"/healthz", "/", "/manifest.webmanifest", "/service-worker.js"})
 """What needs no token: it tells nothing but that someone is at home."""
+ASSETS = "/assets/"
+"""Below here nothing needs a token, either: these are the same bytes for everyone."""
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -165,7 +167,7 @@ class Guard:
 
     def request(self, path: str, query: str, headers: Headers) -> Admission | Refusal:
         """Whether an HTTP request may go on. `path` is the one by which it will be routed."""
-        return self._decide(path, query, headers, needs_token=path not in OPEN_PATHS)
+        return self._decide(path, query, headers, needs_token=path not in OPEN_PATHS and not path.startswith(ASSETS))
 
     def _decide(self, path: str, query: str, headers: Headers, *, needs_token: bool) -> Admission | Refusal:
         found: dict[str, list[str]] = {"host": [], "origin": [], "authorization": []}

@@ -6,11 +6,11 @@ import asyncio
 import gc
 import logging
 import signal
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from serai.errors import StorageFailed
 from serai.host.agents import HostedHarness
@@ -61,6 +61,7 @@ async def run_host(
     user_settings: Path | None = None,
     look_for_agents: Callable[[Host], Coroutine[Any, Any, None]] | None = None,
     relay: RelayPolicy | None = None,
+    page: Sequence[BaseRoute] = (),
 ) -> None:
     """Open the store, bring the sessions back, and serve them until SIGINT or SIGTERM, or until cancelled.
 
@@ -77,6 +78,7 @@ async def run_host(
         user_settings: The folder of the person's `serai.toml`.
         look_for_agents: Adds more kinds of agents to the host. It is begun when clients can connect.
         relay: What the relay lets happen.
+        page: The routes of the page.
 
     Raises:
         StorageUnreadable: The store cannot be opened.
@@ -125,6 +127,7 @@ async def run_host(
                     *sessions.routes,
                     *TranscriptRoutes(host).routes,
                     Route("/mcp", tools, methods=["POST"]),
+                    *page,
                 ],
             ),
             name="port",
