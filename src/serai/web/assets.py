@@ -113,11 +113,17 @@ class Page:
             raise HTTPException(404)
         return self._sent(request, request.path_params["path"], _FOR_EVER)
 
-    async def _manifest(self, request: Request) -> Response:
-        return self._sent(request, "manifest.webmanifest", "no-cache")
+    async def _manifest(self, _request: Request) -> Response:
+        return self._filled_in("manifest.webmanifest")
 
-    async def _service_worker(self, request: Request) -> Response:
-        return self._sent(request, "service-worker.js", "no-cache")
+    async def _service_worker(self, _request: Request) -> Response:
+        return self._filled_in("service-worker.js")
+
+    def _filled_in(self, path: str) -> Response:
+        """A file under an address of its own, with the addresses of the assets in it."""
+        asset = self._assets[path]
+        content = asset.content.decode().replace("{assets}", f"/assets/{self.version}")
+        return Response(content, media_type=asset.media_type, headers={"Cache-Control": "no-cache"})
 
     def _sent(self, request: Request, path: str, cache_control: str) -> Response:
         asset = self._assets.get(path)

@@ -1,10 +1,10 @@
 // Replays cases of the reducers: a JSON object per line on standard input, `{name, kind, start, actions, now, expected}`.
 // Prints the cases whose state came out otherwise, or whose start was changed, and then how many there were.
 
-import { createInterface } from 'node:readline';
-import { isDeepStrictEqual } from 'node:util';
+import { createInterface } from "node:readline";
+import { isDeepStrictEqual } from "node:util";
 
-import { fold, reduce } from '../../../src/serai/web/page/js/ahp/reduce.js';
+import { fold, reduce } from "../../../src/serai/web/page/js/ahp/reduce.js";
 
 let cases = 0;
 const failed = [];
@@ -28,7 +28,7 @@ function plain(value) {
 }
 
 function frozen(value) {
-  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);
     Object.values(value).forEach(frozen);
   }

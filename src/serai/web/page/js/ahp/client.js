@@ -8,11 +8,11 @@
 /** @import {Action, ChannelState, Dispatched, Envelope, InitializeResult, ReconnectResult, Snapshot, Uri} from './types.d.ts' */
 /** @import {Kind} from './reduce.js' */
 
-import { fold, kindOf, reduce } from './reduce.js';
+import { fold, kindOf, reduce } from "./reduce.js";
 
 /** The root channel, which also stands for the connection in commands that have no channel of their own. */
-export const ROOT = 'ahp-root://';
-export const PROTOCOL_VERSIONS = ['0.2.0'];
+export const ROOT = "ahp-root://";
+export const PROTOCOL_VERSIONS = ["0.2.0"];
 
 /**
  * What came of an envelope: someone else's action (`applied`) or ours (`confirmed`) changed the state; ours was
@@ -82,7 +82,7 @@ export class ClientState {
   reconnected(result, now) {
     /** @type {Uri[]} */
     let lost;
-    if (result.type === 'replay') {
+    if (result.type === "replay") {
       for (const envelope of result.actions) this.receive(envelope, now);
       lost = result.missing.filter((uri) => this.#mirrors.has(uri));
     } else {
@@ -148,7 +148,7 @@ export class ClientState {
   state(uri, now) {
     const mirror = this.#mirrors.get(uri);
     if (!mirror) return null;
-    if (mirror.kind === 'terminal' || !mirror.pending.length) return mirror.confirmed;
+    if (mirror.kind === "terminal" || !mirror.pending.length) return mirror.confirmed;
     const hopes = mirror.pending.map((dispatched) => dispatched.action);
     mirror.shown ??= fold(mirror.kind, mirror.confirmed, hopes, now);
     return mirror.shown;
@@ -192,14 +192,14 @@ export class ClientState {
     const awaited = this.#awaited.get(channel);
     awaited?.envelopes.push(envelope);
     const mirror = this.#mirrors.get(channel);
-    if (!mirror) return awaited ? 'buffered' : 'ignored';
+    if (!mirror) return awaited ? "buffered" : "ignored";
     const isOurs = origin?.clientId === this.clientId && take(mirror, origin.clientSeq);
     /** @type {Outcome} */
-    let outcome = isOurs ? 'confirmed' : 'applied';
+    let outcome = isOurs ? "confirmed" : "applied";
     if (envelope.rejectionReason != null) {
-      outcome = isOurs ? 'rejected' : 'ignored';
+      outcome = isOurs ? "rejected" : "ignored";
     } else if (serverSeq <= mirror.seq) {
-      outcome = isOurs ? 'confirmed' : 'ignored'; // the snapshot, or an earlier copy, has brought it already
+      outcome = isOurs ? "confirmed" : "ignored"; // the snapshot, or an earlier copy, has brought it already
     } else {
       mirror.confirmed = reduce(mirror.kind, mirror.confirmed, envelope.action, now);
       mirror.shown = null;

@@ -6,7 +6,7 @@ export class HostError extends Error {
   /** @param {number | string} code @param {string} message @param {any} [data] */
   constructor(code, message, data) {
     super(message);
-    this.name = 'HostError';
+    this.name = "HostError";
     this.code = code;
     this.data = data;
   }
@@ -54,22 +54,22 @@ export class Peer {
    */
   request(method, params, then) {
     return new Promise((resolve, reject) => {
-      if (this.#isClosed) throw new HostError('connection_lost', 'the connection to the host is lost');
+      if (this.#isClosed) throw new HostError("connection_lost", "the connection to the host is lost");
       this.#lastId += 1;
       this.#waiting.set(this.#lastId, { resolve, reject, then });
-      this.#send({ jsonrpc: '2.0', id: this.#lastId, method, params });
+      this.#send({ jsonrpc: "2.0", id: this.#lastId, method, params });
     });
   }
 
   /** Tell something that nobody answers. @param {string} method @param {object} params */
   notify(method, params) {
-    this.#send({ jsonrpc: '2.0', method, params });
+    this.#send({ jsonrpc: "2.0", method, params });
   }
 
   /** End the connection; `closed` is called at once: a dead network would let us wait for it. */
   close() {
     this.#socket.close();
-    this.#ended(1000, 'closed by this page');
+    this.#ended(1000, "closed by this page");
   }
 
   /** @param {object} message */
@@ -104,10 +104,10 @@ export class Peer {
   async #answer({ id, method, params }) {
     try {
       if (!this.#hearing.asked) throw new HostError(-32601, `this client does not serve '${method}'`);
-      this.#send({ jsonrpc: '2.0', id, result: (await this.#hearing.asked(method, params)) ?? null });
+      this.#send({ jsonrpc: "2.0", id, result: (await this.#hearing.asked(method, params)) ?? null });
     } catch (error) {
-      const code = error instanceof HostError && typeof error.code === 'number' ? error.code : -32603;
-      this.#send({ jsonrpc: '2.0', id, error: { code, message: String(/** @type {Error} */ (error).message) } });
+      const code = error instanceof HostError && typeof error.code === "number" ? error.code : -32603;
+      this.#send({ jsonrpc: "2.0", id, error: { code, message: String(/** @type {Error} */ (error).message) } });
     }
   }
 
@@ -117,7 +117,7 @@ export class Peer {
     this.#isClosed = true;
     this.#hearing.closed(code, reason);
     for (const waiting of this.#waiting.values()) {
-      waiting.reject(new HostError('connection_lost', 'the connection to the host is lost'));
+      waiting.reject(new HostError("connection_lost", "the connection to the host is lost"));
     }
     this.#waiting.clear();
   }

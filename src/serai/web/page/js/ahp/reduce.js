@@ -7,8 +7,8 @@
 /** @import {Action, ChannelState, Uri} from './types.d.ts' */
 /** @typedef {'root' | 'session' | 'terminal' | 'changeset' | 'resourceWatch'} Kind */
 
-import { changesetHandlers, resourceWatchHandlers, rootHandlers, terminalHandlers } from './reducers/channels.js';
-import { sessionHandlers } from './reducers/session.js';
+import { changesetHandlers, resourceWatchHandlers, rootHandlers, terminalHandlers } from "./reducers/channels.js";
+import { sessionHandlers } from "./reducers/session.js";
 
 /** @type {Record<Kind, Map<string, (state: any, action: any, now: number) => any>>} */
 const handlers = {
@@ -21,17 +21,17 @@ const handlers = {
 
 /** @type {Map<string, Kind>} */
 const kinds = new Map([
-  ['ahp-root', 'root'],
-  ['ahp-session', 'session'],
-  ['serai-run', 'session'],
-  ['ahp-terminal', 'terminal'],
-  ['ahp-changeset', 'changeset'],
-  ['ahp-resource-watch', 'resourceWatch'],
+  ["ahp-root", "root"],
+  ["ahp-session", "session"],
+  ["serai-run", "session"],
+  ["ahp-terminal", "terminal"],
+  ["ahp-changeset", "changeset"],
+  ["ahp-resource-watch", "resourceWatch"],
 ]);
 
 /** What kind of state a channel has; undefined for none. @param {Uri} uri */
 export function kindOf(uri) {
-  return kinds.get(uri.slice(0, Math.max(0, uri.indexOf(':'))));
+  return kinds.get(uri.slice(0, Math.max(0, uri.indexOf(":"))));
 }
 
 /**

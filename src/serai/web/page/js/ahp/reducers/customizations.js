@@ -3,7 +3,7 @@
 
 /** @import {Customization} from '../types.d.ts' */
 
-import { putAt, withoutAt } from './fields.js';
+import { putAt, withoutAt } from "./fields.js";
 
 /**
  * Switch a container on or off; children have no switch of their own.

@@ -3,13 +3,20 @@
 
 /** @import {ErrorInfo, Handlers, PendingMessage, SessionActions, SessionState, SessionSummary, ToolCall, Turn} from '../types.d.ts' */
 
-import * as customizations from './customizations.js';
-import { merged, put, putAt } from './fields.js';
-import * as toolcalls from './toolcalls.js';
-import * as turns from './turn.js';
+import * as customizations from "./customizations.js";
+import { merged, put, putAt } from "./fields.js";
+import * as toolcalls from "./toolcalls.js";
+import * as turns from "./turn.js";
 
 /** What a session is doing (the low five bits), and two flags of the person's. Ask with `&`. */
-export const Status = Object.freeze({ IDLE: 1, ERROR: 2, IN_PROGRESS: 8, INPUT_NEEDED: 24, IS_READ: 32, IS_ARCHIVED: 64 });
+export const Status = Object.freeze({
+  IDLE: 1,
+  ERROR: 2,
+  IN_PROGRESS: 8,
+  INPUT_NEEDED: 24,
+  IS_READ: 32,
+  IS_ARCHIVED: 64,
+});
 const DOING = 31;
 
 // -- what several actions do ---------------------------------------------------------------------------------------
@@ -70,7 +77,7 @@ function ended(state, turnId, how, now, error) {
     put({ ...state, turns: [...state.turns, turn] }, { activeTurn: null, inputRequests: null }),
     { modifiedAt: now },
   );
-  return how === 'error' ? doing(after, Status.ERROR) : refreshed(after);
+  return how === "error" ? doing(after, Status.ERROR) : refreshed(after);
 }
 
 /** @param {readonly PendingMessage[] | undefined} queue @param {string} id */
@@ -81,12 +88,12 @@ function without(queue, id) {
 
 /** @type {Handlers<SessionState, SessionActions>} */
 export const sessionHandlers = {
-  'session/ready': (state) => ({ ...state, lifecycle: 'ready' }),
-  'session/creationFailed': (state, { error }) => ({ ...state, lifecycle: 'creationFailed', creationError: error }),
+  "session/ready": (state) => ({ ...state, lifecycle: "ready" }),
+  "session/creationFailed": (state, { error }) => ({ ...state, lifecycle: "creationFailed", creationError: error }),
 
   // -- a turn ------------------------------------------------------------------------------------------------------
 
-  'session/turnStarted': (state, { turnId, userMessage, queuedMessageId }, now) => {
+  "session/turnStarted": (state, { turnId, userMessage, queuedMessageId }, now) => {
     let after = { ...state, activeTurn: { id: turnId, userMessage, responseParts: [] } };
     if (queuedMessageId != null) {
       after = put(after, { queuedMessages: without(state.queuedMessages, queuedMessageId) });
@@ -94,16 +101,16 @@ export const sessionHandlers = {
     }
     return flagged(refreshed(summarised(after, { modifiedAt: now })), Status.IS_READ, false);
   },
-  'session/delta': (state, { turnId, partId, content }) =>
-    inTurn(state, turnId, (turn) => turns.growText(turn, partId, 'markdown', content)),
-  'session/reasoning': (state, { turnId, partId, content }) =>
-    inTurn(state, turnId, (turn) => turns.growText(turn, partId, 'reasoning', content)),
-  'session/responsePart': (state, { turnId, part }) => inTurn(state, turnId, (turn) => turns.append(turn, part)),
-  'session/usage': (state, { turnId, usage }) => inTurn(state, turnId, (turn) => ({ ...turn, usage })),
-  'session/turnComplete': (state, { turnId }, now) => ended(state, turnId, 'complete', now),
-  'session/turnCancelled': (state, { turnId }, now) => ended(state, turnId, 'cancelled', now),
-  'session/error': (state, { turnId, error }, now) => ended(state, turnId, 'error', now, error),
-  'session/truncated': (state, { turnId }, now) => {
+  "session/delta": (state, { turnId, partId, content }) =>
+    inTurn(state, turnId, (turn) => turns.growText(turn, partId, "markdown", content)),
+  "session/reasoning": (state, { turnId, partId, content }) =>
+    inTurn(state, turnId, (turn) => turns.growText(turn, partId, "reasoning", content)),
+  "session/responsePart": (state, { turnId, part }) => inTurn(state, turnId, (turn) => turns.append(turn, part)),
+  "session/usage": (state, { turnId, usage }) => inTurn(state, turnId, (turn) => ({ ...turn, usage })),
+  "session/turnComplete": (state, { turnId }, now) => ended(state, turnId, "complete", now),
+  "session/turnCancelled": (state, { turnId }, now) => ended(state, turnId, "cancelled", now),
+  "session/error": (state, { turnId, error }, now) => ended(state, turnId, "error", now, error),
+  "session/truncated": (state, { turnId }, now) => {
     const kept = turnId == null ? 0 : state.turns.findIndex((turn) => turn.id === turnId) + 1;
     if (turnId != null && !kept) return state;
     const after = put({ ...state, turns: state.turns.slice(0, kept) }, { activeTurn: null, inputRequests: null });
@@ -112,68 +119,68 @@ export const sessionHandlers = {
 
   // -- tool calls --------------------------------------------------------------------------------------------------
 
-  'session/toolCallStart': (state, action) =>
-    inTurn(state, action.turnId, (turn) => turns.append(turn, { kind: 'toolCall', toolCall: toolcalls.start(action) })),
-  'session/toolCallDelta': (state, action) =>
+  "session/toolCallStart": (state, action) =>
+    inTurn(state, action.turnId, (turn) => turns.append(turn, { kind: "toolCall", toolCall: toolcalls.start(action) })),
+  "session/toolCallDelta": (state, action) =>
     inTurn(state, action.turnId, (turn) =>
       turns.changeCall(turn, action.toolCallId, (call) => toolcalls.grow(call, action)),
     ),
-  'session/toolCallReady': (state, action) => stepped(state, action, (call) => toolcalls.ready(call, action)),
-  'session/toolCallConfirmed': (state, action) => stepped(state, action, (call) => toolcalls.confirm(call, action)),
-  'session/toolCallComplete': (state, action) => stepped(state, action, (call) => toolcalls.complete(call, action)),
-  'session/toolCallResultConfirmed': (state, action) =>
+  "session/toolCallReady": (state, action) => stepped(state, action, (call) => toolcalls.ready(call, action)),
+  "session/toolCallConfirmed": (state, action) => stepped(state, action, (call) => toolcalls.confirm(call, action)),
+  "session/toolCallComplete": (state, action) => stepped(state, action, (call) => toolcalls.complete(call, action)),
+  "session/toolCallResultConfirmed": (state, action) =>
     stepped(state, action, (call) => toolcalls.confirmResult(call, action)),
-  'session/toolCallContentChanged': (state, action) =>
+  "session/toolCallContentChanged": (state, action) =>
     inTurn(state, action.turnId, (turn) =>
       turns.changeCall(turn, action.toolCallId, (call) => toolcalls.setContent(call, action)),
     ),
 
   // -- the summary -------------------------------------------------------------------------------------------------
 
-  'session/titleChanged': (state, { title }, now) => summarised(state, { title, modifiedAt: now }),
-  'session/modelChanged': (state, { model }, now) => summarised(state, { model, modifiedAt: now }),
-  'session/agentChanged': (state, { agent }, now) => summarised(state, { agent, modifiedAt: now }),
-  'session/isReadChanged': (state, { isRead }) => flagged(state, Status.IS_READ, isRead),
-  'session/isArchivedChanged': (state, { isArchived }) => flagged(state, Status.IS_ARCHIVED, isArchived),
-  'session/activityChanged': (state, { activity }) => summarised(state, { activity }),
-  'session/changesetsChanged': (state, { changesets }) => summarised(state, { changesets }),
+  "session/titleChanged": (state, { title }, now) => summarised(state, { title, modifiedAt: now }),
+  "session/modelChanged": (state, { model }, now) => summarised(state, { model, modifiedAt: now }),
+  "session/agentChanged": (state, { agent }, now) => summarised(state, { agent, modifiedAt: now }),
+  "session/isReadChanged": (state, { isRead }) => flagged(state, Status.IS_READ, isRead),
+  "session/isArchivedChanged": (state, { isArchived }) => flagged(state, Status.IS_ARCHIVED, isArchived),
+  "session/activityChanged": (state, { activity }) => summarised(state, { activity }),
+  "session/changesetsChanged": (state, { changesets }) => summarised(state, { changesets }),
 
   // -- tools, clients, customisations, settings --------------------------------------------------------------------
 
-  'session/serverToolsChanged': (state, { tools }) => ({ ...state, serverTools: tools }),
-  'session/activeClientChanged': (state, { activeClient }) => put(state, { activeClient }),
-  'session/activeClientToolsChanged': (state, { tools }) =>
+  "session/serverToolsChanged": (state, { tools }) => ({ ...state, serverTools: tools }),
+  "session/activeClientChanged": (state, { activeClient }) => put(state, { activeClient }),
+  "session/activeClientToolsChanged": (state, { tools }) =>
     state.activeClient ? { ...state, activeClient: { ...state.activeClient, tools } } : state,
-  'session/customizationsChanged': (state, action) => ({ ...state, customizations: action.customizations }),
-  'session/customizationToggled': (state, { id, enabled }) =>
-    state.customizations ? { ...state, customizations: customizations.toggle(state.customizations, id, enabled) } : state,
-  'session/customizationUpdated': (state, { customization }) => ({
+  "session/customizationsChanged": (state, action) => ({ ...state, customizations: action.customizations }),
+  "session/customizationToggled": (state, { id, enabled }) =>
+    state.customizations
+      ? { ...state, customizations: customizations.toggle(state.customizations, id, enabled) }
+      : state,
+  "session/customizationUpdated": (state, { customization }) => ({
     ...state,
     customizations: customizations.update(state.customizations ?? [], customization),
   }),
-  'session/customizationRemoved': (state, { id }) =>
+  "session/customizationRemoved": (state, { id }) =>
     state.customizations ? { ...state, customizations: customizations.remove(state.customizations, id) } : state,
-  'session/configChanged': (state, action, now) =>
+  "session/configChanged": (state, action, now) =>
     state.config ? summarised({ ...state, config: merged(state.config, action) }, { modifiedAt: now }) : state,
-  'session/metaChanged': (state, { _meta }) => put(state, { _meta }),
+  "session/metaChanged": (state, { _meta }) => put(state, { _meta }),
 
   // -- messages that wait ------------------------------------------------------------------------------------------
 
-  'session/pendingMessageSet': (state, { kind, id, userMessage }) => {
+  "session/pendingMessageSet": (state, { kind, id, userMessage }) => {
     const message = { id, userMessage };
-    if (kind === 'steering') return { ...state, steeringMessage: message };
+    if (kind === "steering") return { ...state, steeringMessage: message };
     const queue = state.queuedMessages ?? [];
     const isThere = queue.some((queued) => queued.id === id);
-    const queuedMessages = isThere
-      ? queue.map((queued) => (queued.id === id ? message : queued))
-      : [...queue, message];
+    const queuedMessages = isThere ? queue.map((queued) => (queued.id === id ? message : queued)) : [...queue, message];
     return { ...state, queuedMessages };
   },
-  'session/pendingMessageRemoved': (state, { kind, id }) => {
-    if (kind !== 'steering') return put(state, { queuedMessages: without(state.queuedMessages, id) });
+  "session/pendingMessageRemoved": (state, { kind, id }) => {
+    if (kind !== "steering") return put(state, { queuedMessages: without(state.queuedMessages, id) });
     return state.steeringMessage?.id === id ? put(state, { steeringMessage: null }) : state;
   },
-  'session/queuedMessagesReordered': (state, { order }) => {
+  "session/queuedMessagesReordered": (state, { order }) => {
     const queue = state.queuedMessages;
     if (!queue?.length) return state;
     const waiting = new Map(queue.map((message) => [message.id, message]));
@@ -187,7 +194,7 @@ export const sessionHandlers = {
 
   // -- questions ---------------------------------------------------------------------------------------------------
 
-  'session/inputRequested': (state, { request }, now) => {
+  "session/inputRequested": (state, { request }, now) => {
     const requests = state.inputRequests ?? [];
     const at = requests.findIndex((other) => other.id === request.id);
     const merging = at < 0 ? request : put(request, { answers: request.answers ?? requests[at]?.answers });
@@ -195,7 +202,7 @@ export const sessionHandlers = {
     const after = refreshed(summarised({ ...state, inputRequests }, { modifiedAt: now }));
     return flagged(after, Status.IS_READ, false);
   },
-  'session/inputAnswerChanged': (state, { requestId, questionId, answer }, now) => {
+  "session/inputAnswerChanged": (state, { requestId, questionId, answer }, now) => {
     const requests = state.inputRequests ?? [];
     const at = requests.findIndex((request) => request.id === requestId);
     const request = requests[at];
@@ -205,7 +212,7 @@ export const sessionHandlers = {
     const answered = put(request, { answers: Object.keys(answers).length ? answers : null });
     return summarised({ ...state, inputRequests: putAt(requests, at, answered) }, { modifiedAt: now });
   },
-  'session/inputCompleted': (state, { requestId }, now) => {
+  "session/inputCompleted": (state, { requestId }, now) => {
     const requests = state.inputRequests ?? [];
     const left = requests.filter((request) => request.id !== requestId);
     if (left.length === requests.length) return state;

@@ -5,22 +5,22 @@
 
 /** @import {Actions, CancelledCall, FinishedCall, PendingCall, RunningCall, StreamingCall, ToolCall, ToolCallBase, ToolResult} from '../types.d.ts' */
 
-import { put } from './fields.js';
+import { put } from "./fields.js";
 
 /** Whether someone is asked about this call. @param {ToolCall} call */
 export function isWaiting(call) {
-  return call.status === 'pending-confirmation' || call.status === 'pending-result-confirmation';
+  return call.status === "pending-confirmation" || call.status === "pending-result-confirmation";
 }
 
 /** The first state of a call. @param {Actions['session/toolCallStart']} action @returns {StreamingCall} */
 export function start(action) {
-  return { status: 'streaming', ...base(action) };
+  return { status: "streaming", ...base(action) };
 }
 
 /** More of the input. @param {ToolCall} call @param {Actions['session/toolCallDelta']} action @returns {ToolCall} */
 export function grow(call, action) {
-  if (call.status !== 'streaming') return call;
-  const grown = { ...call, partialInput: (call.partialInput ?? '') + action.content };
+  if (call.status !== "streaming") return call;
+  const grown = { ...call, partialInput: (call.partialInput ?? "") + action.content };
   if (action.invocationMessage != null) grown.invocationMessage = action.invocationMessage;
   return grown;
 }
@@ -30,14 +30,14 @@ export function grow(call, action) {
  * @param {ToolCall} call @param {Actions['session/toolCallReady']} action @returns {ToolCall}
  */
 export function ready(call, action) {
-  if (call.status !== 'streaming' && call.status !== 'running') return call;
+  if (call.status !== "streaming" && call.status !== "running") return call;
   const { invocationMessage, toolInput, confirmed, confirmationTitle, edits, editable, options } = action;
   if (confirmed != null) {
-    return put(/** @type {RunningCall} */ ({ status: 'running', ...base(call), invocationMessage, confirmed }), {
+    return put(/** @type {RunningCall} */ ({ status: "running", ...base(call), invocationMessage, confirmed }), {
       toolInput,
     });
   }
-  return put(/** @type {PendingCall} */ ({ status: 'pending-confirmation', ...base(call), invocationMessage }), {
+  return put(/** @type {PendingCall} */ ({ status: "pending-confirmation", ...base(call), invocationMessage }), {
     toolInput,
     confirmationTitle,
     edits,
@@ -51,17 +51,17 @@ export function ready(call, action) {
  * @param {ToolCall} call @param {Actions['session/toolCallConfirmed']} action @returns {ToolCall}
  */
 export function confirm(call, action) {
-  if (call.status !== 'pending-confirmation') return call;
+  if (call.status !== "pending-confirmation") return call;
   const { invocationMessage, toolInput } = call;
   const selectedOption = call.options?.find((option) => option.id === action.selectedOptionId);
   if (action.approved) {
-    const confirmed = action.confirmed ?? '';
-    return put(/** @type {RunningCall} */ ({ status: 'running', ...base(call), invocationMessage, confirmed }), {
+    const confirmed = action.confirmed ?? "";
+    return put(/** @type {RunningCall} */ ({ status: "running", ...base(call), invocationMessage, confirmed }), {
       toolInput: action.editedToolInput ?? toolInput,
       selectedOption,
     });
   }
-  return cancelled(call, action.reason ?? '', {
+  return cancelled(call, action.reason ?? "", {
     invocationMessage,
     toolInput,
     reasonMessage: action.reasonMessage,
@@ -75,15 +75,15 @@ export function confirm(call, action) {
  * @param {ToolCall} call @param {Actions['session/toolCallComplete']} action @returns {ToolCall}
  */
 export function complete(call, action) {
-  if (call.status !== 'running' && call.status !== 'pending-confirmation') return call;
+  if (call.status !== "running" && call.status !== "pending-confirmation") return call;
   const after = /** @type {FinishedCall} */ ({
-    status: action.requiresResultConfirmation ? 'pending-result-confirmation' : 'completed',
+    status: action.requiresResultConfirmation ? "pending-result-confirmation" : "completed",
     ...base(call),
     ...result(action.result),
     invocationMessage: call.invocationMessage,
-    confirmed: call.status === 'running' ? call.confirmed : 'not-needed',
+    confirmed: call.status === "running" ? call.confirmed : "not-needed",
   });
-  const selectedOption = call.status === 'running' ? call.selectedOption : undefined;
+  const selectedOption = call.status === "running" ? call.selectedOption : undefined;
   return put(after, { toolInput: call.toolInput, selectedOption });
 }
 
@@ -92,10 +92,10 @@ export function complete(call, action) {
  * @param {ToolCall} call @param {Actions['session/toolCallResultConfirmed']} action @returns {ToolCall}
  */
 export function confirmResult(call, action) {
-  if (call.status !== 'pending-result-confirmation') return call;
-  if (action.approved) return { ...call, status: 'completed' };
+  if (call.status !== "pending-result-confirmation") return call;
+  if (action.approved) return { ...call, status: "completed" };
   const { invocationMessage, toolInput, selectedOption } = call;
-  return cancelled(call, 'result-denied', { invocationMessage, toolInput, selectedOption });
+  return cancelled(call, "result-denied", { invocationMessage, toolInput, selectedOption });
 }
 
 /**
@@ -103,24 +103,34 @@ export function confirmResult(call, action) {
  * @param {ToolCall} call @param {Actions['session/toolCallContentChanged']} action @returns {ToolCall}
  */
 export function setContent(call, action) {
-  return call.status === 'running' ? { ...call, content: action.content } : call;
+  return call.status === "running" ? { ...call, content: action.content } : call;
 }
 
 /** The turn is over: what is not finished is cancelled. @param {ToolCall} call @returns {ToolCall} */
 export function skip(call) {
-  if (call.status === 'streaming') {
-    return cancelled(call, 'skipped', { invocationMessage: call.invocationMessage ?? '' });
+  if (call.status === "streaming") {
+    return cancelled(call, "skipped", { invocationMessage: call.invocationMessage ?? "" });
   }
-  if (call.status !== 'running' && !isWaiting(call)) return call;
+  if (call.status !== "running" && !isWaiting(call)) return call;
   const { invocationMessage, toolInput } = /** @type {RunningCall} */ (call);
-  return cancelled(call, 'skipped', { invocationMessage, toolInput });
+  return cancelled(call, "skipped", { invocationMessage, toolInput });
 }
 
 // -- what goes from one state into the next ------------------------------------------------------------------------
 
-const RESULT = new Set(['success', 'pastTenseMessage', 'content', 'structuredContent', 'error']);
-const OWN = new Set(['status', 'toolCallId', 'toolName', 'displayName', 'toolClientId', '_meta', 'invocationMessage',
-  'confirmed', 'toolInput', 'selectedOption']);
+const RESULT = new Set(["success", "pastTenseMessage", "content", "structuredContent", "error"]);
+const OWN = new Set([
+  "status",
+  "toolCallId",
+  "toolName",
+  "displayName",
+  "toolClientId",
+  "_meta",
+  "invocationMessage",
+  "confirmed",
+  "toolInput",
+  "selectedOption",
+]);
 
 /** @param {ToolCallBase} call @returns {ToolCallBase} */
 function base({ toolCallId, toolName, displayName, toolClientId, _meta }) {
@@ -135,5 +145,5 @@ function result(given) {
 
 /** @param {ToolCall} call @param {string} reason @param {Partial<CancelledCall>} fields */
 function cancelled(call, reason, fields) {
-  return put(/** @type {CancelledCall} */ ({ status: 'cancelled', ...base(call), reason }), fields);
+  return put(/** @type {CancelledCall} */ ({ status: "cancelled", ...base(call), reason }), fields);
 }

@@ -4,8 +4,8 @@
 
 /** @import {ActiveTurn, ResponsePart, ToolCall} from '../types.d.ts' */
 
-import { putAt } from './fields.js';
-import * as toolcalls from './toolcalls.js';
+import { putAt } from "./fields.js";
+import * as toolcalls from "./toolcalls.js";
 
 /**
  * Where parts are. It is shared by all versions of a list that only grew: what it knows beyond a version's length is
@@ -18,15 +18,15 @@ const indexes = new WeakMap();
 
 /** @param {ResponsePart} part @returns {unknown} */
 function idOf(part) {
-  return part.kind === 'toolCall' ? part.toolCall?.toolCallId : /** @type {{id?: unknown}} */ (part).id;
+  return part.kind === "toolCall" ? part.toolCall?.toolCallId : /** @type {{id?: unknown}} */ (part).id;
 }
 
 /** @param {Index} index @param {ResponsePart} part */
 function add(index, part) {
   const id = idOf(part);
-  if (typeof id === 'string') {
+  if (typeof id === "string") {
     if (!index.first.has(id)) index.first.set(id, index.length);
-    if (part.kind === 'toolCall') {
+    if (part.kind === "toolCall") {
       const places = index.calls.get(id);
       if (places) places.push(index.length);
       else index.calls.set(id, [index.length]);
@@ -86,7 +86,7 @@ export function changeCall(turn, callId, step) {
   let after;
   for (const at of index.calls.get(callId) ?? []) {
     const part = parts[at];
-    if (part?.kind !== 'toolCall') continue;
+    if (part?.kind !== "toolCall") continue;
     const toolCall = step(part.toolCall);
     if (toolCall === part.toolCall) continue;
     after ??= parts.slice();
@@ -97,13 +97,13 @@ export function changeCall(turn, callId, step) {
 
 /** Whether a tool call waits for a confirmation. @param {ActiveTurn} turn */
 export function waitsForSomeone(turn) {
-  return turn.responseParts.some((part) => part.kind === 'toolCall' && toolcalls.isWaiting(part.toolCall));
+  return turn.responseParts.some((part) => part.kind === "toolCall" && toolcalls.isWaiting(part.toolCall));
 }
 
 /** All parts as they are when the turn ends: no call is left open. @param {ActiveTurn} turn */
 export function finishedParts(turn) {
   return turn.responseParts.map((part) => {
-    const toolCall = part.kind === 'toolCall' ? toolcalls.skip(part.toolCall) : undefined;
-    return part.kind === 'toolCall' && toolCall && toolCall !== part.toolCall ? { ...part, toolCall } : part;
+    const toolCall = part.kind === "toolCall" ? toolcalls.skip(part.toolCall) : undefined;
+    return part.kind === "toolCall" && toolCall && toolCall !== part.toolCall ? { ...part, toolCall } : part;
   });
 }
