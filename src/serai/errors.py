@@ -788,6 +788,12 @@ class Forbidden(RelayError):
     code = "forbidden"
 
 
+class LinkSpent(RelayError):
+    """A one-time link opens nothing any more."""
+
+    code = "link_spent"
+
+
 class IdempotencyConflict(RelayError):
     """The sender has used this idempotency key for another message."""
 
