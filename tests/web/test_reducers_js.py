@@ -12,7 +12,19 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from ahp.reducers.cases import NOW, Json
+from ahp.reducers import (
+    test_changeset,
+    test_customizations,
+    test_root,
+    test_session,
+    test_session_inputs,
+    test_session_pending,
+    test_terminal,
+    test_toolcall_effects,
+    test_toolcalls,
+    test_turn,
+)
+from ahp.reducers.cases import NOW, Case, Json
 from ahp.reducers.test_properties import CHANNELS, actions_beside, actions_on
 from ahp.reducers.test_shared_cases import STATES, without_nulls
 from ahp.strategies import values
@@ -52,6 +64,39 @@ def test_the_pages_reducers_pass_every_shared_case(shared_folder: Path) -> None:
         for each in shared
     ]
     assert replayed(cases) == {"cases": 105, "failed": []}
+
+
+SESSIONS: Final = (
+    test_customizations,
+    test_session,
+    test_session_inputs,
+    test_session_pending,
+    test_toolcall_effects,
+    test_toolcalls,
+    test_turn,
+)
+
+
+def test_the_pages_reducers_pass_every_case_of_the_python_ones() -> None:
+    tables: list[tuple[str, list[Case]]] = [
+        ("root", test_root.CASES),
+        ("terminal", test_terminal.CASES),
+        ("changeset", test_changeset.CASES),
+        *[("session", module.CASES) for module in SESSIONS],
+    ]
+    cases = [
+        {
+            "name": each.name,
+            "kind": kind,
+            "start": each.start,
+            "actions": each.actions,
+            "now": NOW,
+            "expected": each.then,
+        }
+        for kind, table in tables
+        for each in table
+    ]
+    assert replayed(cases) == {"cases": len(cases), "failed": []}
 
 
 def test_the_pages_reducers_make_of_any_actions_what_the_python_ones_make() -> None:
