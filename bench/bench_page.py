@@ -78,6 +78,8 @@ async def _agent(turn: Turn) -> None:
         case "deltas":
             for one in range(int(number)):
                 await turn.say("word " if one % 40 else "\n\nA new paragraph ")
+                if one % 5_000 == 0:
+                    await turn.notice("Another five thousand.")
             await turn.say("\n\nAll done.")
         case _:
             end = asyncio.get_running_loop().time() + float(number)
