@@ -76,7 +76,7 @@ function pausedBecause(reason) {
 async function resume(uri) {
   try {
     const agent = page.relay.agents.peek().find((one) => one.session === uri);
-    await page.relay.call("sessions.resume", { agent: agent?.id });
+    await page.relay.call("sessions.resume", { agent: agent?.identity.id });
   } catch (error) {
     page.host.notify(/** @type {Error} */ (error));
   }
