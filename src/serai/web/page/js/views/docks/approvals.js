@@ -5,7 +5,7 @@ import { plain } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
 import { Markdown } from "../parts/markdown.js";
 import { html, useId, useState } from "../preact.js";
-import { Edits } from "./edits.js";
+import { FileEditView } from "../session/file_edit.js";
 import { HoldButton } from "./hold.js";
 import { editedInput, isDestructive, prettyInput, readInput } from "./input.js";
 import { Pager } from "./pager.js";
@@ -73,7 +73,12 @@ function Approval({ uri, turnId, call, isDangerous }) {
   const denials = no.length ? no : [undefined];
   return html`<div class="approval" role="group" aria-label="Approval">
     <${Asking} call=${call} title=${call.confirmationTitle} isDangerous=${isDangerous} />
-    ${call.edits?.items.length ? html`<${Edits} edits=${call.edits.items} />` : null}
+    ${
+      call.edits?.items.length &&
+      html`<div class="edits">
+        ${call.edits.items.map((edit) => html`<${FileEditView} key=${edit.after?.uri ?? edit.before?.uri} edit=${edit} />`)}
+      </div>`
+    }
     <${Input} call=${call} written=${written} problem=${edited.problem} onWrite=${setWritten} />
     ${
       reason !== null &&

@@ -38,7 +38,7 @@ export function Question({ question, entry, problem, onChange, onLeave }) {
       !question.required &&
       html`<button
         type="button"
-        class="quiet skip small"
+        class="quiet pass small"
         aria-pressed=${Boolean(entry.isSkipped)}
         onClick=${() => onChange({ text: "", chosen: [], isSkipped: !entry.isSkipped })}
       >
