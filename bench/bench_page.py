@@ -19,7 +19,7 @@ from typing import Any
 from playwright.async_api import Browser, CDPSession, Page, async_playwright
 
 from harness import Result, against_limit, against_peer
-from serai.ahp.actions import SessionTurnStartedAction
+from serai.ahp.actions import ActionOrigin, SessionTurnStartedAction
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import UserMessage
 from serai.harness.callback import CallbackHarness
@@ -78,6 +78,8 @@ async def _agent(turn: Turn) -> None:
         case "deltas":
             for one in range(int(number)):
                 await turn.say("word " if one % 40 else "\n\nA new paragraph ")
+                if one % 5_000 == 0:
+                    await turn.notice("Another five thousand.")
             await turn.say("\n\nAll done.")
         case _:
             end = asyncio.get_running_loop().time() + float(number)
@@ -95,10 +97,18 @@ def benchmarks() -> Iterator[Result]:
     yield from asyncio.run(_measure(path))
 
 
+class _Nobody:
+    """Who begins the turns, and does not listen."""
+
+    def publish(self, frames: bytes) -> None:
+        """See `Subscriber`."""
+
+
 @dataclass(slots=True)
 class _Inn:
     host: Host
     address: str
+    count: int = 0
 
     async def session(self, name: str, says: str) -> str:
         """A new session whose turn has begun."""
@@ -112,7 +122,9 @@ class _Inn:
         """Begin a turn."""
         session = await self.host.sessions.bring(uri)
         assert session is not None
-        session.core.act(SessionTurnStartedAction(turn_id=f"{uri} {says}", user_message=UserMessage(text=says)))
+        action = SessionTurnStartedAction(turn_id=f"{uri} {says}", user_message=UserMessage(text=says))
+        self.count += 1
+        session.dispatch(action, ActionOrigin(client_id="bench", client_seq=self.count), _Nobody())
 
 
 @asynccontextmanager
@@ -277,5 +289,5 @@ async def _until_idle(inn: _Inn, uri: str) -> None:
     session = await inn.host.sessions.bring(uri)
     assert session is not None
     async with asyncio.timeout(WITHIN / 1000):
-        while session.live.head.active_turn is not None:  # noqa: ASYNC110 - nobody tells a benchmark
+        while session.live.turn is not None:  # noqa: ASYNC110 - nobody tells a benchmark
             await asyncio.sleep(0.02)

@@ -169,18 +169,17 @@ export function MessageView({ message, deliveries, onThread }) {
 
 /** @param {{message: Message, onThread?: (message: Message) => void}} props */
 function Tools({ message, onThread }) {
-  const react = (/** @type {string} */ emoji) => act("messages.react", { messageId: message.id, emoji });
+  const react = (/** @type {string} */ emoji) => void act("messages.react", { messageId: message.id, emoji });
+  const other = async () => {
+    const emoji = await askText("React with", "An emoji or a word");
+    if (emoji?.trim()) react(emoji.trim());
+  };
   const items = [
-    ...EMOJIS.map((emoji) => ({ label: `React with ${emoji}`, run: () => void react(emoji) })),
-    { label: "React with…", run: async () => void ((await other()) ?? "").trim() },
+    ...EMOJIS.map((emoji) => ({ label: `React with ${emoji}`, run: () => react(emoji) })),
+    { label: "React with…", run: () => void other() },
     { label: "Copy the text", run: () => void navigator.clipboard.writeText(message.text) },
     { label: "Take it back…", danger: true, run: () => void retract(message) },
   ];
-  const other = async () => {
-    const emoji = /** @type {string | null} */ (await askText("React with", "An emoji or a word"));
-    if (emoji?.trim()) await react(emoji.trim());
-    return emoji;
-  };
   return html`<span class="tools">
     ${onThread && html`<${IconButton} name="reply" label="Answer in a thread" onClick=${() => onThread(message)} />`}
     <${Menu} label="More about this message" items=${items} />
