@@ -18,7 +18,7 @@ def test_the_pages_own_tests_pass_in_node(tests: Path) -> None:
     node = shutil.which("node")
     if node is None:
         pytest.skip("NOT CHECKED: the page's model, since node is not installed")
-    done = subprocess.run(  # noqa: S603 - it is our own script
+    done = subprocess.run(
         [node, "--experimental-websocket", "--test", str(tests)],
         env={**os.environ, "PYTHON": sys.executable},
         capture_output=True,

@@ -1,6 +1,8 @@
 // The model of the page against real hosts.
 
 import assert from "node:assert/strict";
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import { Relay } from "../../../src/serai/web/page/js/host/relay.js";
@@ -180,5 +182,34 @@ describe("a host that is killed in mid-turn and started again", () => {
     await say(client, session.uri, "hello again");
     await until(() => session.state.value.turns.at(-1)?.userMessage.text === "hello again");
     assert.deepEqual(timeless(session.state.value), await afresh(host, session.uri));
+  });
+
+  it("sends what was written without a connection, even if the person has gone elsewhere", async () => {
+    const client = await host.client();
+    const session = await demoSession(client);
+    await host.kill();
+    await until(() => client.connection.value === "lost");
+    const queued = say(client, session.uri, "written meanwhile");
+    session.release();
+    await host.run();
+    await queued;
+    const again = await followed(await host.client(), session.uri);
+    await until(() => again.state.value.turns.at(-1)?.userMessage.text === "written meanwhile");
+  });
+
+  it("is begun with anew when it has lost everything", async () => {
+    const client = await host.client();
+    const session = await demoSession(client);
+    await host.kill();
+    for (const name of await readdir(host.home)) {
+      if (name.startsWith("history.db")) await rm(join(host.home, name));
+    }
+    await host.run();
+    await until(() => session.problem.value);
+    assert.equal(client.connection.value, "open");
+    await until(() => client.summaries.value.size === 0);
+    const other = await demoSession(client);
+    await say(client, other.uri, "hello");
+    await until(() => other.state.value.turns.length === 1);
   });
 });

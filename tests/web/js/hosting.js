@@ -79,7 +79,7 @@ export class HostProcess {
   async close() {
     for (const client of this.#clients) client.close();
     await this.kill();
-    await rm(this.home, { recursive: true, force: true });
+    await rm(this.home, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 

@@ -170,15 +170,18 @@ export class Host {
    */
   async dispatch(uri, action) {
     const peer = this.#line.peer;
+    const channel = this.#state.follows(uri) ? this.channel(uri) : null;
+    channel?.hold(); // it is not left before the answer is there: who writes without a connection may go elsewhere
     const answer = this.#dispatches.dispatch(uri, action, peer && this.#sender(peer));
     this.#changed(uri);
     // Of a channel that nobody follows only a refusal comes, and before the answer to this.
-    if (!this.#state.follows(uri))
+    if (!channel)
       void this.request("ping").then(
         () => this.#dispatches.unopposed(uri),
         () => {},
       );
     const verdict = await answer;
+    channel?.release();
     this.#changed(uri);
     if (verdict) this.notify(verdict.text, { code: verdict.code, uri });
     return verdict === null;
@@ -275,12 +278,12 @@ export class Host {
   #heldOrLeft(channel) {
     const peer = this.#line.peer;
     if (channel.isHeld) {
+      this.#channels.set(channel.uri, channel);
       if (peer) void this.#subscribe(channel, peer);
       return;
     }
     const params = this.#state.unsubscribe(channel.uri);
     peer?.notify("unsubscribe", params);
-    this.#dispatches.fail(channel.uri, null);
     channel.state.value = null;
     channel.problem.value = null;
     this.#channels.delete(channel.uri);
