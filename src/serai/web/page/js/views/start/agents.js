@@ -23,7 +23,10 @@ export function useAgents() {
     let isWanted = true;
     const asked = /** @type {Promise<any>} */ (/** @type {any} */ (page.host).request("serai/agents", {}));
     // A host that does not tell has its agents in the root all the same.
-    asked.then((answer) => isWanted && setTold(answer?.agents ?? []), () => {});
+    asked.then(
+      (answer) => isWanted && setTold(answer?.agents ?? []),
+      () => {},
+    );
     return () => {
       isWanted = false;
     };
@@ -41,7 +44,10 @@ export function useAgents() {
   return [...usable, ...others];
 }
 
-/** The one to begin with: the last one used, else one that is signed in, else any that is not the demo. @param {FoundAgent[]} agents */
+/**
+ * The one to begin with: the last one used, else one that is signed in, else any that is not the demo.
+ * @param {FoundAgent[]} agents
+ */
 export function usualAgent(agents) {
   const usable = agents.filter((one) => one.installed);
   const last = localStorage.getItem("serai.agent");
@@ -60,23 +66,24 @@ export function Agents({ agents, chosen, onChoose }) {
   return html`<fieldset class="agents">
     <legend>Agent</legend>
     ${agents.map(
-      (agent) => html`<div class="agent" key=${agent.provider} data-usable=${agent.installed}>
-        <label class="row">
-          <input
-            type="radio"
-            name="agent"
-            value=${agent.provider}
-            checked=${agent.provider === chosen}
-            disabled=${!agent.installed}
-            onChange=${() => onChoose(agent.provider)}
-          />
-          <span class="grow">
-            <b>${agent.displayName}</b>
-            <span class="state small" data-signed=${String(agent.signedIn)}>${stateOf(agent)}</span>
-          </span>
-        </label>
-        <${Remedy} agent=${agent} />
-      </div>`,
+      (agent) =>
+        html`<div class="agent" key=${agent.provider} data-usable=${agent.installed}>
+          <label class="row">
+            <input
+              type="radio"
+              name="agent"
+              value=${agent.provider}
+              checked=${agent.provider === chosen}
+              disabled=${!agent.installed}
+              onChange=${() => onChoose(agent.provider)}
+            />
+            <span class="grow">
+              <b>${agent.displayName}</b>
+              <span class="state small" data-signed=${String(agent.signedIn)}>${stateOf(agent)}</span>
+            </span>
+          </label>
+          <${Remedy} agent=${agent} />
+        </div>`,
     )}
   </fieldset>`;
 }
@@ -100,11 +107,15 @@ function Remedy({ agent }) {
   };
   if (!agent.installed) {
     return agent.install
-      ? html`<button type="button" class="small" disabled=${isBusy} onClick=${doing(() => install(agent.provider))}>Install</button>`
+      ? html`<button type="button" class="small" disabled=${isBusy} onClick=${doing(() => install(agent.provider))}>
+          Install
+        </button>`
       : null;
   }
   if (agent.provider === "demo" || agent.signedIn === true) return null;
-  return html`<button type="button" class="small" disabled=${isBusy} onClick=${doing(() => signIn(agent.provider))}>Sign in</button>`;
+  return html`<button type="button" class="small" disabled=${isBusy} onClick=${doing(() => signIn(agent.provider))}>
+    Sign in
+  </button>`;
 }
 
 /** Install an agent, in a terminal of the page. @param {string} provider */
