@@ -2,7 +2,8 @@
 
 /** @typedef {import("../../host/relay.js").Delivery} Delivery */
 /** @typedef {import("../../host/relay.js").Agent} Agent */
-/** @typedef {"done" | "now" | "ahead" | "failed"} StepState */
+/** What was passed over was not needed: nobody held what could enter at once. */
+/** @typedef {"done" | "now" | "ahead" | "failed" | "passed"} StepState */
 /** @typedef {{name: string, state: StepState, at?: string}} Step */
 
 /** When a message enters, by its mode. @type {Record<string, string>} */
@@ -73,7 +74,8 @@ export function stepsOf(delivery) {
     if (index < reached || (index === reached && state === "delivered")) step.state = "done";
     else if (index === reached) step.state = state === "failed" ? "failed" : "now";
   });
-  const [, , , answered] = steps;
+  const [, held, , answered] = steps;
+  if (held && held.state === "done" && !held.at) held.state = "passed";
   if (state === "failed" && steps[failedAt]) Object.assign(steps[failedAt], { name: "failed", at: at("failed") });
   if (answered && answer) {
     answered.state = answer.state === "complete" ? "done" : "failed";
