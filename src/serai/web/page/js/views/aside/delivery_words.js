@@ -30,6 +30,13 @@ const FAILURES = {
   not_tried_again: "It came from a client directly, and is not tried again by itself.",
 };
 
+/** Why it was cancelled, where that is known. @type {Record<string, string>} */
+const CANCELLED = {
+  refused: "You refused it.",
+  retracted: "Its message was taken back before it arrived.",
+  unregistered: "Its agent takes part no longer.",
+};
+
 /** How it is known that a message has arrived. @type {Record<string, string>} */
 const EVIDENCE = {
   journal: "the turn that it began is in the journal",
@@ -106,7 +113,10 @@ export function whyOf(delivery, agent, written) {
   const who = agent?.identity.handle ?? "its agent";
   const { state, waitsFor, error, attempts = 0 } = delivery;
   if (state === "delivered") return delivery.answer ? "" : whyNoAnswer(delivery, agent, who);
-  if (state === "failed") return FAILURES[error ?? ""] ?? `It failed: ${error ?? "nobody said why"}.`;
+  if (state === "failed") {
+    const why = delivery.receipts?.at(-1)?.receipt.metadata?.why;
+    return (CANCELLED[error === "cancelled" ? why : ""] ?? FAILURES[error ?? ""]) || `It failed: ${error ?? "nobody said why"}.`;
+  }
   if (state === "handing") {
     const until = delivery.leaseUntil ? ` It has until ${written(delivery.leaseUntil)} to say so.` : "";
     return `It was handed to ${who}, who has not confirmed it yet.${until}`;
