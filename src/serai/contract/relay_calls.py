@@ -343,6 +343,25 @@ class TokenResult(Record):
     info: told.TokenInfo
 
 
+class DeviceLinkParams(Record):
+    """A code by which a device of the owner's gets a token of its own."""
+
+    role: told.Role = told.Role.OWNER
+    """`owner`, or `responder` for one that reads and answers."""
+    name: str | None = None
+    """What the device is called; without one, it says so itself."""
+
+
+class DeviceLinkResult(Record):
+    """A code. It opens the door once."""
+
+    code: str
+    expires_at: Moment
+
+    def __post_init__(self) -> None:
+        refuse_naive(self.expires_at)
+
+
 class IdParams(Record):
     """One token, or one webhook."""
 
@@ -406,6 +425,7 @@ METHODS: Mapping[str, tuple[type[Record], Any]] = {
     "actions.unregister": (ActionParams, Empty),
     "actions.list": (Empty, ActionsResult),
     "actions.invoke": (InvokeParams, told.InvokeResult),
+    "devices.link": (DeviceLinkParams, DeviceLinkResult),
     "tokens.create": (TokenCreateParams, TokenResult),
     "tokens.list": (Empty, TokensResult),
     "tokens.revoke": (IdParams, Empty),

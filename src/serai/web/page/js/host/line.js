@@ -12,8 +12,12 @@ import { signal } from "./signals.js";
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 15_000;
 const PING_EVERY = 10_000;
+/** After a connection that held so long, delays are short again. */
+const STEADY = 10_000;
 /** So long a host may say nothing after a ping, or in a handshake. */
 const PATIENCE = 15_000;
+/** The same, where the network may be another one. */
+const SHORT_PATIENCE = 5000;
 const TOKEN_REVOKED = 4401;
 
 /**
@@ -38,6 +42,7 @@ export class Line {
   #trying = null;
   #delay = FIRST_DELAY;
   #heardAt = 0;
+  #upAt = Infinity;
   #isClosed = true;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
@@ -70,7 +75,7 @@ export class Line {
 
   /** Try now and not later; a connection that is there has to prove it. */
   wake() {
-    if (this.peer) void this.#ping(this.peer);
+    if (this.peer) void this.#ping(this.peer, SHORT_PATIENCE);
     else if (!this.#trying && !this.#isClosed && this.state.peek() !== "refused") this.#connect();
   }
 
@@ -90,7 +95,7 @@ export class Line {
   /** The handshake is done: from this moment on the connection is used. @param {Peer} peer */
   up(peer) {
     this.peer = peer;
-    this.#delay = FIRST_DELAY;
+    this.#upAt = Date.now();
     this.state.value = "open";
     this.#settle(peer);
     this.#later(PING_EVERY, () => void this.#ping(peer));
@@ -130,6 +135,8 @@ export class Line {
     this.#trying = this.peer = null;
     clearTimeout(this.#timer);
     if (this.#isClosed) return;
+    if (Date.now() - this.#upAt >= STEADY) this.#delay = FIRST_DELAY;
+    this.#upAt = Infinity;
     this.state.value = "lost";
     // A browser does not tell why a WebSocket was refused: whether it is for the token, a request tells.
     const isRefused = code === TOKEN_REVOKED || (!wasOpen && (await this.#isTokenRefused()));
@@ -152,10 +159,10 @@ export class Line {
     return answer?.status === 401;
   }
 
-  /** @param {Peer} peer */
-  async #ping(peer) {
+  /** @param {Peer} peer @param {number} [patience] */
+  async #ping(peer, patience = PATIENCE) {
     const asked = Date.now();
-    this.#later(PATIENCE, () => {
+    this.#later(patience, () => {
       if (this.#heardAt < asked) peer.close();
     });
     await this.#ends.ping(peer).catch(() => {});

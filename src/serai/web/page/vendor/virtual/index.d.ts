@@ -10,9 +10,6 @@ export interface VirtualizerOptions {
   getItemKey(index: number): string;
   estimateSize(index: number): number;
   onChange(): void;
-  anchorTo: "start" | "end";
-  followOnAppend: boolean;
-  scrollEndThreshold: number;
   overscan: number;
   initialOffset(): number;
   observeElementRect: unknown;
@@ -27,8 +24,6 @@ export class Virtualizer {
   measureElement(element: Element | null): void;
   getVirtualItems(): VirtualItem[];
   getTotalSize(): number;
-  isAtEnd(threshold?: number): boolean;
-  scrollToEnd(): void;
 }
 export const elementScroll: unknown;
 export const observeElementOffset: unknown;

@@ -1,8 +1,11 @@
 // What belongs to a session, at the right, as tabs. Each tab's module is loaded when it is first shown.
 import { aside, page } from "../../page.js";
+import { IconButton } from "../parts/icon.js";
 import { html, useEffect, useErrorBoundary, useId, useRef, useState } from "../preact.js";
+import { watchConflicts } from "./conflicts.js";
+import { isWide } from "./reading.js";
 
-/** @typedef {(props: {uri: string | null}) => unknown} TabView */
+/** @typedef {(props: {uri: any}) => unknown} TabView a tab that `lacks` without a session is shown with one only */
 /** @typedef {import("../../ahp/types.d.ts").ChangesetSummary} ChangesetSummary */
 
 /**
@@ -41,6 +44,7 @@ export function Aside({ uri }) {
   const id = useId();
   const bar = useRef(/** @type {HTMLElement | null} */ (null));
   const names = Object.keys(TABS);
+  useEffect(watchConflicts, []);
   const chosen = aside.value.tab in TABS ? aside.value.tab : "changes";
 
   /** @param {KeyboardEvent} event */
@@ -56,6 +60,7 @@ export function Aside({ uri }) {
     /** @type {HTMLElement | undefined} */ (bar.current?.querySelectorAll("[role=tab]")[index])?.focus();
   };
   return html`<div class="aside">
+    <div class="head">
     <div class="tabs" role="tablist" aria-label="Beside the session" ref=${bar} onKeyDown=${moved}>
       ${names.map(
         (name) =>
@@ -72,6 +77,12 @@ export function Aside({ uri }) {
             ${TABS[name]?.label}<${Badge} tab=${name} uri=${uri} />
           </button>`,
       )}
+    </div>
+    <span class="widen"><${IconButton}
+      name=${isWide.value ? "right" : "back"}
+      label=${isWide.value ? "Make this narrower" : "Make this wider"}
+      onClick=${() => (isWide.value = !isWide.value)}
+    /></span>
     </div>
     <div class="panel" role="tabpanel" id=${`${id}-panel`} aria-labelledby=${`${id}-${chosen}`} tabindex="-1">
       <${Panel} key=${`${chosen} ${uri}`} name=${chosen} uri=${uri} />

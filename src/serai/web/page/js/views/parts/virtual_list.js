@@ -23,7 +23,8 @@ const HELD = 400;
  */
 export function VirtualList({ items, keyOf, draw, estimate, stickToEnd = false, label, jump }) {
   const scroller = useRef(/** @type {HTMLElement | null} */ (null));
-  const heldUntil = useRef(0);
+  const place = useRef({ isAtEnd: stickToEnd, top: 0 });
+  const isAway = useRef(false);
   const [, setChange] = useState(0);
   const given = useRef({ items, keyOf, estimate, keys: keysOf() });
 
@@ -41,7 +42,6 @@ export function VirtualList({ items, keyOf, draw, estimate, stickToEnd = false, 
     items.some((item, at) => item !== before[at] && keyOf(item) !== keyOf(/** @type {T} */ (before[at])));
   given.current = { items, keyOf, estimate, keys: isOther ? keysOf() : given.current.keys };
 
-  const isHeld = performance.now() < heldUntil.current;
   /** @type {() => import("../../../vendor/virtual/index.js").VirtualizerOptions} */
   const options = () => ({
     count: items.length,
@@ -49,9 +49,6 @@ export function VirtualList({ items, keyOf, draw, estimate, stickToEnd = false, 
     getItemKey: given.current.keys,
     estimateSize: (index) => given.current.estimate(/** @type {T} */ (given.current.items[index])),
     onChange: () => setChange((count) => count + 1),
-    anchorTo: stickToEnd && !isHeld ? "end" : "start",
-    followOnAppend: stickToEnd && !isHeld,
-    scrollEndThreshold: NEAR,
     overscan: 6,
     initialOffset: () => (stickToEnd ? list.getTotalSize() : 0),
     observeElementRect,
@@ -62,21 +59,56 @@ export function VirtualList({ items, keyOf, draw, estimate, stickToEnd = false, 
   list.setOptions(options());
   useLayoutEffect(() => list._didMount(), []);
   useLayoutEffect(() => list._willUpdate());
-  useLayoutEffect(() => {
-    if (stickToEnd) list.scrollToEnd();
-  }, [jump]);
 
+  const toEnd = () => {
+    place.current.isAtEnd = true;
+    if (scroller.current) scroller.current.scrollTop = scroller.current.scrollHeight;
+  };
+  useLayoutEffect(() => {
+    if (stickToEnd) toEnd();
+  }, [jump]);
+  // Rows that were measured, and rows that are new, are drawn before anything is painted: so nobody sees a jump.
+  useLayoutEffect(() => {
+    if (place.current.isAtEnd) toEnd();
+  });
+  useLayoutEffect(() => {
+    // What stands below may take or give room: whoever is at the end stays there.
+    const observer = new ResizeObserver(() => place.current.isAtEnd && toEnd());
+    observer.observe(/** @type {Element} */ (scroller.current));
+    return () => observer.disconnect();
+  }, []);
+  const farFromEnd = () => {
+    const { scrollHeight = 0, clientHeight = 0, scrollTop = 0 } = scroller.current ?? {};
+    return scrollHeight - clientHeight - scrollTop;
+  };
+  /** Whoever scrolls up leaves the end, however little that is; whoever comes near it again is there. */
+  const scrolled = () => {
+    if (!stickToEnd || !scroller.current) return;
+    const { scrollTop } = scroller.current;
+    const far = farFromEnd();
+    const isUp = scrollTop < place.current.top;
+    const isAtEnd = far <= 1 || (!isUp && (far <= NEAR || place.current.isAtEnd));
+    place.current = { isAtEnd, top: scrollTop };
+    if (isAway.current !== far > NEAR) setChange((count) => count + 1);
+  };
   // Whoever opens a row wants to read it from its head on: the list must not run to its end.
   const hold = (/** @type {Event} */ event) => {
-    const target = /** @type {Element} */ (event.target);
-    if (!target.closest("[aria-expanded], .more")) return;
-    heldUntil.current = performance.now() + HELD;
-    setChange((count) => count + 1);
+    if (!stickToEnd || !(/** @type {Element} */ (event.target).closest("[aria-expanded], .more"))) return;
+    place.current.isAtEnd = false;
+    setTimeout(() => (place.current.isAtEnd = farFromEnd() <= NEAR), HELD);
   };
   const rows = list.getVirtualItems();
-  const isAway = stickToEnd && scroller.current !== null && items.length > 0 && !list.isAtEnd(NEAR * 2);
+  isAway.current = stickToEnd && !place.current.isAtEnd && farFromEnd() > NEAR;
   return html`<div class="virtual">
-    <div class="scroller" ref=${scroller} tabindex="0" role="region" aria-label=${label} onClickCapture=${hold}>
+    <div
+      class="scroller"
+      ref=${scroller}
+      tabindex="0"
+      role="region"
+      aria-label=${label}
+      onScroll=${scrolled}
+      onClickCapture=${hold}
+    >
       <div class="extent" style=${{ height: `${list.getTotalSize()}px` }}>
         <div class="drawn" style=${{ transform: `translateY(${rows[0]?.start ?? 0}px)` }}>
           ${rows.map(
@@ -88,7 +120,7 @@ export function VirtualList({ items, keyOf, draw, estimate, stickToEnd = false, 
         </div>
       </div>
     </div>
-    ${isAway &&
-    html`<button class="newest" onClick=${() => list.scrollToEnd()}><${Icon} name="down" /> Jump to newest</button>`}
+    ${isAway.current &&
+    html`<button class="newest" onClick=${toEnd}><${Icon} name="down" /> Jump to newest</button>`}
   </div>`;
 }
