@@ -69,13 +69,13 @@ export const ChangedFile = memo((/** @type {Props} */ { file, changeset, session
     <button class="quiet file" aria-expanded=${isOpen} title=${was ? `${was} → ${path}` : path} onClick=${() => setOpen(!isOpen)}>
       <${Icon} name=${isOpen ? "down" : "right"} size=${12} />
       <span class=${`kind ${kind}`} aria-label=${kind}>${KINDS[kind]}</span>
-      <span class="path cut"><span class="name">${path.slice(cut)}</span> <span class="faint small">${path.slice(0, cut)}</span></span>
+      <span class="path cut"><span class="name">${path.slice(cut)}</span> <span class="faint small">${was ? `was ${was}` : path.slice(0, cut)}</span></span>
       ${Boolean(file._meta?.["serai.conflicted"]) && html`<span class="warn small">conflict</span>`}
       ${drafts.length > 0 &&
       html`<span class="small faint" title=${`${drafts.length} comments`}><${Icon} name="chat" size=${12} /> ${drafts.length}</span>`}
       <span class="counts small">
-        ${added !== undefined && html`<span class="added">+${added}</span>`}
-        ${removed !== undefined && html` <span class="removed">−${removed}</span>`}
+        ${Boolean(added) && html`<span class="added">+${added}</span>`}
+        ${Boolean(removed) && html` <span class="removed">−${removed}</span>`}
         ${Boolean(file._meta?.["serai.binary"]) && html`<span class="faint">binary</span>`}
       </span>
     </button>

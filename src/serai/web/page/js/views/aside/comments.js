@@ -88,7 +88,7 @@ export function CommentsBar({ uri }) {
         <${Icon} name=${isOpen ? "down" : "right"} /> <span role="status">${many}</span>
       </button>
       <span class="grow"></span>
-      <button class="quiet danger" onClick=${discard}>Throw away</button>
+      <${IconButton} name="trash" label="Throw the comments away" onClick=${discard} />
       <button class="main" disabled=${isSending || !state || page.host.isReading.value} onClick=${sendAll}>
         ${state?.activeTurn ? "Queue as message" : "Send as message"}
       </button>

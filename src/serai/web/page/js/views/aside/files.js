@@ -81,7 +81,7 @@ function Folder({ uri, depth, version, onOpen }) {
     page.host.request("resourceList", { uri }).then(
       (read) => {
         if (isGone) return;
-        setEntries(read.entries.sort(foldersFirst));
+        setEntries(read.entries.filter(({ name }) => name !== ".git").sort(foldersFirst));
         setProblem(null);
       },
       (error) => isGone || setProblem(error.message),

@@ -27,6 +27,16 @@ import { holderOf } from "./terminals.js";
  */
 /** @typedef {{screen: Screen, fit: {proposeDimensions: () => {cols: number, rows: number} | undefined}, stop: () => void}} Drawn */
 
+/** Keys that a touch screen lacks, and what a terminal sends for them. @type {readonly (readonly [string, string])[]} */
+const KEYS = [
+  ["Esc", "\x1b"],
+  ["Tab", "\t"],
+  ["Ctrl C", "\x03"],
+  ["Ctrl D", "\x04"],
+  ["↑", "\x1b[A"],
+  ["↓", "\x1b[B"],
+];
+
 const VENDOR = new URL("../../../vendor/", import.meta.url).href;
 
 /** @type {Promise<{Terminal: any, FitAddon: any}> | null} */
@@ -206,6 +216,23 @@ export function TerminalView({ uri, session }) {
       ref=${place}
       onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.stopPropagation()}
     ></div>
+    ${isReady &&
+    isOurs &&
+    !hasEnded &&
+    html`<div class="keys bar row" role="group" aria-label="Keys that a touch screen lacks">
+      ${KEYS.map(
+        ([label, data]) =>
+          html`<button
+            key=${label}
+            onClick=${() => {
+              void page.host.dispatch(uri, { type: "terminal/input", data });
+              drawn.current?.screen.focus();
+            }}
+          >
+            ${label}
+          </button>`,
+      )}
+    </div>`}
   </section>`;
 }
 

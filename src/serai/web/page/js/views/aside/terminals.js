@@ -35,7 +35,7 @@ export function Terminals({ uri }) {
       ${!page.host.isReading.value &&
       html`<button onClick=${start} disabled=${isStarting}><${Icon} name="terminal" /> New terminal</button>`}
       <span class="grow"></span>
-      ${open && html`<span class="small faint">Ctrl ] leaves the terminal</span>`}
+      ${open && html`<span class="small faint hint">Ctrl ] leaves the terminal</span>`}
     </div>
     ${!terminals.length && html`<p class="empty">No terminal is open on this host.</p>`}
     <ul aria-label="Terminals">
