@@ -51,7 +51,12 @@ export function Messages({ uri }) {
   if (room) {
     return html`<div class="messages">
       <${RoomHead} room=${room} />
-      <${RoomMessages} key=${room.id} room=${room} onThread=${(/** @type {Message} */ message) => (place.value = { room: room.id, thread: message.threadId ?? message.id })} />
+      <${RoomMessages}
+        key=${room.id}
+        room=${room}
+        onThread=${(/** @type {Message} */ message) => (place.value = { room: room.id, thread: message.threadId ?? message.id })}
+        onSent=${(/** @type {Message} */ message) => (place.value = { room: message.conversationId })}
+      />
     </div>`;
   }
   return html`<${Overview} uri=${uri} rooms=${rooms} />`;
@@ -89,11 +94,11 @@ function Overview({ uri, rooms }) {
         <button onClick=${createRoom}><${Icon} name="add" /> New room</button>`}
       <span class="grow"></span>
       ${handle &&
-      html`<label class="check small"><input type="checkbox" checked=${isAll} onChange=${() => setAll(!isAll)} /> All</label>`}
+      html`<label class="check small"><input type="checkbox" checked=${isAll} onChange=${() => setAll(!isAll)} /> Also without ${handle}</label>`}
     </div>
     <${Inbox} />
-    <${RoomList} title=${handle && !isAll ? `Rooms with ${handle}` : "Rooms"} rooms=${channels} unread=${unread} />
-    <${RoomList} title=${handle && !isAll ? `Conversations with ${handle}` : "Conversations"} rooms=${direct} unread=${unread} />
+    <${RoomList} title="Rooms" rooms=${channels} unread=${unread} />
+    <${RoomList} title="Conversations" rooms=${direct} unread=${unread} />
     ${shown.length === 0 &&
     html`<p class="empty">
       ${isArchive ? "No room is archived." : handle && !isAll ? `Nobody has written to ${handle} yet.` : "There is no room and no conversation yet."}

@@ -21,14 +21,16 @@ const EMOJIS = ["👍", "✅", "👀", "🎉", "❌"];
 
 /**
  * The last messages of a room or conversation, and where one writes into it.
- * @param {{room: Room, onThread: (message: Message) => void}} props
+ * @param {{room: Room, onThread: (message: Message) => void, onSent: (message: Message) => void}} props
  */
-export function RoomMessages({ room, onThread }) {
+export function RoomMessages({ room, onThread, onSent }) {
   const [count, setCount] = useState(PAGE);
   const about = { types: ["message.*"], concerns: concerning(room.id) };
   const listed = useAsked(() => page.relay.call("messages.list", { room: room.id, limit: count }), [room.id, count], about);
   const messages = /** @type {Message[] | undefined} */ (listed.value?.messages);
   useReadMark(messages);
+  const own = page.relay.identity.value?.handle ?? "";
+  const isElsewhere = room.kind !== "channel" && !(room.members ?? []).includes(own);
   const hasMore = messages !== undefined && messages.length === count && count < MOST;
   return html`<${Said} messages=${messages} problem=${listed.problem} onThread=${onThread}>
       ${hasMore && html`<button class="quiet" onClick=${() => setCount(Math.min(MOST, count * 3))}>Earlier messages</button>`}
@@ -36,7 +38,8 @@ export function RoomMessages({ room, onThread }) {
     <//>
     ${room.archived
       ? html`<p class="empty">This room is archived: it can only be read.</p>`
-      : html`<${Write} to=${targetOf(room)} key=${room.id} />`}`;
+      : html`${isElsewhere && html`<p class="small faint note">You are not in this one: what you write begins a new one with all of you.</p>`}
+          <${Write} to=${targetOf(room)} onSent=${onSent} />`}`;
 }
 
 /**
