@@ -40,6 +40,7 @@ class Inn:
         self.environment: dict[str, str] = {}
         self.arguments: list[str] = []
         self._process: subprocess.Popen[str] | None = None
+        self._reader: threading.Thread | None = None
 
     @property
     def address(self) -> str:
@@ -60,8 +61,9 @@ class Inn:
         for line in self._process.stdout:
             if found := re.search(r"(http://127\.0\.0\.1:(\d+)/#link=\S+)", line):
                 self.link, self.port = found[1], int(found[2])
-                # Nobody reads the rest, and a full pipe must not stop the host.
-                threading.Thread(target=self._process.stdout.read, daemon=True).start()
+                # Nobody needs the rest, and a full pipe must not stop the host.
+                self._reader = threading.Thread(target=self._process.stdout.read)
+                self._reader.start()
                 return
         raise AssertionError("the host printed no link")
 
@@ -90,6 +92,10 @@ class Inn:
         assert self._process is not None
         self._process.send_signal(number)
         self._process.wait(timeout=WITHIN / 1000)
+        if self._reader is not None:
+            self._reader.join()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
         self._process = None
 
 

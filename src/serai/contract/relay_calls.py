@@ -358,6 +358,9 @@ class DeviceLinkResult(Record):
     code: str
     expires_at: Moment
 
+    def __post_init__(self) -> None:
+        refuse_naive(self.expires_at)
+
 
 class IdParams(Record):
     """One token, or one webhook."""

@@ -88,7 +88,7 @@ async def run_host(
     look_for_agents: Callable[[Host], Coroutine[Any, Any, None]] | None = None,
     relay: RelayPolicy | None = None,
     page: Sequence[BaseRoute] = (),
-    first_code: str | None = None,
+    first_codes: Iterable[str] = (),
 ) -> None:
     """Open the store, bring the sessions back, and serve them until SIGINT or SIGTERM, or until cancelled.
 
@@ -106,7 +106,7 @@ async def run_host(
         look_for_agents: Adds more kinds of agents to the host. It is begun when clients can connect.
         relay: What the relay lets happen.
         page: The routes of the page.
-        first_code: A code that is good for one token of a device that may do everything.
+        first_codes: Each is good for one token of a device that may do everything.
 
     Raises:
         StorageUnreadable: The store cannot be opened.
@@ -132,8 +132,8 @@ async def run_host(
     joining = [harness for harness in host.harnesses.values() if isinstance(harness, Joining)]
     for harness in joining:
         harness.join(workspace)
-    if first_code is not None:
-        workspace.tokens.link(Role.OWNER, code=first_code)
+    for code in first_codes:
+        workspace.tokens.link(Role.OWNER, code=code)
     sessions = SessionRoutes(host)
     peers = Peers(workspace)
     workspace.tokens.revoked = lambda token_digest: (peers.cut(token_digest), sessions.cut(token_digest))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
 import uuid
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from serai.cli.console.terminal import PlainTerminal, open_terminal
 from serai.cli.sessions import find_session
 from serai.client import Client, SessionClient
 from serai.client.agent_session import is_agent_file, named_agent
-from serai.config.paths import here, is_folder, real
+from serai.config.paths import find_paths, here, is_folder, real
 from serai.errors import AuthRequired, ProtocolError, SeraiError, SessionFailed
 
 # How long it may take to forget a session that was of no use.
@@ -66,8 +67,15 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> in
 
 
 async def _main(client: Client, options: argparse.Namespace) -> int:
-    with open_terminal(apart=options.once is not None or options.json) as terminal:
-        return await converse(client, terminal, options)
+    is_short = options.once is not None or options.json
+    with open_terminal(apart=is_short) as terminal:
+        if is_short or not terminal.is_interactive or os.environ.get("TERM") == "dumb":
+            return await converse(client, terminal, options)
+    from serai.cli.console.editor import open_editor  # noqa: PLC0415 - it takes long to import
+
+    home = find_paths(options.home, os.environ).make_home()
+    async with open_editor(home / "chat-history", has_colour=terminal.has_colour) as editor:
+        return await converse(client, editor, options)
 
 
 async def converse(client: Client, terminal: PlainTerminal, options: argparse.Namespace) -> int:

@@ -110,7 +110,7 @@ function resourceOf(file) {
 function FileOperations({ file, changeset, operations, onSaid }) {
   const offered = operations.filter((one) => one.scopes.includes("resource"));
   if (!offered.length) return null;
-  return html`<div class="bar row" role="toolbar" aria-label="This file">
+  return html`<div class="bar row" role="group" aria-label="This file">
     ${offered.map(
       (operation) =>
         html`<button

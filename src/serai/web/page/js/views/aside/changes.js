@@ -107,7 +107,7 @@ function Changeset({ uri, session, folder }) {
   const offered = state.files.length ? whole : whole.filter((one) => one.id === "undo");
   const files = [...state.files].sort((one, other) => (nameIn(one, folder) < nameIn(other, folder) ? -1 : 1));
   return html`
-    <div class="bar row" role="toolbar" aria-label="All of these changes">
+    <div class="bar row" role="group" aria-label="All of these changes">
       ${offered.map(
         (operation) =>
           html`<button

@@ -60,8 +60,8 @@ export function CommentsBar({ uri }) {
     setSending(false);
   };
   const discard = async () => {
-    const isSure = await confirm("Discard comments", `Throw away ${many} that nobody has read?`, {
-      yes: "Discard",
+    const isSure = await confirm("Throw comments away", `Throw away ${many} that nobody has read?`, {
+      yes: "Throw away",
       danger: true,
     });
     if (isSure) draftsOf(uri).value = [];
@@ -88,7 +88,7 @@ export function CommentsBar({ uri }) {
         <${Icon} name=${isOpen ? "down" : "right"} /> <span role="status">${many}</span>
       </button>
       <span class="grow"></span>
-      <button class="quiet danger" onClick=${discard}>Discard</button>
+      <button class="quiet danger" onClick=${discard}>Throw away</button>
       <button class="main" disabled=${isSending || !state || page.host.isReading.value} onClick=${sendAll}>
         ${state?.activeTurn ? "Queue as message" : "Send as message"}
       </button>

@@ -23,6 +23,7 @@ import { holderOf } from "./terminals.js";
  * @property {(listener: (data: string) => void) => void} onData
  * @property {(listener: (data: string) => void) => void} onBinary
  * @property {(handler: (event: KeyboardEvent) => boolean) => void} attachCustomKeyEventHandler
+ * @property {any} _core what is not for others; only `openPermitted` looks there
  */
 /** @typedef {{screen: Screen, fit: {proposeDimensions: () => {cols: number, rows: number} | undefined}, stop: () => void}} Drawn */
 
@@ -54,36 +55,28 @@ function load() {
 }
 
 /**
- * The document as xterm is to see it. The page's policy takes styles only by nonce, and no style attributes that
- * are set as text: elements that xterm makes have the one, and set the other as properties.
+ * Open xterm's screen under the page's policy, which takes style elements only by nonce, and no style attribute that
+ * is set as text. All style elements are made here; the attributes are of cells in colours that no class stands for.
+ * @param {Screen} screen
+ * @param {HTMLElement} element
  */
-function permittedDocument() {
+function openPermitted(screen, element) {
   const nonce = /** @type {HTMLElement | null} */ (document.querySelector("link[nonce]"))?.nonce ?? "";
-  /** @param {string} name */
-  const createElement = (name) => {
-    const element = document.createElement(name);
-    if (name === "style") element.nonce = nonce;
-    if (name === "span") element.setAttribute = setAttribute;
-    return element;
+  const make = Document.prototype.createElement;
+  document.createElement = (/** @type {string} */ name, /** @type {any} */ options) => {
+    const made = make.call(document, name, options);
+    if (name === "style") made.nonce = nonce;
+    return made;
   };
-  return new Proxy(document, {
-    get(target, name) {
-      if (name === "createElement") return createElement;
-      const value = Reflect.get(target, name);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-    set: (target, name, value) => Reflect.set(target, name, value),
-  });
-}
-
-/**
- * @this {HTMLElement}
- * @param {string} name
- * @param {string} value
- */
-function setAttribute(name, value) {
-  if (name === "style") this.style.cssText = value;
-  else Element.prototype.setAttribute.call(this, name, value);
+  try {
+    screen.open(element);
+  } finally {
+    delete (/** @type {any} */ (document).createElement);
+  }
+  const rows = screen._core._renderService._renderer.value._rowFactory;
+  rows._addStyle = (/** @type {HTMLElement} */ cell, /** @type {string} */ style) => {
+    cell.style.cssText += style;
+  };
 }
 
 /** The page's colours, for xterm. @param {HTMLElement} place */
@@ -227,17 +220,17 @@ function draw({ Terminal, FitAddon }, element, onTyped) {
   const look = getComputedStyle(element);
   const screen = /** @type {Screen} */ (
     new Terminal({
-      documentOverride: permittedDocument(),
       fontFamily: look.fontFamily,
       fontSize: Math.round(parseFloat(look.fontSize)),
       linkHandler: { activate: openLink },
+      minimumContrastRatio: 4.5,
       scrollback: 5000,
       theme: themeOf(element),
     })
   );
   const fit = new FitAddon();
   screen.loadAddon(fit);
-  screen.open(element);
+  openPermitted(screen, element);
   screen.onData(onTyped);
   screen.onBinary(onTyped);
   // A way out for those who have only a keyboard: the same key as in `serai terminals attach`.

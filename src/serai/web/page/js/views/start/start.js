@@ -1,6 +1,7 @@
 // Screen one: what should be done, where, and by whom.
 import { goTo, page } from "../../page.js";
 import { draftOf, messageOf, setDraft } from "../composer/drafts.js";
+import { isPhone } from "../composer/phone.js";
 import { Pickers } from "../composer/pickers.js";
 import { Writing } from "../composer/writing.js";
 import { Icon, IconButton } from "../parts/icon.js";
@@ -19,6 +20,9 @@ export function Start() {
 }
 
 function NewSession() {
+  useEffect(() => {
+    if (!isPhone()) document.getElementById("composer")?.focus();
+  }, []);
   const agents = useAgents();
   const [picked, pick] = useState(/** @type {string | undefined} */ (undefined));
   const [written, setWritten] = useState(/** @type {string | undefined} */ (undefined));
