@@ -25,7 +25,7 @@ def test_a_message_between_two_agents_shows_its_receipts(inn: Inn, window: Page)
 
 def test_a_delivery_that_is_held_says_why_and_can_be_let_in(inn: Inn, window: Page) -> None:
     begin(window, "work 60")
-    expect(window.get_by_role("button", name="Stop")).to_be_visible()
+    expect(window.get_by_role("button", name="Stop", exact=True)).to_be_visible()
     inn.run("send", "@demo", "write 7", "--mode", "on-idle")
     deliveries = show_tab(window, "Deliveries")
     expect(deliveries).to_contain_text(re.compile("wait", re.IGNORECASE))

@@ -53,19 +53,19 @@ def test_every_kind_of_question_has_its_form(window: Page) -> None:
     for field in form.get_by_role("textbox").all():
         mode = field.get_attribute("inputmode")
         kind = field.get_attribute("type")
-        field.fill("7" if mode else "guest@example.com" if kind == "email" else "words")
+        field.fill("12" if mode else "guest@example.com" if kind == "email" else "words")
     for group in form.locator("fieldset").all():
         for kind in ("radio", "checkbox"):
             if group.get_by_role(kind).count():
                 group.get_by_role(kind).first.check()
     window.get_by_role("button", name="Send answers").click()
     expect(window.get_by_role("region", name="Question")).to_have_count(0)
-    expect(answer(window)).to_contain_text("7")
+    expect(answer(window)).to_contain_text("12")
 
 
 def test_what_is_said_while_the_agent_works_is_queued_edited_moved_and_taken_back(window: Page) -> None:
     begin(window, "work 60")
-    expect(window.get_by_role("button", name="Stop")).to_be_visible()
+    expect(window.get_by_role("button", name="Stop", exact=True)).to_be_visible()
     for text in ("first thing", "second thing", "third thing"):
         say(window, text)
     queue = window.get_by_role("region", name="Queue")
@@ -78,22 +78,22 @@ def test_what_is_said_while_the_agent_works_is_queued_edited_moved_and_taken_bac
     expect(queue.get_by_role("listitem").first).to_contain_text("write 5")
     queue.get_by_role("button", name="Take back").last.click()
     expect(composer(window)).to_have_value("second thing")
-    window.get_by_role("button", name="Stop").click()
+    window.get_by_role("button", name="Stop", exact=True).click()
     window.get_by_role("button", name="Go on").click()
     expect(queue).to_have_count(0)
 
 
 def test_a_message_that_steers_reaches_the_turn_that_runs(window: Page) -> None:
     begin(window, "work 60 every 100")
-    expect(window.get_by_role("button", name="Stop")).to_be_visible()
+    expect(window.get_by_role("button", name="Stop", exact=True)).to_be_visible()
     composer(window).fill("stop")
     window.get_by_role("button", name="Steer", exact=True).click()
-    expect(window.get_by_role("button", name="Stop")).to_have_count(0)
+    expect(window.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
 
 
 def test_escape_twice_stops_the_turn(window: Page) -> None:
     begin(window, "work 60")
-    expect(window.get_by_role("button", name="Stop")).to_be_visible()
+    expect(window.get_by_role("button", name="Stop", exact=True)).to_be_visible()
     window.keyboard.press("Escape")
     window.keyboard.press("Escape")
     expect(timeline(window)).to_contain_text(re.compile("stopped|cancelled", re.IGNORECASE))
