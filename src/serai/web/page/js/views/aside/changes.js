@@ -38,7 +38,9 @@ export function Changes({ uri }) {
   if (channel.problem.value) return html`<p class="problem">${channel.problem.value.message}</p>`;
   if (!state) return html`<p class="empty" role="status">Opening…</p>`;
   const choices = choicesOf(state, turnId);
-  const choice = choices.find((one) => one.name === chosen.value) ?? choices.find((one) => one.name === "session") ?? choices[0];
+  /** @param {string} name */
+  const called = (name) => choices.find((one) => one.name === name);
+  const choice = called(chosen.value) ?? called("session") ?? choices[0];
   if (!choice) {
     return html`<p class="empty">${
       state.summary.workingDirectory ? "Nothing is known of changes here yet." : "This session works in no folder."
