@@ -83,7 +83,7 @@ export function stepsOf(delivery) {
   });
   const [, held, , answered] = steps;
   if (held && held.state === "done" && !held.at) held.state = "passed";
-  if (state === "failed" && steps[failedAt]) Object.assign(steps[failedAt], { name: "failed", at: at("failed") });
+  if (state === "failed" && steps[failedAt]) Object.assign(steps[failedAt], { name: stateOf(delivery), at: at("failed") });
   if (answered && answer) {
     answered.state = answer.state === "complete" ? "done" : "failed";
     if (answer.state !== "complete") answered.name = answer.state === "cancelled" ? "stopped" : "error";
@@ -96,6 +96,7 @@ export function stepsOf(delivery) {
 export function stateOf(delivery) {
   const { state, answer } = delivery;
   if (answer) return answer.state === "complete" ? "answered" : `turn ${answer.state === "error" ? "failed" : answer.state}`;
+  if (delivery.error === "cancelled" && state === "failed") return "cancelled";
   if (isHeld(delivery)) return "held for you";
   if (state === "accepted") return "held";
   if (state === "deferred") return "put off";
