@@ -152,7 +152,7 @@ function waiting(waitsFor, agent, who) {
   switch (waitsFor) {
     case "idle":
       if (status === "paused") return `${who} is paused: resume it, and the message enters.`;
-      if (status === "active") return `${who} is in the middle of a turn. The message enters when that is over.`;
+      if (status === "active") return `${who} is in the middle of a turn: the message waits until that is over.`;
       if (status === "waiting") return `${who} waits for an approval or an answer of yours. The message enters after that turn.`;
       if (status === "blocked") return `${who} cannot go on unless someone steps in: a sign-in, or its budget.`;
       if (status === "offline" || status === "failed") return `${who} cannot be reached at the moment.`;
