@@ -23,9 +23,9 @@ import { Icon, IconButton } from "./icon.js";
 const MOST_BYTES = 500_000;
 const MOST_LINES = 1500;
 /** Not even those who insist get more: a browser cannot show it. */
-const MOST_EVER = 20_000;
+const MOST_EVER = 5000;
 /** Texts that have so little in common that finding it takes longer are shown as removed and added. */
-const LONGEST = 1500;
+const LONGEST = 500;
 
 /** @typedef {typeof import("../../../vendor/diff/diff/line.js") & typeof import("../../../vendor/diff/diff/word.js")} Differ */
 /** @type {Promise<Differ> | null} */
@@ -165,7 +165,7 @@ function Text({ line, differ }) {
   const words = useMemo(() => wordsOf(line, differ.diffWordsWithSpace), [line]);
   return html`<span class="sign-of-line">${SIGNS[line.kind]}</span>${words.map((piece) =>
       piece.isChanged ? html`<mark>${piece.text}</mark>` : piece.text,
-    )}`;
+    )}${line.isUnended && html`<span class="faint"> (no new line at the end)</span>`}`;
 }
 
 /**

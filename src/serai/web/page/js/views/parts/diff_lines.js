@@ -1,8 +1,9 @@
 // The lines of a diff, without a document: what was taken away and added, what is folded, which words changed.
 
 /**
- * A line: of both sides, or of one. `other` is the text of the line that it replaces or is replaced by.
- * @typedef {{kind: "same" | "removed" | "added", before: number | null, after: number | null, text: string, other?: string}} Line
+ * A line: of both sides, or of one. `other` is the text of the line that it replaces or is replaced by; `isUnended`
+ * says that it changed, and its file ends without a new line.
+ * @typedef {{kind: "same" | "removed" | "added", before: number | null, after: number | null, text: string, other?: string, isUnended?: boolean}} Line
  */
 /** Lines that both sides have and that are not shown. @typedef {{kind: "fold", id: number, lines: Line[]}} FoldedLines */
 /** A pair of lines side by side. @typedef {{before: Line | null, after: Line | null}} Pair */
@@ -37,8 +38,9 @@ export function linesOf(changes) {
     const others = change.removed && next?.added ? split(next.value) : change.added && last?.removed ? split(last.value) : [];
     texts.forEach((text, index) => {
       const other = others[index];
-      if (change.removed) lines.push({ kind: "removed", before: before++, after: null, text, other });
-      else if (change.added) lines.push({ kind: "added", before: null, after: after++, text, other });
+      const isUnended = index === texts.length - 1 && !change.value.endsWith("\n");
+      if (change.removed) lines.push({ kind: "removed", before: before++, after: null, text, other, isUnended });
+      else if (change.added) lines.push({ kind: "added", before: null, after: after++, text, other, isUnended });
       else lines.push({ kind: "same", before: before++, after: after++, text });
     });
   });

@@ -14,6 +14,8 @@ const MOST = 100_000;
 
 // -- from markdown to clean HTML --------------------------------------------------------------------------------
 
+const BARE =
+  /<\/?(?:b|blockquote|br|code|del|details|em|hr|i|kbd|li|ol|p|pre|s|strong|sub|summary|sup|ul)\s*\/?>|[<>"']/gi;
 const marked = new Marked({
   gfm: true,
   renderer: {
@@ -25,6 +27,11 @@ const marked = new Marked({
         : `<a href="${escaped(href)}">${label}</a>`;
     },
     checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
+    // A few tags are of use, bare as they are. The rest of what was written as HTML is shown as it was written.
+    html: ({ text }) => {
+      const bare = /** @param {string} found */ (found) => (found.length > 1 ? found : escaped(found));
+      return text.replace(/<!--.*?-->/gs, "").replace(BARE, bare);
+    },
   },
 });
 
@@ -34,7 +41,6 @@ purify.addHook("afterSanitizeAttributes", (node) => {
     node.setAttribute("target", "_blank");
     node.setAttribute("rel", "noopener noreferrer nofollow");
   }
-  if (node.tagName === "IMG" && !/^data:image\//i.test(node.getAttribute("src") ?? "")) node.removeAttribute("src");
   // Classes are the page's own: what an agent writes must not look like a part of it.
   if (!/^language-[\w+#.-]+$/.test(node.className)) node.removeAttribute("class");
 });

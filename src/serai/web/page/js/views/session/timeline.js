@@ -6,7 +6,7 @@ import { VirtualList } from "../parts/virtual_list.js";
 import { html, memo, useEffect, useMemo, useRef, useState } from "../preact.js";
 import { Fold } from "./fold.js";
 import { Message } from "./message.js";
-import { Resource } from "./resource.js";
+import { Resource, isPicture } from "./resource.js";
 import { Rows, heightOf } from "./rows.js";
 import { Group, Tool } from "./tool.js";
 import { TurnEnd, TurnError } from "./turn_end.js";
@@ -101,7 +101,7 @@ const Shown = memo(
             : html`<${Markdown} text=${plain(row.part.content)} />`}
         </div>`;
       case "resource":
-        return html`<div class="said"><${Resource} content=${row.part} /></div>`;
+        return html`<div class="said"><${Resource} content=${row.part} isShown=${isPicture(row.part)} /></div>`;
       case "end":
         return html`<${TurnEnd} turn=${row.turn} channel=${channel} />`;
       case "working":

@@ -141,7 +141,7 @@ function Content({ content, hasText, isRunning }) {
     case "embeddedResource":
       return html`<${Embedded} data=${content.data} contentType=${content.contentType} />`;
     case "resource":
-      return html`<${Resource} content=${content} />`;
+      return html`<${Resource} content=${content} isShown />`;
     case "fileEdit":
       return html`<${FileEditView} edit=${content} />`;
     case "terminal":

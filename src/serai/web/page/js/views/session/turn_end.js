@@ -67,13 +67,13 @@ export function TurnError({ error, title }) {
 /** @param {Turn} turn @param {SessionChannel} channel @returns {MenuItem[]} */
 function itemsOf(turn, channel) {
   /** @type {MenuItem} */
-  const copy = { label: "Copy the answer", icon: "file", run: () => void copied(textOf(turn)) };
+  const copy = { label: "Copy text", icon: "file", run: () => void copied(textOf(turn)) };
   if (page.host.isReading.value) return [copy];
   const state = channel.state.peek();
   const isLast = state?.turns.at(-1)?.id === turn.id && !state.activeTurn;
   return [
     copy,
-    { label: "Send the message again", icon: "retry", run: () => retry(turn, channel) },
+    { label: "Send again", icon: "retry", run: () => retry(turn, channel) },
     { label: "Fork from here", icon: "fork", run: () => void fork(turn, channel) },
     ...(isLast
       ? []
