@@ -83,7 +83,7 @@ export function stepsOf(delivery) {
   });
   const [, held, , answered] = steps;
   if (held && held.state === "done" && !held.at) held.state = "passed";
-  if (state === "failed" && steps[failedAt]) Object.assign(steps[failedAt], { name: "failed", at: at("failed") });
+  if (state === "failed" && steps[failedAt]) Object.assign(steps[failedAt], { name: stateOf(delivery), at: at("failed") });
   if (answered && answer) {
     answered.state = answer.state === "complete" ? "done" : "failed";
     if (answer.state !== "complete") answered.name = answer.state === "cancelled" ? "stopped" : "error";
@@ -96,6 +96,7 @@ export function stepsOf(delivery) {
 export function stateOf(delivery) {
   const { state, answer } = delivery;
   if (answer) return answer.state === "complete" ? "answered" : `turn ${answer.state === "error" ? "failed" : answer.state}`;
+  if (delivery.error === "cancelled" && state === "failed") return "cancelled";
   if (isHeld(delivery)) return "held for you";
   if (state === "accepted") return "held";
   if (state === "deferred") return "put off";
@@ -151,7 +152,7 @@ function waiting(waitsFor, agent, who) {
   switch (waitsFor) {
     case "idle":
       if (status === "paused") return `${who} is paused: resume it, and the message enters.`;
-      if (status === "active") return `${who} is in the middle of a turn. The message enters when that is over.`;
+      if (status === "active") return `${who} is in the middle of a turn: the message waits until that is over.`;
       if (status === "waiting") return `${who} waits for an approval or an answer of yours. The message enters after that turn.`;
       if (status === "blocked") return `${who} cannot go on unless someone steps in: a sign-in, or its budget.`;
       if (status === "offline" || status === "failed") return `${who} cannot be reached at the moment.`;

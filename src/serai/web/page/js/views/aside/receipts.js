@@ -45,6 +45,7 @@ function Receipt({ delivery }) {
       <${Steps} steps=${steps} />
       <span class="cut">${agent?.identity.handle ?? "someone who is gone"}</span>
       <span class="state">${stateOf(delivery)}</span>
+      ${delivery.answer?.text && html`<span class="grow cut excerpt">${delivery.answer.text}</span>`}
     </summary>
     <${DeliveryFacts} delivery=${delivery} />
   </details>`;

@@ -17,7 +17,8 @@ import { Write } from "./write.js";
 
 const PAGE = 50;
 const MOST = 500;
-const EMOJIS = ["👍", "✅", "👀", "🎉", "❌"];
+/** What one says most with a reaction, in words, too: not every machine draws emojis. */
+const EMOJIS = { "👍": "yes", "👎": "no", "✅": "done", "👀": "I look at it", "🎉": "well done" };
 
 /**
  * The last messages of a room or conversation, and where one writes into it.
@@ -178,7 +179,7 @@ function Tools({ message, onThread }) {
     if (emoji?.trim()) react(emoji.trim());
   };
   const items = [
-    ...EMOJIS.map((emoji) => ({ label: `React with ${emoji}`, run: () => react(emoji) })),
+    ...Object.entries(EMOJIS).map(([emoji, means]) => ({ label: `${emoji} ${means}`, run: () => react(emoji) })),
     { label: "React with…", run: () => void other() },
     { label: "Copy the text", run: () => void navigator.clipboard.writeText(message.text) },
     { label: "Take it back…", danger: true, run: () => void retract(message) },
