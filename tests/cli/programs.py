@@ -60,6 +60,12 @@ class Program:
             return await self.process.wait()
 
 
+async def address_of(host: Program, home: Path) -> tuple[str, str]:
+    """Where a host of a home listens, and its token, which it prints nowhere."""
+    address = (await host.says(r"address  http://(\S+?)/\s"))[1]
+    return address, (home / "token").read_text().strip()
+
+
 class Done(NamedTuple):
     code: int
     out: str
