@@ -32,7 +32,7 @@ def test_a_reload_in_mid_turn_loses_nothing(window: Page) -> None:
     expect(timeline(window)).to_contain_text(re.compile(r"\d"))
     composer(window).fill("a draft that nobody has sent")
     window.reload()
-    expect(window.get_by_role("button", name="Stop")).to_be_visible()
+    expect(window.get_by_role("button", name="Stop", exact=True)).to_be_visible()
     expect(timeline(window)).to_contain_text("work 30 every 100")
     expect(composer(window)).to_have_value("a draft that nobody has sent")
 

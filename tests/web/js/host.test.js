@@ -5,7 +5,9 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
+import { Line } from "../../../src/serai/web/page/js/host/line.js";
 import { Relay } from "../../../src/serai/web/page/js/host/relay.js";
+import { Routes } from "../../../src/serai/web/page/js/host/routes.js";
 import { Status } from "../../../src/serai/web/page/js/ahp/reducers/session.js";
 import { grouped } from "../../../src/serai/web/page/js/host/sessions.js";
 import { HostProcess, demoSession, followed, say, textOf, until } from "./hosting.js";
@@ -144,6 +146,16 @@ describe("a host", () => {
     await assert.rejects(client.request("ping"), { code: "access_refused" });
   });
 
+  it("answers over HTTP, and its errors have its own words", async () => {
+    const routes = new Routes(host);
+    assert.equal((await routes.get("/readyz")).status, "ready");
+    await assert.rejects(
+      routes.get("/sessions/nobody/cost"),
+      (error) => error.code !== "error" && error.data.status >= 400,
+    );
+    await assert.rejects(new Routes({ ...host, token: "wrong" }).get("/readyz"), (error) => error.data.status === 401);
+  });
+
   it("brings the relay's events and what they change", async () => {
     const relay = new Relay(host);
     relay.start();
@@ -155,6 +167,30 @@ describe("a host", () => {
       await assert.rejects(relay.call("rooms.get", { room: "#nowhere" }), { code: "unknown_room" });
     } finally {
       relay.close();
+    }
+  });
+});
+
+describe("a host that says nothing any more", () => {
+  it("is lost, though its socket is open, and found again when it speaks", async () => {
+    const host = await HostProcess.start();
+    const line = new Line({
+      ...{ base: host.base, path: "/relay", token: host.token, notified: () => {} },
+      handshake: async (peer) => line.up((await peer.request("hello", {}), peer)),
+      ping: (peer) => peer.request("hello", {}),
+    });
+    try {
+      line.start();
+      await until(() => line.state.value === "open");
+      host.signal("SIGSTOP");
+      line.wake();
+      await until(() => line.state.value === "lost");
+      host.signal("SIGCONT");
+      await until(() => line.state.value === "open");
+      assert.ok(line.freshAt.value > 0);
+    } finally {
+      line.close();
+      await host.close();
     }
   });
 });

@@ -66,6 +66,10 @@ export class HostProcess {
     });
   }
 
+  signal(name) {
+    this.#process.kill(name);
+  }
+
   /** A client that is connected. */
   async client(token = this.token) {
     const clientId = `test-${crypto.randomUUID()}`;

@@ -6,9 +6,11 @@ import { describe, it } from "node:test";
 import { ClientState } from "../../../src/serai/web/page/js/ahp/client.js";
 import { reduce } from "../../../src/serai/web/page/js/ahp/reduce.js";
 import { Status } from "../../../src/serai/web/page/js/ahp/reducers/session.js";
+import { seconds } from "../../../src/serai/web/page/js/host/clock.js";
 import { Dispatches } from "../../../src/serai/web/page/js/host/dispatches.js";
 import { SessionList } from "../../../src/serai/web/page/js/host/session_list.js";
 import { groupOf, grouped, lines } from "../../../src/serai/web/page/js/host/sessions.js";
+import { effect } from "../../../src/serai/web/page/js/host/signals.js";
 import { pinned, preference, togglePinned } from "../../../src/serai/web/page/js/host/preferences.js";
 
 const URI = "ahp-session:/one";
@@ -216,5 +218,18 @@ describe("a preference", () => {
     assert.deepEqual(pinned.value, [URI]);
     togglePinned(URI);
     assert.deepEqual(pinned.value, []);
+  });
+});
+
+describe("the clock", () => {
+  it("ticks while someone reads it, and not longer", (test) => {
+    test.mock.timers.enable({ apis: ["setInterval", "Date"], now: 0 });
+    const seen = [];
+    const stop = effect(() => void seen.push(seconds.value));
+    test.mock.timers.tick(1000);
+    test.mock.timers.tick(1000);
+    stop();
+    test.mock.timers.tick(5000);
+    assert.deepEqual(seen.slice(1), [1000, 2000]);
   });
 });

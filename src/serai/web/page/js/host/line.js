@@ -41,7 +41,8 @@ export class Line {
   /** The connection that is being made, or is there. @type {Peer | null} */
   #trying = null;
   #delay = FIRST_DELAY;
-  #heardAt = 0;
+  /** How many frames have come. */
+  #heardCount = 0;
   #upAt = Infinity;
   #isClosed = true;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -125,8 +126,9 @@ export class Line {
   }
 
   #heard() {
-    this.#heardAt = Date.now();
-    if (this.#heardAt - this.freshAt.peek() >= 1000) this.freshAt.value = this.#heardAt;
+    this.#heardCount += 1;
+    const now = Date.now();
+    if (now - this.freshAt.peek() >= 1000) this.freshAt.value = now;
   }
 
   /** @param {Peer} peer @param {boolean} wasOpen @param {number} code */
@@ -161,9 +163,10 @@ export class Line {
 
   /** @param {Peer} peer @param {number} [patience] */
   async #ping(peer, patience = PATIENCE) {
-    const asked = Date.now();
+    const before = this.#heardCount;
     this.#later(patience, () => {
-      if (this.#heardAt < asked) peer.close();
+      if (this.#heardCount === before) peer.close();
+      else void this.#ping(peer); // it speaks, and is slow to answer
     });
     await this.#ends.ping(peer).catch(() => {});
     if (this.peer !== peer) return;

@@ -54,8 +54,8 @@ function AgentView({ agent, isOpen }) {
       <span class="grow"></span>
       ${waiting > 0 &&
       html`<button class="quiet small" onClick=${() => showAside("deliveries")}>${waiting} ${waiting === 1 ? "waits" : "wait"}</button>`}
-      ${session && html`<a class="cut" href=${addressOf(session)}>${summary?.title || "its session"}</a>`}
     </header>
+    ${session && html`<a class="cut small" href=${addressOf(session)}>${summary?.title || "Its session"}</a>`}
     ${capabilities &&
     html`<${Operations} agent=${agent} />
       <details open=${isOpen}>

@@ -36,9 +36,8 @@ function CostOf({ uri }) {
     <${Total} spent=${asked.value} told=${told} total=${total} />
     ${asked.problem && html`<p class="problem" role="alert">${asked.problem.message}</p>`}
     <${ByModel} used=${used.map((one) => one.used)} />
-    ${used.length === 0
-      ? html`<p class="empty">No turn yet, so nothing was used.</p>`
-      : html`<section>
+    ${hasUsed(total) &&
+    html`<section>
           <h2>Turn by turn</h2>
           <div class="wide">
             <table>
@@ -61,6 +60,11 @@ function CostOf({ uri }) {
   </div>`;
 }
 
+/** Whether anything is known of what was used. @param {Used} total */
+function hasUsed(total) {
+  return total.input + total.output > 0 || total.dollars !== null;
+}
+
 /**
  * In all, and how much of the budget that is.
  * @param {{spent: Spent | null, told: {amount: number, currency: string} | undefined, total: Used}} props
@@ -69,16 +73,16 @@ function Total({ spent, told, total }) {
   const counted = spent?.spentMicrocents;
   const most = spent?.maxCostMicrocents;
   const isOver = most !== undefined && counted != null && counted >= most;
-  let sumText = "Nobody counts its money";
+  let sumText = "";
   if (counted != null) sumText = money(counted / DOLLAR);
   else if (told) sumText = money(told.amount, told.currency);
   else if (total.dollars !== null) sumText = money(total.dollars);
   return html`<section class="total">
-    <p class="sum">${sumText}</p>
+    ${sumText && html`<p class="sum">${sumText}</p>`}
     <p class="faint">
-      ${total.input + total.output > 0
+      ${hasUsed(total)
         ? `${short(total.input)} tokens in${total.cached > 0 ? ` (${short(total.cached)} of them cached)` : ""}, ${short(total.output)} out`
-        : "It tells nothing of tokens."}
+        : sumText ? "It tells nothing of tokens." : "This agent tells neither how many tokens it uses nor what they cost."}
     </p>
     ${most !== undefined &&
     counted != null &&

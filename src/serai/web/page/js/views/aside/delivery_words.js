@@ -2,7 +2,8 @@
 
 /** @typedef {import("../../host/relay.js").Delivery} Delivery */
 /** @typedef {import("../../host/relay.js").Agent} Agent */
-/** @typedef {"done" | "now" | "ahead" | "failed"} StepState */
+/** What was passed over was not needed: nobody held what could enter at once. */
+/** @typedef {"done" | "now" | "ahead" | "failed" | "passed"} StepState */
 /** @typedef {{name: string, state: StepState, at?: string}} Step */
 
 /** When a message enters, by its mode. @type {Record<string, string>} */
@@ -27,6 +28,13 @@ const FAILURES = {
   outcome_unknown: "The host stopped while it was on its way; nobody knows whether it arrived. Look, and send it again if not.",
   session_disposed: "Its session was disposed of.",
   not_tried_again: "It came from a client directly, and is not tried again by itself.",
+};
+
+/** Why it was cancelled, where that is known. @type {Record<string, string>} */
+const CANCELLED = {
+  refused: "You refused it.",
+  retracted: "Its message was taken back before it arrived.",
+  unregistered: "Its agent takes part no longer.",
 };
 
 /** How it is known that a message has arrived. @type {Record<string, string>} */
@@ -73,8 +81,9 @@ export function stepsOf(delivery) {
     if (index < reached || (index === reached && state === "delivered")) step.state = "done";
     else if (index === reached) step.state = state === "failed" ? "failed" : "now";
   });
-  const [, , , answered] = steps;
-  if (state === "failed" && steps[failedAt]) Object.assign(steps[failedAt], { name: "failed", at: at("failed") });
+  const [, held, , answered] = steps;
+  if (held && held.state === "done" && !held.at) held.state = "passed";
+  if (state === "failed" && steps[failedAt]) Object.assign(steps[failedAt], { name: stateOf(delivery), at: at("failed") });
   if (answered && answer) {
     answered.state = answer.state === "complete" ? "done" : "failed";
     if (answer.state !== "complete") answered.name = answer.state === "cancelled" ? "stopped" : "error";
@@ -87,6 +96,7 @@ export function stepsOf(delivery) {
 export function stateOf(delivery) {
   const { state, answer } = delivery;
   if (answer) return answer.state === "complete" ? "answered" : `turn ${answer.state === "error" ? "failed" : answer.state}`;
+  if (delivery.error === "cancelled" && state === "failed") return "cancelled";
   if (isHeld(delivery)) return "held for you";
   if (state === "accepted") return "held";
   if (state === "deferred") return "put off";
@@ -104,7 +114,10 @@ export function whyOf(delivery, agent, written) {
   const who = agent?.identity.handle ?? "its agent";
   const { state, waitsFor, error, attempts = 0 } = delivery;
   if (state === "delivered") return delivery.answer ? "" : whyNoAnswer(delivery, agent, who);
-  if (state === "failed") return FAILURES[error ?? ""] ?? `It failed: ${error ?? "nobody said why"}.`;
+  if (state === "failed") {
+    const why = delivery.receipts?.at(-1)?.receipt.metadata?.why;
+    return (CANCELLED[error === "cancelled" ? why : ""] ?? FAILURES[error ?? ""]) || `It failed: ${error ?? "nobody said why"}.`;
+  }
   if (state === "handing") {
     const until = delivery.leaseUntil ? ` It has until ${written(delivery.leaseUntil)} to say so.` : "";
     return `It was handed to ${who}, who has not confirmed it yet.${until}`;
@@ -139,7 +152,7 @@ function waiting(waitsFor, agent, who) {
   switch (waitsFor) {
     case "idle":
       if (status === "paused") return `${who} is paused: resume it, and the message enters.`;
-      if (status === "active") return `${who} is in the middle of a turn. The message enters when that is over.`;
+      if (status === "active") return `${who} is in the middle of a turn: the message waits until that is over.`;
       if (status === "waiting") return `${who} waits for an approval or an answer of yours. The message enters after that turn.`;
       if (status === "blocked") return `${who} cannot go on unless someone steps in: a sign-in, or its budget.`;
       if (status === "offline" || status === "failed") return `${who} cannot be reached at the moment.`;

@@ -51,7 +51,12 @@ export function Messages({ uri }) {
   if (room) {
     return html`<div class="messages">
       <${RoomHead} room=${room} />
-      <${RoomMessages} key=${room.id} room=${room} onThread=${(/** @type {Message} */ message) => (place.value = { room: room.id, thread: message.threadId ?? message.id })} />
+      <${RoomMessages}
+        key=${room.id}
+        room=${room}
+        onThread=${(/** @type {Message} */ message) => (place.value = { room: room.id, thread: message.threadId ?? message.id })}
+        onSent=${(/** @type {Message} */ message) => (place.value = { room: message.conversationId })}
+      />
     </div>`;
   }
   return html`<${Overview} uri=${uri} rooms=${rooms} />`;
@@ -72,32 +77,29 @@ function nameOf(room) {
 
 /** @param {{uri: string | null, rooms: readonly Room[]}} props */
 function Overview({ uri, rooms }) {
-  const [isAll, setAll] = useState(false);
-  const handle = agentOf(uri)?.identity.handle;
   const [isArchive, setArchive] = useState(false);
+  const handle = agentOf(uri)?.identity.handle;
   const unread = unreadCounts();
   const shown = rooms
     .filter((room) => Boolean(room.archived) === isArchive)
-    .filter((room) => isAll || !handle || (room.members ?? []).includes(handle) || (unread.get(room.id) ?? 0) > 0);
-  const channels = shown.filter((room) => room.kind === "channel");
-  const direct = shown.filter((room) => room.kind !== "channel").toSorted((one, other) => (unread.get(other.id) ?? 0) - (unread.get(one.id) ?? 0));
-  const isReading = page.host.isReading.value;
+    .toSorted((one, other) => (unread.get(other.id) ?? 0) - (unread.get(one.id) ?? 0));
+  const own = shown.filter((room) => handle && room.members?.includes(handle));
+  const others = shown.filter((room) => !own.includes(room));
+  const channels = others.filter((room) => room.kind === "channel");
+  const direct = others.filter((room) => room.kind !== "channel");
   return html`<div class="messages overview">
-    <div class="row bar">
-      ${!isReading &&
-      html`<button onClick=${() => (place.value = { isNew: true })}><${Icon} name="edit" /> New message</button>
-        <button onClick=${createRoom}><${Icon} name="add" /> New room</button>`}
-      <span class="grow"></span>
-      ${handle &&
-      html`<label class="check small"><input type="checkbox" checked=${isAll} onChange=${() => setAll(!isAll)} /> All</label>`}
-    </div>
+    ${!page.host.isReading.value &&
+    html`<div class="row bar">
+      <button onClick=${() => (place.value = { isNew: true })}><${Icon} name="edit" /> New message</button>
+      <button onClick=${createRoom}><${Icon} name="add" /> New room</button>
+    </div>`}
     <${Inbox} />
-    <${RoomList} title=${handle && !isAll ? `Rooms with ${handle}` : "Rooms"} rooms=${channels} unread=${unread} />
-    <${RoomList} title=${handle && !isAll ? `Conversations with ${handle}` : "Conversations"} rooms=${direct} unread=${unread} />
+    <${RoomList} title="With this session" rooms=${own} unread=${unread} />
+    <${RoomList} title="Rooms" rooms=${channels} unread=${unread} />
+    <${RoomList} title="Conversations" rooms=${direct} unread=${unread} />
     ${shown.length === 0 &&
     html`<p class="empty">
-      ${isArchive ? "No room is archived." : handle && !isAll ? `Nobody has written to ${handle} yet.` : "There is no room and no conversation yet."}
-      ${handle && !isReading && !isArchive && html`<br /><button onClick=${() => (place.value = { isNew: true })}>Write to ${handle}</button>`}
+      ${isArchive ? "No room is archived." : "Nobody has written to anyone yet: agents, people and programs can, in rooms and to each other."}
     </p>`}
     ${rooms.some((room) => room.archived) &&
     html`<button class="quiet small" onClick=${() => setArchive(!isArchive)}>

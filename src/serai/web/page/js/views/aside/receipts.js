@@ -10,6 +10,8 @@ import { MODES, evidenceOf, stateOf, stepsOf, whyOf } from "./delivery_words.js"
 
 const APART = 22;
 const FIRST = 7;
+/** @type {Record<Step["state"], number>} */
+const SIZES = { ahead: 4, done: 4, failed: 4, now: 4.5, passed: 1.5 };
 /** With more recipients than this, a message shows how many there are. */
 const MOST = 4;
 
@@ -43,6 +45,7 @@ function Receipt({ delivery }) {
       <${Steps} steps=${steps} />
       <span class="cut">${agent?.identity.handle ?? "someone who is gone"}</span>
       <span class="state">${stateOf(delivery)}</span>
+      ${delivery.answer?.text && html`<span class="grow cut excerpt">${delivery.answer.text}</span>`}
     </summary>
     <${DeliveryFacts} delivery=${delivery} />
   </details>`;
@@ -62,7 +65,7 @@ export function Steps({ steps }) {
           ${index > 0 && html`<path class="line" d=${`M${x - APART + 6} 7h${APART - 12}`} />`}
           ${step.state === "failed"
             ? html`<path class="cross" d=${`M${x - 4} 3l8 8m0 -8l-8 8`} />`
-            : html`<circle cx=${x} cy="7" r=${step.state === "now" ? 4.5 : 4} />`}
+            : html`<circle cx=${x} cy="7" r=${SIZES[step.state]} />`}
         </g>`;
       })}
     </svg>
@@ -72,7 +75,7 @@ export function Steps({ steps }) {
 
 /** @param {readonly Step[]} steps */
 function spoken(steps) {
-  const told = steps.filter((step) => step.state !== "ahead");
+  const told = steps.filter((step) => step.state !== "ahead" && step.state !== "passed");
   return told.map((step) => (step.state === "now" ? `now ${step.name}` : step.name)).join(", ");
 }
 

@@ -17,18 +17,21 @@ import { Write } from "./write.js";
 
 const PAGE = 50;
 const MOST = 500;
-const EMOJIS = ["👍", "✅", "👀", "🎉", "❌"];
+/** What one says most with a reaction, in words, too: not every machine draws emojis. */
+const EMOJIS = { "👍": "yes", "👎": "no", "✅": "done", "👀": "I look at it", "🎉": "well done" };
 
 /**
  * The last messages of a room or conversation, and where one writes into it.
- * @param {{room: Room, onThread: (message: Message) => void}} props
+ * @param {{room: Room, onThread: (message: Message) => void, onSent: (message: Message) => void}} props
  */
-export function RoomMessages({ room, onThread }) {
+export function RoomMessages({ room, onThread, onSent }) {
   const [count, setCount] = useState(PAGE);
   const about = { types: ["message.*"], concerns: concerning(room.id) };
   const listed = useAsked(() => page.relay.call("messages.list", { room: room.id, limit: count }), [room.id, count], about);
   const messages = /** @type {Message[] | undefined} */ (listed.value?.messages);
   useReadMark(messages);
+  const own = page.relay.identity.value?.handle ?? "";
+  const isElsewhere = room.kind !== "channel" && !(room.members ?? []).includes(own);
   const hasMore = messages !== undefined && messages.length === count && count < MOST;
   return html`<${Said} messages=${messages} problem=${listed.problem} onThread=${onThread}>
       ${hasMore && html`<button class="quiet" onClick=${() => setCount(Math.min(MOST, count * 3))}>Earlier messages</button>`}
@@ -36,7 +39,8 @@ export function RoomMessages({ room, onThread }) {
     <//>
     ${room.archived
       ? html`<p class="empty">This room is archived: it can only be read.</p>`
-      : html`<${Write} to=${targetOf(room)} key=${room.id} />`}`;
+      : html`${isElsewhere && html`<p class="small faint note">You are not in this one: what you write begins a new one with all of you.</p>`}
+          <${Write} to=${targetOf(room)} onSent=${onSent} />`}`;
 }
 
 /**
@@ -175,7 +179,7 @@ function Tools({ message, onThread }) {
     if (emoji?.trim()) react(emoji.trim());
   };
   const items = [
-    ...EMOJIS.map((emoji) => ({ label: `React with ${emoji}`, run: () => react(emoji) })),
+    ...Object.entries(EMOJIS).map(([emoji, means]) => ({ label: `${emoji} ${means}`, run: () => react(emoji) })),
     { label: "React with…", run: () => void other() },
     { label: "Copy the text", run: () => void navigator.clipboard.writeText(message.text) },
     { label: "Take it back…", danger: true, run: () => void retract(message) },

@@ -54,18 +54,18 @@ export function useCompletion(uri) {
 export function Offers({ id, items, at, onChoose }) {
   const list = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => list.current?.children[at]?.scrollIntoView({ block: "nearest" }), [at, items]);
-  return html`<div class="offers" role="listbox" id=${id} aria-label="Completions" ref=${list}>
+  return html`<div
+    class="offers"
+    role="listbox"
+    id=${id}
+    aria-label="Completions"
+    tabindex="0"
+    ref=${list}
+    onMouseDown=${(/** @type {Event} */ event) => event.preventDefault() /* the text keeps the focus */}
+  >
     ${items.map(
       (item, index) =>
-        html`<div
-          role="option"
-          id=${`${id}-${index}`}
-          aria-selected=${index === at}
-          onPointerDown=${(/** @type {Event} */ event) => {
-            event.preventDefault(); // the text keeps the focus
-            onChoose(item);
-          }}
-        >
+        html`<div role="option" id=${`${id}-${index}`} aria-selected=${index === at} onClick=${() => onChoose(item)}>
           <${Icon} name=${iconOf(item)} /> <span class="mono cut">${item.insertText}</span>
           ${descriptionOf(item) && html`<span class="faint small cut">${descriptionOf(item)}</span>`}
         </div>`,
@@ -85,5 +85,5 @@ function iconOf({ attachment, insertText }) {
 function descriptionOf({ attachment, insertText }) {
   const told = attachment._meta?.description;
   if (typeof told === "string") return told;
-  return insertText.slice(1) === attachment.label ? "" : attachment.label;
+  return insertText.includes(attachment.label) ? "" : attachment.label;
 }

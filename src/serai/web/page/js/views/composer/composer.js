@@ -1,6 +1,5 @@
 // Where a person writes to a session: send, queue, steer, stop; and what the session works with.
 import { goTo, page } from "../../page.js";
-import { plain } from "../parts/format.js";
 import { Icon, IconButton } from "../parts/icon.js";
 import { html, useEffect, useMemo, useRef, useState } from "../preact.js";
 import { draftOf, messageOf, putInComposer, setDraft } from "./drafts.js";
@@ -16,15 +15,24 @@ import { Writing } from "./writing.js";
 export function Composer({ channel }) {
   const state = channel.state.value;
   if (!state || page.host.isReading.value) return null;
-  const agent = page.host.root.value?.agents.find((one) => one.provider === state.summary.provider);
+  const { provider } = state.summary;
+  const agent = page.host.root.value?.agents.find((one) => one.provider === provider);
   const wantsSignIn = state._meta?.["serai.login"] !== undefined;
   return html`<div class="composer">
-    ${wantsSignIn && html`<${SignInLine} provider=${state.summary.provider} name=${agent?.displayName ?? state.summary.provider} />`}
-    ${state.lifecycle === "creationFailed" && html`<${Failed} state=${state} uri=${channel.uri} />`}
-    ${state.lifecycle === "creating" && html`<p class="faint small" role="status">The agent is being started. What you send waits for it.</p>`}
-    ${state.lifecycle !== "creationFailed" && html`<${Desk} uri=${channel.uri} state=${state} models=${agent?.models ?? []} />`}
+    ${wantsSignIn && html`<${SignInLine} provider=${provider} name=${agent?.displayName ?? provider} />`}
+    ${
+      state.lifecycle === "creating" &&
+      html`<p class="faint small" role="status">The agent is being started. What you send waits for it.</p>`
+    }
+    ${
+      state.lifecycle === "creationFailed"
+        ? html`<${Failed} state=${state} uri=${channel.uri} />`
+        : html`<${Desk} uri=${channel.uri} state=${state} models=${agent?.models ?? []} />`
+    }
   </div>`;
 }
+
+const SHORT = "Say what is to be done";
 
 /**
  * The field, its buttons, and what can be chosen.
@@ -65,12 +73,16 @@ function Desk({ uri, state, models }) {
       draftKey=${uri}
       uri=${uri}
       label="Message to the agent"
-      placeholder=${running ? "Say what comes next" : "Say what is to be done; @ for files, / for commands"}
+      placeholder=${running ? "Say what comes next" : isPhone() ? SHORT : `${SHORT}; @ for files, / for commands`}
       history=${history}
       onSend=${() => send(usual)}
     />
     <div class="row under">
-      <${IconButton} name="add" label="Attach files" onClick=${() => document.getElementById("composer-files")?.click()} />
+      <${IconButton}
+        name="add"
+        label="Attach files"
+        onClick=${() => document.getElementById("composer-files")?.click()}
+      />
       <${Pickers}
         models=${models}
         model=${state.summary.model}
@@ -80,14 +92,27 @@ function Desk({ uri, state, models }) {
         onConfig=${(/** @type {any} */ config) => page.host.dispatch(uri, { type: "session/configChanged", config })}
         customizations=${state.customizations}
         agent=${state.summary.agent?.uri}
-        onAgent=${(/** @type {any} */ agent) => page.host.dispatch(uri, { type: "session/agentChanged", ...(agent && { agent }) })}
+        onAgent=${(/** @type {any} */ agent) =>
+          page.host.dispatch(uri, { type: "session/agentChanged", ...(agent && { agent }) })}
         isNew=${false}
         context=${{ provider: state.summary.provider, workingDirectory: state.summary.workingDirectory }}
       />
       <span class="grow"></span>
       ${isAsked && html`<span class="small needs" role="status">Esc again stops it</span>`}
-      ${running && html`<button type="button" class="stop" title="Stop the turn (Esc Esc)" onClick=${stop}><${Icon} name="stop" /> Stop</button>`}
-      ${running && html`<button type="button" title="Say it in the turn that runs" disabled=${isEmpty} onClick=${() => send("steering")}>Steer</button>`}
+      ${
+        running &&
+        html`<button type="button" class="stop" title="Stop the turn (Esc Esc)" onClick=${stop}>
+            <${Icon} name="stop" /> Stop
+          </button>
+          <button
+            type="button"
+            title="Say it in the turn that runs"
+            disabled=${isEmpty}
+            onClick=${() => send("steering")}
+          >
+            Steer
+          </button>`
+      }
       <button type="button" class="main" disabled=${isEmpty} onClick=${() => send(usual)}>
         <${Icon} name=${usual === "now" ? "send" : "clock"} /> ${usual === "now" ? "Send" : "Queue"}
       </button>
@@ -139,7 +164,7 @@ function useEscapeTwice(run) {
   return isAsked;
 }
 
-/** The agent did not start: why, and what can be done. @param {{uri: string, state: SessionState}} props */
+/** The agent did not start. The session says why. @param {{uri: string, state: SessionState}} props */
 function Failed({ uri, state }) {
   const { provider, workingDirectory, model } = state.summary;
   const [isBusy, setBusy] = useState(false);
@@ -163,12 +188,8 @@ function Failed({ uri, state }) {
       setBusy(false);
     }
   };
-  return html`<div class="failed" role="alert">
-    <p class="problem"><b>The agent could not be started.</b> ${plain(state.creationError?.message)}</p>
-    ${state.creationError?.stack && html`<details class="small"><summary>What it said</summary><pre class="command">${state.creationError.stack}</pre></details>`}
-    <div class="row">
-      <button type="button" class="main" disabled=${isBusy} onClick=${again}>Try again in a new session</button>
-      <button type="button" onClick=${() => goTo(null)}>Choose another agent</button>
-    </div>
+  return html`<div class="row failed">
+    <button type="button" class="main" disabled=${isBusy} onClick=${again}>Try again in a new session</button>
+    <button type="button" onClick=${() => goTo(null)}>Choose another agent</button>
   </div>`;
 }

@@ -1,10 +1,12 @@
 // What a session works with: model, mode and other settings, small under the text.
 import { page } from "../../page.js";
+import { typing } from "./typing.js";
 import { ask } from "../parts/dialog.js";
 import { IconButton } from "../parts/icon.js";
 import { html, useEffect, useId, useState } from "../preact.js";
 
-/** @import {ConfigProperty, ConfigSchema, Customization, FreeForm, ModelInfo, ModelSelection} from "../../ahp/types.d.ts" */
+/** @import {ConfigProperty, ConfigSchema, Customization, FreeForm} from "../../ahp/types.d.ts" */
+/** @import {ModelInfo, ModelSelection} from "../../ahp/types.d.ts" */
 
 /**
  * @typedef {object} PickersProps
@@ -28,7 +30,9 @@ export function Pickers(props) {
     .filter((one) => one.enabled)
     .flatMap((one) => (one.children ?? []).filter((child) => child.type === "agent"));
   const chosen = models.find((one) => one.id === model?.id);
-  const open = Object.entries(schema?.properties ?? {}).filter(([, one]) => !one.readOnly && (isNew || one.sessionMutable));
+  const open = Object.entries(schema?.properties ?? {}).filter(
+    ([, one]) => !one.readOnly && (isNew || one.sessionMutable),
+  );
   const small = open.filter(([, property]) => isSmall(property));
   const large = open.filter(([, property]) => !isSmall(property));
   const ofModel = Object.entries(chosen?.configSchema?.properties ?? {}).filter(([, one]) => isSmall(one));
@@ -44,7 +48,10 @@ export function Pickers(props) {
       html`<${Select}
         title="Custom agent"
         value=${agent ?? ""}
-        choices=${[{ value: "", label: "No custom agent" }, ...agents.map((one) => ({ value: one.uri, label: one.name }))]}
+        choices=${[
+          { value: "", label: "No custom agent" },
+          ...agents.map((one) => ({ value: one.uri, label: one.name })),
+        ]}
         onChange=${(/** @type {string} */ uri) => onAgent(uri ? { uri } : undefined)}
       />`
     }
@@ -130,18 +137,27 @@ function Picker({ property, value, onChange }) {
 export function Select({ title, hint, value, choices, onChange }) {
   return html`<label class="pick small" title=${hint ? `${title}: ${hint}` : title}>
     <span class="hidden">${title}</span>
-    <select
-      value=${value}
-      onChange=${(/** @type {Event} */ event) => onChange(/** @type {HTMLSelectElement} */ (event.currentTarget).value)}
-    >
+    <select value=${value} onChange=${typing(onChange)}>
       ${choices.map((one) => html`<option value=${one.value} selected=${one.value === value}>${one.label}</option>`)}
     </select>
   </label>`;
 }
 
+/** @param {string} text */
+function lines(text) {
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
+}
+
 /**
  * The settings that are written, not chosen: text, numbers, and lists with one entry on each line.
- * @param {{properties: [string, ConfigProperty][], values: FreeForm, context: object, onDone: (v: FreeForm | null) => void}} props
+ * @param {object} props
+ * @param {[string, ConfigProperty][]} props.properties
+ * @param {FreeForm} props.values
+ * @param {object} props.context
+ * @param {(changed: FreeForm | null) => void} props.onDone
  */
 function Settings({ properties, values, context, onDone }) {
   const [changed, setChanged] = useState(/** @type {FreeForm} */ ({}));
@@ -190,7 +206,6 @@ function Setting({ name, property, value, context, onChange }) {
       () => {}, // it is only a help: the value can be written
     );
   }, []);
-  const read = (/** @type {Event} */ event) => /** @type {HTMLInputElement} */ (event.currentTarget).value;
   const isList = property.type === "array";
   const isNumber = property.type === "number" || property.type === "integer";
   return html`<div class="setting">
@@ -205,14 +220,14 @@ function Setting({ name, property, value, context, onChange }) {
               rows="3"
               placeholder="One on each line"
               value=${(Array.isArray(value) ? value : []).join("\n")}
-              onChange=${(/** @type {Event} */ event) => onChange(read(event).split("\n").map((one) => one.trim()).filter(Boolean))}
+              onChange=${typing((text) => onChange(lines(text)))}
             ></textarea>`
           : html`<input
               id=${id}
               list=${offers.length ? `${id}-offers` : undefined}
               type=${isNumber ? "number" : "text"}
               value=${value ?? ""}
-              onChange=${(/** @type {Event} */ event) => onChange(isNumber ? Number(read(event)) : read(event))}
+              onChange=${typing((text) => onChange(isNumber ? Number(text) : text))}
             />`
     }
     ${

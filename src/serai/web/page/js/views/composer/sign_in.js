@@ -12,7 +12,8 @@ export async function signIn(provider) {
     const { terminal, message, method, signedIn } = await page.host.request("serai/signIn", { provider });
     if (terminal) showAside("terminals", terminal);
     const variables = method.variables?.length ? `Set ${method.variables.join(", ")}, and start the host again.` : "";
-    const told = message ?? (terminal ? "" : variables || (signedIn ? "You are signed in." : (method.description ?? "")));
+    const told =
+      message ?? (terminal ? "" : variables || (signedIn ? "You are signed in." : (method.description ?? "")));
     if (told) page.host.notify(told, { code: "info" });
   } catch (error) {
     page.host.notify(/** @type {Error} */ (error));

@@ -96,7 +96,9 @@ export function Writing({ draftKey, uri, label, placeholder, onSend, history = [
   };
   return html`<div
     class="writing"
-    onDragOver=${(/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes("Files") && event.preventDefault()}
+    onDragOver=${(/** @type {DragEvent} */ event) => {
+      if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
+    }}
     onDrop=${(/** @type {DragEvent} */ event) => {
       if (!event.dataTransfer?.files.length) return;
       event.preventDefault();

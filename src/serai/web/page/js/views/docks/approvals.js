@@ -1,10 +1,11 @@
 // Tool calls that wait for a yes or a no: the whole of what they want to do, and all that can be answered.
 import { page } from "../../page.js";
+import { typing } from "../composer/typing.js";
 import { isPhone } from "../composer/phone.js";
 import { plain } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
 import { Markdown } from "../parts/markdown.js";
-import { html, useId, useState } from "../preact.js";
+import { html, useEffect, useId, useRef, useState } from "../preact.js";
 import { FileEditView } from "../session/file_edit.js";
 import { HoldButton } from "./hold.js";
 import { editedInput, isDestructive, prettyInput, readInput } from "./input.js";
@@ -76,7 +77,7 @@ function Approval({ uri, turnId, call, isDangerous }) {
     ${
       call.edits?.items.length &&
       html`<div class="edits">
-        ${call.edits.items.map((edit) => html`<${FileEditView} key=${edit.after?.uri ?? edit.before?.uri} edit=${edit} />`)}
+        ${call.edits.items.map((edit, at) => html`<${FileEditView} key=${edit.after?.uri ?? at} edit=${edit} />`)}
       </div>`
     }
     <${Input} call=${call} written=${written} problem=${edited.problem} onWrite=${setWritten} />
@@ -124,7 +125,7 @@ function Approval({ uri, turnId, call, isDangerous }) {
         </button>`
       }
     </div>
-    ${isHeld && html`<p class="faint small" id="hold-hint">This can destroy something. Hold the button to allow it.</p>`}
+    ${isHeld && html`<p class="faint small" id="hold-hint">This may destroy something. Hold to allow it.</p>`}
   </div>`;
 }
 
@@ -141,7 +142,7 @@ function Asking({ call, title, isDangerous = false }) {
   return html`<div class="asking">
     <span class="needs" aria-hidden="true"><${Icon} name=${isDangerous ? "warning" : "bell"} /></span>
     <div class="grow said" role="status">
-      <b><${Said} text=${title ?? call.displayName} /></b>
+      <div class="title"><${Said} text=${title ?? call.displayName} /></div>
       ${message && message !== asked && html`<${Said} text=${call.invocationMessage} />`}
     </div>
     <span class="faint small mono tool">${call.toolName}</span>
@@ -150,7 +151,9 @@ function Asking({ call, title, isDangerous = false }) {
 
 /** Text as it is, or Markdown where it says so. @param {{text: Text}} props */
 function Said({ text }) {
-  return typeof text === "string" ? text : html`<${Markdown} text=${text.markdown} isSettled=${true} />`;
+  return typeof text === "string"
+    ? html`<p>${text}</p>`
+    : html`<${Markdown} text=${text.markdown} isSettled=${true} />`;
 }
 
 /**
@@ -166,12 +169,11 @@ function Input({ call, written, problem, onWrite }) {
         id=${id}
         class="mono"
         spellcheck=${false}
-        autofocus
         rows=${Math.min(12, written.split("\n").length + 1)}
         value=${written}
         aria-invalid=${problem !== null}
         aria-describedby=${problem ? `${id}-problem` : undefined}
-        onInput=${(/** @type {Event} */ event) => onWrite(/** @type {HTMLTextAreaElement} */ (event.currentTarget).value)}
+        onInput=${typing(onWrite)}
       ></textarea>
       ${problem && html`<p class="wrong small" id=${`${id}-problem`} role="alert">${problem}</p>`}
     </div>`;
@@ -183,7 +185,13 @@ function Input({ call, written, problem, onWrite }) {
   `;
   // The diff says it better than the input does.
   if (call.edits?.items.length && !command) {
-    return rest && html`<details class="input"><summary class="small faint">Input</summary>${shown}</details>`;
+    return (
+      rest &&
+      html`<details class="input">
+        <summary class="small faint">Input</summary>
+        ${shown}
+      </details>`
+    );
   }
   return html`<div class="input">${shown}</div>`;
 }
@@ -191,6 +199,8 @@ function Input({ call, written, problem, onWrite }) {
 /** @param {{reason: string, onWrite: (text: string) => void, onSend: () => void}} props */
 function Because({ reason, onWrite, onSend }) {
   const id = useId();
+  const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  useEffect(() => field.current?.focus(), []); // someone has just opened it in order to write
   /** @param {KeyboardEvent} event */
   const pressed = (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || isPhone()) return;
@@ -204,23 +214,14 @@ function Because({ reason, onWrite, onSend }) {
         id=${id}
         class="grow"
         rows="2"
-        autofocus
-        ref=${focusOnce}
+        ref=${field}
         value=${reason}
-        onInput=${(/** @type {Event} */ event) => onWrite(/** @type {HTMLTextAreaElement} */ (event.currentTarget).value)}
+        onInput=${typing(onWrite)}
         onKeyDown=${pressed}
       ></textarea>
       <button type="button" class="danger" onClick=${onSend}>Deny</button>
     </div>
   </div>`;
-}
-
-/** Someone has just opened the field in order to write. @param {HTMLTextAreaElement | null} field */
-function focusOnce(field) {
-  if (field && !field.dataset.seen) {
-    field.dataset.seen = "yes";
-    field.focus();
-  }
 }
 
 /** @param {{uri: string, turnId: string, call: FinishedCall}} props */

@@ -1,4 +1,5 @@
 // The fields of a question: one for each kind, with what is wrong beside it.
+import { typing } from "../composer/typing.js";
 import { html, useId } from "../preact.js";
 
 /** @import {InputOption, InputQuestion} from "../../ahp/types.d.ts" */
@@ -67,16 +68,13 @@ function Need({ question }) {
 /** @param {InnerProps} props */
 function TextField({ question, entry, onChange, id, described }) {
   const { format } = /** @type {{format?: string}} */ (question);
-  /** @param {Event} event */
-  const written = (event) =>
-    onChange({ text: /** @type {HTMLInputElement} */ (event.currentTarget).value, chosen: [] });
   const shared = {
     id,
     value: entry.text,
     "aria-required": Boolean(question.required),
     "aria-invalid": described !== undefined,
     "aria-describedby": described,
-    onInput: written,
+    onInput: typing((text) => onChange({ text, chosen: [] })),
   };
   if (question.kind !== "text") {
     const mode = question.kind === "integer" ? "numeric" : "decimal";
@@ -88,7 +86,7 @@ function TextField({ question, entry, onChange, id, described }) {
 }
 
 /** @type {Record<string, string>} */
-const HINTS = { email: "name@example.com", uri: "https://…", date: "2001-02-28", "date-time": "2001-02-28T12:30:00Z" };
+const HINTS = { email: "name@example.com", uri: "https://…", date: "2001-02-28", "date-time": "2001-02-28T12:30Z" };
 
 const YES_NO = [
   { id: "yes", label: "Yes" },
@@ -108,19 +106,20 @@ function Choices({ question, entry, onChange, id }) {
   };
   return html`<div class="choices" data-row=${question.kind === "boolean" || undefined}>
     ${options.map(
-      (option) => html`<label class="choice" key=${option.id}>
-        <input
-          type=${isMany ? "checkbox" : "radio"}
-          name=${id}
-          checked=${entry.chosen.includes(option.id)}
-          onChange=${(/** @type {Event} */ event) =>
-            choose(option.id, /** @type {HTMLInputElement} */ (event.currentTarget).checked)}
-        />
-        <span>
-          ${option.label} ${option.recommended && html`<span class="badge small">recommended</span>`}
-          ${option.description && html`<span class="faint small block">${option.description}</span>`}
-        </span>
-      </label>`,
+      (option) =>
+        html`<label class="choice" key=${option.id}>
+          <input
+            type=${isMany ? "checkbox" : "radio"}
+            name=${id}
+            checked=${entry.chosen.includes(option.id)}
+            onChange=${(/** @type {Event} */ event) =>
+              choose(option.id, /** @type {HTMLInputElement} */ (event.currentTarget).checked)}
+          />
+          <span>
+            ${option.label} ${option.recommended && html`<span class="badge small">recommended</span>`}
+            ${option.description && html`<span class="faint small block">${option.description}</span>`}
+          </span>
+        </label>`,
     )}
     ${
       allowFreeformInput &&
@@ -129,10 +128,7 @@ function Choices({ question, entry, onChange, id }) {
         <textarea
           rows=${isMany ? Math.min(5, entry.text.split("\n").length) : 1}
           value=${entry.text}
-          onInput=${(/** @type {Event} */ event) => {
-            const { value } = /** @type {HTMLTextAreaElement} */ (event.currentTarget);
-            onChange({ text: value, chosen: isMany || !value.trim() ? entry.chosen : [] });
-          }}
+          onInput=${typing((value) => onChange({ text: value, chosen: isMany || !value.trim() ? entry.chosen : [] }))}
         ></textarea>
       </label>`
     }

@@ -7,7 +7,13 @@ const LONG = 600;
 /**
  * A button that is pressed (`isHeld` false), or held with a finger, the mouse or Enter. Whoever can do neither, as with
  * a screen reader, presses it twice.
- * @param {{label: string, isHeld: boolean, onDone: () => void, kind?: string, disabled?: boolean, isFirst?: boolean}} props
+ * @param {object} props
+ * @param {string} props.label
+ * @param {boolean} props.isHeld
+ * @param {() => void} props.onDone
+ * @param {string} [props.kind]
+ * @param {boolean} [props.disabled]
+ * @param {boolean} [props.isFirst]
  */
 export function HoldButton({ label, isHeld, onDone, kind = "", disabled = false, isFirst = false }) {
   const [phase, setPhase] = useState(/** @type {"idle" | "held" | "short" | "asked"} */ ("idle"));
@@ -15,7 +21,9 @@ export function HoldButton({ label, isHeld, onDone, kind = "", disabled = false,
   useEffect(() => () => clearTimeout(timer.current), []);
   const first = isFirst ? { "data-first": true } : {};
   if (!isHeld) {
-    return html`<button type="button" class=${kind} disabled=${disabled} ...${first} onClick=${onDone}>${label}</button>`;
+    return html`<button type="button" class=${kind} disabled=${disabled} ...${first} onClick=${onDone}>
+      ${label}
+    </button>`;
   }
   const begin = () => {
     clearTimeout(timer.current);

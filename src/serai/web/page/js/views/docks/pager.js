@@ -19,7 +19,9 @@ export function Pager({ items, idOf, label, name, children }) {
   const id = item === undefined ? null : idOf(item);
   useEffect(() => {
     if (!hadFocus.current || dock.current?.contains(document.activeElement)) return;
-    /** @type {HTMLElement | null | undefined} */ (dock.current?.querySelector("[data-first], input, button.main"))?.focus();
+    /** @type {HTMLElement | null | undefined} */ (
+      dock.current?.querySelector("[data-first], input, button.main")
+    )?.focus();
   }, [id]);
   useEffect(() => () => void (hadFocus.current && !isPhone() && document.getElementById("composer")?.focus()), []);
   if (item === undefined) return null;

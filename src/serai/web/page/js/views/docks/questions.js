@@ -15,8 +15,7 @@ const PAUSE = 300;
 /** @param {{uri: string, requests: readonly InputRequest[]}} props */
 export function Questions({ uri, requests }) {
   return html`<${Pager} items=${requests} idOf=${idOf} label="Question" name="questions">
-    ${(/** @type {InputRequest} */ request) =>
-      html`<${RequestForm} key=${request.id} uri=${uri} request=${request} />`}
+    ${(/** @type {InputRequest} */ request) => html`<${RequestForm} key=${request.id} uri=${uri} request=${request} />`}
   <//>`;
 }
 
@@ -63,13 +62,18 @@ function RequestForm({ uri, request }) {
       questions.map((question) => [question.id, answerOf(question, entries[question.id] ?? EMPTY)]),
     );
     const given = questions.length ? { answers } : {};
-    void page.host.dispatch(uri, { type: "session/inputCompleted", requestId: request.id, response: "accept", ...given });
+    void page.host.dispatch(uri, {
+      type: "session/inputCompleted",
+      requestId: request.id,
+      response: "accept",
+      ...given,
+    });
   };
   const decline = () => {
     flush();
     void page.host.dispatch(uri, { type: "session/inputCompleted", requestId: request.id, response: "decline" });
   };
-  return html`<form ref=${form} noValidate onSubmit=${submit}>
+  return html`<form ref=${form} novalidate onSubmit=${submit}>
     ${request.message && html`<div class="said"><${Markdown} text=${request.message} isSettled=${true} /></div>`}
     ${request.url && html`<${Address} url=${request.url} />`}
     ${questions.map((question) => {
@@ -139,10 +143,6 @@ function useDrafts(uri, requestId) {
 function Address({ url }) {
   const isWeb = /^https?:\/\//i.test(url);
   return html`<p class="address">
-    ${
-      isWeb
-        ? html`<a href=${url} target="_blank" rel="noopener noreferrer">${url}</a>`
-        : html`<code>${url}</code>`
-    }
+    ${isWeb ? html`<a href=${url} target="_blank" rel="noopener noreferrer">${url}</a>` : html`<code>${url}</code>`}
   </p>`;
 }

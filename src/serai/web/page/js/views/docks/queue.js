@@ -1,8 +1,9 @@
 // What waits to be said: the message that steers, and the queue. Each can be edited, moved, sent now or taken back.
 import { page } from "../../page.js";
+import { typing } from "../composer/typing.js";
 import { putInComposer } from "../composer/drafts.js";
 import { Icon, IconButton } from "../parts/icon.js";
-import { html, useState } from "../preact.js";
+import { html, useEffect, useRef, useState } from "../preact.js";
 
 /** @import {PendingMessage, SessionState} from "../../ahp/types.d.ts" */
 
@@ -27,7 +28,8 @@ export function Queue({ uri, state, isReading }) {
     order.splice(to, 0, id);
     void page.host.dispatch(uri, { type: "session/queuedMessagesReordered", order });
   };
-  const why = paused !== undefined ? pausedBecause(paused) : held !== undefined && `Held: ${HELD[String(held)] ?? held}.`;
+  const why =
+    paused !== undefined ? pausedBecause(paused) : held !== undefined && `Held: ${HELD[String(held)] ?? held}.`;
   const goOn = () => (paused !== undefined ? resume(uri) : queue[0] && sendNow(uri, state, queue[0]));
   return html`<section class="dock queue" aria-label="Queue">
     ${
@@ -41,7 +43,14 @@ export function Queue({ uri, state, isReading }) {
     ${
       steering &&
       html`<ul>
-        <${Waiting} key=${steering.id} uri=${uri} state=${state} kind="steering" message=${steering} isReading=${isReading} />
+        <${Waiting}
+          key=${steering.id}
+          uri=${uri}
+          state=${state}
+          kind="steering"
+          message=${steering}
+          isReading=${isReading}
+        />
       </ul>`
     }
     ${
@@ -116,6 +125,7 @@ async function sendNow(uri, state, message) {
 function Waiting({ uri, state, kind, message, isReading, onUp, onDown, onDrag, onDrop }) {
   const [written, setWritten] = useState(/** @type {string | null} */ (null));
   const { text, attachments = [] } = message.userMessage;
+  const labels = attachments.map((one) => one.label).join(", ");
   const isQueued = kind === "queued";
   const set = (/** @type {"steering" | "queued"} */ as, /** @type {string} */ said) =>
     page.host.dispatch(uri, {
@@ -153,14 +163,16 @@ function Waiting({ uri, state, kind, message, isReading, onUp, onDown, onDrag, o
   >
     <span class="small faint kind">${isQueued ? "Queued" : "Steering"}</span>
     <span class="grow text">
-      ${text}
-      ${attachments.length > 0 && html` <span class="faint small">+ ${attachments.map((one) => one.label).join(", ")}</span>`}
+      ${text} ${attachments.length > 0 && html` <span class="faint small">+ ${labels}</span>`}
     </span>
     ${
       !isReading &&
       html`<span class="tools">
-        ${onUp !== undefined && html`<${IconButton} name="up" label="Move up" disabled=${!onUp} onClick=${onUp} />`}
-        ${onDown !== undefined && html`<${IconButton} name="down" label="Move down" disabled=${!onDown} onClick=${onDown} />`}
+        ${
+          isQueued &&
+          html`<${IconButton} name="up" label="Move up" disabled=${!onUp} onClick=${onUp} />
+            <${IconButton} name="down" label="Move down" disabled=${!onDown} onClick=${onDown} />`
+        }
         <${IconButton} name="edit" label="Edit" onClick=${() => setWritten(text)} />
         ${
           isQueued &&
@@ -183,6 +195,8 @@ function Waiting({ uri, state, kind, message, isReading, onUp, onDown, onDrag, o
 
 /** @param {{text: string, onWrite: (text: string | null) => void, onSave: () => void}} props */
 function Editing({ text, onWrite, onSave }) {
+  const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  useEffect(() => field.current?.focus(), []); // someone has just asked for it
   /** @param {KeyboardEvent} event */
   const pressed = (event) => {
     if (event.key === "Escape") onWrite(null);
@@ -197,8 +211,8 @@ function Editing({ text, onWrite, onSave }) {
       aria-label="The message that waits"
       rows=${Math.min(8, text.split("\n").length)}
       value=${text}
-      ref=${(/** @type {HTMLTextAreaElement | null} */ field) => field && document.activeElement !== field && field.focus()}
-      onInput=${(/** @type {Event} */ event) => onWrite(/** @type {HTMLTextAreaElement} */ (event.currentTarget).value)}
+      ref=${field}
+      onInput=${typing(onWrite)}
       onKeyDown=${pressed}
     ></textarea>
     <button type="button" class="main" onClick=${onSave}>Save</button>

@@ -1,10 +1,20 @@
 // The lines of a diff, without a document: what was taken away and added, what is folded, which words changed.
 
 /**
- * A line: of both sides, or of one. `other` is the text of the line that it replaces or is replaced by.
- * @typedef {{kind: "same" | "removed" | "added", before: number | null, after: number | null, text: string, other?: string}} Line
+ * A line: of both sides, or of one. `other` is the text of the line that it replaces or is replaced by; `isUnended`
+ * says that it changed, and its file ends without a new line.
+ * @typedef {object} Line
+ * @property {"same" | "removed" | "added"} kind
+ * @property {number | null} before its number there
+ * @property {number | null} after
+ * @property {string} text
+ * @property {string} [other]
+ * @property {boolean} [isUnended]
  */
-/** Lines that both sides have and that are not shown. @typedef {{kind: "fold", id: number, lines: Line[]}} FoldedLines */
+/**
+ * Lines that both sides have and that are not shown.
+ * @typedef {{kind: "fold", id: number, lines: Line[]}} FoldedLines
+ */
 /** A pair of lines side by side. @typedef {{before: Line | null, after: Line | null}} Pair */
 /** A piece of a line. @typedef {{text: string, isChanged: boolean}} Words */
 /** @import {Change} from "../../../vendor/diff/diff/line.js" */
@@ -34,11 +44,13 @@ export function linesOf(changes) {
     const texts = split(change.value);
     const next = changes[at + 1];
     const last = changes[at - 1];
-    const others = change.removed && next?.added ? split(next.value) : change.added && last?.removed ? split(last.value) : [];
+    const others =
+      change.removed && next?.added ? split(next.value) : change.added && last?.removed ? split(last.value) : [];
     texts.forEach((text, index) => {
       const other = others[index];
-      if (change.removed) lines.push({ kind: "removed", before: before++, after: null, text, other });
-      else if (change.added) lines.push({ kind: "added", before: null, after: after++, text, other });
+      const isUnended = index === texts.length - 1 && !change.value.endsWith("\n");
+      if (change.removed) lines.push({ kind: "removed", before: before++, after: null, text, other, isUnended });
+      else if (change.added) lines.push({ kind: "added", before: null, after: after++, text, other, isUnended });
       else lines.push({ kind: "same", before: before++, after: after++, text });
     });
   });
@@ -54,7 +66,7 @@ export function linesOf(changes) {
 export function folded(lines, unfolded) {
   /** @type {(Line | FoldedLines)[]} */
   const shown = [];
-  for (let from = 0; from < lines.length; ) {
+  for (let from = 0; from < lines.length;) {
     const line = /** @type {Line} */ (lines[from]);
     if (line.kind !== "same") {
       shown.push(line);

@@ -7,13 +7,18 @@ import remend from "../../../vendor/remend.js";
 
 /** @import {Token} from "../../../vendor/marked.js" */
 
-/** A block of markdown: code, or HTML that is clean. @typedef {{raw: string, code?: string, language?: string, html?: string}} Block */
+/**
+ * A block of markdown: code, or HTML that is clean.
+ * @typedef {{raw: string, code?: string, language?: string, html?: string}} Block
+ */
 
 /** A text longer than this is cut until someone wants all of it. */
 const MOST = 100_000;
 
 // -- from markdown to clean HTML --------------------------------------------------------------------------------
 
+const BARE =
+  /<\/?(?:b|blockquote|br|code|del|details|em|hr|i|kbd|li|ol|p|pre|s|strong|sub|summary|sup|ul)\s*\/?>|[<>"']/gi;
 const marked = new Marked({
   gfm: true,
   renderer: {
@@ -25,6 +30,11 @@ const marked = new Marked({
         : `<a href="${escaped(href)}">${label}</a>`;
     },
     checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
+    // A few tags are of use, bare as they are. The rest of what was written as HTML is shown as it was written.
+    html: ({ text }) => {
+      const bare = /** @param {string} found */ (found) => (found.length > 1 ? found : escaped(found));
+      return text.replace(/<!--.*?-->/gs, "").replace(BARE, bare);
+    },
   },
 });
 
@@ -34,7 +44,6 @@ purify.addHook("afterSanitizeAttributes", (node) => {
     node.setAttribute("target", "_blank");
     node.setAttribute("rel", "noopener noreferrer nofollow");
   }
-  if (node.tagName === "IMG" && !/^data:image\//i.test(node.getAttribute("src") ?? "")) node.removeAttribute("src");
   // Classes are the page's own: what an agent writes must not look like a part of it.
   if (!/^language-[\w+#.-]+$/.test(node.className)) node.removeAttribute("class");
 });
@@ -122,10 +131,12 @@ export function Markdown({ text, isSettled = true }) {
             isSettled=${isSettled || at < blocks.length - 1}
           />`,
     )}
-    ${isCut &&
-    html`<button class="more" onClick=${() => setWhole(true)}>
-      Show all (${text.length.toLocaleString()} characters)
-    </button>`}
+    ${
+      isCut &&
+      html`<button class="more" onClick=${() => setWhole(true)}>
+        Show all (${text.length.toLocaleString()} characters)
+      </button>`
+    }
   </div>`;
 }
 

@@ -2,7 +2,7 @@
 import { page } from "../../page.js";
 import { nameOf, pathOf, size } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
-import { html, useState } from "../preact.js";
+import { html, useEffect, useState } from "../preact.js";
 import { Output } from "./output.js";
 
 /** @import {ContentRef} from "../../ahp/types.d.ts" */
@@ -10,6 +10,11 @@ import { Output } from "./output.js";
 /** Types that a browser draws without running anything. */
 const PICTURE = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
 const TEXT = /^text\/|[/+](json|xml|yaml|javascript)$/;
+
+/** @param {ContentRef} content */
+export function isPicture(content) {
+  return PICTURE.test(content.contentType ?? "");
+}
 
 /**
  * The bytes of base64; none if it is not base64.
@@ -42,34 +47,48 @@ export function Embedded({ data, contentType, label = "content" }) {
   </button>`;
 }
 
+/** What is larger is read only when someone asks for it. */
+const MOST = 1_000_000;
+
 /**
- * Content that the host reads when someone wants to see it.
- * @param {{content: ContentRef, label?: string}} props
+ * Content that the host reads when someone wants to see it; with `isShown`, as soon as it is on screen.
+ * @param {{content: ContentRef, label?: string, isShown?: boolean}} props
  */
-export function Resource({ content, label }) {
+export function Resource({ content, label, isShown = false }) {
   const [read, setRead] = useState(/** @type {{data: string, encoding: string, contentType?: string} | null} */ (null));
   const [problem, setProblem] = useState("");
-  const name = label ?? (nameOf(content.uri) || content.uri);
+  const name = label ?? (content.uri.startsWith("serai-blob:") ? "Content" : nameOf(content.uri) || content.uri);
   const type = read?.contentType ?? content.contentType ?? "";
   const open = async () => {
-    if (read) return setRead(null);
     try {
       setRead(await page.host.request("resourceRead", { uri: content.uri }));
-      return setProblem("");
+      setProblem("");
     } catch (error) {
-      return setProblem(/** @type {Error} */ (error).message);
+      setProblem(/** @type {Error} */ (error).message);
     }
   };
-  const about = [content.contentType, content.sizeHint !== undefined && size(content.sizeHint)].filter(Boolean).join(" · ");
+  useEffect(() => {
+    if (isShown && (content.sizeHint ?? 0) <= MOST) void open();
+  }, [content.uri]);
+  const about = [content.contentType, content.sizeHint !== undefined && size(content.sizeHint)]
+    .filter(Boolean)
+    .join(" · ");
   return html`<div class="resource">
-    <button class="chip" aria-expanded=${read !== null} title=${pathOf(content.uri)} onClick=${open}>
+    <button
+      class="chip"
+      aria-expanded=${read !== null}
+      title=${pathOf(content.uri)}
+      onClick=${() => (read ? setRead(null) : void open())}
+    >
       <${Icon} name="file" size=${12} /> <span class="cut">${name}</span>
       ${about && html`<span class="faint">${about}</span>`}
     </button>
     ${problem && html`<p class="problem" role="alert">${problem}</p>`}
-    ${read &&
-    (read.encoding === "base64"
-      ? html`<${Embedded} data=${read.data} contentType=${type || "application/octet-stream"} label=${name} />`
-      : html`<${Output} text=${read.data} label=${name} />`)}
+    ${
+      read &&
+      (read.encoding === "base64"
+        ? html`<${Embedded} data=${read.data} contentType=${type || "application/octet-stream"} label=${name} />`
+        : html`<${Output} text=${read.data} label=${name} />`)
+    }
   </div>`;
 }

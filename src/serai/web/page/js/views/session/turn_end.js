@@ -54,26 +54,35 @@ export function TurnEnd({ turn, channel }) {
   </div>`;
 }
 
-/** An error says what happened and what to do: it comes as one text. @param {{error: ErrorInfo | undefined, title: string}} props */
+/**
+ * An error says what happened and what to do: it comes as one text.
+ * @param {{error: ErrorInfo | undefined, title: string}} props
+ */
 export function TurnError({ error, title }) {
   return html`<div class="problem turn-error" role="alert">
     <b>${title}</b>
     <p>${error?.message ?? "The host does not say why."}</p>
     ${error?.errorType && html`<code class="small">${error.errorType}</code>`}
-    ${error?.stack && html`<details><summary>What the agent wrote</summary><pre tabindex="0">${error.stack}</pre></details>`}
+    ${
+      error?.stack &&
+      html`<details>
+        <summary>What the agent wrote</summary>
+        <pre tabindex="0">${error.stack}</pre>
+      </details>`
+    }
   </div>`;
 }
 
 /** @param {Turn} turn @param {SessionChannel} channel @returns {MenuItem[]} */
 function itemsOf(turn, channel) {
   /** @type {MenuItem} */
-  const copy = { label: "Copy the answer", icon: "file", run: () => void copied(textOf(turn)) };
+  const copy = { label: "Copy text", icon: "file", run: () => void copied(textOf(turn)) };
   if (page.host.isReading.value) return [copy];
   const state = channel.state.peek();
   const isLast = state?.turns.at(-1)?.id === turn.id && !state.activeTurn;
   return [
     copy,
-    { label: "Send the message again", icon: "retry", run: () => retry(turn, channel) },
+    { label: "Send again", icon: "retry", run: () => retry(turn, channel) },
     { label: "Fork from here", icon: "fork", run: () => void fork(turn, channel) },
     ...(isLast
       ? []

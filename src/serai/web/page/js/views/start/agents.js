@@ -11,7 +11,9 @@ import { html, useEffect, useState } from "../preact.js";
  * @property {boolean} installed
  * @property {boolean | null} signedIn
  * @property {string} [description]
- * @property {unknown} [install] there is a way to install it
+ * @property {string} [install] the command that installs it
+ * @property {string} [homepage]
+ * @property {string} [reason] why it cannot be used
  */
 
 /** All agents, those first that can be used. Looked for again when the host's list changes. @returns {FoundAgent[]} */
@@ -23,7 +25,10 @@ export function useAgents() {
     let isWanted = true;
     const asked = /** @type {Promise<any>} */ (/** @type {any} */ (page.host).request("serai/agents", {}));
     // A host that does not tell has its agents in the root all the same.
-    asked.then((answer) => isWanted && setTold(answer?.agents ?? []), () => {});
+    asked.then(
+      (answer) => isWanted && setTold(answer?.agents ?? []),
+      () => {},
+    );
     return () => {
       isWanted = false;
     };
@@ -41,7 +46,10 @@ export function useAgents() {
   return [...usable, ...others];
 }
 
-/** The one to begin with: the last one used, else one that is signed in, else any that is not the demo. @param {FoundAgent[]} agents */
+/**
+ * The one to begin with: the last one used, else one that is signed in, else any that is not the demo.
+ * @param {FoundAgent[]} agents
+ */
 export function usualAgent(agents) {
   const usable = agents.filter((one) => one.installed);
   const last = localStorage.getItem("serai.agent");
@@ -57,54 +65,97 @@ export function usualAgent(agents) {
 
 /** @param {{agents: FoundAgent[], chosen: string | undefined, onChoose: (provider: string) => void}} props */
 export function Agents({ agents, chosen, onChoose }) {
+  const usable = agents.filter((one) => one.installed);
+  const others = agents.filter((one) => !one.installed);
   return html`<fieldset class="agents">
-    <legend>Agent</legend>
-    ${agents.map(
-      (agent) => html`<div class="agent" key=${agent.provider} data-usable=${agent.installed}>
-        <label class="row">
-          <input
-            type="radio"
-            name="agent"
-            value=${agent.provider}
-            checked=${agent.provider === chosen}
-            disabled=${!agent.installed}
-            onChange=${() => onChoose(agent.provider)}
-          />
-          <span class="grow">
-            <b>${agent.displayName}</b>
-            <span class="state small" data-signed=${String(agent.signedIn)}>${stateOf(agent)}</span>
-          </span>
-        </label>
-        <${Remedy} agent=${agent} />
-      </div>`,
-    )}
-  </fieldset>`;
+      <legend>Agent</legend>
+      ${usable.map(
+        (agent) =>
+          html`<div class="agent" key=${agent.provider}>
+            <label class="row">
+              <input
+                type="radio"
+                name="agent"
+                value=${agent.provider}
+                checked=${agent.provider === chosen}
+                onChange=${() => onChoose(agent.provider)}
+              />
+              <${Name} agent=${agent} />
+            </label>
+            ${agent.provider !== "demo" && agent.signedIn !== true && html`<${SignIn} agent=${agent} />`}
+          </div>`,
+      )}
+    </fieldset>
+    ${
+      others.length > 0 &&
+      html`<details class="others" open=${usable.length < 2}>
+        <summary>Agents that can be installed (${others.length})</summary>
+        <ul class="agents">
+          ${others.map(
+            (agent) =>
+              html`<li class="agent" key=${agent.provider}>
+                <${Name} agent=${agent} />
+                ${agent.install ? html`<${Install} agent=${agent} />` : html`<${Homepage} url=${agent.homepage} />`}
+              </li>`,
+          )}
+        </ul>
+      </details>`
+    }`;
+}
+
+/** @param {{agent: FoundAgent}} props */
+function Name({ agent }) {
+  return html`<span class="grow">
+    <b>${agent.displayName}</b>
+    <span class="state small" data-signed=${String(agent.signedIn)}>${stateOf(agent)}</span>
+  </span>`;
 }
 
 /** @param {FoundAgent} agent */
 function stateOf(agent) {
-  if (!agent.installed) return "not installed";
+  if (!agent.installed) return agent.reason ?? "not installed";
   if (agent.provider === "demo") return "needs no key";
   if (agent.signedIn === null || agent.signedIn === undefined) return "sign-in unknown";
   return agent.signedIn ? "✓ signed in" : "not signed in";
 }
 
-/** What makes an agent usable. @param {{agent: FoundAgent}} props */
-function Remedy({ agent }) {
+/** @param {{agent: FoundAgent}} props */
+function SignIn({ agent }) {
+  return html`<${Doing} label="Sign in" agent=${agent} run=${() => signIn(agent.provider)} />`;
+}
+
+/** @param {{agent: FoundAgent}} props */
+function Install({ agent }) {
+  return html`<${Doing} label="Install" hint=${agent.install} agent=${agent} run=${() => install(agent.provider)} />`;
+}
+
+/**
+ * A button that is off while it works.
+ * @param {{label: string, hint?: string, agent: FoundAgent, run: () => Promise<void>}} props
+ */
+function Doing({ label, hint, agent, run }) {
   const [isBusy, setBusy] = useState(false);
-  /** @param {() => Promise<void>} run */
-  const doing = (run) => async () => {
+  const begin = async () => {
     setBusy(true);
     await run();
     setBusy(false);
   };
-  if (!agent.installed) {
-    return agent.install
-      ? html`<button type="button" class="small" disabled=${isBusy} onClick=${doing(() => install(agent.provider))}>Install</button>`
-      : null;
-  }
-  if (agent.provider === "demo" || agent.signedIn === true) return null;
-  return html`<button type="button" class="small" disabled=${isBusy} onClick=${doing(() => signIn(agent.provider))}>Sign in</button>`;
+  return html`<button
+    type="button"
+    class="small"
+    title=${hint}
+    aria-label=${`${label}: ${agent.displayName}`}
+    disabled=${isBusy}
+    onClick=${begin}
+  >
+    ${label}
+  </button>`;
+}
+
+/** @param {{url?: string}} props */
+function Homepage({ url }) {
+  if (!url || !/^https?:\/\//i.test(url)) return null;
+  return html`<a class="small" href=${url} target="_blank" rel="noopener noreferrer">How to</a>`;
 }
 
 /** Install an agent, in a terminal of the page. @param {string} provider */

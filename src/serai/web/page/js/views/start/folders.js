@@ -1,5 +1,6 @@
 // Where a session works: the folders that were used last, or any other.
 import { page } from "../../page.js";
+import { typing } from "../composer/typing.js";
 import { nameOf, pathOf } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
 import { html, useId } from "../preact.js";
@@ -33,25 +34,27 @@ export function Folders({ folder, onChange }) {
       spellcheck=${false}
       autocomplete="off"
       placeholder="/path/of/a/project"
-      onInput=${(/** @type {Event} */ event) => onChange(/** @type {HTMLInputElement} */ (event.currentTarget).value)}
+      onInput=${typing(onChange)}
     />
     <datalist id=${`${id}-recent`}>${recent.map((path) => html`<option value=${path}></option>`)}</datalist>
     ${
       recent.length > 1 &&
       html`<div class="recent" role="group" aria-label="Folders used last">
-        ${recent.slice(0, MOST_SHOWN).map(
-          (path) =>
-            html`<button
-              type="button"
-              class="small"
-              key=${path}
-              title=${path}
-              aria-pressed=${path === folder}
-              onClick=${() => onChange(path)}
-            >
-              <${Icon} name="folder" /> ${nameOf(path) || path}
-            </button>`,
-        )}
+        ${recent
+          .slice(0, MOST_SHOWN)
+          .map(
+            (path) =>
+              html`<button
+                type="button"
+                class="small"
+                key=${path}
+                title=${path}
+                aria-pressed=${path === folder}
+                onClick=${() => onChange(path)}
+              >
+                <${Icon} name="folder" /> ${nameOf(path) || path}
+              </button>`,
+          )}
       </div>`
     }
   </div>`;

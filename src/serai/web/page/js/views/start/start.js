@@ -14,7 +14,8 @@ import { Folders, folderUri, recentFolders } from "./folders.js";
 const DRAFT = "start";
 
 export function Start() {
-  if (page.host.isReading.value) return html`<div class="empty">Choose a session to see what it does and to answer it.</div>`;
+  if (page.host.isReading.value)
+    return html`<div class="empty">Choose a session to see what it does and to answer it.</div>`;
   if (!page.host.root.value) return html`<div class="empty" role="status">Connecting…</div>`;
   return html`<${NewSession} />`;
 }
@@ -74,8 +75,7 @@ function NewSession() {
     const chosen = { ...(model && { model }), ...(custom && { agent: custom }) };
     void begin(messageOf(draft), { ...context, ...chosen, ...(Object.keys(config).length && { config }) });
   };
-  const tour = () =>
-    begin({ text: "tour" }, { provider: "demo", ...(workingDirectory && { workingDirectory }) });
+  const tour = () => begin({ text: "tour" }, { provider: "demo", ...(workingDirectory && { workingDirectory }) });
   return html`<div class="start">
     <h1>What should be done?</h1>
     <div class="composer">
@@ -88,7 +88,11 @@ function NewSession() {
           onSend=${send}
         />
         <div class="row under">
-          <${IconButton} name="add" label="Attach files" onClick=${() => document.getElementById("composer-files")?.click()} />
+          <${IconButton}
+            name="add"
+            label="Attach files"
+            onClick=${() => document.getElementById("composer-files")?.click()}
+          />
           <${Pickers}
             models=${info?.models ?? []}
             model=${model}
@@ -117,8 +121,8 @@ function NewSession() {
       (hasOnlyDemo || provider === "demo") &&
       html`<aside class="tour" aria-label="Tour">
         <p>
-          ${hasOnlyDemo && "No other agent is installed yet, so the demo agent answers. "}Its tour takes a minute, needs no
-          key, and shows an approval, a diff, a question and a queue.
+          ${hasOnlyDemo && "No other agent is installed yet, so the demo agent answers. "}Its tour takes a minute, needs
+          no key, and shows an approval, a diff, a question and a queue.
         </p>
         <button type="button" disabled=${isBusy} onClick=${tour}><${Icon} name="play" /> Take the tour</button>
       </aside>`
