@@ -52,7 +52,7 @@ types: $(VENV)/.dev ## basedpyright, strict
 
 page-types: ## tsc, strict, over the modules of the page
 	@if command -v npm >/dev/null; then \
-		test -x $(TSC) || npm install --silent --no-fund --no-audit --prefix $(VENV)/node typescript@5.9; \
+		test -x $(TSC) || npm install --silent --no-fund --no-audit --prefix $(VENV)/node typescript@7.0.2; \
 		$(TSC) --project src/serai/web/page/tsconfig.json; \
 	else echo "SKIPPED: the types of the page, for there is no npm"; fi
 

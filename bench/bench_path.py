@@ -24,6 +24,7 @@ from serai.ahp import codec
 from serai.ahp.commands import CreateSessionParams, InitializeParams
 from serai.ahp.notifications import DispatchActionParams
 from serai.ahp.types import ROOT, MarkdownResponsePart, UsageInfo, UserMessage
+from serai.contract import Role
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
 from serai.host.session.session import Session
@@ -264,7 +265,7 @@ class _Link:
     remote = "bench"
     token_digest = ""
     path = "/"
-    is_owner = True
+    role = Role.OWNER
     is_open = True
 
     def __init__(self) -> None:

@@ -247,7 +247,7 @@ async def _port(built: House) -> AsyncGenerator[str]:
             lambda link: RelayPeer(built.workspace, link),
             lambda: (True, {}),
             started=started.set_result,
-            participants=lambda digest: built.workspace.tokens.caller(digest) is not None,
+            roles=built.workspace.tokens.role_of,
         )
     )
     try:

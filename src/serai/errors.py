@@ -59,6 +59,7 @@
     │   ├── Forbidden           forbidden                 whoever calls may not do this
     │   ├── IdempotencyConflict idempotency_conflict      the key stands for another message
     │   ├── LeaseLost           lease_lost                a delivery was offered to someone else
+    │   ├── LinkSpent           link_spent                a one-time link opens nothing any more
     │   ├── MessageTooLarge     message_too_large         a message has too many bytes
     │   ├── NameTaken           name_taken                someone else has this name
     │   ├── Offline             offline                   a session elsewhere is not connected
@@ -786,6 +787,12 @@ class Forbidden(RelayError):
     """Whoever calls may not do this."""
 
     code = "forbidden"
+
+
+class LinkSpent(RelayError):
+    """A one-time link opens nothing any more."""
+
+    code = "link_spent"
 
 
 class IdempotencyConflict(RelayError):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.programs import Program, make_database, run, running
+from cli.programs import Program, address_of, make_database, run, running
 from serai.ahp import commands as c
 from serai.ahp.types import ROOT
 from serai.cli.console.target import called_by
@@ -27,7 +27,7 @@ from store.kinds import damage
 
 async def test_the_lock_names_the_port_that_was_free(tmp_path: Path) -> None:
     async with running("serve", "--port", "0", home=tmp_path) as host:
-        address = (await host.says(r"address  http://(\S+?)/\?tkn="))[1]
+        address, _ = await address_of(host, tmp_path)
         holder = json.loads((tmp_path / "history.db.lock").read_bytes())
         assert holder["address"] == address
         assert holder["pid"] == host.process.pid
@@ -47,12 +47,13 @@ async def test_the_lock_names_the_port_that_was_free(tmp_path: Path) -> None:
 async def test_a_host_on_all_addresses_prints_those_that_work(tmp_path: Path) -> None:
     async with running("serve", "--host", "0.0.0.0", "--port", "0", home=tmp_path) as host:
         await host.says("Press Ctrl-C")
-        urls = re.findall(r"http://\S+", host.printed)
+        _, token = await address_of(host, tmp_path)
+        urls = re.findall(r"http://\S+/(?=\s)", host.printed)
         assert urls[0].startswith("http://127.0.0.1:")
         assert not any("0.0.0.0" in url for url in urls)
         assert len(urls) == len(called_by("0.0.0.0"))
         for url in urls:
-            async with asyncio.timeout(30), connect(url) as client:
+            async with asyncio.timeout(30), connect(url, token) as client:
                 await client.ping()
         listed = await run("sessions", "--json", home=tmp_path)
         assert listed.out == "[]\n"
@@ -98,7 +99,10 @@ async def test_all_in_the_home_is_private_and_a_persons_files_are_as_they_want_t
 ) -> None:
     folder = tmp_path / "work"
     make_repository(folder)
-    async with running("serve", "--port", "0", home=open_to_all) as host, client_of(host) as client:
+    async with (
+        running("serve", "--port", "0", home=open_to_all) as host,
+        client_of(host, open_to_all) as client,
+    ):
         session = await client.create_session(working_directory=folder.as_uri())
         await session.prompt("edit notes.txt")
         await session.until(lambda state: bool(state.turns) and not state.active_turn)
@@ -141,9 +145,9 @@ def make_repository(folder: Path) -> None:
 
 
 @asynccontextmanager
-async def client_of(host: Program) -> AsyncGenerator[Client]:
-    url = (await host.says(r"address  (\S+)"))[1]
-    async with asyncio.timeout(30), connect(url) as client:
+async def client_of(host: Program, home: Path) -> AsyncGenerator[Client]:
+    address, token = await address_of(host, home)
+    async with asyncio.timeout(30), connect(f"http://{address}", token) as client:
         yield client
 
 
@@ -160,14 +164,14 @@ async def test_no_file_of_a_stranger_keeps_anyone_from_the_sessions_of_its_folde
     folders = {name: tmp_path / name for name in STRANGE}
     for folder in folders.values():
         make_folder(folder)
-    async with running("serve", "--port", "0", home=tmp_path / "home") as host, client_of(host) as client:
+    async with running("serve", "--port", "0", home=tmp_path) as host, client_of(host, tmp_path) as client:
         for name, folder in folders.items():
             await client.create_session(uri=f"ahp-session:/{name}", working_directory=folder.as_uri())
         host.process.kill()
         await host.ended()
     for name, folder in folders.items():
         fill(folder / "serai.toml", STRANGE[name])
-    async with running("serve", "--port", "0", home=tmp_path / "home") as host, client_of(host) as client:
+    async with running("serve", "--port", "0", home=tmp_path) as host, client_of(host, tmp_path) as client:
         for name, folder in folders.items():
             await client.open_session(f"ahp-session:/{name}")
             another = await client.create_session(working_directory=folder.as_uri())
@@ -189,7 +193,7 @@ async def test_a_host_starts_also_in_a_folder_that_is_gone(
     make_folder(tmp_path / "gone")
     monkeypatch.chdir(tmp_path / "gone")
     remove_folder(tmp_path / "gone")
-    async with running("serve", "--port", "0", home=tmp_path / "home") as host, client_of(host) as client:
+    async with running("serve", "--port", "0", home=tmp_path) as host, client_of(host, tmp_path) as client:
         session = await client.create_session()
         assert session.state.summary.working_directory is None
         turn = await session.prompt("hello")

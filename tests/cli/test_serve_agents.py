@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from cli.programs import Program, run, running
+from cli.programs import Program, address_of, run, running
 from conformance.client import Client, connecting
 from harness.acp.conftest import QUICK, RESUMES, notices, said, say
 
@@ -27,9 +27,9 @@ def describe_agent(home: Path, **told: Any) -> None:
 
 
 @asynccontextmanager
-async def client_of(host: Program) -> AsyncGenerator[Client]:
-    found = await host.says(r"http://(\S+?)/\?tkn=(\S+)")
-    async with connecting(f"ws://{found[1]}", "one", token=found[2]) as client:
+async def client_of(host: Program, home: Path) -> AsyncGenerator[Client]:
+    address, token = await address_of(host, home)
+    async with connecting(f"ws://{address}", "one", token=token) as client:
         await client.initialize("ahp-root://")
         await client.until(lambda: any(agent.provider == "quick" for agent in client.root.agents))
         yield client
@@ -40,7 +40,7 @@ async def turn_after_a_kill(tmp_path: Path, text: str, **told: Any) -> Any:
     kept = tmp_path / "kept"
     kept.mkdir()
     describe_agent(tmp_path, keep=str(kept), **told)
-    async with running("serve", "--port", "0", home=tmp_path) as host, client_of(host) as client:
+    async with running("serve", "--port", "0", home=tmp_path) as host, client_of(host, tmp_path) as client:
         folder = tmp_path.as_uri()
         await client.request("createSession", SESSION, provider="quick", workingDirectory=folder)
         await client.subscribe(SESSION)
@@ -48,7 +48,7 @@ async def turn_after_a_kill(tmp_path: Path, text: str, **told: Any) -> Any:
         assert said(await say(client, SESSION, "echo one")) == "one"
         host.process.send_signal(signal.SIGKILL)
         await host.ended()
-    async with running("serve", "--port", "0", home=tmp_path) as host, client_of(host) as client:
+    async with running("serve", "--port", "0", home=tmp_path) as host, client_of(host, tmp_path) as client:
         await client.subscribe(SESSION)
         return await say(client, SESSION, text)
 
@@ -66,7 +66,7 @@ async def test_a_trusted_folders_agent_counts_also_when_it_is_the_hosts_own(tmp_
         make_folder(folder, 'default_agent = "demo"\n')
     describe_agent(tmp_path)
     assert (await run("config", "trust", str(folders["trusted"]), home=tmp_path)).code == 0
-    async with running("serve", "--port", "0", home=tmp_path) as host, client_of(host) as client:
+    async with running("serve", "--port", "0", home=tmp_path) as host, client_of(host, tmp_path) as client:
         await client.dispatch("ahp-root://", "root/configChanged", config={"defaultAgent": "quick"})
         await client.hear("root/configChanged")
         chosen: dict[str, str] = {}

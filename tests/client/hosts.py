@@ -14,6 +14,7 @@ from serai.ahp import codec
 from serai.client import Client, ConnectionLost
 from serai.client.connection import Transport
 from serai.client.events import Inbox
+from serai.contract import Role
 from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.host.host import Host
 from serai.host.settings import HostSettings
@@ -93,7 +94,7 @@ class MemoryLink:
         self.remote = "memory"
         self.token_digest = house.token_digest
         self.path = "/"
-        self.is_owner = True
+        self.role = Role.OWNER
 
     def send(self, frames: bytes) -> None:
         for payload in payloads(frames):

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from serai.ahp.types import ROOT
+from serai.contract import Role
 from serai.host.host import Host
 from serai.serve.ahp.commands import ahp_peer
 
@@ -19,7 +20,7 @@ class Link:
         self.remote = "memory"
         self.token_digest = token
         self.path = "/"
-        self.is_owner = True
+        self.role = Role.OWNER
         self.is_open = True
         self.inbox: deque[dict[str, Any]] = deque()
         """What has arrived and was not read."""

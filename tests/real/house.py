@@ -24,7 +24,7 @@ _PATIENCE = 60
 """Seconds after which something that was to happen has not: agents start slowly on a busy machine."""
 
 _SERAI = (sys.executable, "-c", "import sys; from serai.cli import main; sys.exit(main())")
-_ADDRESS = re.compile(r"http://(127\.0\.0\.1:\d+)/\?tkn=(\S+)")
+_ADDRESS = re.compile(r"http://(127\.0\.0\.1:\d+)/\s")
 
 
 class RealHost:
@@ -60,7 +60,8 @@ class RealHost:
         async with asyncio.timeout(_PATIENCE):
             async for line in self._process.stdout:
                 if found := _ADDRESS.search(line.decode()):
-                    self.url, self.token = f"ws://{found[1]}", found[2]
+                    self.url = f"ws://{found[1]}"
+                    self.token = (self.home / "token").read_text().strip()
                     return
         raise AssertionError(f"it does not start: {self.log}")
 

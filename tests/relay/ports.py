@@ -52,7 +52,7 @@ async def open_inn(**options: Any) -> AsyncGenerator[OpenInn]:
                 lambda link: ahp_peer(house.host, link),
                 lambda: (True, {}),
                 started=started.set_result,
-                participants=lambda found: house.workspace.tokens.caller(found) is not None,
+                roles=house.workspace.tokens.role_of,
                 routes=[*relay_routes(house.workspace), Route("/mcp", tools, methods=["POST"])],
             )
         )

@@ -58,7 +58,7 @@ async def reaching(house: Inn, way: str) -> AsyncGenerator[Relay]:
             lambda link: RelayPeer(house.workspace, link),
             lambda: (True, {}),
             started=ready.set_result,
-            participants=lambda found: house.workspace.tokens.caller(found) is not None,
+            roles=house.workspace.tokens.role_of,
             routes=relay_routes(house.workspace),
         )
     )

@@ -308,7 +308,19 @@ class TestPath:
             assert isinstance(decision, Refusal)
             assert decision.status == 403
 
-    @pytest.mark.parametrize("path", ["/readyz", "/healthz/", "/HEALTHZ", "//", "/healthz/..", "/assets"])
+    @pytest.mark.parametrize(
+        "path", ["/", "/link", "/assets/1a/js/main.js", "/manifest.webmanifest", "/service-worker.js"]
+    )
+    def test_the_page_needs_no_token_but_a_name_of_ours(self, path: str) -> None:
+        assert a_guard().request(path, "", [LOCAL]) == Admission("")
+        decision = a_guard().request(path, "", [("Host", "evil.example")])
+        assert isinstance(decision, Refusal)
+        assert decision.status == 403
+
+    @pytest.mark.parametrize(
+        "path",
+        ["/assets", "/Assets/x", "/link/", "/readyz", "/healthz/", "/HEALTHZ", "//healthz", "/healthz/.."],
+    )
     def test_all_else_needs_one(self, path: str) -> None:
         decision = a_guard().request(path, "", [LOCAL])
         assert isinstance(decision, Refusal)

@@ -62,7 +62,9 @@ async def test_no_script_or_style_but_our_own_may_run(room: Room) -> None:
 
 
 def test_vendored_modules_are_as_their_table_says() -> None:
-    done = subprocess.run([sys.executable, "tools/vendor.py", "check"], cwd=PROJECT, capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "tools/vendor.py", "check"], cwd=PROJECT, capture_output=True, check=False
+    )
     assert done.returncode == 0, done.stdout.decode()
 
 

@@ -12,7 +12,19 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from ahp.reducers.cases import NOW, Json
+from ahp.reducers import (
+    test_changeset,
+    test_customizations,
+    test_root,
+    test_session,
+    test_session_inputs,
+    test_session_pending,
+    test_terminal,
+    test_toolcall_effects,
+    test_toolcalls,
+    test_turn,
+)
+from ahp.reducers.cases import NOW, Case, Json
 from ahp.reducers.test_properties import CHANNELS, actions_beside, actions_on
 from ahp.reducers.test_shared_cases import STATES, without_nulls
 from ahp.strategies import values
@@ -30,7 +42,7 @@ def replayed(cases: list[Json]) -> Json:
     if node is None:
         pytest.skip("NOT CHECKED: the page's reducers, since node is not installed")
     lines = "\n".join(json.dumps(each) for each in cases)
-    done = subprocess.run(  # noqa: S603 - it is our own script
+    done = subprocess.run(
         [node, str(REPLAY)], input=lines, capture_output=True, text=True, check=False, timeout=120
     )
     assert done.returncode == 0, done.stderr
@@ -54,6 +66,39 @@ def test_the_pages_reducers_pass_every_shared_case(shared_folder: Path) -> None:
     assert replayed(cases) == {"cases": 105, "failed": []}
 
 
+SESSIONS: Final = (
+    test_customizations,
+    test_session,
+    test_session_inputs,
+    test_session_pending,
+    test_toolcall_effects,
+    test_toolcalls,
+    test_turn,
+)
+
+
+def test_the_pages_reducers_pass_every_case_of_the_python_ones() -> None:
+    tables: list[tuple[str, list[Case]]] = [
+        ("root", test_root.CASES),
+        ("terminal", test_terminal.CASES),
+        ("changeset", test_changeset.CASES),
+        *[("session", module.CASES) for module in SESSIONS],
+    ]
+    cases = [
+        {
+            "name": each.name,
+            "kind": kind,
+            "start": each.start,
+            "actions": each.actions,
+            "now": NOW,
+            "expected": each.then,
+        }
+        for kind, table in tables
+        for each in table
+    ]
+    assert replayed(cases) == {"cases": len(cases), "failed": []}
+
+
 def test_the_pages_reducers_make_of_any_actions_what_the_python_ones_make() -> None:
     cases: list[Json] = []
 
@@ -61,7 +106,7 @@ def test_the_pages_reducers_make_of_any_actions_what_the_python_ones_make() -> N
     @settings(
         max_examples=settings().max_examples * 4,
         phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
         database=None,
     )
     @given(data=st.data())

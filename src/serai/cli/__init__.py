@@ -23,6 +23,7 @@ _COMMANDS = {
     "ask": "ask an agent something, without a host",
     "chat": "talk to a session",
     "sessions": "see and manage sessions",
+    "watch": "see what all sessions are doing, live",
     "send": "send a message to a room, an agent or a person",
     "inbox": "see what waits for you",
     "rooms": "see, make and change rooms",
@@ -30,6 +31,7 @@ _COMMANDS = {
     "deliveries": "see what became of messages; try again, flush, cancel",
     "actions": "see what agents and programs do for others; ask for it",
     "listen": "follow what happens in the workspace",
+    "pair": "let a phone or another browser in; list and revoke those that are",
     "token": "make tokens for participants and observers",
     "mcp": "be an MCP server with the tools of the host's relay, over standard input and output",
     "agents": "see which agents there are; ask one what it can do",
@@ -105,7 +107,8 @@ def read_words(words: Sequence[str]) -> argparse.Namespace:
     parser = _Parser(
         prog="serai",
         description="An inn for AI agents: a host where agent sessions live.",
-        epilog="'serai COMMAND --help' tells more about a command.",
+        epilog="'serai' alone starts the host, or finds the one that runs, and opens its page."
+        " 'serai COMMAND --help' tells more about a command.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"serai {__version__}")
@@ -117,13 +120,18 @@ def read_words(words: Sequence[str]) -> argparse.Namespace:
         if name == wanted:
             module, function = _ELSEWHERE.get(name, f"{name}:configure").split(":")
             getattr(import_module(f"serai.cli.{module}"), function)(command)
-    parser.set_defaults(run=partial(_print_help, parser), home=None, debug=False)
+    parser.set_defaults(run=partial(_alone, parser), home=None, debug=False)
     return parser.parse_args(words)
 
 
-def _print_help(parser: argparse.ArgumentParser, _options: argparse.Namespace) -> int:
-    parser.print_help()
-    return 0
+def _alone(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    """Without a command: the page, for a person at a terminal; for a program, the help."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        parser.print_help()
+        return 0
+    from serai.cli.link import enter  # noqa: PLC0415 - see above
+
+    return enter(options)
 
 
 def _command_in(words: Sequence[str]) -> str | None:

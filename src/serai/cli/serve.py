@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 from serai.cli.console.target import called_by, url_of
+from serai.cli.link import address_for_phones, link_of, show
 from serai.config.keys import KEY_VARIABLE, DatabaseKey, find_database_key, find_token
 from serai.config.load import Configuration, Source, load
 from serai.config.paths import find_paths, here
@@ -25,6 +26,7 @@ from serai.host.settings import HostSettings
 from serai.machine.umask import keep_private
 from serai.redact import Redactor
 from serai.redact.environment import managed_from_environment
+from serai.relay.tokens import new_code
 from serai.serve import Limits
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings
@@ -48,7 +50,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_serve)
 
 
-def _serve(options: argparse.Namespace) -> int:
+def serve_and_open(home: str | None) -> int:
+    """Start the host in the foreground, with the settings that there are, and open its page."""
+    parser = argparse.ArgumentParser()
+    configure(parser)
+    options = parser.parse_args([])
+    options.home = home
+    return _serve(options, opens_page=True)
+
+
+def _serve(options: argparse.Namespace, *, opens_page: bool = False) -> int:
     keep_private()
     paths = find_paths(options.home, os.environ)
     flags = {
@@ -68,12 +79,17 @@ def _serve(options: argparse.Namespace) -> int:
     paths.make_home()
     key = find_database_key(paths, os.environ, use_keyring=configuration.settings.use_keyring)
     token = find_token(paths) if configuration.settings.require_token else None
-    asyncio.run(_run(configuration, flags, key, token))
+    asyncio.run(_run(configuration, flags, key, token, opens_page=opens_page))
     return 0
 
 
 async def _run(
-    configuration: Configuration, flags: dict[str, Any], key: DatabaseKey, token: str | None
+    configuration: Configuration,
+    flags: dict[str, Any],
+    key: DatabaseKey,
+    token: str | None,
+    *,
+    opens_page: bool,
 ) -> None:
     settings, paths = configuration.settings, configuration.paths
     redactor = Redactor(managed_from_environment(os.environ))
@@ -84,9 +100,14 @@ async def _run(
     # Whoever listens on all addresses of a machine is called by them. No page of others has such a name.
     own_names = [socket.gethostname().lower(), *names[1:]] if names[0] != settings.host.strip("[]") else []
 
+    codes = new_code(), new_code()
+
     def started(port: int) -> None:
         say_where(paths.database, f"{settings.host}:{port}")
-        _welcome(configuration, key, [url_of(name, port, token) for name in names])
+        addresses = [url_of(name, port) for name in names]
+        _welcome(configuration, key, addresses, link_of(addresses[0], codes[0]))
+        if opens_page:
+            show(codes, addresses[0], address_for_phones(settings.allowed_hosts, settings.host, port))
 
     await run_host(
         # Where there is a database, no key of ours is new: it was made for what was there.
@@ -113,6 +134,7 @@ async def _run(
         redactor=redactor,
         page=Page().routes,
         look_for_agents=lambda host: _look_for_agents(host, configuration),
+        first_codes=codes if opens_page else codes[:1],
     )
 
 
@@ -184,11 +206,12 @@ def _settings_of(configuration: Configuration, flags: dict[str, Any], directory:
     return _host_settings(narrowed.settings, agent if chosen_by is Source.PROJECT else None)
 
 
-def _welcome(configuration: Configuration, key: DatabaseKey, urls: list[str]) -> None:
+def _welcome(configuration: Configuration, key: DatabaseKey, urls: list[str], link: str) -> None:
     lines = [
         f"Serai {__version__} is ready.",
         f"  address  {urls[0]}",
         *(f"           {url}" for url in urls[1:]),
+        f"  open     {link}",
         f"  home     {configuration.paths.home}",
         f"  key      {key.source}",
         *(f"  note     {note}" for note in key.notes),

@@ -50,7 +50,7 @@ def find_address(
     """Where to connect to.
 
     Args:
-        url: `http://…` or `ws://…`, as `serai serve` prints it: a token in it (`?tkn=`) is taken out.
+        url: `http://…` or `ws://…`, as `serai serve` prints it. A token in it (`?tkn=`) is taken out.
         token: Counts before one in the URL.
         environ: The environment; by default that of the process.
         home: Where a host of this machine keeps its files. Named here, that host counts before the

@@ -152,7 +152,7 @@ def _refused(address: HostAddress, error: InvalidStatus) -> AccessRefused | Conn
     except (msgspec.DecodeError, KeyError):
         pass
     if status == HTTPStatus.UNAUTHORIZED:
-        remedy = "Give its token with `--token` or SERAI_TOKEN: `serai serve` prints it"
+        remedy = "Give its token with `--token` or SERAI_TOKEN: it is in the file `token` of its home"
     if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return ConnectionLost(message, remedy=remedy)
     return AccessRefused(message, remedy=remedy)

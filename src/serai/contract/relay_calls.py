@@ -213,9 +213,11 @@ class AgentsResult(Record):
 
 
 class DeliveriesListParams(Record):
-    """Which deliveries to list: of an agent, in a state, or only those that are stuck."""
+    """Which deliveries to list: of an agent, in a state, of some messages, or only those that are stuck."""
 
     agent: str | None = None
+    messages: tuple[str, ...] = ()
+    """The ids of messages: of these alone."""
     state: DeliveryState | None = None
     stuck: bool = False
     limit: int = 50
@@ -246,9 +248,10 @@ class CancelParams(DeliveryParams):
 
 
 class FlushParams(sessions.AgentParams):
-    """What waits for an agent is delivered now, in one mode or in any."""
+    """What waits for an agent is delivered now, in one mode or in any, or one delivery of it."""
 
     mode: DeliveryMode | None = None
+    delivery_id: str | None = None
 
 
 # -- events ------------------------------------------------------------------------------------------------
@@ -340,6 +343,25 @@ class TokenResult(Record):
     info: told.TokenInfo
 
 
+class DeviceLinkParams(Record):
+    """A code by which a device of the owner's gets a token of its own."""
+
+    role: told.Role = told.Role.OWNER
+    """`owner`, or `responder` for one that reads and answers."""
+    name: str | None = None
+    """What the device is called; without one, it says so itself."""
+
+
+class DeviceLinkResult(Record):
+    """A code. It opens the door once."""
+
+    code: str
+    expires_at: Moment
+
+    def __post_init__(self) -> None:
+        refuse_naive(self.expires_at)
+
+
 class IdParams(Record):
     """One token, or one webhook."""
 
@@ -403,6 +425,7 @@ METHODS: Mapping[str, tuple[type[Record], Any]] = {
     "actions.unregister": (ActionParams, Empty),
     "actions.list": (Empty, ActionsResult),
     "actions.invoke": (InvokeParams, told.InvokeResult),
+    "devices.link": (DeviceLinkParams, DeviceLinkResult),
     "tokens.create": (TokenCreateParams, TokenResult),
     "tokens.list": (Empty, TokensResult),
     "tokens.revoke": (IdParams, Empty),

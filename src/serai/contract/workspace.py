@@ -22,7 +22,9 @@ class Role(StrEnum):
     AGENT = "agent"
     """What one participant may: its own messages, its own deliveries."""
     OBSERVER = "observer"
-    """Read, and nothing else."""
+    """Read what is for all to see, and nothing else."""
+    RESPONDER = "responder"
+    """Read everything, also over AHP, and answer approvals and questions: for a device of the owner's."""
 
 
 class RoomKind(StrEnum):

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec.structs import replace
 
 from serai import contract as c
@@ -42,9 +43,9 @@ _READING: dict[str, tuple[str, ...]] = {
     "actions": ("list",),
     "deliveries": ("list", "get"),
 }
-"""What an observer may call."""
+"""What those may call who only read."""
 
-_OWNERS = frozenset({"tokens", "webhooks", "secrets"})
+_OWNERS = frozenset({"devices", "tokens", "webhooks", "secrets"})
 """What is for the owner alone."""
 
 
@@ -79,8 +80,9 @@ class Calls:
             SeraiError: It cannot be done; nothing of it was.
         """
         family, _, verb = method.partition(".")
-        if caller.role == Role.OBSERVER and verb not in _READING.get(family, ()):
-            raise Forbidden(f"an observer cannot call {method}", remedy="Use a token of a participant")
+        if caller.only_reads and verb not in _READING.get(family, ()):
+            who = f"an {caller.role}" if caller.role == Role.OBSERVER else f"a {caller.role}"
+            raise Forbidden(f"{who} cannot call {method}", remedy="Use a token of a participant")
         if caller.role != Role.OWNER and family in _OWNERS:
             raise Forbidden(f"only the owner of the host may call {method}")
         if method not in _MASKED_BY_SENDER:
@@ -125,7 +127,7 @@ class Calls:
         return found
 
     async def _hello(self, caller: Caller, _params: c.Empty) -> c.HelloResult:
-        speaker = None if caller.role == Role.OBSERVER else self._speaker(caller)
+        speaker = None if caller.only_reads else self._speaker(caller)
         return c.HelloResult(
             workspace=self._workspace.name,
             identity=speaker.identity if speaker else None,
@@ -323,6 +325,10 @@ class Calls:
         while len(found) < limit and not is_last:
             if params.stuck:
                 rows, is_last = await self._ledger.store.relay("list_open", number, 5000), True
+            elif params.messages:
+                ids = msgspec.json.encode(params.messages).decode()
+                rows = await self._ledger.store.relay("list_deliveries_of", number, state, before, limit, ids)
+                is_last = len(rows) < limit
             else:
                 rows = await self._ledger.store.relay("list_deliveries", number, state, before, limit)
                 is_last = len(rows) < limit
@@ -347,7 +353,7 @@ class Calls:
     ) -> c.DeliveryRecord:
         """A delivery that exists for the caller: its own, or one of a message that it sent."""
         record = await self._runner.record(delivery_id)
-        if caller.role == Role.OWNER:
+        if caller.sees_all:
             return record
         own = caller.participant.identity.id if caller.participant else None
         try:
@@ -369,7 +375,8 @@ class Calls:
 
     async def _deliveries_flush(self, caller: Caller, params: c.FlushParams) -> c.DeliveriesResult:
         agent = self._about(caller, params.agent)
-        flushed = await self._runner.flush(agent, params.mode, approves=caller.role == Role.OWNER)
+        is_owner = caller.role == Role.OWNER
+        flushed = await self._runner.flush(agent, params.mode, params.delivery_id, approves=is_owner)
         return c.DeliveriesResult(deliveries=tuple(flushed))
 
     async def _deliveries_cancel(self, caller: Caller, params: c.CancelParams) -> c.DeliveryRecord:
@@ -402,13 +409,17 @@ class Calls:
         return c.Empty()
 
     async def _actions_list(self, caller: Caller, _params: c.Empty) -> c.ActionsResult:
-        who = None if caller.role == Role.OBSERVER else self._speaker(caller)
+        who = None if caller.only_reads else self._speaker(caller)
         return c.ActionsResult(actions=self._workspace.actions.list(who))
 
     async def _actions_invoke(self, caller: Caller, params: c.InvokeParams) -> c.InvokeResult:
         return await self._workspace.actions.invoke(params, caller, self._speaker(caller))
 
     # -- what only the owner does --------------------------------------------------------------------------
+
+    async def _devices_link(self, _caller: Caller, params: c.DeviceLinkParams) -> c.DeviceLinkResult:
+        code, expires_at = self._workspace.tokens.link(params.role, params.name or "")
+        return c.DeviceLinkResult(code=code, expires_at=expires_at)
 
     async def _tokens_create(self, _caller: Caller, params: c.TokenCreateParams) -> c.TokenResult:
         agent = None

@@ -96,7 +96,12 @@ class Caller(NamedTuple):
     @property
     def sees_all(self) -> bool:
         """Whether every conversation exists for this caller."""
-        return self.role == Role.OWNER
+        return self.role in {Role.OWNER, Role.RESPONDER}
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether this caller speaks for nobody, and changes nothing."""
+        return self.role in {Role.OBSERVER, Role.RESPONDER}
 
 
 _OF_ANYONE = AgentSessionCapabilities(

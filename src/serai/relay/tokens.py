@@ -1,22 +1,35 @@
-"""Tokens of the relay: the owner's own comes from the host; these are for one participant, or to look on.
+"""Tokens of the relay: for one participant, to look on, or for a device of the owner's.
 
-A token looks like `srt_` and 43 signs, so that the redactor knows one wherever it turns up. Only its digest
-is kept.
+The owner's own token comes from the host. A token looks like `srt_` and 43 signs, so that the redactor knows
+one wherever it turns up. Only its digest is kept.
+
+A device gets its token for a code, which opens the door once and soon: a code may stand in a link, in a
+picture on a screen, in a list of processes. Codes do not outlive the host.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from serai.contract import Record, Role, TokenInfo, decode, encode
-from serai.errors import InvalidParams
+from serai.errors import InvalidParams, LinkSpent
 from serai.host.identities import Identities, Participant
 from serai.host.ledger import Ledger
 from serai.relay.inbox import Caller
 from serai.store.contract import RelayWrite
 
-__all__ = ["Tokens", "digest"]
+__all__ = ["Tokens", "digest", "new_code"]
+
+_CODE_LASTS = timedelta(minutes=10)
+_MOST_CODES = 100
+"""So many codes wait at most; the oldest goes first."""
+_LONGEST_NAME = 80
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 
 
 def digest(token: str) -> str:
@@ -24,9 +37,20 @@ def digest(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
+def new_code() -> str:
+    """A code that nobody guesses: 128 bits."""
+    return secrets.token_urlsafe(16)
+
+
 class _KeptToken(Record):
     info: TokenInfo
     agent: int | None = None
+
+
+class _Link(NamedTuple):
+    role: Role
+    name: str
+    expires_at: datetime
 
 
 class Tokens:
@@ -43,6 +67,9 @@ class Tokens:
         self._kept: dict[str, _KeptToken] = {}
         self._passing: dict[str, int] = {}
         self._lent: dict[int, str] = {}
+        self._links: dict[str, _Link] = {}
+        self.revoked: Callable[[str], object] = lambda _digest: None
+        """Is called with the digest of a token that opens nothing any more."""
 
     async def open(self) -> None:
         """Read them."""
@@ -59,19 +86,55 @@ class Tokens:
             return None
         return Caller(kept.info.role, None if kept.agent is None else self._identities[kept.agent])
 
-    def create(self, agent: Participant | None, label: str) -> tuple[str, TokenInfo]:
-        """Make a token for a participant; without one, for someone who only looks on."""
+    def role_of(self, token_digest: str) -> Role | None:
+        """What a token lets its holder do; `None` for one that nobody knows."""
+        caller = self.caller(token_digest)
+        return None if caller is None else caller.role
+
+    def create(
+        self, agent: Participant | None, label: str, role: Role = Role.OBSERVER
+    ) -> tuple[str, TokenInfo]:
+        """Make a token for a participant; without one, for someone of another role."""
         token = f"srt_{secrets.token_urlsafe(32)}"
         found = digest(token)
         info = TokenInfo(
             id=found[:12],
-            role=Role.AGENT if agent else Role.OBSERVER,
+            role=Role.AGENT if agent else role,
             agent=agent.handle if agent else None,
             label=label,
             created_at=self._ledger.now,
         )
         self._put(found, _KeptToken(info=info, agent=agent.number if agent else None), revoked=False)
         return token, info
+
+    def link(self, role: Role, name: str = "", code: str | None = None) -> tuple[str, datetime]:
+        """Have a code, by default a new one, be good for one token of a device. Returns when it ends, too.
+
+        Raises:
+            InvalidParams: No device has such a role.
+        """
+        if role not in {Role.OWNER, Role.RESPONDER}:
+            raise InvalidParams(f"a device is an owner's or a responder's, not {role}", field="params.role")
+        code = code or new_code()
+        link = _Link(role, _name_of(name), self._ledger.now + _CODE_LASTS)
+        self._links[digest(code)] = link
+        if len(self._links) > _MOST_CODES:
+            del self._links[next(iter(self._links))]
+        return code, link.expires_at
+
+    def redeem(self, code: str, name: str = "") -> tuple[str, TokenInfo]:
+        """The token of a device, for its code. The name is what the device calls itself, if it has none.
+
+        Raises:
+            LinkSpent: The code was never made, has been used, or is too old.
+        """
+        link = self._links.pop(digest(code), None)
+        if link is None or link.expires_at < self._ledger.now:
+            raise LinkSpent(
+                "this link was used, or is older than ten minutes",
+                remedy="Make a new one: run 'serai', or 'serai pair' for a phone",
+            )
+        return self.create(None, link.name or _name_of(name) or "a device", link.role)
 
     def lend(self, agent: Participant) -> str:
         """The token for the agent of a session, as long as this host and the session are there.
@@ -98,6 +161,7 @@ class Tokens:
             if kept.info.id == token_id:
                 del self._kept[found]
                 self._put(found, kept, revoked=True)
+                self.revoked(found)
                 return
         raise InvalidParams(f"there is no token {token_id!r}", field="id")
 
@@ -107,3 +171,8 @@ class Tokens:
         event = "token.revoked" if revoked else "token.created"
         write = RelayWrite("put_token", (found, encode(kept), revoked))
         self._ledger.event(event, {"id": kept.info.id, "role": kept.info.role.value}, writes=[write])
+
+
+def _name_of(text: str) -> str:
+    """A name on one line, for a list."""
+    return " ".join(_UNSEEN.sub(" ", text).split())[:_LONGEST_NAME]

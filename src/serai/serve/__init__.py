@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from serai.contract import Role
+
 __all__ = ["Connection", "Limits", "Peer", "PeerFactory"]
 
 
@@ -55,8 +57,8 @@ class Connection(Protocol):
         ...
 
     @property
-    def is_owner(self) -> bool:
-        """Whether its token is the owner's, and not that of a participant."""
+    def role(self) -> Role:
+        """What its token lets its holder do."""
         ...
 
     def admits(self, token_digest: str) -> bool:

@@ -6,7 +6,8 @@ the way, in this order:
 1. `Host` must be a name that is ours. A page that made its own name point to this machine (DNS rebinding)
    still says its own name here.
 2. `Origin`, which a browser sends and a page cannot choose, must be ours. Without one, a program is asking.
-3. The token: `Authorization: Bearer …`, or `?tkn=…` where a client cannot set headers, as pages cannot.
+3. The token: `Authorization: Bearer …`, or `?tkn=…` where a client cannot set headers, as pages cannot. The
+   page itself needs none: it is the same for everyone. It gets a token for a code (`POST /link`).
 
 Only digests of tokens are kept and compared, in a time that does not depend on where they differ.
 """
@@ -25,6 +26,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from serai.config.settings import is_loopback
+from serai.contract import Role
 from serai.errors import ConfigInvalid
 
 __all__ = [
@@ -47,10 +49,13 @@ RELAY_PATHS = frozenset({"/relay", "/mcp"})
 UPGRADE_PATHS = frozenset({"/", "/ahp", "/relay"})
 """Where a WebSocket may be opened."""
 
-OPEN_PATHS = frozenset({"/healthz", "/", "/manifest.webmanifest", "/service-worker.js"})
+OPEN_PATHS = frozenset({"/healthz", "/", "/link", "/manifest.webmanifest", "/service-worker.js"})
 """What needs no token: it tells nothing but that someone is at home."""
-ASSETS = "/assets/"
-"""Below here nothing needs a token, either: these are the same bytes for everyone."""
+OPEN_FOLDER = "/assets/"
+"""The same for all that is below: these are the same bytes for everyone."""
+
+_READING_METHODS = frozenset({"GET", "HEAD"})
+_DEVICES = frozenset({Role.OWNER, Role.RESPONDER})
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -71,8 +76,8 @@ class Admission(NamedTuple):
 
     token_digest: str
     """Of the token that opened the door; empty where none is needed."""
-    is_owner: bool = True
-    """Whether it is a token of the host's owner, and not of a participant."""
+    role: Role = Role.OWNER
+    """What that token lets its holder do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +134,7 @@ class Guard:
         host: The address that is listened on. A single one is a name of ours; `0.0.0.0` and `::` are not.
         allowed_hosts: More names of ours, as a tunnel or a network gives: `name`, or `name:port` for one.
         allowed_origins: Pages of others that may connect, whole: `http://localhost:3000`.
-        participants: Whether a digest is that of a participant's token.
+        roles: What a kept token lets its holder do, by its digest; `None` for one that nobody knows.
 
     Raises:
         ConfigInvalid: When a name, an origin or a digest is not one.
@@ -143,9 +148,9 @@ class Guard:
         host: str = "127.0.0.1",
         allowed_hosts: Sequence[str] = (),
         allowed_origins: Sequence[str] = (),
-        participants: Callable[[str], bool] = lambda _digest: False,
+        roles: Callable[[str], Role | None] = lambda _digest: None,
     ) -> None:
-        self._participants = participants
+        self._roles = roles
         self._digests = tuple(digests)
         self._port = port
         self._hosts = [_configured_host(entry) for entry in allowed_hosts]
@@ -165,9 +170,17 @@ class Guard:
             return Refusal(404, "not_found", "no WebSocket is here", "Connect to / or /ahp")
         return decision
 
-    def request(self, path: str, query: str, headers: Headers) -> Admission | Refusal:
+    def request(self, path: str, query: str, headers: Headers, method: str = "GET") -> Admission | Refusal:
         """Whether an HTTP request may go on. `path` is the one by which it will be routed."""
-        return self._decide(path, query, headers, needs_token=path not in OPEN_PATHS and not path.startswith(ASSETS))
+        is_open = path in OPEN_PATHS or path.startswith(OPEN_FOLDER)
+        decision = self._decide(path, query, headers, needs_token=not is_open)
+        # What is posted to the relay says its method inside; there the relay decides.
+        if isinstance(decision, Refusal) or method in _READING_METHODS or path == "/relay":
+            return decision
+        if decision.role == Role.RESPONDER:
+            remedy = "Use a device that was paired without --answer-only"
+            return Refusal(403, "forbidden", "this device may read and answer, and nothing else", remedy)
+        return decision
 
     def _decide(self, path: str, query: str, headers: Headers, *, needs_token: bool) -> Admission | Refusal:
         found: dict[str, list[str]] = {"host": [], "origin": [], "authorization": []}
@@ -180,12 +193,9 @@ class Guard:
             return _refused_host(found["host"])
         if not all(self._is_welcome(origin, host) for origin in found["origin"]) or len(found["origin"]) > 1:
             return _refused_origin(found["origin"])
-        tokens = _tokens(found["authorization"], query)
-        if not needs_token or (not self._digests and path not in RELAY_PATHS):
+        if not needs_token:
             return Admission("")
-        if not self._digests and not any(self._participants(digest(token)) for token in tokens):
-            return Admission("")
-        return self._admit(tokens, for_relay=path in RELAY_PATHS)
+        return self._admit(_tokens(found["authorization"], query), for_relay=path in RELAY_PATHS)
 
     def _is_ours(self, host: _Authority) -> bool:
         """Loopback names with any port, since ports are forwarded; others as they are configured."""
@@ -218,19 +228,22 @@ class Guard:
 
     def admits(self, token_digest: str) -> bool:
         """Whether the token with this digest opens the door."""
-        return token_digest in self._digests or self._participants(token_digest)
+        return token_digest in self._digests or self._roles(token_digest) is not None
 
     def _admit(self, tokens: list[str], *, for_relay: bool) -> Admission | Refusal:
-        remedy = "Use the address that `serai serve` prints, or send the header `Authorization: Bearer TOKEN`"
+        offered = digest(tokens[0]) if len(tokens) == 1 and tokens[0] else ""
+        matches = [hmac.compare_digest(offered, own) for own in self._digests]
+        if any(matches):
+            return Admission(offered)
+        role = self._roles(offered)
+        if role is not None and (for_relay or role in _DEVICES):
+            return Admission(offered, role)
+        if not self._digests:
+            return Admission("")  # the door is open
+        remedy = "Open the link that 'serai' prints, or send the header 'Authorization: Bearer TOKEN'"
         if not tokens:
             return Refusal(401, "token_missing", "a token is needed", remedy)
-        offered = digest(tokens[0])
-        matches = [hmac.compare_digest(offered, own) for own in self._digests]
-        if for_relay and len(tokens) == 1 and self._participants(offered):
-            return Admission(offered, is_owner=False)
-        if len(tokens) > 1 or not tokens[0] or not any(matches):
-            return Refusal(401, "token_wrong", "the token is not the right one", remedy)
-        return Admission(offered)
+        return Refusal(401, "token_wrong", "the token is not the right one", remedy)
 
 
 def _authority(text: str) -> _Authority | None:

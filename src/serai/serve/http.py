@@ -38,7 +38,7 @@ def create_app(
     """The application for all requests that do not become WebSockets.
 
     `known` is called with the transport of a request that has shown a token; `more` are further routes. They
-    find in `request.state` the `token_digest`, and whether it `is_owner`.
+    find in `request.state` the `token_digest`, and the token's `role`.
 
     - `GET /healthz`: `{"status": "ok"}` as long as the event loop turns. Needs no token.
     - `GET /readyz`: 200 with `{"status": "ready", "detail": …}`, or 503 with `not_ready`.
@@ -95,13 +95,15 @@ class GuardedApp:
             # WebSockets have their own way in (`serai.serve.websocket`), with the same guard.
             raise RuntimeError(f"the application answers HTTP only, not {scope['type']!r}")
         headers = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
-        decision = self._guard.request(scope["path"], scope["query_string"].decode("latin-1"), headers)
+        decision = self._guard.request(
+            scope["path"], scope["query_string"].decode("latin-1"), headers, scope["method"]
+        )
         app: ASGIApp = self._app
         if isinstance(decision, Refusal):
             app = Response(decision.body(), status_code=decision.status, headers=dict(decision.headers()))
         else:
             scope["state"]["token_digest"] = decision.token_digest
-            scope["state"]["is_owner"] = decision.is_owner
+            scope["state"]["role"] = decision.role
             if decision.token_digest:
                 self._known(scope["state"]["transport"])
         await app(scope, receive, send_with_headers)

@@ -39,7 +39,7 @@ def create_mcp_app(workspace: Workspace, tools: RelayTools) -> ASGIApp:
 
     def caller(context: _Context) -> Caller:
         state = cast("Request", context.request).state
-        found = caller_of(workspace, state.token_digest, is_owner=state.is_owner)
+        found = caller_of(workspace, state.token_digest, state.role)
         if found is None:  # it was revoked a moment ago
             raise MCPError(types.INVALID_REQUEST, "the token opens nothing any more")
         return found

@@ -19,6 +19,7 @@ from typing import cast
 import uvicorn
 from starlette.routing import BaseRoute
 
+from serai.contract import Role
 from serai.errors import ConfigInvalid
 from serai.serve import Limits, PeerFactory
 from serai.serve.door import PortDoor, Strangers, http_class
@@ -53,7 +54,7 @@ async def serve_port(
     readiness: Readiness,
     *,
     started: Callable[[int], None],
-    participants: Callable[[str], bool] = lambda _digest: False,
+    roles: Callable[[str], Role | None] = lambda _digest: None,
     routes: Sequence[BaseRoute] = (),
 ) -> None:
     """Listen until cancelled.
@@ -67,7 +68,7 @@ async def serve_port(
         peer_factory: Makes the peer of each WebSocket.
         readiness: Answers `/readyz`.
         started: Called once, with the port, when clients can connect.
-        participants: Whether a digest is that of a participant's token.
+        roles: What a kept token lets its holder do, by its digest.
         routes: What else is answered over HTTP.
 
     Raises:
@@ -85,7 +86,7 @@ async def serve_port(
             host=settings.host,
             allowed_hosts=settings.allowed_hosts,
             allowed_origins=settings.allowed_origins,
-            participants=participants,
+            roles=roles,
         )
         strangers = Strangers(settings.limits)
         config = uvicorn.Config(

@@ -1,5 +1,7 @@
 """The relay over the port: JSON-RPC 2.0 on the WebSocket `/relay`, and call by call as `POST /relay`.
 
+`POST /link` gives a device its token, for a code (`devices.link`).
+
 Both know the same methods (`serai.contract.relay_calls`). Over the WebSocket the host also notifies `event`,
 for each subscription, and asks whoever registered an action to run it (`actions.run`). An error's `data` has
 a stable `code`, a `message`, and a `remedy` where there is one.
@@ -14,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 from starlette.requests import Request as HttpRequest
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from serai.contract import (
@@ -31,6 +33,7 @@ from serai.errors import (
     ConnectionLost,
     InvalidParams,
     InvalidRequest,
+    LinkSpent,
     MethodNotFound,
     ParseError,
     ProtocolError,
@@ -40,6 +43,7 @@ from serai.relay.inbox import Caller
 from serai.relay.workspace import Workspace
 from serai.serve import Connection
 from serai.serve.frames import text_frame
+from serai.serve.http import error_answer
 
 __all__ = ["RelayPeer", "relay_routes"]
 
@@ -47,6 +51,8 @@ _log = logging.getLogger(__name__)
 
 _MOST_UNDER_WAY = 1000
 """How many calls of one connection may be under way."""
+_LONGEST_CODE = 4096
+"""So long may be what a device sends with its code, in bytes."""
 _REFUSED = -32000
 _NUMBERS = {ParseError: -32700, InvalidRequest: -32600, MethodNotFound: -32601, InvalidParams: -32602}
 
@@ -62,6 +68,11 @@ class _Call(msgspec.Struct):
     error: _Error | msgspec.UnsetType = msgspec.UNSET
 
 
+class _LinkBody(msgspec.Struct):
+    code: str
+    name: str = ""
+
+
 class _Error(msgspec.Struct):
     code: int = 0
     message: str = ""
@@ -71,9 +82,9 @@ class _Error(msgspec.Struct):
 _read_call = msgspec.json.Decoder(_Call).decode
 
 
-def caller_of(workspace: Workspace, token_digest: str, *, is_owner: bool) -> Caller | None:
+def caller_of(workspace: Workspace, token_digest: str, role: Role) -> Caller | None:
     """Who holds a token; `None` when it opens nothing any more."""
-    return Caller(Role.OWNER) if is_owner else workspace.tokens.caller(token_digest)
+    return Caller(role) if role == Role.OWNER else workspace.tokens.caller(token_digest)
 
 
 def _read(data: bytes) -> _Call:
@@ -105,6 +116,27 @@ def _failure(call_id: Any, error: Exception) -> bytes:
     return msgspec.json.encode({"jsonrpc": "2.0", "id": call_id, "error": told})
 
 
+async def _redeem(workspace: Workspace, request: HttpRequest) -> Response:
+    """A device's token, for its code."""
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > _LONGEST_CODE:
+            return error_answer(413, "too_long", "this is no code", "Send the code that the link has")
+    try:
+        asked = msgspec.json.decode(body, type=_LinkBody)
+        name: str = workspace.host.redactor.redact_value(asked.name, observed=False)
+        token, info = workspace.tokens.redeem(asked.code, name)
+        await workspace.host.journal.committed(patient=False)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return error_answer(400, "invalid_params", f"this is no code: {error}", "Send {code, name}")
+    except LinkSpent as error:
+        return error_answer(401, error.code, error.message, error.remedy)
+    except SeraiError as error:
+        return error_answer(503, error.code, error.message, error.remedy)
+    return JSONResponse({"token": token, "role": info.role.value, "name": info.label})
+
+
 async def _answer_post(workspace: Workspace, request: HttpRequest, caller: Caller | None) -> Response:
     """Answer one call that was posted."""
     call_id: Any = None
@@ -129,10 +161,13 @@ def relay_routes(workspace: Workspace) -> list[Route]:
 
     async def post(request: HttpRequest) -> Response:
         state = request.state
-        caller = caller_of(workspace, state.token_digest, is_owner=state.is_owner)
+        caller = caller_of(workspace, state.token_digest, state.role)
         return await _answer_post(workspace, request, caller)
 
-    return [Route("/relay", post, methods=["POST"])]
+    async def link(request: HttpRequest) -> Response:
+        return await _redeem(workspace, request)
+
+    return [Route("/relay", post, methods=["POST"]), Route("/link", link, methods=["POST"])]
 
 
 class RelayPeer:
@@ -218,7 +253,7 @@ class RelayPeer:
 
     def _caller(self) -> Caller | None:
         """Who is there. With a token that was revoked nobody is, and the connection is closed."""
-        caller = caller_of(self._workspace, self._link.token_digest, is_owner=self._link.is_owner)
+        caller = caller_of(self._workspace, self._link.token_digest, self._link.role)
         if caller is None:
             self._link.close(4401, "the token was revoked")
             return None

@@ -9,9 +9,11 @@ import signal
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
+from weakref import WeakSet
 
 from starlette.routing import BaseRoute, Route
 
+from serai.contract import Role
 from serai.errors import StorageFailed
 from serai.host.agents import HostedHarness
 from serai.host.host import Host
@@ -19,6 +21,7 @@ from serai.host.settings import HostSettings
 from serai.redact import Redactor
 from serai.relay.policy import RelayPolicy
 from serai.relay.workspace import Workspace
+from serai.serve import Connection, Peer
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.door import raise_descriptor_limit
 from serai.serve.frames import text_frame
@@ -29,7 +32,7 @@ from serai.serve.sessions import SessionRoutes
 from serai.serve.transcripts import TranscriptRoutes
 from serai.store.contract import Opening, Store
 
-__all__ = ["Joining", "collect_in_pauses", "run_host", "settle"]
+__all__ = ["Joining", "Peers", "collect_in_pauses", "run_host", "settle"]
 
 _log = logging.getLogger(__name__)
 
@@ -47,6 +50,29 @@ class Joining(Protocol):
         ...
 
 
+class Peers:
+    """Who talks over the WebSockets of a host.
+
+    Args:
+        workspace: Its relay.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._links: WeakSet[Connection] = WeakSet()
+
+    def peer_of(self, link: Connection) -> Peer:
+        """The peer of a new connection."""
+        self._links.add(link)
+        is_relay = link.path == "/relay"
+        return RelayPeer(self._workspace, link) if is_relay else ahp_peer(self._workspace.host, link)
+
+    def cut(self, token_digest: str) -> None:
+        """Close the connections that a token has opened: it was revoked."""
+        for link in [one for one in self._links if one.token_digest == token_digest]:
+            link.close(4401, "the token was revoked")
+
+
 async def run_host(
     store: Store,
     harnesses: Iterable[HostedHarness],
@@ -62,6 +88,7 @@ async def run_host(
     look_for_agents: Callable[[Host], Coroutine[Any, Any, None]] | None = None,
     relay: RelayPolicy | None = None,
     page: Sequence[BaseRoute] = (),
+    first_codes: Iterable[str] = (),
 ) -> None:
     """Open the store, bring the sessions back, and serve them until SIGINT or SIGTERM, or until cancelled.
 
@@ -79,6 +106,7 @@ async def run_host(
         look_for_agents: Adds more kinds of agents to the host. It is begun when clients can connect.
         relay: What the relay lets happen.
         page: The routes of the page.
+        first_codes: Each is good for one token of a device that may do everything.
 
     Raises:
         StorageUnreadable: The store cannot be opened.
@@ -104,7 +132,11 @@ async def run_host(
     joining = [harness for harness in host.harnesses.values() if isinstance(harness, Joining)]
     for harness in joining:
         harness.join(workspace)
+    for code in first_codes:
+        workspace.tokens.link(Role.OWNER, code=code)
     sessions = SessionRoutes(host)
+    peers = Peers(workspace)
+    workspace.tokens.revoked = lambda token_digest: (peers.cut(token_digest), sessions.cut(token_digest))
 
     def can_connect(port: int) -> None:
         tools.listening(port)
@@ -118,10 +150,10 @@ async def run_host(
         port = asyncio.create_task(
             serve_port(
                 port_settings,
-                lambda link: RelayPeer(workspace, link) if link.path == "/relay" else ahp_peer(host, link),
+                peers.peer_of,
                 lambda: _readiness(host, log_lost=opening.log_lost),
                 started=can_connect,
-                participants=lambda digest: workspace.tokens.caller(digest) is not None,
+                roles=workspace.tokens.role_of,
                 routes=[
                     *relay_routes(workspace),
                     *sessions.routes,

@@ -66,6 +66,13 @@ class SessionRoutes:
         for reader in self._readers:
             reader.woken.set()
 
+    def cut(self, token_digest: str) -> None:
+        """End the streams that a token has opened: it was revoked."""
+        for reader in self._readers:
+            if reader.token_digest == token_digest:
+                reader.is_cut = True
+                reader.woken.set()
+
     # -- events --------------------------------------------------------------------------------------------
 
     async def _events(self, request: Request) -> Response:
@@ -81,7 +88,8 @@ class SessionRoutes:
             return error_answer(503, error.code, error.message, error.remedy)
         if request.method == "HEAD":
             return Response(media_type=_EventStream.media_type)
-        return _EventStream(lambda sink: self.tell(uri, after, sink), self._patience)
+        token: str = request.state.token_digest
+        return _EventStream(lambda sink: self.tell(uri, after, sink, token), self._patience)
 
     def _find(self, name: str) -> str:
         uri = self._host.sessions.find(name)
@@ -103,25 +111,26 @@ class SessionRoutes:
             raise InvalidParams(f"there is no event {asked[:40]!r}: the last one is {last}", field="after")
         return int(asked)
 
-    async def tell(self, uri: str, after: int, sink: Sink) -> None:
+    async def tell(self, uri: str, after: int, sink: Sink, token_digest: str = "") -> None:
         """Tell the events of a session to a sink: all after a number, then each once it is committed.
 
         They are read from the store when the sink is ready for more, so that nothing is kept for slow ones.
-        It ends when the session is disposed of, or the host goes away. What the sink raises ends it, too.
+        It ends when the session is disposed of, the host goes away, or the token is revoked.
+        What the sink raises ends it, too.
         """
-        journal, reader = self._host.journal, _Reader()
+        journal, reader = self._host.journal, _Reader(token_digest)
         async with loaded(self._host, [uri]):
             session = self._host.sessions.peek(uri)
             journal.subscriptions.add(uri, reader)  # which also keeps the session in memory
         self._readers.add(reader)
         try:
             if session is not None:
-                await self._tell(session, after, sink, reader.woken)
+                await self._tell(session, after, sink, reader)
         finally:
             self._readers.discard(reader)
             journal.subscriptions.forget(reader)
 
-    async def _tell(self, session: Session, after: int, sink: Sink, woken: asyncio.Event) -> None:
+    async def _tell(self, session: Session, after: int, sink: Sink, reader: _Reader) -> None:
         store, summary = self._host.journal.store, session.live.head.summary
         name, made = session.uri, summary.created_at
         if after == 0:
@@ -131,8 +140,8 @@ class SessionRoutes:
             after = 1
         known = session.kept.events
         await self._host.journal.committed()
-        while self._host.sessions.knows(session.uri) and not self._is_closed:
-            woken.clear()
+        while self._host.sessions.knows(session.uri) and not (self._is_closed or reader.is_cut):
+            reader.woken.clear()
             rows = await store.events(session.uri, after, _PAGE)
             first = rows[0].number if rows else known + 1
             if first > after + 1:
@@ -145,7 +154,7 @@ class SessionRoutes:
                 continue
             try:
                 async with asyncio.timeout(_QUIET):
-                    await woken.wait()
+                    await reader.woken.wait()
             except TimeoutError:
                 await sink([])
 
@@ -153,7 +162,9 @@ class SessionRoutes:
 class _Reader:
     """Follows a session's channel only to know that something was committed there."""
 
-    def __init__(self) -> None:
+    def __init__(self, token_digest: str) -> None:
+        self.token_digest = token_digest
+        self.is_cut = False
         self.woken = asyncio.Event()
 
     def publish(self, frames: bytes) -> None:

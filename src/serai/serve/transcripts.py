@@ -2,7 +2,7 @@
 
 - `GET …/messages`: the transcript: `{"messages": […]}`, all of it.
 - `GET …/cost`: `{"spentMicrocents", "unpricedRequests", "maxCostMicrocents"?}`.
-- `GET …/export`: the session as a workflow file.
+- `GET …/export`: the session as a workflow file; of a run, its workflow. With `?as=json` its nodes and edges.
 - `GET …/grants`: what may run without asking; `DELETE …/grants?grant=…` takes one back.
 
 Sessions of every kind of agent have all of them. All of it is for the owner's tokens.
@@ -23,7 +23,8 @@ from starlette.routing import Route
 from serai.ahp.channels import is_run
 from serai.ahp.extensions import SESSION_COST
 from serai.contract.record import decode
-from serai.errors import InvalidParams, SeraiError, SessionGone, StorageUnavailable
+from serai.errors import SeraiError, SessionGone, StorageUnavailable
+from serai.harness.model.runs import RunRecord
 from serai.harness.model.transcript import messages_of
 from serai.harness.model.turn import RAISED
 from serai.host.host import Host
@@ -107,11 +108,17 @@ class TranscriptRoutes:
                 told["maxCostMicrocents"] = session.seat.noted(RAISED) or agent.budget.max_cost_microcents
         return JSONResponse(told)
 
-    async def _export(self, session: Session, _request: Request) -> Response:
+    async def _export(self, session: Session, request: Request) -> Response:
         if is_run(session.uri):
-            raise InvalidParams(f"{session.uri} is a run: it has its workflow", field="session")
-        found = await transcribed(self._host, session)
-        workflow = export(found.record, found.messages, truncated=found.truncated)
+            ((data, *_),) = await self._host.journal.store.relay("workflow_run", session.uri)
+            workflow = decode(data, RunRecord).workflow
+        else:
+            found = await transcribed(self._host, session)
+            workflow = export(found.record, found.messages, truncated=found.truncated)
+        if request.query_params.get("as") == "json":
+            return Response(
+                msgspec.json.encode(replace(workflow, metadata={})), media_type="application/json"
+            )
         return Response(serialize(workflow), media_type="application/yaml")
 
     async def _grants(self, session: Session, request: Request) -> Response:

@@ -34,6 +34,7 @@ from websockets.http11 import Request, Response
 from websockets.protocol import SEND_EOF, State
 from websockets.server import ServerProtocol
 
+from serai.contract import Role
 from serai.serve import Connection, Limits, Peer, PeerFactory
 from serai.serve.guard import Guard, Refusal
 from serai.serve.outgoing import Outgoing, Ticker
@@ -90,7 +91,7 @@ class WebSocket(asyncio.Protocol):
         self.remote: str = ""
         self.token_digest: str = ""
         self.path: str = ""
-        self.is_owner: bool = True
+        self.role = Role.OWNER
         self._guard = guard
         self._peer_factory = peer_factory
         self._limits = limits
@@ -226,7 +227,7 @@ class WebSocket(asyncio.Protocol):
         path, _, query = request.path.partition("?")
         decision = self._guard.upgrade(path, query, request.headers.raw_items())
         if not isinstance(decision, Refusal):
-            self.token_digest, self.is_owner = decision.token_digest, decision.is_owner
+            self.token_digest, self.role = decision.token_digest, decision.role
             self.path = path
             self._known(self.transport)
             return self._protocol.accept(request)

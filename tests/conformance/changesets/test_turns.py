@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-from cli.programs import running
+from cli.programs import address_of, running
 from conformance.changesets.conftest import (
     SESSION,
     T1,
@@ -92,7 +92,7 @@ async def served(folder: Path) -> AsyncGenerator[tuple[Client, asyncio.subproces
     person = folder / "person"
     person.mkdir(exist_ok=True)
     async with running("serve", "--port", "0", home=folder / "home", HOME=str(person)) as host:
-        address, token = (await host.says(r"address  http://(\S+?)/\?tkn=(\S+)")).groups()
+        address, token = await address_of(host, folder / "home")
         async with connecting(f"ws://{address}", "one", token=token) as client:
             await client.initialize()
             yield client, host.process

@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from cli.programs import run, running
+from cli.programs import address_of, run, running
 from conformance.client import Client, connecting
 from conformance.conftest import ONE, new_session, say
 from conformance.customizations.conftest import (
@@ -166,7 +166,7 @@ async def test_a_person_trusts_a_folder_with_the_command(inn: Inn, tmp_path: Pat
     write(inn.work / ".claude/settings.json", HOOKS)
     serai = tmp_path / "serai"
     async with running("serve", "--port", "0", home=serai, HOME=str(inn.home)) as host:
-        address, token = (await host.says(r"address  http://(\S+?)/\?tkn=(\S+)")).groups()
+        address, token = await address_of(host, serai)
         async with connecting(f"ws://{address}", token=token) as client:
             await client.initialize()
             await new_session(client, workingDirectory=inn.work.as_uri())

@@ -112,7 +112,6 @@ def called_by(host: str) -> list[str]:
         return [here]  # there is no network
 
 
-def url_of(name: str, port: int, token: str | None) -> str:
-    """An address to open, with the token that it needs."""
-    query = f"?tkn={token}" if token else ""
-    return f"http://{f'[{name}]' if ':' in name else name}:{port}/{query}"
+def url_of(name: str, port: int) -> str:
+    """The address of a host, as a browser takes it."""
+    return f"http://{f'[{name}]' if ':' in name else name}:{port}/"

@@ -11,11 +11,20 @@ from serai.ahp import actions as a
 from serai.ahp import wire
 from serai.ahp.notifications import DispatchActionParams
 from serai.ahp.types import Count
+from serai.contract import Role
 from serai.errors import InvalidParams, SeraiError
 from serai.serve.ahp.peer import AhpPeer
 from serai.serve.ahp.subscriptions import loaded
 
 __all__ = ["dispatched", "unreadable"]
+
+
+_ANSWERS = (
+    a.SessionToolCallResultConfirmedAction,
+    a.SessionInputAnswerChangedAction,
+    a.SessionInputCompletedAction,
+    a.SessionIsReadChangedAction,
+)
 
 
 class _LooseParams(Struct, rename="camel"):
@@ -60,6 +69,13 @@ async def _dispatch_later(peer: AhpPeer, params: DispatchActionParams) -> None:
         _send_back(peer, params.channel, params.action, origin, f"{error.code}: {error}")
 
 
+def _is_answer(action: a.StateAction) -> bool:
+    """Whether a responder may do it. Who changes what a tool is called with does more than answer."""
+    if isinstance(action, a.SessionToolCallConfirmedAction):
+        return action.edited_tool_input is None
+    return isinstance(action, _ANSWERS)
+
+
 def _is_too_late(peer: AhpPeer, action: a.StateAction) -> bool:
     """Whether a client wants to be the active one, and is gone: nobody would hear of that any more."""
     is_gone = not peer.host.clients.is_connected(peer.client_id)
@@ -76,6 +92,8 @@ def _dispatch(peer: AhpPeer, params: DispatchActionParams) -> None:
     if host.clients.is_repeat(peer.count, client_seq):
         # What it repeats may wait for room, and be lost yet: it is no repeat before.
         _send_back(peer, channel, action, origin, "duplicate", waits=True)
+    elif peer.link.role == Role.RESPONDER and not _is_answer(action):
+        _send_back(peer, channel, action, origin, "forbidden: this device may read and answer, nothing else")
     elif unavailable is not None:
         _send_back(peer, channel, action, origin, f"{unavailable.code}: {unavailable}")
     else:

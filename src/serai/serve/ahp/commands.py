@@ -228,7 +228,19 @@ COMMANDS: dict[str, Command] = {
     SIGN_IN: Command(sign_in, alongside=True),
 }
 
-_SERVICE = Service(COMMANDS, FIRST, dispatched, unreadable, subscriptions.unsubscribe)
+READING = FIRST | {
+    "subscribe",
+    "listSessions",
+    "fetchTurns",
+    "completions",
+    "resourceRead",
+    "resourceList",
+    "resourceResolve",
+    SIGN_IN_METHODS,
+}
+"""What a responder may ask. What it may do is in `actions`."""
+
+_SERVICE = Service(COMMANDS, FIRST, READING, dispatched, unreadable, subscriptions.unsubscribe)
 
 
 def ahp_peer(host: Host, link: Connection) -> AhpPeer:

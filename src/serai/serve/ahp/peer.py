@@ -16,7 +16,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from serai import jsonrpc
 from serai.ahp import codec, wire
+from serai.ahp.errors import AhpErrorCode
 from serai.ahp.notifications import DispatchActionParams, UnsubscribeParams
+from serai.contract import Role
 from serai.depth import MAX_DEPTH
 from serai.errors import (
     ConnectionLost,
@@ -77,6 +79,8 @@ class Service(NamedTuple):
     commands: Mapping[str, Command]
     first: Collection[str]
     """The commands that may come before the handshake, or are it."""
+    reading: Collection[str]
+    """The commands of a responder."""
     dispatched: Callable[[AhpPeer, DispatchActionParams], _Work | None]
     unreadable: Callable[[AhpPeer, bytes, InvalidParams], None]
     """Gets an action whose content does not fit."""
@@ -239,6 +243,9 @@ class AhpPeer:
             self._check_order(request.method)
             if command is None:
                 raise MethodNotFound(f"this host does not serve {request.method!r} yet")
+            if self.link.role == Role.RESPONDER and request.method not in self._service.reading:
+                problem = f"this device may read and answer, and nothing else: not {request.method}"
+                raise ProtocolError(problem, number=AhpErrorCode.PERMISSION_DENIED)
             work = command.serve(self, request)
         except SeraiError as error:
             self._under_way -= 1

@@ -20,10 +20,14 @@ export const PROTOCOL_VERSIONS = ["0.2.0"];
  * @typedef {'applied' | 'confirmed' | 'rejected' | 'buffered' | 'ignored'} Outcome
  */
 
+/** An action that adds text to a part. @typedef {Action<"session/delta" | "session/reasoning" | "session/toolCallDelta">} Growth */
+
 /**
  * One channel as this client knows it. `seq` is the number of the last envelope that `confirmed` reflects; `shown` is
- * what was last shown, until something changes.
- * @typedef {{kind: Kind, confirmed: ChannelState, seq: number, pending: Dispatched[], shown: ChannelState | null}} Mirror
+ * what was last shown, until something changes; `growth` is text that `confirmed` does not have yet: a turn of many
+ * parts is not copied for each word.
+ * @typedef {{kind: Kind, confirmed: ChannelState, seq: number, pending: Dispatched[], shown: ChannelState | null,
+ *   growth: Growth | null}} Mirror
  */
 
 /** A snapshot that was asked for, and what came in the meantime. @typedef {{asked: object, envelopes: Envelope[]}} Awaited */
@@ -148,15 +152,17 @@ export class ClientState {
   state(uri, now) {
     const mirror = this.#mirrors.get(uri);
     if (!mirror) return null;
-    if (mirror.kind === "terminal" || !mirror.pending.length) return mirror.confirmed;
+    const confirmed = settled(mirror);
+    if (mirror.kind === "terminal" || !mirror.pending.length) return confirmed;
     const hopes = mirror.pending.map((dispatched) => dispatched.action);
-    mirror.shown ??= fold(mirror.kind, mirror.confirmed, hopes, now);
+    mirror.shown ??= fold(mirror.kind, confirmed, hopes, now);
     return mirror.shown;
   }
 
   /** What the host has said, without our hopes; null if not followed. @param {Uri} uri */
   confirmed(uri) {
-    return this.#mirrors.get(uri)?.confirmed ?? null;
+    const mirror = this.#mirrors.get(uri);
+    return mirror ? settled(mirror) : null;
   }
 
   /** What the host has not answered yet, in the order of dispatch. */
@@ -201,7 +207,7 @@ export class ClientState {
     } else if (serverSeq <= mirror.seq) {
       outcome = isOurs ? "confirmed" : "ignored"; // the snapshot, or an earlier copy, has brought it already
     } else {
-      mirror.confirmed = reduce(mirror.kind, mirror.confirmed, envelope.action, now);
+      apply(mirror, envelope.action, now);
       mirror.shown = null;
     }
     mirror.seq = Math.max(mirror.seq, serverSeq);
@@ -219,7 +225,7 @@ export class ClientState {
     const kind = kindOf(resource);
     if (!kind) return;
     const pending = this.#mirrors.get(resource)?.pending ?? [];
-    this.#mirrors.set(resource, { kind, confirmed: state, seq: fromSeq, pending, shown: null });
+    this.#mirrors.set(resource, { kind, confirmed: state, seq: fromSeq, pending, shown: null, growth: null });
   }
 }
 
@@ -230,4 +236,34 @@ function take(mirror, clientSeq) {
   mirror.pending = left;
   mirror.shown = null;
   return true;
+}
+
+/** @param {Mirror} mirror @param {Action} action @param {number} now */
+function apply(mirror, action, now) {
+  const { growth } = mirror;
+  if (growth && isMore(growth, action)) {
+    mirror.growth = { ...growth, content: growth.content + action.content };
+    return;
+  }
+  mirror.confirmed = settled(mirror);
+  if (GROWING.has(action.type)) mirror.growth = /** @type {Growth} */ (action);
+  else mirror.confirmed = reduce(mirror.kind, mirror.confirmed, action, now);
+}
+
+const GROWING = new Set(["session/delta", "session/reasoning", "session/toolCallDelta"]);
+
+/** Whether an action adds to the same text. @param {Growth} growth @param {Action} action @returns {action is Growth} */
+function isMore(growth, action) {
+  if (action.type !== growth.type || action.turnId !== growth.turnId) return false;
+  if (action.type !== "session/toolCallDelta") return action.partId === /** @type {typeof action} */ (growth).partId;
+  const isSame = action.toolCallId === /** @type {typeof action} */ (growth).toolCallId;
+  return isSame && action.invocationMessage === undefined;
+}
+
+/** The confirmed state, with the text that has grown. No time is needed: text changes none. @param {Mirror} mirror */
+function settled(mirror) {
+  const { growth } = mirror;
+  mirror.growth = null;
+  if (growth) mirror.confirmed = reduce(mirror.kind, mirror.confirmed, growth, 0);
+  return mirror.confirmed;
 }

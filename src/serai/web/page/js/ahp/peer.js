@@ -41,6 +41,7 @@ export class Peer {
     this.#socket = new WebSocket(url);
     this.#socket.onopen = () => hearing.opened();
     this.#socket.onmessage = (event) => this.#received(event.data);
+    this.#socket.onerror = () => this.#ended(1006, ""); // a close follows, but for some that could not be opened
     this.#socket.onclose = (event) => this.#ended(event.code, event.reason);
   }
   #hearing;

@@ -14,6 +14,7 @@ import { Channel } from "./channel.js";
 import { Dispatches } from "./dispatches.js";
 import { Line } from "./line.js";
 import { Routes } from "./routes.js";
+import { SessionList } from "./session_list.js";
 import { batch, computed, signal } from "./signals.js";
 
 export { ROOT };
@@ -77,10 +78,7 @@ export class Host {
   #isKnown = false;
   /** @type {Map<Uri, Channel>} */
   #channels = new Map();
-  /** @type {Map<Uri, SessionSummary>} */
-  #summaries = new Map();
-  /** What was told of sessions since the list was asked for. @type {((sessions: Map<Uri, SessionSummary>) => void)[] | null} */
-  #toldMeanwhile = null;
+  #list = new SessionList();
   /** @type {Set<Uri>} */
   #dirty = new Set();
   #isListDirty = false;
@@ -172,15 +170,18 @@ export class Host {
    */
   async dispatch(uri, action) {
     const peer = this.#line.peer;
+    const channel = this.#state.follows(uri) ? this.channel(uri) : null;
+    channel?.hold(); // it is not left before the answer is there: who writes without a connection may go elsewhere
     const answer = this.#dispatches.dispatch(uri, action, peer && this.#sender(peer));
     this.#changed(uri);
     // Of a channel that nobody follows only a refusal comes, and before the answer to this.
-    if (!this.#state.follows(uri))
+    if (!channel)
       void this.request("ping").then(
         () => this.#dispatches.unopposed(uri),
         () => {},
       );
     const verdict = await answer;
+    channel?.release();
     this.#changed(uri);
     if (verdict) this.notify(verdict.text, { code: verdict.code, uri });
     return verdict === null;
@@ -256,7 +257,7 @@ export class Host {
       this.#changed(channel.uri);
       if (channel.isHeld && !this.#state.follows(channel.uri)) void this.#subscribe(channel, peer);
     }
-    void this.#list(peer);
+    void this.#askForList(peer);
     void this.#learnRole();
   }
 
@@ -277,12 +278,12 @@ export class Host {
   #heldOrLeft(channel) {
     const peer = this.#line.peer;
     if (channel.isHeld) {
+      this.#channels.set(channel.uri, channel);
       if (peer) void this.#subscribe(channel, peer);
       return;
     }
     const params = this.#state.unsubscribe(channel.uri);
     peer?.notify("unsubscribe", params);
-    this.#dispatches.fail(channel.uri, null);
     channel.state.value = null;
     channel.problem.value = null;
     this.#channels.delete(channel.uri);
@@ -332,7 +333,7 @@ export class Host {
         const channel = this.#channels.get(uri);
         if (channel) channel.state.value = this.#state.state(uri, now);
       }
-      if (this.#isListDirty) this.summaries.value = new Map(this.#summaries);
+      if (this.#isListDirty) this.summaries.value = this.#list.snapshot();
     });
     this.#dirty.clear();
     this.#isListDirty = false;
@@ -347,14 +348,17 @@ export class Host {
         this.#received(params);
         break;
       case "root/sessionAdded":
-        this.#told((sessions) => sessions.set(params.summary.resource, params.summary));
+        this.#list.added(params);
+        this.#listChanged();
         this.#tryAgain(params.summary.resource);
         break;
       case "root/sessionSummaryChanged":
-        this.#told((sessions) => changeSummary(sessions, params.session, params.changes));
+        this.#list.changed(params);
+        this.#listChanged();
         break;
       case "root/sessionRemoved":
-        this.#told((sessions) => sessions.delete(params.session));
+        this.#list.removed(params);
+        this.#listChanged();
         if (this.#channels.has(params.session)) {
           this.#gone(params.session, new HostError(SESSION_NOT_FOUND, "This session was removed"));
         }
@@ -375,41 +379,20 @@ export class Host {
     if (channel?.isHeld && channel.problem.peek() && this.#line.peer) void this.#subscribe(channel, this.#line.peer);
   }
 
-  /** @param {(sessions: Map<Uri, SessionSummary>) => void} change */
-  #told(change) {
-    this.#toldMeanwhile?.push(change);
-    change(this.#summaries);
+  /** Ask which sessions there are. @param {Peer} peer */
+  async #askForList(peer) {
+    const answered = this.#list.asked();
+    await peer
+      .request("listSessions", { channel: ROOT }, (result) => {
+        answered(result);
+        this.isListed.value = true;
+        this.#listChanged();
+      })
+      .catch(() => {}); // the next connection asks again
+  }
+
+  #listChanged() {
     this.#isListDirty = true;
     this.#flushSoon();
   }
-
-  /** Ask which sessions there are. What is told before the answer comes may be newer than it. @param {Peer} peer */
-  async #list(peer) {
-    /** @type {((sessions: Map<Uri, SessionSummary>) => void)[]} */
-    const told = (this.#toldMeanwhile = []);
-    await peer
-      .request("listSessions", { channel: ROOT }, (/** @type {{items: SessionSummary[]}} */ { items }) => {
-        if (this.#toldMeanwhile !== told) return; // a later connection has asked again
-        this.#toldMeanwhile = null;
-        this.#summaries = new Map(items.map((summary) => [summary.resource, summary]));
-        for (const change of told) change(this.#summaries);
-        this.isListed.value = true;
-        this.#isListDirty = true;
-        this.#flushSoon();
-      })
-      .catch(() => {});
-  }
-}
-
-/**
- * What changed of a summary. Of the fields that can be cleared, an agent is then null, an activity empty.
- * @param {Map<Uri, SessionSummary>} sessions @param {Uri} uri @param {Partial<SessionSummary>} changes
- */
-function changeSummary(sessions, uri, changes) {
-  const before = sessions.get(uri);
-  if (!before) return;
-  const after = { ...before, ...changes };
-  if (!after.agent) delete after.agent;
-  if (!after.activity) delete after.activity;
-  sessions.set(uri, after);
 }

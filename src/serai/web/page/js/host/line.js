@@ -12,8 +12,12 @@ import { signal } from "./signals.js";
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 15_000;
 const PING_EVERY = 10_000;
+/** After a connection that held so long, delays are short again. */
+const STEADY = 10_000;
 /** So long a host may say nothing after a ping, or in a handshake. */
 const PATIENCE = 15_000;
+/** The same, where the network may be another one. */
+const SHORT_PATIENCE = 5000;
 const TOKEN_REVOKED = 4401;
 
 /**
@@ -37,7 +41,9 @@ export class Line {
   /** The connection that is being made, or is there. @type {Peer | null} */
   #trying = null;
   #delay = FIRST_DELAY;
-  #heardAt = 0;
+  /** How many frames have come. */
+  #heardCount = 0;
+  #upAt = Infinity;
   #isClosed = true;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
@@ -70,7 +76,7 @@ export class Line {
 
   /** Try now and not later; a connection that is there has to prove it. */
   wake() {
-    if (this.peer) void this.#ping(this.peer);
+    if (this.peer) void this.#ping(this.peer, SHORT_PATIENCE);
     else if (!this.#trying && !this.#isClosed && this.state.peek() !== "refused") this.#connect();
   }
 
@@ -90,7 +96,7 @@ export class Line {
   /** The handshake is done: from this moment on the connection is used. @param {Peer} peer */
   up(peer) {
     this.peer = peer;
-    this.#delay = FIRST_DELAY;
+    this.#upAt = Date.now();
     this.state.value = "open";
     this.#settle(peer);
     this.#later(PING_EVERY, () => void this.#ping(peer));
@@ -120,8 +126,9 @@ export class Line {
   }
 
   #heard() {
-    this.#heardAt = Date.now();
-    if (this.#heardAt - this.freshAt.peek() >= 1000) this.freshAt.value = this.#heardAt;
+    this.#heardCount += 1;
+    const now = Date.now();
+    if (now - this.freshAt.peek() >= 1000) this.freshAt.value = now;
   }
 
   /** @param {Peer} peer @param {boolean} wasOpen @param {number} code */
@@ -130,6 +137,8 @@ export class Line {
     this.#trying = this.peer = null;
     clearTimeout(this.#timer);
     if (this.#isClosed) return;
+    if (Date.now() - this.#upAt >= STEADY) this.#delay = FIRST_DELAY;
+    this.#upAt = Infinity;
     this.state.value = "lost";
     // A browser does not tell why a WebSocket was refused: whether it is for the token, a request tells.
     const isRefused = code === TOKEN_REVOKED || (!wasOpen && (await this.#isTokenRefused()));
@@ -152,11 +161,12 @@ export class Line {
     return answer?.status === 401;
   }
 
-  /** @param {Peer} peer */
-  async #ping(peer) {
-    const asked = Date.now();
-    this.#later(PATIENCE, () => {
-      if (this.#heardAt < asked) peer.close();
+  /** @param {Peer} peer @param {number} [patience] */
+  async #ping(peer, patience = PATIENCE) {
+    const before = this.#heardCount;
+    this.#later(patience, () => {
+      if (this.#heardCount === before) peer.close();
+      else void this.#ping(peer); // it speaks, and is slow to answer
     });
     await this.#ends.ping(peer).catch(() => {});
     if (this.peer !== peer) return;

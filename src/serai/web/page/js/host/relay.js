@@ -112,26 +112,26 @@ export class Relay {
   }
 
   async #refresh() {
-    try {
-      const [{ agents }, inbox, ...open] = await Promise.all([
-        this.call("agents.list"),
-        this.identity.peek() ? this.call("inbox.get", { peek: true }) : null,
-        ...OPEN.map((state) => this.call("deliveries.list", { state, limit: MOST })),
-      ]);
-      const sessions = new Map(agents.map((/** @type {Agent} */ agent) => [agent.identity.id, agent.session]));
-      /** @type {Map<string, Delivery[]>} */
-      const bySession = new Map();
-      for (const delivery of open.flatMap((/** @type {{deliveries: Delivery[]}} */ one) => one.deliveries)) {
-        const session = sessions.get(delivery.agent);
-        if (session) bySession.set(session, [...(bySession.get(session) ?? []), delivery]);
-      }
-      batch(() => {
-        this.agents.value = agents;
-        this.inbox.value = inbox;
-        this.openDeliveries.value = bySession;
-      });
-    } catch {
-      // The next connection, or the next event, asks again.
+    // What this token may not read, and what a lost connection does not bring, stays as it was.
+    const ask = (/** @type {string} */ method, /** @type {object} */ params) =>
+      this.call(method, params).catch(() => null);
+    const [told, inbox, ...open] = await Promise.all([
+      ask("agents.list", {}),
+      ask("inbox.get", { peek: true }),
+      ...OPEN.map((state) => ask("deliveries.list", { state, limit: MOST })),
+    ]);
+    const agents = told?.agents ?? this.agents.peek();
+    const sessions = new Map(agents.map((/** @type {Agent} */ agent) => [agent.identity.id, agent.session]));
+    /** @type {Map<string, Delivery[]>} */
+    const bySession = new Map();
+    for (const delivery of open.flatMap((/** @type {{deliveries: Delivery[]}} */ one) => one?.deliveries ?? [])) {
+      const session = sessions.get(delivery.agent);
+      if (session) bySession.set(session, [...(bySession.get(session) ?? []), delivery]);
     }
+    batch(() => {
+      this.agents.value = agents;
+      this.inbox.value = inbox ?? this.inbox.peek();
+      if (open.every(Boolean)) this.openDeliveries.value = bySession;
+    });
   }
 }
