@@ -2,7 +2,8 @@
 
 Usage: screenshots.py
 
-It starts a host in a folder of its own, has the demo agent do what the pictures show, and writes into `docs/pictures`.
+It starts a host in a folder of its own, has the demo agent do what the pictures show, and writes into
+`docs/pictures`.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ def main() -> int:
         )
         try:
             assert host.stdout is not None
-            link = next(found[0] for line in host.stdout if (found := re.search(r"http://\S+#link=\S+", line)))
+            link = next(
+                found[0] for line in host.stdout if (found := re.search(r"http://\S+#link=\S+", line))
+            )
             browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
             take(browser, link)
             browser.close()
@@ -70,7 +73,10 @@ def take(browser: Browser, link: str) -> None:
     begin(page, "ask single")
     begin(page, "think about rivers; write 120")
     expect(page.get_by_role("button", name="Send", exact=True)).to_be_visible()
-    begin(page, "think about the poem; save poem.txt The river keeps its bed, and the inn keeps a light for you.")
+    begin(
+        page,
+        "think about the poem; save poem.txt The river keeps its bed, and the inn keeps a light for you.",
+    )
     page.get_by_role("button", name="Allow once").click()
     expect(page.get_by_role("button", name="Send", exact=True)).to_be_visible()
     page.locator("#composer").fill("write 40; tool edit")

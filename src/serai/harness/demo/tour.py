@@ -20,7 +20,7 @@ async def tour(stage: DemoStage, _argument: str) -> None:
     await stage.say("**2. A diff.** Before an agent changes a file, you see what would be different.")
     await tools.edit_file(stage, "")
     await stage.say(
-        "**3. A question.** An agent may want to know something. Other windows show what you write."
+        "**3. A question.** An agent may want to know something. Others who look see what you write."
     )
     await questions.ask(stage, "single")
     await stage.say(
