@@ -177,7 +177,7 @@ function Modes({ agents }) {
   const modes = Object.keys(MODES);
   return html`<section class="modes">
     <h2>Delivery modes side by side</h2>
-    <div class="wide">
+    <div class="wide" role="region" aria-label="Delivery modes side by side" tabindex="0">
       <table>
         <thead>
           <tr>

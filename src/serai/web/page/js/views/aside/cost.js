@@ -39,7 +39,7 @@ function CostOf({ uri }) {
     ${hasUsed(total) &&
     html`<section>
           <h2>Turn by turn</h2>
-          <div class="wide">
+          <div class="wide" role="region" aria-label="Turn by turn" tabindex="0">
             <table>
               <${Head} first="Turn" />
               <tbody>

@@ -87,13 +87,14 @@ async function list(asks, agent, limit) {
  * @param {{deliveries: readonly Delivery[], onSaid: (text: string) => void}} props
  */
 function FlushAll({ deliveries, onSaid }) {
-  const waiting = deliveries.filter(mayBeLetIn);
-  const agents = new Set(waiting.map((one) => one.agent));
-  if (waiting.length < 2 || page.host.isReading.value) return null;
+  /** @type {Map<string, number>} */
+  const waiting = new Map();
+  for (const { agent } of deliveries.filter(mayBeLetIn)) waiting.set(agent, (waiting.get(agent) ?? 0) + 1);
+  const several = [...waiting].filter(([, count]) => count > 1);
+  if (several.length === 0 || page.host.isReading.value) return null;
   return html`<div class="row bar">
-    ${[...agents].map((id) => {
+    ${several.map(([id, count]) => {
       const handle = agentById(id)?.identity.handle ?? id;
-      const count = waiting.filter((one) => one.agent === id).length;
       const flush = async () => {
         if (await act("deliveries.flush", { agent: handle })) onSaid(`What waited for ${handle} is let in.`);
       };

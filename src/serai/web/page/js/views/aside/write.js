@@ -141,10 +141,9 @@ function MentionField({ label, text, onText, onEnter }) {
     <textarea
       ref=${field}
       rows="2"
-      role="combobox"
       aria-label=${label}
       aria-autocomplete="list"
-      aria-expanded=${isOpen}
+      aria-haspopup="listbox"
       aria-controls=${isOpen ? id : undefined}
       aria-activedescendant=${isOpen ? `${id}-${chosen}` : undefined}
       placeholder=${`${label}, @ to mention`}
