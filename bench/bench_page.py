@@ -1,7 +1,7 @@
 """What the page costs in a real browser: bytes to load it, time to see it, frames while much happens, memory.
 
-The host runs in this process and its agents say what the benchmark needs. All of it shares the machine with the
-browser, so frames are those of the middle of three runs.
+The host runs in this process and its agents say what the benchmark needs. All of it shares the machine with
+the browser, so frames are those of the middle of three runs.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _FRAMES = """(seconds) => new Promise((done) => {
 
 
 async def _agent(turn: Turn) -> None:
-    """`parts N`: so many parts. `deltas N`: so many pieces of one text. `stream SECONDS`: text all the time."""
+    """`parts N`: so many parts. `deltas N`: so many pieces of text. `stream SECONDS`: text all the time."""
     word, _, number = turn.message.text.partition(" ")
     match word:
         case "parts":
@@ -172,7 +172,7 @@ async def _measure(chromium: str) -> list[Result]:
     return results
 
 
-async def _open(browser: Browser, address: str) -> tuple[Page, CDPSession]:
+async def _open(browser: Browser) -> tuple[Page, CDPSession]:
     page = await browser.new_page(viewport={"width": 1400, "height": 900})
     page.set_default_timeout(WITHIN)
     watch = await page.context.new_cdp_session(page)
@@ -187,7 +187,7 @@ async def _load(browser: Browser, inn: _Inn) -> list[Result]:
     empty: list[float] = []
     loaded = 0
     for _ in range(3):
-        page, watch = await _open(browser, inn.address)
+        page, watch = await _open(browser)
         sizes: list[float] = []
         watch.on("Network.loadingFinished", lambda told, sizes=sizes: sizes.append(told["encodedDataLength"]))
         await page.goto(inn.address)
@@ -195,7 +195,7 @@ async def _load(browser: Browser, inn: _Inn) -> list[Result]:
         empty.append(await _painted(page))
         loaded = round(sum(sizes))
         await page.close()
-        page, _ = await _open(browser, inn.address)
+        page, _ = await _open(browser)
         await page.goto(f"{inn.address}/#/session/long")
         await page.get_by_text("All done.").first.wait_for()
         times.append((await _painted(page), await page.evaluate("performance.now()")))
@@ -230,7 +230,7 @@ async def _stream(browser: Browser, inn: _Inn) -> list[Result]:
     uris = [f"ahp-session:/stream-{number}" for number in range(SESSIONS)]
     for number in range(SESSIONS):
         await _until_idle(inn, await inn.session(f"stream-{number}", "stream 0.1"))
-    page, _ = await _open(browser, inn.address)
+    page, _ = await _open(browser)
     await page.goto(f"{inn.address}/#/session/stream-0")
     await page.get_by_text("some words").first.wait_for()
     longest: list[float] = []
@@ -259,7 +259,7 @@ async def _stream(browser: Browser, inn: _Inn) -> list[Result]:
 
 async def _remember(browser: Browser, inn: _Inn) -> list[Result]:
     await _until_idle(inn, await inn.session("memory", "stream 0.1"))
-    page, watch = await _open(browser, inn.address)
+    page, watch = await _open(browser)
     await page.goto(f"{inn.address}/#/session/memory")
     await page.get_by_text("some words").first.wait_for()
     before = await _heap(watch)

@@ -2,8 +2,8 @@
 
 Usage: vendor.py check | fetch
 
-`check` compares each file with its sha256 in `vendor.toml`. `fetch` packs the packages anew with npm, rewrites
-what the table says, and writes files and hashes: run it after changing a version.
+`check` compares each file with its sha256 in `vendor.toml`. `fetch` packs the packages anew with npm,
+rewrites what the table says, and writes files and hashes: run it after changing a version.
 """
 
 from __future__ import annotations
@@ -47,7 +47,11 @@ def check() -> list[str]:
     return [
         *(f"{file}: is not there" for file in sorted(wanted.keys() - found.keys())),
         *(f"{file}: is not in vendor.toml" for file in sorted(found.keys() - wanted.keys())),
-        *(f"{file}: was changed" for file in sorted(wanted.keys() & found.keys()) if wanted[file] != found[file]),
+        *(
+            f"{file}: was changed"
+            for file in sorted(wanted.keys() & found.keys())
+            if wanted[file] != found[file]
+        ),
     ]
 
 
@@ -63,7 +67,7 @@ def fetch() -> None:
         with tempfile.TemporaryDirectory() as folder:
             name = f"{package['name']}@{package['version']}"
             packed = ["npm", "pack", "--silent", "--pack-destination", folder, name]
-            subprocess.run(packed, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - names from our table
+            subprocess.run(packed, check=True, stdout=subprocess.DEVNULL)
             with tarfile.open(next(Path(folder).glob("*.tgz"))) as archive:
                 archive.extractall(folder, filter="data")
             copies = {**package["files"], f"licences/{package['licence_file']}": "LICENSE"}
@@ -77,7 +81,9 @@ def fetch() -> None:
                 (FOLDER / ours).parent.mkdir(parents=True, exist_ok=True)
                 (FOLDER / ours).write_text(content)
                 digest = hashlib.sha256(content.encode()).hexdigest()
-                text = text.replace(f'"{ours}" = "{package["sha256"].get(ours, "")}"', f'"{ours}" = "{digest}"')
+                text = text.replace(
+                    f'"{ours}" = "{package["sha256"].get(ours, "")}"', f'"{ours}" = "{digest}"'
+                )
     TABLE.write_text(text)
 
 

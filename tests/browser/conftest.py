@@ -49,7 +49,7 @@ class Inn:
     def start(self) -> None:
         """Start it, on the port that it had, and read the link that it prints."""
         words = [sys.executable, "-m", "serai", "--home", str(self.home), "serve", "--port", str(self.port)]
-        self._process = subprocess.Popen(  # noqa: S603 - it is ours
+        self._process = subprocess.Popen(
             [*words, *self.arguments],
             cwd=self.folder,
             env={**os.environ, "SERAI_USE_KEYRING": "false", "NO_COLOR": "1", **self.environment},
@@ -77,7 +77,7 @@ class Inn:
 
     def run(self, *words: str) -> str:
         """Run a command of Serai on this host, and return what it prints."""
-        done = subprocess.run(  # noqa: S603 - it is ours
+        done = subprocess.run(
             [sys.executable, "-m", "serai", "--home", str(self.home), *words],
             cwd=self.folder,
             capture_output=True,
@@ -152,7 +152,9 @@ def follow(context: BrowserContext, address: str, complaints: list[str]) -> Page
     def said(message: object) -> None:
         text = str(getattr(message, "text", ""))
         # A host that was killed on purpose is not there: browsers say so.
-        is_away = "ERR_CONNECTION" in text or "WebSocket connection" in text or "Failed to load resource" in text
+        is_away = (
+            "ERR_CONNECTION" in text or "WebSocket connection" in text or "Failed to load resource" in text
+        )
         if getattr(message, "type", "") == "error" and not is_away:
             complaints.append(text)
 

@@ -58,7 +58,9 @@ def test_ctrl_k_finds_a_session_by_what_was_said_in_it(window: Page) -> None:
     expect(timeline(window)).to_contain_text("think")
     window.keyboard.press("Control+k")
     window.get_by_role("combobox", name="Find anything").fill("heliotrope")
-    expect(window.get_by_role("listbox", name="Found").get_by_role("option").first).to_contain_text("heliotrope")
+    expect(window.get_by_role("listbox", name="Found").get_by_role("option").first).to_contain_text(
+        "heliotrope"
+    )
     window.keyboard.press("Enter")
     expect(window.get_by_role("heading", name="remember the word heliotrope")).to_be_visible()
 

@@ -28,7 +28,7 @@ def test_a_delivery_that_is_held_says_why_and_can_be_let_in(inn: Inn, window: Pa
     expect(window.get_by_role("button", name="Stop", exact=True)).to_be_visible()
     inn.run("send", "@demo", "write 7", "--mode", "on-idle")
     deliveries = show_tab(window, "Deliveries")
-    expect(deliveries).to_contain_text(re.compile("wait", re.IGNORECASE))
+    expect(deliveries).to_contain_text("in the middle of a turn")
     deliveries.get_by_role("button", name=re.compile("cancel", re.IGNORECASE)).first.click()
     expect(deliveries).to_contain_text(re.compile("cancelled|failed|no delivery", re.IGNORECASE))
 

@@ -20,7 +20,9 @@ def test_two_windows_agree_on_a_turn_and_on_a_draft(window: Page) -> None:
     other = second(window)
     field = window.get_by_role("region", name="Question").get_by_role("textbox").first
     field.fill("half an answ")
-    expect(other.get_by_role("region", name="Question").get_by_role("textbox").first).to_have_value("half an answ")
+    expect(other.get_by_role("region", name="Question").get_by_role("textbox").first).to_have_value(
+        "half an answ"
+    )
     other.get_by_role("button", name="Send answers").click()
     for page in (window, other):
         expect(page.get_by_role("region", name="Question")).to_have_count(0)

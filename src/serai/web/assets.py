@@ -1,8 +1,8 @@
 """Serves the page: its start document, its modules and styles, its manifest and its service worker.
 
-All of it is the same for everyone and tells nothing about this host, so none of it needs a token. The address
-of an asset has the hash of the whole folder in it: relative imports work as they stand in the files, a browser
-may keep what it has for ever, and a missing one is 404 and never the start page.
+All of it is the same for everyone and tells nothing about this host, so none of it needs a token. The
+address of an asset has the hash of the whole folder in it: relative imports work as they stand in the files,
+a browser may keep what it has for ever, and a missing one is 404 and never the start page.
 """
 
 from __future__ import annotations

@@ -205,8 +205,11 @@ describe("the list of sessions", () => {
     assert.deepEqual(ids({ filter: "demo SESSION b" }), [["b"]]);
   });
 
-  it("counts the lines of the largest changeset", () => {
-    const changesets = [{ additions: 2, deletions: 1 }, { additions: 5 }, {}];
+  it("counts the lines since the session began", () => {
+    const changesets = [
+      { uriTemplate: "ahp-changeset:/a/uncommitted", additions: 9, deletions: 9 },
+      { uriTemplate: "ahp-changeset:/a/session", additions: 5 },
+    ];
     assert.deepEqual(lines(summary({ changesets })), { added: 5, removed: 0 });
   });
 });

@@ -187,7 +187,7 @@ def open_terminal(
 
 
 @contextmanager
-def interrupts(heard: Callable[[], None]) -> Generator[None]:
+def interrupts(heard: Callable[[], object]) -> Generator[None]:
     """Call a function at Ctrl-C, instead of ending the program."""
     loop = asyncio.get_running_loop()
     try:

@@ -61,14 +61,10 @@ export function grouped(summaries, deliveries, { filter = "", pinned = [], archi
   }).filter(({ sessions }) => sessions.length > 0);
 }
 
-/** What a session has changed: of its changesets the one with the most. @param {SessionSummary} summary */
+/** What has changed in a session's folder since it began. @param {SessionSummary} summary */
 export function lines({ changesets = [] }) {
-  let added = 0;
-  let removed = 0;
-  for (const { additions = 0, deletions = 0 } of changesets) {
-    if (additions + deletions > added + removed) [added, removed] = [additions, deletions];
-  }
-  return { added, removed };
+  const since = changesets.find((one) => one.uriTemplate.endsWith("/session")) ?? changesets[0];
+  return { added: since?.additions ?? 0, removed: since?.deletions ?? 0 };
 }
 
 /** @param {SessionSummary} summary */

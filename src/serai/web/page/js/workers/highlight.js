@@ -2,7 +2,15 @@
 import hljs from "../../vendor/highlight.js";
 
 /** The name that agents write, where highlight.js knows another. @type {Record<string, string>} */
-const ALSO = { console: "shell", jsonc: "json", json5: "json", terminal: "shell", tsx: "typescript", vue: "xml", zsh: "bash" };
+const ALSO = {
+  console: "shell",
+  jsonc: "json",
+  json5: "json",
+  terminal: "shell",
+  tsx: "typescript",
+  vue: "xml",
+  zsh: "bash",
+};
 
 self.onmessage = ({ data: { id, text, language } }) => {
   let made = null;

@@ -45,7 +45,7 @@ export function Aside({ uri }) {
   const bar = useRef(/** @type {HTMLElement | null} */ (null));
   const names = Object.keys(TABS);
   useEffect(watchConflicts, []);
-  const chosen = aside.value.tab in TABS ? aside.value.tab : "changes";
+  const chosen = Object.hasOwn(TABS, aside.value.tab) ? aside.value.tab : "changes";
 
   /** @param {KeyboardEvent} event */
   const moved = (event) => {
@@ -61,28 +61,30 @@ export function Aside({ uri }) {
   };
   return html`<div class="aside">
     <div class="head">
-    <div class="tabs" role="tablist" aria-label="Beside the session" ref=${bar} onKeyDown=${moved}>
-      ${names.map(
-        (name) =>
-          html`<button
-            key=${name}
-            class="quiet"
-            role="tab"
-            id=${`${id}-${name}`}
-            aria-selected=${name === chosen}
-            aria-controls=${`${id}-panel`}
-            tabindex=${name === chosen ? 0 : -1}
-            onClick=${() => (aside.value = { tab: name, at: null })}
-          >
-            ${TABS[name]?.label}<${Badge} tab=${name} uri=${uri} />
-          </button>`,
-      )}
-    </div>
-    <span class="widen"><${IconButton}
-      name=${isWide.value ? "right" : "back"}
-      label=${isWide.value ? "Make this narrower" : "Make this wider"}
-      onClick=${() => (isWide.value = !isWide.value)}
-    /></span>
+      <div class="tabs" role="tablist" aria-label="Beside the session" ref=${bar} onKeyDown=${moved}>
+        ${names.map(
+          (name) =>
+            html`<button
+              key=${name}
+              class="quiet"
+              role="tab"
+              id=${`${id}-${name}`}
+              aria-selected=${name === chosen}
+              aria-controls=${`${id}-panel`}
+              tabindex=${name === chosen ? 0 : -1}
+              onClick=${() => (aside.value = { tab: name, at: null })}
+            >
+              ${TABS[name]?.label}<${Badge} tab=${name} uri=${uri} />
+            </button>`,
+        )}
+      </div>
+      <span class="widen">
+        <${IconButton}
+          name=${isWide.value ? "right" : "back"}
+          label=${isWide.value ? "Make this narrower" : "Make this wider"}
+          onClick=${() => (isWide.value = !isWide.value)}
+        />
+      </span>
     </div>
     <div class="panel" role="tabpanel" id=${`${id}-panel`} aria-labelledby=${`${id}-${chosen}`} tabindex="-1">
       <${Panel} key=${`${chosen} ${uri}`} name=${chosen} uri=${uri} />

@@ -1,12 +1,11 @@
 // One changed file: how much changed, what can be done with it, and when it is opened the changes themselves.
 import { aside, page } from "../../page.js";
 import { Diff } from "../parts/diff.js";
-import { pathOf } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
 import { html, memo, useEffect, useRef, useState } from "../preact.js";
 import { CommentEditor, draftsOf, setDraft } from "./comments.js";
 import { runOperation } from "./operations.js";
-import { contentOf, diffMode } from "./reading.js";
+import { contentOf, diffMode, pathBelow } from "./reading.js";
 import { placeOf } from "./review.js";
 
 /** @typedef {import("../../ahp/types.d.ts").ChangesetFile} File */
@@ -23,11 +22,8 @@ const KINDS = { added: "A", modified: "M", deleted: "D", renamed: "R" };
  * @param {string} folder
  */
 export function pathsOf(file, folder) {
-  const base = `${pathOf(folder).replace(/\/+$/, "")}/`;
-  /** @param {string | undefined} uri */
-  const below = (uri) => (pathOf(uri).startsWith(base) ? pathOf(uri).slice(base.length) : pathOf(uri));
-  const before = below(file.edit.before?.uri);
-  const after = below(file.edit.after?.uri);
+  const before = pathBelow(file.edit.before?.uri, folder);
+  const after = pathBelow(file.edit.after?.uri, folder);
   return { path: after || before || file.id, was: before && after && before !== after ? before : null };
 }
 
@@ -55,7 +51,7 @@ export const ChangedFile = memo((/** @type {Props} */ { file, changeset, session
   const place = useRef(/** @type {HTMLElement | null} */ (null));
   const { path, was } = pathsOf(file, folder);
   const at = aside.value.at;
-  const isMeant = [at, at?.path, at?.uri].some((one) => typeof one === "string" && [path, file.edit.after?.uri].includes(pathIn(one, folder)));
+  const isMeant = [at, at?.path, at?.uri].some((one) => typeof one === "string" && pathBelow(one, folder) === path);
   useEffect(() => {
     if (!isMeant) return;
     setOpen(true);
@@ -66,13 +62,22 @@ export const ChangedFile = memo((/** @type {Props} */ { file, changeset, session
   const drafts = draftsOf(session).value.filter((comment) => comment.path === path);
   const { added, removed } = file.edit.diff ?? {};
   return html`<li ref=${place}>
-    <button class="quiet file" aria-expanded=${isOpen} title=${was ? `${was} → ${path}` : path} onClick=${() => setOpen(!isOpen)}>
+    <button
+      class="quiet file"
+      aria-expanded=${isOpen}
+      title=${was ? `${was} → ${path}` : path}
+      onClick=${() => setOpen(!isOpen)}
+    >
       <${Icon} name=${isOpen ? "down" : "right"} size=${12} />
       <span class=${`kind ${kind}`} aria-label=${kind}>${KINDS[kind]}</span>
-      <span class="path cut"><span class="name">${path.slice(cut)}</span> <span class="faint small">${was ? `was ${was}` : path.slice(0, cut)}</span></span>
+      <span class="path cut">
+        ${path.slice(cut)} <span class="faint small">${was ? `was ${was}` : path.slice(0, cut)}</span>
+      </span>
       ${Boolean(file._meta?.["serai.conflicted"]) && html`<span class="warn small">conflict</span>`}
       ${drafts.length > 0 &&
-      html`<span class="small faint" title=${`${drafts.length} comments`}><${Icon} name="chat" size=${12} /> ${drafts.length}</span>`}
+      html`<span class="small faint" title=${`${drafts.length} comments`}>
+        <${Icon} name="chat" size=${12} /> ${drafts.length}
+      </span>`}
       <span class="counts small">
         ${Boolean(added) && html`<span class="added">+${added}</span>`}
         ${Boolean(removed) && html` <span class="removed">−${removed}</span>`}
@@ -82,21 +87,17 @@ export const ChangedFile = memo((/** @type {Props} */ { file, changeset, session
     ${isOpen &&
     html`<div class="opened">
       <${FileOperations} file=${file} changeset=${changeset} operations=${operations} onSaid=${onSaid} />
-      <${FileChanges} file=${file} path=${path} changeset=${changeset} session=${session} operations=${operations} onSaid=${onSaid} />
+      <${FileChanges}
+        file=${file}
+        path=${path}
+        changeset=${changeset}
+        session=${session}
+        operations=${operations}
+        onSaid=${onSaid}
+      />
     </div>`}
   </li>`;
 });
-
-/**
- * A path below the folder, of whatever names a file.
- * @param {string} named
- * @param {string} folder
- */
-function pathIn(named, folder) {
-  const path = pathOf(named);
-  const base = `${pathOf(folder).replace(/\/+$/, "")}/`;
-  return path.startsWith(base) ? path.slice(base.length) : path;
-}
 
 /**
  * @param {File} file
@@ -185,7 +186,10 @@ function FileChanges({ file, path, changeset, session, operations, onSaid }) {
     comments=${shown.map((comment) => ({
       side: comment.side,
       line: comment.end,
-      content: comment.id === writing?.id ? editor(comment) : html`<${Kept} comment=${comment} onEdit=${() => setWriting(comment)} />`,
+      content:
+        comment.id === writing?.id
+          ? editor(comment)
+          : html`<${Kept} comment=${comment} onEdit=${() => setWriting(comment)} />`,
     }))}
   />`;
 }

@@ -3,7 +3,7 @@ import { preference } from "../../host/preferences.js";
 import { useChannel } from "../../host/use.js";
 import { aside, page } from "../../page.js";
 import { Icon } from "../parts/icon.js";
-import { html, useEffect, useState } from "../preact.js";
+import { html, useEffect, useMemo, useState } from "../preact.js";
 import { ChangedFile, pathsOf } from "./changed_file.js";
 import { CommentsBar } from "./comments.js";
 import { runOperation } from "./operations.js";
@@ -12,11 +12,15 @@ import { diffMode } from "./reading.js";
 /** @typedef {import("../../ahp/types.d.ts").ChangesetSummary} ChangesetSummary */
 /** @typedef {import("../../ahp/types.d.ts").SessionState} SessionState */
 /** @typedef {import("../../ahp/types.d.ts").ChangesetState} ChangesetState */
+/** @typedef {import("../../ahp/types.d.ts").ChangesetFile} ChangesetFile */
 
 /**
  * A changeset that can be chosen.
  * @typedef {{name: string, label: string, uri: string, summary: ChangesetSummary}} Choice
  */
+
+/** So many files are listed at first. */
+const MOST_ROWS = 200;
 
 /** Which kind of changeset the person looked at last. */
 const chosen = preference("changeset", "session");
@@ -38,7 +42,9 @@ export function Changes({ uri }) {
   if (channel.problem.value) return html`<p class="problem">${channel.problem.value.message}</p>`;
   if (!state) return html`<p class="empty" role="status">Opening…</p>`;
   const choices = choicesOf(state, turnId);
-  const choice = choices.find((one) => one.name === chosen.value) ?? choices.find((one) => one.name === "session") ?? choices[0];
+  /** @param {string} name */
+  const called = (name) => choices.find((one) => one.name === name);
+  const choice = called(chosen.value) ?? called("session") ?? choices[0];
   if (!choice) {
     return html`<p class="empty">${
       state.summary.workingDirectory ? "Nothing is known of changes here yet." : "This session works in no folder."
@@ -98,6 +104,8 @@ function Changeset({ uri, session, folder }) {
   const channel = useChannel(page.host, uri);
   const state = /** @type {ChangesetState | null} */ (channel.state.value);
   const [said, setSaid] = useState(/** @type {string | null} */ (null));
+  const [isWhole, setWhole] = useState(false);
+  const sorted = useMemo(() => inOrder(state?.files ?? [], folder), [state?.files, folder]);
   const problem = channel.problem.value ?? state?.error;
   if (!state && problem) return html`<p class="problem" role="alert">${problem.message}</p>`;
   if (!state) return html`<p class="empty" role="status">Looking…</p>`;
@@ -105,7 +113,7 @@ function Changeset({ uri, session, folder }) {
   const whole = operations.filter((one) => one.scopes.includes("changeset"));
   // Nothing can be staged of nothing, but a discard is undone when nothing is left.
   const offered = state.files.length ? whole : whole.filter((one) => one.id === "undo");
-  const files = [...state.files].sort((one, other) => (nameIn(one, folder) < nameIn(other, folder) ? -1 : 1));
+  const files = sorted.slice(0, isWhole ? sorted.length : MOST_ROWS);
   return html`
     <div class="bar row" role="group" aria-label="All of these changes">
       ${offered.map(
@@ -149,13 +157,17 @@ function Changeset({ uri, session, folder }) {
           />`,
       )}
     </ul>
+    ${files.length < sorted.length &&
+    html`<button class="quiet" onClick=${() => setWhole(true)}>Show ${sorted.length - files.length} more files</button>`}
   `;
 }
 
 /**
- * @param {import("../../ahp/types.d.ts").ChangesetFile} file
+ * Files by their paths.
+ * @param {readonly ChangesetFile[]} files
  * @param {string} folder
  */
-function nameIn(file, folder) {
-  return pathsOf(file, folder).path;
+function inOrder(files, folder) {
+  const named = files.map((file) => ({ file, path: pathsOf(file, folder).path }));
+  return named.sort((one, other) => (one.path < other.path ? -1 : 1)).map(({ file }) => file);
 }

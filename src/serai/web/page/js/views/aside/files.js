@@ -1,10 +1,11 @@
 // The files of a session's folder: a tree that is read as it is opened, and what is in a file.
 import { aside, page, shownOnPhone } from "../../page.js";
+import { draftOf, setDraft } from "../composer/drafts.js";
 import { Code } from "../parts/code.js";
-import { nameOf, pathOf } from "../parts/format.js";
+import { nameOf } from "../parts/format.js";
 import { Icon, IconButton } from "../parts/icon.js";
 import { html, useEffect, useMemo, useRef, useState } from "../preact.js";
-import { contentOf } from "./reading.js";
+import { contentOf, pathBelow } from "./reading.js";
 
 /** @typedef {import("./reading.js").Content} Content */
 /** @typedef {{name: string, type: string}} Entry */
@@ -30,7 +31,10 @@ export function Files({ uri }) {
   const told = summary?.changesets;
   useEffect(() => setVersion((before) => before + 1), [told]);
   if (!root) return html`<p class="empty">This session works in no folder.</p>`;
-  if (opened) return html`<${Opened} key=${opened} uri=${opened} root=${root} onBack=${() => setOpened(null)} />`;
+  if (opened) {
+    const back = () => setOpened(null);
+    return html`<${Opened} key=${opened} uri=${opened} session=${uri} root=${root} onBack=${back} />`;
+  }
   return html`<div class="files-tab">
     <div class="bar row">
       <input
@@ -61,15 +65,6 @@ function uriOf(path, root) {
 }
 
 /**
- * @param {string} uri
- * @param {string} root
- */
-function below(uri, root) {
-  const base = `${pathOf(root)}/`;
-  return pathOf(uri).startsWith(base) ? pathOf(uri).slice(base.length) : pathOf(uri);
-}
-
-/**
  * What is in a folder.
  * @param {{uri: string, depth: number, version: number, onOpen: (uri: string) => void}} props
  */
@@ -90,9 +85,9 @@ function Folder({ uri, depth, version, onOpen }) {
       isGone = true;
     };
   }, [uri, version]);
-  if (problem) return html`<li role="none" class="problem small">${problem}</li>`;
-  if (!entries) return html`<li role="none" class="faint small wait" style=${indent(depth)}>Reading…</li>`;
-  if (!entries.length) return html`<li role="none" class="faint small wait" style=${indent(depth)}>Empty</li>`;
+  if (problem) return html`<${Said} depth=${depth} text=${problem} isProblem />`;
+  if (!entries) return html`<${Said} depth=${depth} text="Reading…" />`;
+  if (!entries.length) return html`<${Said} depth=${depth} text="Empty" />`;
   const more = entries.length - MOST_ENTRIES;
   return html`${entries.slice(0, MOST_ENTRIES).map(
     (entry) =>
@@ -105,7 +100,13 @@ function Folder({ uri, depth, version, onOpen }) {
         onOpen=${onOpen}
       />`,
   )}
-  ${more > 0 && html`<li role="none" class="faint small wait" style=${indent(depth)}>and ${more} more</li>`}`;
+  ${more > 0 && html`<${Said} depth=${depth} text=${`and ${more} more`} />`}`;
+}
+
+/** What there is to say in place of entries. @param {{depth: number, text: string, isProblem?: boolean}} props */
+function Said({ depth, text, isProblem = false }) {
+  const look = isProblem ? "problem small" : "faint small wait";
+  return html`<li role="treeitem" aria-disabled="true" class=${look} style=${indent(depth)}>${text}</li>`;
 }
 
 /** @param {number} depth */
@@ -148,7 +149,7 @@ function movedInTree(event) {
   const row = /** @type {HTMLElement} */ (event.target);
   if (row.role !== "treeitem" && row.getAttribute("role") !== "treeitem") return;
   const tree = /** @type {HTMLElement} */ (event.currentTarget);
-  const rows = /** @type {HTMLElement[]} */ ([...tree.querySelectorAll("[role=treeitem]")]);
+  const rows = /** @type {HTMLElement[]} */ ([...tree.querySelectorAll("button[role=treeitem]")]);
   const isExpanded = row.getAttribute("aria-expanded");
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (step) rows[rows.indexOf(row) + step]?.focus();
@@ -173,9 +174,11 @@ function Found({ session, root, text, onOpen }) {
     const timer = setTimeout(async () => {
       const asked = `@${text.replaceAll(/\s/g, "")}`;
       const params = /** @type {const} */ ({ kind: "userMessage", text: asked, offset: asked.length });
-      const answer = await page.host.request("completions", { channel: session, ...params }).catch(() => ({ items: [] }));
-      if (isGone) return;
-      setFound(answer.items.flatMap(({ attachment: one }) => (one.type === "resource" && one.uri.startsWith("file:") ? [one.uri] : [])));
+      const asking = page.host.request("completions", { channel: session, ...params });
+      const { items } = await asking.catch(() => ({ items: [] }));
+      const uris = items.map(({ attachment }) => (attachment.type === "resource" ? attachment.uri : ""));
+      // Folders are completed, too, but there is nothing in them to show.
+      if (!isGone) setFound(uris.filter((uri) => uri.startsWith("file:") && !uri.endsWith("/")));
     }, PAUSE);
     return () => {
       isGone = true;
@@ -188,20 +191,20 @@ function Found({ session, root, text, onOpen }) {
     ${found.map(
       (uri) =>
         html`<li key=${uri}>
-          <button class="quiet entry" onClick=${() => (uri.endsWith("/") ? undefined : onOpen(uri))} disabled=${uri.endsWith("/")}>
-            <${Icon} name=${uri.endsWith("/") ? "folder" : "file"} size=${14} /><span class="cut">${below(uri, root)}</span>
+          <button class="quiet entry" onClick=${() => onOpen(uri)}>
+            <${Icon} name="file" size=${14} /><span class="cut">${pathBelow(uri, root)}</span>
           </button>
         </li>`,
     )}
   </ul>`;
 }
 
-/** A file. @param {{uri: string, root: string, onBack: () => void}} props */
-function Opened({ uri, root, onBack }) {
+/** A file. @param {{uri: string, session: string, root: string, onBack: () => void}} props */
+function Opened({ uri, session, root, onBack }) {
   const [content, setContent] = useState(/** @type {Content | null} */ (null));
   const [problem, setProblem] = useState(/** @type {string | null} */ (null));
   const isGone = useRef(false);
-  const path = uri.startsWith("file:") ? below(uri, root) : recordedPath(uri);
+  const path = uri.startsWith("file:") ? pathBelow(uri, root) : recordedPath(uri);
   const read = () => {
     setProblem(null);
     contentOf(uri).then(
@@ -216,8 +219,15 @@ function Opened({ uri, root, onBack }) {
     };
   }, []);
   const mention = () => {
-    document.dispatchEvent(new CustomEvent("serai:mention", { detail: { path, uri }, bubbles: true }));
+    const { text, attached } = draftOf(session).peek();
+    const token = /\s/.test(path) ? `@"${path}"` : `@${path}`;
+    const attachment = /** @type {const} */ ({ type: "resource", uri, label: path });
+    setDraft(session, {
+      text: `${text}${/\S$/.test(text) ? " " : ""}${token} `,
+      attached: [...attached.filter((other) => other.token !== token), { attachment, token }],
+    });
     shownOnPhone.value = "session";
+    requestAnimationFrame(() => document.getElementById("composer")?.focus());
   };
   return html`<div class="files-tab">
     <div class="bar row">

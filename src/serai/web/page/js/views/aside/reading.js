@@ -1,6 +1,7 @@
 // What a file has in it, as far as the page shows it, and preferences of the views beside a session.
 import { preference } from "../../host/preferences.js";
 import { page } from "../../page.js";
+import { pathOf } from "../parts/format.js";
 import { effect } from "../preact.js";
 
 /** The longest file that is shown, in bytes: a browser lays out no more of it in a bearable time. */
@@ -30,6 +31,17 @@ export async function contentOf(uri, { asText = false } = {}) {
   if (read.encoding !== "utf-8" || read.data.includes("\0")) return { note: "This file is not text." };
   if (read.data.length > MOST_SHOWN) return { note: "This file is too large to be shown here." };
   return { text: read.data };
+}
+
+/**
+ * The path of a file in a folder; of one elsewhere the whole path.
+ * @param {string | undefined} named a path, or a `file:` URI
+ * @param {string} folder
+ */
+export function pathBelow(named, folder) {
+  const path = pathOf(named);
+  const base = `${pathOf(folder).replace(/\/+$/, "")}/`;
+  return path.startsWith(base) ? path.slice(base.length) : path;
 }
 
 /** How changes are shown. */

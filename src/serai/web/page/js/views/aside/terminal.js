@@ -25,9 +25,10 @@ import { holderOf } from "./terminals.js";
  * @property {(handler: (event: KeyboardEvent) => boolean) => void} attachCustomKeyEventHandler
  * @property {any} _core what is not for others; only `openPermitted` looks there
  */
-/** @typedef {{screen: Screen, fit: {proposeDimensions: () => {cols: number, rows: number} | undefined}, stop: () => void}} Drawn */
+/** @typedef {{proposeDimensions: () => {cols: number, rows: number} | undefined}} Fit */
+/** @typedef {{screen: Screen, fit: Fit, stop: () => void}} Drawn */
 
-/** Keys that a touch screen lacks, and what a terminal sends for them. @type {readonly (readonly [string, string])[]} */
+/** Keys that a touch screen lacks, and what a terminal sends for them. @type {[label: string, data: string][]} */
 const KEYS = [
   ["Esc", "\x1b"],
   ["Tab", "\t"],

@@ -4,9 +4,15 @@
 
 // Questions of a program to its terminal. They were answered when they were asked: answered again, each time someone
 // looks, the answers would be typed into whatever runs now.
-const QUESTIONS =
-  // eslint-disable-next-line no-control-regex
-  /\x1b\[[?>=]?[0-9;]*[cn]|\x1b\[\?[0-9;]*\$p|\x1b\[[0-9;]*t|\x1b\[>[0-9;]*q|\x1b\][0-9;]*\?(?:\x07|\x1b\\)|\x1bP[+$]q[^\x1b]*\x1b\\|\x1bZ|\x05/g;
+const QUESTIONS = new RegExp(
+  [
+    /\x1b\[[?>=]?[0-9;]*[cn]|\x1b\[\?[0-9;]*\$p|\x1b\[[0-9;]*t|\x1b\[>[0-9;]*q/,
+    /\x1b\][0-9;]*\?(?:\x07|\x1b\\)|\x1bP[+$]q[^\x1b]*\x1b\\|\x1bZ|\x05/,
+  ]
+    .map((one) => one.source)
+    .join("|"),
+  "g",
+);
 
 /** @param {TerminalPart} part */
 function textOf(part) {

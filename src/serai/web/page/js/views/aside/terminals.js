@@ -47,10 +47,16 @@ export function Terminals({ uri }) {
             onClick=${() => (chosen.value = one === open ? null : one.resource)}
           >
             <span class="cut grow">${one.title || "Terminal"}</span>
-            <span class="small faint">${one.exitCode === undefined ? holderOf(one.claim, uri) : `ended with ${one.exitCode}`}</span>
+            <span class="small faint">
+              ${one.exitCode === undefined ? holderOf(one.claim, uri) : `ended with ${one.exitCode}`}
+            </span>
           </button>
           ${!page.host.isReading.value &&
-          html`<${IconButton} name="trash" label=${`Close ${one.title || "terminal"}`} onClick=${() => dispose(one)} />`}
+          html`<${IconButton}
+            name="trash"
+            label=${`Close ${one.title || "terminal"}`}
+            onClick=${() => dispose(one)}
+          />`}
         </li>`,
       )}
     </ul>

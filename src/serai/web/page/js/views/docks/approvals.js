@@ -141,7 +141,7 @@ function Asking({ call, title, isDangerous = false }) {
   const asked = plain(title) || call.displayName;
   return html`<div class="asking">
     <span class="needs" aria-hidden="true"><${Icon} name=${isDangerous ? "warning" : "bell"} /></span>
-    <div class="grow said" role="status">
+    <div class="grow asked" role="status">
       <div class="title"><${Said} text=${title ?? call.displayName} /></div>
       ${message && message !== asked && html`<${Said} text=${call.invocationMessage} />`}
     </div>

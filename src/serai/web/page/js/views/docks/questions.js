@@ -74,7 +74,7 @@ function RequestForm({ uri, request }) {
     void page.host.dispatch(uri, { type: "session/inputCompleted", requestId: request.id, response: "decline" });
   };
   return html`<form ref=${form} novalidate onSubmit=${submit}>
-    ${request.message && html`<div class="said"><${Markdown} text=${request.message} isSettled=${true} /></div>`}
+    ${request.message && html`<div class="asked"><${Markdown} text=${request.message} isSettled=${true} /></div>`}
     ${request.url && html`<${Address} url=${request.url} />`}
     ${questions.map((question) => {
       const entry = entries[question.id] ?? EMPTY;

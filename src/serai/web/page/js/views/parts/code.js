@@ -27,7 +27,7 @@ function keyOf(text, language) {
 /** @param {string} text @param {string | undefined} language */
 function isFit(text, language) {
   if (!language || text.length > MOST) return false;
-  for (let from = 0; from < text.length; ) {
+  for (let from = 0; from < text.length;) {
     const end = text.indexOf("\n", from);
     if ((end === -1 ? text.length : end) - from > LONGEST_LINE) return false;
     if (end === -1) break;
@@ -63,8 +63,7 @@ export function highlight(text, language) {
   worker.postMessage({ id, text, language });
   return new Promise((resolve) => {
     waiting.set(id, (made) => {
-      const clean =
-        made === null ? null : purify.sanitize(made, { ALLOWED_TAGS: ["span"], ALLOWED_ATTR: ["class"] });
+      const clean = made === null ? null : purify.sanitize(made, { ALLOWED_TAGS: ["span"], ALLOWED_ATTR: ["class"] });
       if (known.size >= KEPT) known.delete(/** @type {string} */ (known.keys().next().value));
       known.set(key, clean);
       resolve(clean);
@@ -108,11 +107,12 @@ export function Code({ text, language, isSettled = true, label }) {
   const name = label ?? language ?? "";
   return html`<div class="code" ref=${place}>
     <div class="code-head"><span class="cut">${name}</span><${Copy} text=${text} /></div>
-    <pre tabindex="0" aria-label=${name ? `Code: ${name}` : "Code"}>${
-      clean
-        ? html`<code key="made" dangerouslySetInnerHTML=${{ __html: clean }} />`
-        : html`<code key="plain">${text}</code>`
-    }</pre>
+    <pre tabindex="0" aria-label=${name ? `Code: ${name}` : "Code"}>
+${
+        clean
+          ? html`<code key="made" dangerouslySetInnerHTML=${{ __html: clean }} />`
+          : html`<code key="plain">${text}</code>`
+      }</pre>
   </div>`;
 }
 

@@ -7,8 +7,14 @@ import { Icon, IconButton } from "./icon.js";
 /** @import {IconName} from "./icon.js" */
 
 /** @typedef {"before" | "after"} Side */
-/** Something to show below a line, such as a comment. @typedef {{side: Side, line: number, content: unknown}} LineComment */
-/** Something to do with a line, beside commenting it. @typedef {{label: string, icon: IconName, run: (side: Side, line: number) => void}} LineAction */
+/**
+ * Something to show below a line, such as a comment.
+ * @typedef {{side: Side, line: number, content: unknown}} LineComment
+ */
+/**
+ * Something to do with a line, beside commenting it.
+ * @typedef {{label: string, icon: IconName, run: (side: Side, line: number) => void}} LineAction
+ */
 /**
  * @typedef {object} DiffProps
  * @property {string} before
@@ -27,7 +33,8 @@ const MOST_EVER = 5000;
 /** Texts that have so little in common that finding it takes longer are shown as removed and added. */
 const LONGEST = 500;
 
-/** @typedef {typeof import("../../../vendor/diff/diff/line.js") & typeof import("../../../vendor/diff/diff/word.js")} Differ */
+/** @typedef {typeof import("../../../vendor/diff/diff/line.js")} LineDiffer */
+/** @typedef {LineDiffer & typeof import("../../../vendor/diff/diff/word.js")} Differ */
 /** @type {Promise<Differ> | null} */
 let loading = null;
 
@@ -67,7 +74,12 @@ function Compared({ differ, before, after, path, mode = "unified", onComment, co
   const [isWanted, setWanted] = useState(false);
   const lines = useMemo(() => {
     const changes = differ.diffLines(before, after, { timeout: LONGEST });
-    return linesOf(changes ?? [{ value: before, removed: true }, { value: after, added: true }]);
+    return linesOf(
+      changes ?? [
+        { value: before, removed: true },
+        { value: after, added: true },
+      ],
+    );
   }, [before, after]);
   const all = useMemo(() => folded(lines, unfolded), [lines, unfolded]);
   const table = useRef(/** @type {HTMLElement | null} */ (null));
@@ -77,7 +89,12 @@ function Compared({ differ, before, after, path, mode = "unified", onComment, co
   const added = lines.filter((line) => line.kind === "added").length;
   const removed = lines.filter((line) => line.kind === "removed").length;
 
-  /** Comment a line; with Shift all lines from the one before. @param {Side} side @param {number} line @param {boolean} isRange */
+  /**
+   * Comment a line; with Shift all lines from the one before.
+   * @param {Side} side
+   * @param {number} line
+   * @param {boolean} isRange
+   */
   const comment = (side, line, isRange) => {
     const from = isRange && chosen.current?.side === side ? chosen.current.line : line;
     chosen.current = { side, line };
@@ -113,26 +130,35 @@ function Compared({ differ, before, after, path, mode = "unified", onComment, co
     <div class="diff-scroll" tabindex="0" role="region" aria-label=${`Changes of ${path ?? "a text"}`}>
       <table ref=${table} onKeyDown=${moved}>
         <tbody>
-          ${mode === "split"
-            ? pairs(shown).map((pair) =>
-                "lines" in pair
-                  ? html`<${FoldRow} key=${`f${pair.id}`} fold=${pair} span=${4} onUnfold=${unfold} />`
-                  : html`<tr key=${`${pair.before?.before}:${pair.after?.after}`}>
-                        <${Half} line=${pair.before} side="before" differ=${differ} gutter=${gutter} />
-                        <${Half} line=${pair.after} side="after" differ=${differ} gutter=${gutter} />
-                      </tr>
-                      <${Comments} comments=${comments} before=${pair.before?.before} after=${pair.after?.after} span=${4} />`,
-              )
-            : shown.map((line) =>
-                line.kind === "fold"
-                  ? html`<${FoldRow} key=${`f${line.id}`} fold=${line} span=${3} onUnfold=${unfold} />`
-                  : html`<tr key=${`${line.before}:${line.after}`} class=${line.kind}>
-                        <td class="number">${line.before}</td>
-                        <td class="number">${line.after}${gutter(line, line.kind === "removed" ? "before" : "after")}</td>
-                        <td class="text"><${Text} line=${line} differ=${differ} /></td>
-                      </tr>
-                      <${Comments} comments=${comments} before=${line.before} after=${line.after} span=${3} />`,
-              )}
+          ${
+            mode === "split"
+              ? pairs(shown).map((pair) =>
+                  "lines" in pair
+                    ? html`<${FoldRow} key=${`f${pair.id}`} fold=${pair} span=${4} onUnfold=${unfold} />`
+                    : html`<tr key=${`${pair.before?.before}:${pair.after?.after}`}>
+                          <${Half} line=${pair.before} side="before" differ=${differ} gutter=${gutter} />
+                          <${Half} line=${pair.after} side="after" differ=${differ} gutter=${gutter} />
+                        </tr>
+                        <${Comments}
+                          comments=${comments}
+                          before=${pair.before?.before}
+                          after=${pair.after?.after}
+                          span=${4}
+                        />`,
+                )
+              : shown.map((line) =>
+                  line.kind === "fold"
+                    ? html`<${FoldRow} key=${`f${line.id}`} fold=${line} span=${3} onUnfold=${unfold} />`
+                    : html`<tr key=${`${line.before}:${line.after}`} class=${line.kind}>
+                          <td class="number">${line.before}</td>
+                          <td class="number">
+                            ${line.after}${gutter(line, line.kind === "removed" ? "before" : "after")}
+                          </td>
+                          <td class="text"><${Text} line=${line} differ=${differ} /></td>
+                        </tr>
+                        <${Comments} comments=${comments} before=${line.before} after=${line.after} span=${3} />`,
+                )
+          }
         </tbody>
       </table>
     </div>
@@ -145,13 +171,15 @@ function FoldRow({ fold, span, onUnfold }) {
   return html`<tr class="folded">
     <td colspan=${span}>
       <button class="quiet more" onClick=${() => onUnfold(fold)}>
-        <${Icon} name="more" size=${12} /> Show ${Math.min(100, fold.lines.length)} of ${fold.lines.length} unchanged lines
+        <${Icon} name="more" size=${12} /> Show ${Math.min(100, fold.lines.length)} of ${fold.lines.length} unchanged
+        lines
       </button>
     </td>
   </tr>`;
 }
 
-/** @param {{line: Line | null, side: Side, differ: Differ, gutter: (line: Line | null, side: Side) => unknown}} props */
+/** @typedef {(line: Line | null, side: Side) => unknown} Gutter */
+/** @param {{line: Line | null, side: Side, differ: Differ, gutter: Gutter}} props */
 function Half({ line, side, differ, gutter }) {
   const name = line === null ? "none" : line.kind;
   return html`<td class=${`number ${name}`}>${line?.[side]}${gutter(line, side)}</td>
@@ -179,16 +207,18 @@ function Text({ line, differ }) {
 function LineTools({ side, line, isFirst, onComment, lineActions }) {
   const which = side === "before" ? `removed line ${line}` : `line ${line}`;
   return html`<span class="line-tools">
-    ${onComment &&
-    html`<button
-      class="comment"
-      title="Comment (with Shift: all lines from the last one)"
-      aria-label=${`Comment ${which}`}
-      tabindex=${isFirst ? 0 : -1}
-      onClick=${(/** @type {MouseEvent} */ event) => onComment(side, line, event.shiftKey)}
-    >
-      <${Icon} name="add" size=${12} />
-    </button>`}
+    ${
+      onComment &&
+      html`<button
+        class="comment"
+        title="Comment (with Shift: all lines from the last one)"
+        aria-label=${`Comment ${which}`}
+        tabindex=${isFirst ? 0 : -1}
+        onClick=${(/** @type {MouseEvent} */ event) => onComment(side, line, event.shiftKey)}
+      >
+        <${Icon} name="add" size=${12} />
+      </button>`
+    }
     ${lineActions.map(
       ({ label, icon, run }) =>
         html`<${IconButton} name=${icon} label=${`${label}: ${which}`} onClick=${() => run(side, line)} />`,
@@ -199,5 +229,10 @@ function LineTools({ side, line, isFirst, onComment, lineActions }) {
 /** @param {{comments: readonly LineComment[], before?: number | null, after?: number | null, span: number}} props */
 function Comments({ comments, before, after, span }) {
   const here = comments.filter(({ side, line }) => line === (side === "before" ? before : after));
-  return here.map((one) => html`<tr class="remark"><td colspan=${span}>${one.content}</td></tr>`);
+  return here.map(
+    (one) =>
+      html`<tr class="remark">
+        <td colspan=${span}>${one.content}</td>
+      </tr>`,
+  );
 }

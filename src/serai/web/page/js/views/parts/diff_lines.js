@@ -3,9 +3,18 @@
 /**
  * A line: of both sides, or of one. `other` is the text of the line that it replaces or is replaced by; `isUnended`
  * says that it changed, and its file ends without a new line.
- * @typedef {{kind: "same" | "removed" | "added", before: number | null, after: number | null, text: string, other?: string, isUnended?: boolean}} Line
+ * @typedef {object} Line
+ * @property {"same" | "removed" | "added"} kind
+ * @property {number | null} before its number there
+ * @property {number | null} after
+ * @property {string} text
+ * @property {string} [other]
+ * @property {boolean} [isUnended]
  */
-/** Lines that both sides have and that are not shown. @typedef {{kind: "fold", id: number, lines: Line[]}} FoldedLines */
+/**
+ * Lines that both sides have and that are not shown.
+ * @typedef {{kind: "fold", id: number, lines: Line[]}} FoldedLines
+ */
 /** A pair of lines side by side. @typedef {{before: Line | null, after: Line | null}} Pair */
 /** A piece of a line. @typedef {{text: string, isChanged: boolean}} Words */
 /** @import {Change} from "../../../vendor/diff/diff/line.js" */
@@ -35,7 +44,8 @@ export function linesOf(changes) {
     const texts = split(change.value);
     const next = changes[at + 1];
     const last = changes[at - 1];
-    const others = change.removed && next?.added ? split(next.value) : change.added && last?.removed ? split(last.value) : [];
+    const others =
+      change.removed && next?.added ? split(next.value) : change.added && last?.removed ? split(last.value) : [];
     texts.forEach((text, index) => {
       const other = others[index];
       const isUnended = index === texts.length - 1 && !change.value.endsWith("\n");
@@ -56,7 +66,7 @@ export function linesOf(changes) {
 export function folded(lines, unfolded) {
   /** @type {(Line | FoldedLines)[]} */
   const shown = [];
-  for (let from = 0; from < lines.length; ) {
+  for (let from = 0; from < lines.length;) {
     const line = /** @type {Line} */ (lines[from]);
     if (line.kind !== "same") {
       shown.push(line);

@@ -7,7 +7,10 @@ import remend from "../../../vendor/remend.js";
 
 /** @import {Token} from "../../../vendor/marked.js" */
 
-/** A block of markdown: code, or HTML that is clean. @typedef {{raw: string, code?: string, language?: string, html?: string}} Block */
+/**
+ * A block of markdown: code, or HTML that is clean.
+ * @typedef {{raw: string, code?: string, language?: string, html?: string}} Block
+ */
 
 /** A text longer than this is cut until someone wants all of it. */
 const MOST = 100_000;
@@ -128,10 +131,12 @@ export function Markdown({ text, isSettled = true }) {
             isSettled=${isSettled || at < blocks.length - 1}
           />`,
     )}
-    ${isCut &&
-    html`<button class="more" onClick=${() => setWhole(true)}>
-      Show all (${text.length.toLocaleString()} characters)
-    </button>`}
+    ${
+      isCut &&
+      html`<button class="more" onClick=${() => setWhole(true)}>
+        Show all (${text.length.toLocaleString()} characters)
+      </button>`
+    }
   </div>`;
 }
 

@@ -5,8 +5,8 @@ import { Virtualizer, elementScroll, observeElementOffset, observeElementRect } 
 
 /** So near to the end counts as at the end, in pixels. */
 const NEAR = 40;
-/** So long after a person has opened something it stays where it is, in ms. */
-const HELD = 400;
+/** So long it takes until what a person has opened is drawn, in ms. */
+const HELD = 150;
 
 /**
  * A virtual list. With `stickToEnd` it opens at its end and stays there while the person is there; somebody who has
@@ -91,11 +91,27 @@ export function VirtualList({ items, keyOf, draw, estimate, stickToEnd = false, 
     place.current = { isAtEnd, top: scrollTop };
     if (isAway.current !== far > NEAR) setChange((count) => count + 1);
   };
-  // Whoever opens a row wants to read it from its head on: the list must not run to its end.
+  // Whoever opens a row wants to read it from its head on: the list must not run to its end, but show the row.
   const hold = (/** @type {Event} */ event) => {
-    if (!stickToEnd || !(/** @type {Element} */ (event.target).closest("[aria-expanded], .more"))) return;
+    const target = /** @type {Element} */ (event.target);
+    const row = target.closest("[data-index]");
+    if (!stickToEnd || !row || !target.closest("[aria-expanded], .more")) return;
     place.current.isAtEnd = false;
-    setTimeout(() => (place.current.isAtEnd = farFromEnd() <= NEAR), HELD);
+    setTimeout(() => {
+      const view = scroller.current?.getBoundingClientRect();
+      const { top, bottom } = row.getBoundingClientRect();
+      if (view && row.isConnected)
+        scroller.current?.scrollBy(0, Math.max(0, Math.min(bottom - view.bottom, top - view.top)));
+      place.current.isAtEnd = farFromEnd() <= NEAR;
+    }, HELD);
+  };
+  // A browser would glide over rows that are not measured yet, and stop somewhere.
+  const pressed = (/** @type {KeyboardEvent} */ event) => {
+    const element = scroller.current;
+    if (!element || event.target !== element || (event.key !== "Home" && event.key !== "End")) return;
+    event.preventDefault();
+    if (event.key === "End") toEnd();
+    else element.scrollTop = 0;
   };
   const rows = list.getVirtualItems();
   isAway.current = stickToEnd && !place.current.isAtEnd && farFromEnd() > NEAR;
@@ -107,6 +123,7 @@ export function VirtualList({ items, keyOf, draw, estimate, stickToEnd = false, 
       role="region"
       aria-label=${label}
       onScroll=${scrolled}
+      onKeyDown=${pressed}
       onClickCapture=${hold}
     >
       <div class="extent" style=${{ height: `${list.getTotalSize()}px` }}>
@@ -120,7 +137,6 @@ export function VirtualList({ items, keyOf, draw, estimate, stickToEnd = false, 
         </div>
       </div>
     </div>
-    ${isAway.current &&
-    html`<button class="newest" onClick=${toEnd}><${Icon} name="down" /> Jump to newest</button>`}
+    ${isAway.current && html`<button class="newest" onClick=${toEnd}><${Icon} name="down" /> Jump to newest</button>`}
   </div>`;
 }

@@ -3,9 +3,18 @@
 /** @typedef {{text: string, class: string}} Piece */
 
 const COLOURS = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
-// Strings that a terminal would take as commands (OSC, DCS and the like), then CSI, then the short ones.
-const ESCAPES =
-  /\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)|\x1b\[([0-9;:?<=>]*)[ -/]*([@-~])|\x1b\[[0-9;:?<=>]*$|\x1b[ -/]*[0-~]?|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f\x80-\x9f]/g;
+const ESCAPES = new RegExp(
+  [
+    /\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)/, // strings that a terminal would take as commands
+    /\x1b\[([0-9;:?<=>]*)[ -/]*([@-~])/,
+    /\x1b\[[0-9;:?<=>]*$/, // one that is not whole yet
+    /\x1b[ -/]*[0-~]?/,
+    /[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]/,
+  ]
+    .map((one) => one.source)
+    .join("|"),
+  "g",
+);
 
 /**
  * The lines of a terminal's output as it would look: what was overwritten from the start of its line is gone.
@@ -13,7 +22,10 @@ const ESCAPES =
  */
 function overwritten(text) {
   if (!text.includes("\r")) return text;
-  return text.replace(/\r+\n/g, "\n").replace(/[^\n]*\r(?=[^\n])/g, "").replace(/\r/g, "");
+  return text
+    .replace(/\r+\n/g, "\n")
+    .replace(/[^\n]*\r(?=[^\n])/g, "")
+    .replace(/\r/g, "");
 }
 
 /**

@@ -38,15 +38,18 @@ export function saidBy(message) {
 export function Message({ message }) {
   return html`<div class="message">
     ${saidBy(message).map(
-      ({ from, detail, text }) => html`<div class="bubble">
-        <h2 class="small">${from}${detail && html` <span class="faint">${detail}</span>`}</h2>
-        <${Words} text=${text} />
-      </div>`,
+      ({ from, detail, text }) =>
+        html`<div class="bubble">
+          <h2 class="small">${from}${detail && html` <span class="faint">${detail}</span>`}</h2>
+          <${Words} text=${text} />
+        </div>`,
     )}
-    ${message.attachments?.length &&
-    html`<ul class="attachments">
-      ${message.attachments.map((one) => html`<li><${Attached} attachment=${one} /></li>`)}
-    </ul>`}
+    ${
+      message.attachments?.length &&
+      html`<ul class="attachments">
+        ${message.attachments.map((one) => html`<li><${Attached} attachment=${one} /></li>`)}
+      </ul>`
+    }
   </div>`;
 }
 

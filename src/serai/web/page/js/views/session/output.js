@@ -38,16 +38,17 @@ export function Output({ text, label = "Output" }) {
   return html`<div class="output">
     <div class="code-head">
       <span class="cut">${label}</span>
-      ${shown.length < text.length &&
-      html`<span class="cut"
-        >the last ${size(shown.length)} of ${size(text.length)}
-        ${!isWhole && html`<button class="quiet more" onClick=${() => setWhole(true)}>Show all</button>`}</span
-      >`}
+      ${
+        shown.length < text.length &&
+        html`<span class="cut"
+          >the last ${size(shown.length)} of ${size(text.length)}
+          ${!isWhole && html`<button class="quiet more" onClick=${() => setWhole(true)}>Show all</button>`}</span
+        >`
+      }
       <${Copy} text=${text} />
     </div>
-    <pre tabindex="0" aria-label=${label}>${pieces.map((piece) =>
-      piece.class ? html`<span class=${piece.class}>${piece.text}</span>` : piece.text,
-    )}</pre>
+    <pre tabindex="0" aria-label=${label}>
+${pieces.map((piece) => (piece.class ? html`<span class=${piece.class}>${piece.text}</span>` : piece.text))}</pre>
   </div>`;
 }
 
@@ -58,7 +59,8 @@ export function Output({ text, label = "Output" }) {
 export function TerminalOutput({ uri, title }) {
   const channel = /** @type {import("../../host/channel.js").Channel<TerminalState>} */ (useChannel(page.host, uri));
   const state = channel.state.value;
-  if (channel.problem.value) return html`<p class="faint small">The terminal is gone: ${channel.problem.value.message}</p>`;
+  if (channel.problem.value)
+    return html`<p class="faint small">The terminal is gone: ${channel.problem.value.message}</p>`;
   if (!state) return html`<p class="faint small" role="status">Opening the terminal…</p>`;
   const text = state.content.map((part) => (part.type === "command" ? part.output : part.value)).join("");
   const end = state.exitCode === undefined ? "running" : `ended with ${state.exitCode}`;

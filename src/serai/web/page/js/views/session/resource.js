@@ -70,7 +70,9 @@ export function Resource({ content, label, isShown = false }) {
   useEffect(() => {
     if (isShown && (content.sizeHint ?? 0) <= MOST) void open();
   }, [content.uri]);
-  const about = [content.contentType, content.sizeHint !== undefined && size(content.sizeHint)].filter(Boolean).join(" · ");
+  const about = [content.contentType, content.sizeHint !== undefined && size(content.sizeHint)]
+    .filter(Boolean)
+    .join(" · ");
   return html`<div class="resource">
     <button
       class="chip"
@@ -82,9 +84,11 @@ export function Resource({ content, label, isShown = false }) {
       ${about && html`<span class="faint">${about}</span>`}
     </button>
     ${problem && html`<p class="problem" role="alert">${problem}</p>`}
-    ${read &&
-    (read.encoding === "base64"
-      ? html`<${Embedded} data=${read.data} contentType=${type || "application/octet-stream"} label=${name} />`
-      : html`<${Output} text=${read.data} label=${name} />`)}
+    ${
+      read &&
+      (read.encoding === "base64"
+        ? html`<${Embedded} data=${read.data} contentType=${type || "application/octet-stream"} label=${name} />`
+        : html`<${Output} text=${read.data} label=${name} />`)
+    }
   </div>`;
 }

@@ -97,13 +97,14 @@ export class Rows {
     if (before && before.turn === turn && before.isActive === isActive && before.spans.length) return before.rows;
     const parts = turn.responseParts;
     const { spans, rows } = this.#kept(turn, before, isActive);
-    for (let from = spans.at(-1)?.to ?? skipBlank(parts, 0); from < parts.length; ) {
+    for (let from = spans.at(-1)?.to ?? skipBlank(parts, 0); from < parts.length;) {
       const at = rows.length;
       const to = this.#add(rows, turn.id, parts, from, isActive);
       spans.push({ from, to, at });
       from = to;
     }
-    if (isActive) rows.push(this.#same(turn.userMessage, "working", { key: `${turn.id}:w`, turnId: turn.id, kind: "working" }));
+    if (isActive)
+      rows.push(this.#same(turn.userMessage, "working", { key: `${turn.id}:w`, turnId: turn.id, kind: "working" }));
     else rows.push({ key: `${turn.id}:e`, turnId: turn.id, kind: "end", turn: /** @type {Turn} */ (turn) });
     this.#entries.set(turn.id, { turn, isActive, parts, spans, rows });
     return rows;

@@ -96,9 +96,11 @@ const Shown = memo(
         return html`<${Tool} call=${row.call} isInGroup=${row.isInGroup} isOpen=${isOpen} onToggle=${toggle} />`;
       case "notice":
         return html`<div class="told">
-          ${typeof row.part.content === "string"
-            ? html`<p><${Inline} text=${row.part.content} /></p>`
-            : html`<${Markdown} text=${plain(row.part.content)} />`}
+          ${
+            typeof row.part.content === "string"
+              ? html`<p><${Inline} text=${row.part.content} /></p>`
+              : html`<${Markdown} text=${plain(row.part.content)} />`
+          }
         </div>`;
       case "resource":
         return html`<div class="said"><${Resource} content=${row.part} isShown=${isPicture(row.part)} /></div>`;
@@ -116,9 +118,16 @@ const Shown = memo(
   },
 );
 
-/** What the agent thought, as one line until someone opens it. @param {{row: TextRow, isOpen: boolean, onToggle: () => void}} props */
+/**
+ * What the agent thought, as one line until someone opens it.
+ * @param {{row: TextRow, isOpen: boolean, onToggle: () => void}} props
+ */
 function Reasoning({ row, isOpen, onToggle }) {
-  const first = row.text.trim().split("\n", 1)[0]?.replace(/[*_#`]/g, "") ?? "";
+  const first =
+    row.text
+      .trim()
+      .split("\n", 1)[0]
+      ?.replace(/[*_#`]/g, "") ?? "";
   const title = html`<span class="cut faint">${row.isLive ? "Thinking" : "Thought"}: ${first.slice(0, 200)}</span>`;
   return html`<${Fold} class="reasoning" title=${title} isOpen=${isOpen} onToggle=${onToggle}>
     ${isOpen && html`<${Markdown} text=${row.text} isSettled=${!row.isLive} />`}

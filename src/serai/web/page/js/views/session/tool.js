@@ -14,7 +14,11 @@ import { hasFailed, isOpenCall } from "./rows.js";
 /** @import {FileEdit, ToolCall, ToolContent} from "../../ahp/types.d.ts" */
 /** @import {IconName} from "../parts/icon.js" */
 
-/** How a call stands: a sign, a word and a colour. @param {ToolCall} call @returns {{icon: IconName, word: string, state: string}} */
+/**
+ * How a call stands: a sign, a word and a colour.
+ * @param {ToolCall} call
+ * @returns {{icon: IconName, word: string, state: string}}
+ */
 function standing(call) {
   switch (call.status) {
     case "streaming":
@@ -62,8 +66,10 @@ export function Group({ calls, isOpen, onToggle }) {
   const denied = calls.filter((call) => call.status === "cancelled" && call.reason !== "skipped").length;
   const open = calls.filter(isOpenCall).length;
   const title = html`<span class="cut">
-    ${calls.length} tool calls${failed > 0 && html` · <b class="failed">${failed} failed</b>`}${denied > 0 &&
-    html` · <b class="failed">${denied} denied</b>`}${open > 0 && html` · <b class="running">${open} open</b>`}
+    ${calls.length} tool
+    calls${failed > 0 && html` · <b class="failed">${failed} failed</b>`}${
+      denied > 0 && html` · <b class="failed">${denied} denied</b>`
+    }${open > 0 && html` · <b class="running">${open} open</b>`}
   </span>`;
   return html`<${Fold} class="group" title=${title} isOpen=${isOpen} onToggle=${onToggle} />`;
 }
@@ -75,8 +81,10 @@ export function Tool({ call, isInGroup, isOpen, onToggle }) {
   const title = html`<span class=${`sign ${state}`} title=${word}><${Icon} name=${icon} size=${12} /></span>
     <span class="hidden">${word}: </span>
     <span class="cut">${html`<${Inline} text=${titleOf(call)} />`}</span>
-    ${added + removed > 0 &&
-    html`<span class="lines"><span class="added">+${added}</span> <span class="removed">−${removed}</span></span>`}
+    ${
+      added + removed > 0 &&
+      html`<span class="lines"><span class="added">+${added}</span> <span class="removed">−${removed}</span></span>`
+    }
     ${state !== "done" && html`<span class=${`word small ${state}`}>${word}</span>`}`;
   return html`<${Fold} class=${isInGroup ? "tool inner" : "tool"} title=${title} isOpen=${isOpen} onToggle=${onToggle}>
     ${isOpen && html`<${Opened} call=${call} />`}
@@ -95,10 +103,12 @@ function Opened({ call }) {
     ${edits.map((edit) => html`<${FileEditView} edit=${edit} />`)}
     ${content.map((one) => html`<${Content} content=${one} hasText=${hasText} isRunning=${isOpenCall(call)} />`)}
     ${call.status === "completed" && call.error && html`<p class="problem">${call.error.message}</p>`}
-    ${"structuredContent" in call &&
-    call.structuredContent &&
-    !hasText &&
-    html`<${Code} text=${JSON.stringify(call.structuredContent, null, 2)} language="json" label="Result" />`}
+    ${
+      "structuredContent" in call &&
+      call.structuredContent &&
+      !hasText &&
+      html`<${Code} text=${JSON.stringify(call.structuredContent, null, 2)} language="json" label="Result" />`
+    }
     ${call.status === "cancelled" && html`<${Denied} call=${call} />`}`;
 }
 
@@ -106,8 +116,7 @@ function Opened({ call }) {
 function Denied({ call }) {
   const why = plain(call.reasonMessage);
   return html`<p class="faint">
-    ${call.reason === "skipped" ? "The turn ended before it did." : "It was denied."}
-    ${why && html` Because: ${why}`}
+    ${call.reason === "skipped" ? "The turn ended before it did." : "It was denied."} ${why && html` Because: ${why}`}
     ${call.userSuggestion && html` Instead: ${call.userSuggestion.text}`}
   </p>`;
 }
@@ -128,9 +137,10 @@ function Input({ call }) {
   if (typeof command !== "string") {
     return html`<${Code} text=${JSON.stringify(parsed, null, 2)} language="json" label="Input" />`;
   }
-  return html`<${Code} text=${command} language="bash" label="Command" />
-    ${Object.keys(more).length > 0 &&
-    html`<${Code} text=${JSON.stringify(more, null, 2)} language="json" label="With" />`}`;
+  return html`<${Code} text=${command} language="bash" label="Command" /> ${
+      Object.keys(more).length > 0 &&
+      html`<${Code} text=${JSON.stringify(more, null, 2)} language="json" label="With" />`
+    }`;
 }
 
 /** @param {{content: ToolContent, hasText: boolean, isRunning: boolean}} props */
@@ -146,8 +156,9 @@ function Content({ content, hasText, isRunning }) {
       return html`<${FileEditView} edit=${content} />`;
     case "terminal":
       // A call that is over has said what the terminal had: there is no need to follow it any more.
-      return html`${(isRunning || !hasText) &&
-        html`<${TerminalOutput} uri=${content.resource} title=${content.title} />`}
+      return html`${
+          (isRunning || !hasText) && html`<${TerminalOutput} uri=${content.resource} title=${content.title} />`
+        }
         <button class="chip" onClick=${() => showAside("terminals", content.resource)}>
           <${Icon} name="terminal" size=${12} /> <span class="cut">${content.title || "Terminal"}</span>
         </button>`;
@@ -159,7 +170,9 @@ function Content({ content, hasText, isRunning }) {
         <${Doing} uri=${content.resource} />
       </p>`;
     default:
-      return html`<p class="faint">Content that this page does not know: ${String(/** @type {any} */ (content).type)}</p>`;
+      return html`<p class="faint">
+        Content that this page does not know: ${String(/** @type {any} */ (content).type)}
+      </p>`;
   }
 }
 

@@ -54,13 +54,22 @@ export function TurnEnd({ turn, channel }) {
   </div>`;
 }
 
-/** An error says what happened and what to do: it comes as one text. @param {{error: ErrorInfo | undefined, title: string}} props */
+/**
+ * An error says what happened and what to do: it comes as one text.
+ * @param {{error: ErrorInfo | undefined, title: string}} props
+ */
 export function TurnError({ error, title }) {
   return html`<div class="problem turn-error" role="alert">
     <b>${title}</b>
     <p>${error?.message ?? "The host does not say why."}</p>
     ${error?.errorType && html`<code class="small">${error.errorType}</code>`}
-    ${error?.stack && html`<details><summary>What the agent wrote</summary><pre tabindex="0">${error.stack}</pre></details>`}
+    ${
+      error?.stack &&
+      html`<details>
+        <summary>What the agent wrote</summary>
+        <pre tabindex="0">${error.stack}</pre>
+      </details>`
+    }
   </div>`;
 }
 

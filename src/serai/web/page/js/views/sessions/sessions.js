@@ -60,7 +60,7 @@ export function Sessions() {
         checked=${showsArchived.value}
         onChange=${() => (showsArchived.value = !showsArchived.value)}
       />
-      Show archived
+      The archive
     </label>
   </div>`;
 }

@@ -14,6 +14,11 @@ export function recentFolders() {
   return [...new Set(uris.map(pathOf).filter(Boolean))];
 }
 
+/** Whether a path says all of where it is. @param {string} path */
+export function isWhole(path) {
+  return path.trim().startsWith("/");
+}
+
 /** The URI of a folder that someone wrote. @param {string} path */
 export function folderUri(path) {
   const written = path.trim().replace(/(?<=.)\/+$/, "");

@@ -7,7 +7,7 @@ import { Writing } from "../composer/writing.js";
 import { Icon, IconButton } from "../parts/icon.js";
 import { html, useEffect, useState } from "../preact.js";
 import { Agents, usualAgent, useAgents } from "./agents.js";
-import { Folders, folderUri, recentFolders } from "./folders.js";
+import { Folders, folderUri, isWhole, recentFolders } from "./folders.js";
 
 /** @import {ConfigState, FreeForm, ModelSelection, UserMessage} from "../../ahp/types.d.ts" */
 
@@ -71,6 +71,10 @@ function NewSession() {
   };
   const send = () => {
     if (isEmpty || !provider) return;
+    if (workingDirectory && !isWhole(folder)) {
+      setProblem("Write the whole path of the folder, from the first / on.");
+      return;
+    }
     localStorage.setItem("serai.agent", provider);
     const chosen = { ...(model && { model }), ...(custom && { agent: custom }) };
     void begin(messageOf(draft), { ...context, ...chosen, ...(Object.keys(config).length && { config }) });
