@@ -31,7 +31,12 @@ describe("the steps of a delivery", () => {
 
   it("show that it was answered, and that nobody had to hold it", () => {
     const answer = { turnId: "t", state: "complete", text: "Rivers" };
-    assert.deepEqual(states({ state: "delivered", receipts: [receipt("delivered")], answer }), ["done", "passed", "done", "done"]);
+    assert.deepEqual(states({ state: "delivered", receipts: [receipt("delivered")], answer }), [
+      "done",
+      "passed",
+      "done",
+      "done",
+    ]);
     assert.equal(stateOf(delivery({ state: "delivered", answer })), "answered");
   });
 
@@ -54,7 +59,18 @@ describe("why a delivery is stuck", () => {
   });
 
   it("is a sentence for every thing to wait for, also for one that the page does not know", () => {
-    const all = ["idle", "next-message", "next-tool-call", "flush", "fetch", "connection", "take", "adapter", "approval", "x"];
+    const all = [
+      "idle",
+      "next-message",
+      "next-tool-call",
+      "flush",
+      "fetch",
+      "connection",
+      "take",
+      "adapter",
+      "approval",
+      "x",
+    ];
     for (const waitsFor of all) assert.match(why({ state: "accepted", waitsFor }), /^[A-Z@].*\.$/);
   });
 
@@ -64,7 +80,11 @@ describe("why a delivery is stuck", () => {
   });
 
   it("tells a refusal from a message that was taken back, and says what an agent said", () => {
-    const cancelled = (reason) => ({ state: "failed", error: "cancelled", receipts: [receipt("failed", { metadata: { why: reason } })] });
+    const cancelled = (reason) => ({
+      state: "failed",
+      error: "cancelled",
+      receipts: [receipt("failed", { metadata: { why: reason } })],
+    });
     assert.match(why(cancelled("refused")), /refused/);
     assert.match(why(cancelled("retracted")), /taken back/);
     assert.match(why(cancelled("something else")), /cancelled/);
@@ -79,7 +99,13 @@ it("evidence is said in words", () => {
 
 describe("a graph", () => {
   it("has each node below all that lead to it, and no two at one place", () => {
-    const edges = [["a", "b"], ["a", "c"], ["b", "d"], ["c", "d"], ["a", "d"]].map(([from, to]) => ({ from, to }));
+    const edges = [
+      ["a", "b"],
+      ["a", "c"],
+      ["b", "d"],
+      ["c", "d"],
+      ["a", "d"],
+    ].map(([from, to]) => ({ from, to }));
     const { placed } = layered(["a", "b", "c", "d"], edges);
     const at = new Map(placed.map((place) => [place.id, place]));
     for (const { from, to } of edges) assert.ok(at.get(from).y < at.get(to).y);
@@ -87,7 +113,14 @@ describe("a graph", () => {
   });
 
   it("is drawn also where it goes round in a circle, or names nobody", () => {
-    const { placed } = layered(["a", "b"], [{ from: "a", to: "b" }, { from: "b", to: "a" }, { from: "x", to: "a" }]);
+    const { placed } = layered(
+      ["a", "b"],
+      [
+        { from: "a", to: "b" },
+        { from: "b", to: "a" },
+        { from: "x", to: "a" },
+      ],
+    );
     assert.equal(placed.length, 2);
   });
 });

@@ -52,16 +52,22 @@ function AgentView({ agent, isOpen }) {
       ${status && html`<span class="status" data-status=${status}>${status}</span>`}
       ${!status && html`<span class="kind">${identity.kind ?? "agent"}</span>`}
       <span class="grow"></span>
-      ${waiting > 0 &&
-      html`<button class="quiet small" onClick=${() => showAside("deliveries")}>${waiting} ${waiting === 1 ? "waits" : "wait"}</button>`}
+      ${
+        waiting > 0 &&
+        html`<button class="quiet small" onClick=${() => showAside("deliveries")}>
+          ${waiting} ${waiting === 1 ? "waits" : "wait"}
+        </button>`
+      }
     </header>
     ${session && html`<a class="cut small" href=${addressOf(session)}>${summary?.title || "Its session"}</a>`}
-    ${capabilities &&
-    html`<${Operations} agent=${agent} />
-      <details open=${isOpen}>
-        <summary class="small">What it can do</summary>
-        <${Capabilities} capabilities=${capabilities} />
-      </details>`}
+    ${
+      capabilities &&
+      html`<${Operations} agent=${agent} />
+        <details open=${isOpen}>
+          <summary class="small">What it can do</summary>
+          <${Capabilities} capabilities=${capabilities} />
+        </details>`
+    }
   </article>`;
 }
 
@@ -72,7 +78,8 @@ function Operations({ agent }) {
   const lifecycle = agent.capabilities?.lifecycle ?? {};
   // Pausing what is paused, or resuming what is not, is nothing to offer.
   const offered = OPERATIONS.filter(
-    (one) => lifecycle[one] && (one === "resume" ? agent.status === "paused" : one !== "pause" || agent.status !== "paused"),
+    (one) =>
+      lifecycle[one] && (one === "resume" ? agent.status === "paused" : one !== "pause" || agent.status !== "paused"),
   );
   const run = async (/** @type {Operation} */ operation) => {
     setBusy(true);
@@ -101,7 +108,8 @@ async function operate(agent, operation) {
   }
   const result = await act(`sessions.${operation}`, { agent: handle });
   if (!result) return;
-  if (operation === "snapshot") save(`${handle.slice(1)}-snapshot.json`, JSON.stringify(result.snapshot ?? {}, null, 2));
+  if (operation === "snapshot")
+    save(`${handle.slice(1)}-snapshot.json`, JSON.stringify(result.snapshot ?? {}, null, 2));
   if (operation === "fork" && result.agent?.session) location.hash = addressOf(result.agent.session);
 }
 
@@ -123,9 +131,12 @@ export function save(name, text, type = "application/json") {
 function Capabilities({ capabilities }) {
   const { messaging = {}, delivery = {}, lifecycle = {}, events = {}, actions = {} } = capabilities;
   const can = /** @type {string[]} */ (
-    [messaging.receive && "receive", messaging.send && "send", actions.invoke && "invoke actions", actions.expose && "offer actions"].filter(
-      Boolean,
-    )
+    [
+      messaging.receive && "receive",
+      messaging.send && "send",
+      actions.invoke && "invoke actions",
+      actions.expose && "offer actions",
+    ].filter(Boolean)
   );
   const emits = /** @type {string[]} */ (events.emits ?? []);
   return html`<table class="capabilities">
@@ -138,7 +149,10 @@ function Capabilities({ capabilities }) {
         <th scope="row">Delivery modes</th>
         <td>
           <ul>
-            ${(delivery.modes ?? []).map((/** @type {string} */ mode) => html`<li><code>${mode}</code> <span class="faint small">${MODES[mode] ?? ""}</span></li>`)}
+            ${(delivery.modes ?? []).map(
+              (/** @type {string} */ mode) =>
+                html`<li><code>${mode}</code> <span class="faint small">${MODES[mode] ?? ""}</span></li>`,
+            )}
           </ul>
           ${delivery.queue && html`<span class="small">It holds messages itself.</span>`}
         </td>
@@ -177,7 +191,7 @@ function Modes({ agents }) {
   const modes = Object.keys(MODES);
   return html`<section class="modes">
     <h2>Delivery modes side by side</h2>
-    <div class="wide">
+    <div class="wide" role="region" aria-label="Delivery modes side by side" tabindex="0">
       <table>
         <thead>
           <tr>
@@ -192,7 +206,11 @@ function Modes({ agents }) {
                 <th scope="row">${agent.identity.handle}</th>
                 ${modes.map((mode) => {
                   const has = agent.capabilities?.delivery?.modes?.includes(mode);
-                  return html`<td>${has ? html`<${Icon} name="check" /><span class="hidden">yes</span>` : html`<span class="faint">no</span>`}</td>`;
+                  return html`<td>
+                    ${has
+                      ? html`<${Icon} name="check" /><span class="hidden">yes</span>`
+                      : html`<span class="faint">no</span>`}
+                  </td>`;
                 })}
               </tr>`,
           )}

@@ -36,27 +36,31 @@ function CostOf({ uri }) {
     <${Total} spent=${asked.value} told=${told} total=${total} />
     ${asked.problem && html`<p class="problem" role="alert">${asked.problem.message}</p>`}
     <${ByModel} used=${used.map((one) => one.used)} />
-    ${hasUsed(total) &&
-    html`<section>
-          <h2>Turn by turn</h2>
-          <div class="wide">
-            <table>
-              <${Head} first="Turn" />
-              <tbody>
-                ${used.map(
-                  (one, index) =>
-                    html`<tr key=${one.turn.id}>
-                      <th scope="row">
-                        <span class="cut" title=${one.turn.userMessage.text}>${index + 1}. ${one.turn.userMessage.text}</span>
-                        ${one.used.model && html`<span class="faint small">${one.used.model}</span>`}
-                      </th>
-                      <${Numbers} used=${one.used} />
-                    </tr>`,
-                )}
-              </tbody>
-            </table>
-          </div>
-        </section>`}
+    ${
+      hasUsed(total) &&
+      html`<section>
+        <h2>Turn by turn</h2>
+        <div class="wide" role="region" aria-label="Turn by turn" tabindex="0">
+          <table>
+            <${Head} first="Turn" />
+            <tbody>
+              ${used.map(
+                (one, index) =>
+                  html`<tr key=${one.turn.id}>
+                    <th scope="row">
+                      <span class="cut" title=${one.turn.userMessage.text}
+                        >${index + 1}. ${one.turn.userMessage.text}</span
+                      >
+                      ${one.used.model && html`<span class="faint small">${one.used.model}</span>`}
+                    </th>
+                    <${Numbers} used=${one.used} />
+                  </tr>`,
+              )}
+            </tbody>
+          </table>
+        </div>
+      </section>`
+    }
   </div>`;
 }
 
@@ -73,6 +77,7 @@ function Total({ spent, told, total }) {
   const counted = spent?.spentMicrocents;
   const most = spent?.maxCostMicrocents;
   const isOver = most !== undefined && counted != null && counted >= most;
+  const cached = total.cached > 0 ? ` (${short(total.cached)} of them cached)` : "";
   let sumText = "";
   if (counted != null) sumText = money(counted / DOLLAR);
   else if (told) sumText = money(told.amount, told.currency);
@@ -80,21 +85,33 @@ function Total({ spent, told, total }) {
   return html`<section class="total">
     ${sumText && html`<p class="sum">${sumText}</p>`}
     <p class="faint">
-      ${hasUsed(total)
-        ? `${short(total.input)} tokens in${total.cached > 0 ? ` (${short(total.cached)} of them cached)` : ""}, ${short(total.output)} out`
-        : sumText ? "It tells nothing of tokens." : "This agent tells neither how many tokens it uses nor what they cost."}
+      ${
+        hasUsed(total)
+          ? `${short(total.input)} tokens in${cached}, ${short(total.output)} out`
+          : sumText
+            ? "It tells nothing of tokens."
+            : "This agent tells neither how many tokens it uses nor what they cost."
+      }
     </p>
-    ${most !== undefined &&
-    counted != null &&
-    html`<label class="budget">
-      <span>${Math.round((100 * counted) / most)} % of the budget of ${money(most / DOLLAR)}${isOver ? ": it is used up" : ""}</span>
-      <meter min="0" max=${most} high=${most * 0.8} optimum="0" value=${Math.min(counted, most)}></meter>
-    </label>`}
+    ${
+      most !== undefined &&
+      counted != null &&
+      html`<label class="budget">
+        <span
+          >${Math.round((100 * counted) / most)} % of the budget of
+          ${money(most / DOLLAR)}${isOver ? ": it is used up" : ""}</span
+        >
+        <meter min="0" max=${most} high=${most * 0.8} optimum="0" value=${Math.min(counted, most)}></meter>
+      </label>`
+    }
     ${most === undefined && counted != null && html`<p class="faint small">It has no budget.</p>`}
-    ${(spent?.unpricedRequests ?? 0) > 0 &&
-    html`<p class="small">
-      ${spent?.unpricedRequests} requests are not in this sum: nobody knows the price of their model. Name it in serai.toml.
-    </p>`}
+    ${
+      (spent?.unpricedRequests ?? 0) > 0 &&
+      html`<p class="small">
+        ${spent?.unpricedRequests} requests are not in this sum: nobody knows the price of their model. Name it in
+        serai.toml.
+      </p>`
+    }
   </section>`;
 }
 
@@ -184,7 +201,8 @@ function AllCosts() {
   const counted = sessions.filter((one) => asked.value?.get(one.resource)?.spentMicrocents != null);
   const spentBy = (/** @type {string} */ uri) => (asked.value?.get(uri)?.spentMicrocents ?? 0) / DOLLAR;
   if (!asked.value) return html`<p class="empty" role="status">Loading…</p>`;
-  if (counted.length === 0) return html`<p class="empty">None of the last sessions has a cost that the host counts.</p>`;
+  if (counted.length === 0)
+    return html`<p class="empty">None of the last sessions has a cost that the host counts.</p>`;
   return html`<div class="cost">
     <section class="total">
       <p class="sum">${money(counted.reduce((before, one) => before + spentBy(one.resource), 0))}</p>

@@ -13,7 +13,7 @@ const OPEN = ["created", "accepted", "deferred", "handing"];
 const PAGE = 50;
 const MOST = 500;
 
-/** What to show: its label, and what to ask for. @type {Record<string, {label: string, asks: object[], none: string}>} */
+/** What to show, and what to ask for. @type {Record<string, {label: string, asks: object[], none: string}>} */
 const FILTERS = {
   open: { label: "On their way", asks: OPEN.map((state) => ({ state })), none: "Nothing is on its way." },
   stuck: { label: "Stuck", asks: [{ stuck: true }], none: "Nothing is stuck." },
@@ -49,10 +49,12 @@ export function Deliveries({ uri }) {
           ${Object.entries(FILTERS).map(([name, { label }]) => html`<option value=${name}>${label}</option>`)}
         </select>
       </label>
-      ${session &&
-      html`<label class="check small">
-        <input type="checkbox" checked=${isAll} onChange=${() => setAll(!isAll)} /> Of all agents
-      </label>`}
+      ${
+        session &&
+        html`<label class="check small">
+          <input type="checkbox" checked=${isAll} onChange=${() => setAll(!isAll)} /> Of all agents
+        </label>`
+      }
     </div>
     ${listed.problem && html`<p class="problem" role="alert">${listed.problem.message}</p>`}
     ${!deliveries && !listed.problem && html`<p class="empty" role="status">Loading…</p>`}
@@ -60,12 +62,17 @@ export function Deliveries({ uri }) {
     ${deliveries && html`<${FlushAll} deliveries=${deliveries} onSaid=${setSaid} />`}
     <p class="hidden" role="status">${said}</p>
     <ul>
-      ${deliveries?.map((one) => html`<li key=${one.id}><${DeliveryView} delivery=${one} onChanged=${listed.again} onSaid=${setSaid} /></li>`)}
+      ${deliveries?.map(
+        (one) =>
+          html`<li key=${one.id}><${DeliveryView} delivery=${one} onChanged=${listed.again} onSaid=${setSaid} /></li>`,
+      )}
     </ul>
-    ${deliveries &&
-    deliveries.length >= limit &&
-    limit < MOST &&
-    html`<button class="quiet" onClick=${() => setLimit(Math.min(MOST, limit * 4))}>More</button>`}
+    ${
+      deliveries &&
+      deliveries.length >= limit &&
+      limit < MOST &&
+      html`<button class="quiet" onClick=${() => setLimit(Math.min(MOST, limit * 4))}>More</button>`
+    }
   </div>`;
 }
 
@@ -87,13 +94,14 @@ async function list(asks, agent, limit) {
  * @param {{deliveries: readonly Delivery[], onSaid: (text: string) => void}} props
  */
 function FlushAll({ deliveries, onSaid }) {
-  const waiting = deliveries.filter(mayBeLetIn);
-  const agents = new Set(waiting.map((one) => one.agent));
-  if (waiting.length < 2 || page.host.isReading.value) return null;
+  /** @type {Map<string, number>} */
+  const waiting = new Map();
+  for (const { agent } of deliveries.filter(mayBeLetIn)) waiting.set(agent, (waiting.get(agent) ?? 0) + 1);
+  const several = [...waiting].filter(([, count]) => count > 1);
+  if (several.length === 0 || page.host.isReading.value) return null;
   return html`<div class="row bar">
-    ${[...agents].map((id) => {
+    ${several.map(([id, count]) => {
       const handle = agentById(id)?.identity.handle ?? id;
-      const count = waiting.filter((one) => one.agent === id).length;
       const flush = async () => {
         if (await act("deliveries.flush", { agent: handle })) onSaid(`What waited for ${handle} is let in.`);
       };
@@ -121,18 +129,18 @@ function DeliveryView({ delivery, onChanged, onSaid }) {
       <time class="faint small" datetime=${delivery.createdAt}>${moment(delivery.createdAt)}</time>
     </header>
     <p class="small who">
-      ${message ? html`${handleOf(message.from)} → ` : cameDirectly(delivery) ? "a client → " : ""}${agent?.identity.handle ??
-      "someone who is gone"}
+      ${message ? html`${handleOf(message.from)} → ` : cameDirectly(delivery) ? "a client → " : ""}${
+        agent?.identity.handle ?? "someone who is gone"
+      }
       ${message?.channel && html` in ${message.channel.name}`}
     </p>
-    ${message && html`<p class="excerpt">${message.text}</p>`}
-    ${why && html`<p class="why">${why}</p>`}
+    ${message && html`<p class="excerpt">${message.text}</p>`} ${why && html`<p class="why">${why}</p>`}
     <p class="faint small">
-      ${delivery.mode}${asked && asked !== delivery.mode ? `, asked for as ${asked}` : ""}${delivery.priority === "urgent"
-        ? ", urgent"
-        : ""}${(delivery.attempts ?? 0) > 1 ? `, ${delivery.attempts} attempts` : ""}${delivery.deadline
-        ? `, until ${moment(delivery.deadline)}`
-        : ""}
+      ${delivery.mode}${asked && asked !== delivery.mode ? `, asked for as ${asked}` : ""}${
+        delivery.priority === "urgent" ? ", urgent" : ""
+      }${(delivery.attempts ?? 0) > 1 ? `, ${delivery.attempts} attempts` : ""}${
+        delivery.deadline ? `, until ${moment(delivery.deadline)}` : ""
+      }
     </p>
     <${Operations} delivery=${delivery} handle=${agent?.identity.handle} onChanged=${onChanged} onSaid=${onSaid} />
     <details>
@@ -159,23 +167,30 @@ function Operations({ delivery, handle, onChanged, onSaid }) {
   const held = isHeld(delivery);
   const flush = () => run("deliveries.flush", { agent: handle ?? delivery.agent, ...id }, "It is let in.");
   return html`<div class="row operations">
-    ${mayBeLetIn(delivery) && html`<button class=${held ? "main" : ""} onClick=${flush}>${held ? "Let it in" : "Deliver now"}</button>`}
-    ${delivery.state === "deferred" &&
-    html`<button onClick=${() => run("deliveries.retry", id, "It is tried again.")}>Try now</button>`}
-    ${isWaiting &&
-    html`<button
-      class="danger"
-      onClick=${() => run("deliveries.cancel", { ...id, reason: held ? "refused" : "cancelled in the page" }, "It is cancelled.")}
-    >
-      ${held ? "Refuse" : "Cancel"}
-    </button>`}
-    ${delivery.state === "failed" &&
-    html`<button onClick=${() => run("deliveries.redeliver", id, "It is sent again.")}>Send again</button>`}
+    ${mayBeLetIn(delivery) &&
+    html`<button class=${held ? "main" : ""} onClick=${flush}>${held ? "Let it in" : "Deliver now"}</button>`}
+    ${
+      delivery.state === "deferred" &&
+      html`<button onClick=${() => run("deliveries.retry", id, "It is tried again.")}>Try now</button>`
+    }
+    ${
+      isWaiting &&
+      html`<button
+        class="danger"
+        onClick=${() => run("deliveries.cancel", held ? { ...id, reason: "refused" } : id, "It is cancelled.")}
+      >
+        ${held ? "Refuse" : "Cancel"}
+      </button>`
+    }
+    ${
+      delivery.state === "failed" &&
+      html`<button onClick=${() => run("deliveries.redeliver", id, "It is sent again.")}>Send again</button>`
+    }
     ${!isOpen(delivery) && delivery.redeliveryOf && html`<span class="faint small">sent again</span>`}
   </div>`;
 }
 
-/** Messages do not change but by being taken back: each is asked for once. @type {Map<string, Promise<Message | null>>} */
+/** Messages hardly ever change: each is asked for once. @type {Map<string, Promise<Message | null>>} */
 const messages = new Map();
 
 /**

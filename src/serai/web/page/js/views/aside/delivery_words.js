@@ -20,12 +20,14 @@ const FAILURES = {
   cancelled: "It was cancelled before it arrived.",
   deadline_exceeded: "Its deadline passed before it could enter.",
   expired: "It waited longer than messages are kept for.",
-  hop_limit: "Too many messages of agents in a row since a person spoke: it was stopped so that agents do not go in circles.",
+  hop_limit:
+    "Too many messages of agents in a row since a person spoke: it was stopped so that agents do not go in circles.",
   rate_limited: "Its sender has sent too many messages within a minute.",
   refused_by_policy: "The policy of this host refuses messages of this kind of sender.",
   mailbox_full: "Too many messages wait there already.",
   capability_unsupported: "That session cannot take it in the way that was asked for.",
-  outcome_unknown: "The host stopped while it was on its way; nobody knows whether it arrived. Look, and send it again if not.",
+  outcome_unknown:
+    "The host stopped while it was on its way; nobody knows whether it arrived. Look, and send it again if not.",
   session_disposed: "Its session was disposed of.",
   not_tried_again: "It came from a client directly, and is not tried again by itself.",
 };
@@ -83,7 +85,8 @@ export function stepsOf(delivery) {
   });
   const [, held, , answered] = steps;
   if (held && held.state === "done" && !held.at) held.state = "passed";
-  if (state === "failed" && steps[failedAt]) Object.assign(steps[failedAt], { name: stateOf(delivery), at: at("failed") });
+  if (state === "failed" && steps[failedAt])
+    Object.assign(steps[failedAt], { name: stateOf(delivery), at: at("failed") });
   if (answered && answer) {
     answered.state = answer.state === "complete" ? "done" : "failed";
     if (answer.state !== "complete") answered.name = answer.state === "cancelled" ? "stopped" : "error";
@@ -95,7 +98,8 @@ export function stepsOf(delivery) {
 /** How far a delivery has come, in a word or two. @param {Delivery} delivery */
 export function stateOf(delivery) {
   const { state, answer } = delivery;
-  if (answer) return answer.state === "complete" ? "answered" : `turn ${answer.state === "error" ? "failed" : answer.state}`;
+  if (answer)
+    return answer.state === "complete" ? "answered" : `turn ${answer.state === "error" ? "failed" : answer.state}`;
   if (delivery.error === "cancelled" && state === "failed") return "cancelled";
   if (isHeld(delivery)) return "held for you";
   if (state === "accepted") return "held";
@@ -116,7 +120,10 @@ export function whyOf(delivery, agent, written) {
   if (state === "delivered") return delivery.answer ? "" : whyNoAnswer(delivery, agent, who);
   if (state === "failed") {
     const why = delivery.receipts?.at(-1)?.receipt.metadata?.why;
-    return (CANCELLED[error === "cancelled" ? why : ""] ?? FAILURES[error ?? ""]) || `It failed: ${error ?? "nobody said why"}.`;
+    return (
+      (CANCELLED[error === "cancelled" ? why : ""] ?? FAILURES[error ?? ""]) ||
+      `It failed: ${error ?? "nobody said why"}.`
+    );
   }
   if (state === "handing") {
     const until = delivery.leaseUntil ? ` It has until ${written(delivery.leaseUntil)} to say so.` : "";
@@ -125,7 +132,8 @@ export function whyOf(delivery, agent, written) {
   if (waitsFor === "approval") return `You decide: the policy holds messages of this sender until you let them in.`;
   if (state === "deferred") {
     const next = delivery.nextAttemptAt ?? delivery.availableAt;
-    const tried = attempts > 0 ? `It was tried ${attempts === 1 ? "once" : `${attempts} times`} in vain` : "It was put off";
+    const tried =
+      attempts > 0 ? `It was tried ${attempts === 1 ? "once" : `${attempts} times`} in vain` : "It was put off";
     return `${tried}${error ? ` (${error})` : ""}${next ? `, and is tried again at ${written(next)}` : ""}.`;
   }
   return waiting(waitsFor ?? "", agent, who);
@@ -153,7 +161,8 @@ function waiting(waitsFor, agent, who) {
     case "idle":
       if (status === "paused") return `${who} is paused: resume it, and the message enters.`;
       if (status === "active") return `${who} is in the middle of a turn: the message waits until that is over.`;
-      if (status === "waiting") return `${who} waits for an approval or an answer of yours. The message enters after that turn.`;
+      if (status === "waiting")
+        return `${who} waits for an approval or an answer of yours. The message enters after that turn.`;
       if (status === "blocked") return `${who} cannot go on unless someone steps in: a sign-in, or its budget.`;
       if (status === "offline" || status === "failed") return `${who} cannot be reached at the moment.`;
       return `It enters when ${who} may go on. After someone stopped a turn, that is when a person speaks to it again.`;

@@ -8,8 +8,8 @@ import { HEIGHT, WIDTH, layered } from "./layers.js";
 
 /**
  * The graph, drawn. In the order of the page its buttons go from the first layer to the last.
- * @param {{nodes: readonly GraphNode[], edges: readonly GraphEdge[], chosen: string | null, onChoose: (id: string) => void,
- *   label: string}} props
+ * @param {{nodes: readonly GraphNode[], edges: readonly GraphEdge[], chosen: string | null, label: string,
+ *   onChoose: (id: string) => void}} props
  */
 export function Graph({ nodes, edges, chosen, onChoose, label }) {
   const id = useId();
@@ -23,14 +23,31 @@ export function Graph({ nodes, edges, chosen, onChoose, label }) {
     <div class="drawn" style=${{ width: `${width}px`, height: `${height}px` }}>
       <svg width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} aria-hidden="true">
         <defs>
-          <marker id=${`${id}-arrow`} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">
+          <marker
+            id=${`${id}-arrow`}
+            viewBox="0 0 8 8"
+            refX="7"
+            refY="4"
+            markerWidth="8"
+            markerHeight="8"
+            orient="auto"
+          >
             <path class="arrow" d="M0 0l8 4l-8 4z" />
           </marker>
         </defs>
         ${edges.map((edge) => {
           const from = places.get(edge.from);
           const to = places.get(edge.to);
-          return from && to && html`<path key=${`${edge.from} ${edge.to}`} class="edge" d=${curve(from, to)} marker-end=${`url(#${id}-arrow)`} />`;
+          return (
+            from &&
+            to &&
+            html`<path
+              key=${`${edge.from} ${edge.to}`}
+              class="edge"
+              d=${curve(from, to)}
+              marker-end=${`url(#${id}-arrow)`}
+            />`
+          );
         })}
       </svg>
       ${placed.map(({ id: name, x, y }) => {

@@ -26,7 +26,9 @@ const place = signal(/** @type {{room?: string, thread?: string, isNew?: boolean
 
 /** @param {{uri: string | null}} props */
 export function Messages({ uri }) {
-  const asked = useAsked(() => page.relay.call("rooms.list", { archived: true }), [], { types: ["room.*", "message.created"] });
+  const asked = useAsked(() => page.relay.call("rooms.list", { archived: true }), [], {
+    types: ["room.*", "message.created"],
+  });
   const rooms = /** @type {Room[]} */ (asked.value?.rooms ?? []);
   knownRooms.value = rooms;
   const at = aside.value.at;
@@ -54,12 +56,17 @@ export function Messages({ uri }) {
       <${RoomMessages}
         key=${room.id}
         room=${room}
-        onThread=${(/** @type {Message} */ message) => (place.value = { room: room.id, thread: message.threadId ?? message.id })}
+        onThread=${showThread}
         onSent=${(/** @type {Message} */ message) => (place.value = { room: message.conversationId })}
       />
     </div>`;
   }
   return html`<${Overview} uri=${uri} rooms=${rooms} />`;
+}
+
+/** @param {Message} message */
+function showThread(message) {
+  place.value = { room: message.conversationId, thread: message.threadId ?? message.id };
 }
 
 /**
@@ -88,23 +95,29 @@ function Overview({ uri, rooms }) {
   const channels = others.filter((room) => room.kind === "channel");
   const direct = others.filter((room) => room.kind !== "channel");
   return html`<div class="messages overview">
-    ${!page.host.isReading.value &&
-    html`<div class="row bar">
-      <button onClick=${() => (place.value = { isNew: true })}><${Icon} name="edit" /> New message</button>
-      <button onClick=${createRoom}><${Icon} name="add" /> New room</button>
-    </div>`}
+    ${
+      !page.host.isReading.value &&
+      html`<div class="row bar">
+        <button onClick=${() => (place.value = { isNew: true })}><${Icon} name="edit" /> New message</button>
+        <button onClick=${createRoom}><${Icon} name="add" /> New room</button>
+      </div>`
+    }
     <${Inbox} />
     <${RoomList} title="With this session" rooms=${own} unread=${unread} />
     <${RoomList} title="Rooms" rooms=${channels} unread=${unread} />
     <${RoomList} title="Conversations" rooms=${direct} unread=${unread} />
-    ${shown.length === 0 &&
-    html`<p class="empty">
-      ${isArchive ? "No room is archived." : "Nobody has written to anyone yet: agents, people and programs can, in rooms and to each other."}
-    </p>`}
-    ${rooms.some((room) => room.archived) &&
-    html`<button class="quiet small" onClick=${() => setArchive(!isArchive)}>
-      ${isArchive ? "Back to what is in use" : "Archived rooms"}
-    </button>`}
+    ${
+      shown.length === 0 &&
+      html`<p class="empty">
+        ${isArchive ? "No room is archived." : "Nobody has written to anyone yet. Agents, people and programs can."}
+      </p>`
+    }
+    ${
+      rooms.some((room) => room.archived) &&
+      html`<button class="quiet small" onClick=${() => setArchive(!isArchive)}>
+        ${isArchive ? "Back to what is in use" : "Archived rooms"}
+      </button>`
+    }
   </div>`;
 }
 
@@ -163,7 +176,8 @@ function Inbox() {
   return html`<section class="inbox" aria-live="polite">
     <div class="row">
       <h2 class="grow">For you</h2>
-      ${received.value.length > 0 && html`<button class="quiet small" onClick=${() => (received.value = [])}>Clear</button>`}
+      ${received.value.length > 0 &&
+      html`<button class="quiet small" onClick=${() => (received.value = [])}>Clear</button>`}
     </div>
     ${[...shown.values()].map(
       (message) =>
@@ -171,7 +185,7 @@ function Inbox() {
           key=${message.id}
           message=${message}
           deliveries=${[]}
-          onThread=${(/** @type {Message} */ one) => (place.value = { room: one.conversationId, thread: one.threadId ?? one.id })}
+          onThread=${showThread}
         />`,
     )}
   </section>`;
@@ -186,7 +200,12 @@ function NewMessage({ uri, rooms }) {
   const handles = page.relay.agents.value.map((agent) => agent.identity.handle).filter((handle) => handle !== own);
   const channels = rooms.filter((room) => room.kind === "channel" && !room.archived).map((room) => room.name);
   const [first] = to;
-  const left = to.length === 0 ? [...handles, ...channels] : first?.startsWith("#") ? [] : handles.filter((one) => !to.includes(one));
+  const left =
+    to.length === 0
+      ? [...handles, ...channels]
+      : first?.startsWith("#")
+        ? []
+        : handles.filter((one) => !to.includes(one));
   return html`<div class="messages">
     <header class="row">
       <${IconButton} name="back" label="Back" onClick=${() => (place.value = {})} />
@@ -197,21 +216,27 @@ function NewMessage({ uri, rooms }) {
       ${to.map(
         (one) =>
           html`<span class="chip" key=${one}
-            >${one}<${IconButton} name="close" label=${`Not to ${one}`} onClick=${() => setTo(to.filter((other) => other !== one))} />
+            >${one}<${IconButton}
+              name="close"
+              label=${`Not to ${one}`}
+              onClick=${() => setTo(to.filter((other) => other !== one))}
+            />
           </span>`,
       )}
-      ${left.length > 0 &&
-      html`<select
-        aria-label="Add a recipient"
-        value=""
-        onChange=${(/** @type {any} */ event) => {
-          setTo([...to, event.target.value]);
-          event.target.value = "";
-        }}
-      >
-        <option value="">${to.length === 0 ? "choose someone, or a room" : "and…"}</option>
-        ${left.map((one) => html`<option value=${one}>${one}</option>`)}
-      </select>`}
+      ${
+        left.length > 0 &&
+        html`<select
+          aria-label="Add a recipient"
+          value=""
+          onChange=${(/** @type {any} */ event) => {
+            setTo([...to, event.target.value]);
+            event.target.value = "";
+          }}
+        >
+          <option value="">${to.length === 0 ? "choose someone, or a room" : "and…"}</option>
+          ${left.map((one) => html`<option value=${one}>${one}</option>`)}
+        </select>`
+      }
     </div>
     <span class="grow"></span>
     <${Write}
@@ -226,13 +251,18 @@ function NewMessage({ uri, rooms }) {
 /** @param {{room: Room}} props */
 function RoomHead({ room }) {
   const own = page.relay.identity.value?.handle ?? "";
-  const asked = useAsked(() => page.relay.call("rooms.members", { room: room.id }), [room.id, room.members?.length], { types: ["room.*"] });
+  const asked = useAsked(() => page.relay.call("rooms.members", { room: room.id }), [room.id, room.members?.length], {
+    types: ["room.*"],
+  });
   const isMember = (room.members ?? []).includes(own);
   const isMuted = (asked.value?.muted ?? []).includes(own);
   const isChannel = room.kind === "channel";
   const about = { room: room.id };
   const items = [
-    isMember && { label: isMuted ? "Hear of all again" : "Mute: only mentions", run: () => void act("rooms.mute", { ...about, muted: !isMuted }) },
+    isMember && {
+      label: isMuted ? "Hear of all again" : "Mute: only mentions",
+      run: () => void act("rooms.mute", { ...about, muted: !isMuted }),
+    },
     isChannel && !room.archived && { label: "Topic…", run: () => void changeTopic(room) },
     isChannel && !room.archived && !isMember && { label: "Join", run: () => void act("rooms.join", about) },
     isChannel && isMember && { label: "Leave", run: () => void act("rooms.leave", about) },
@@ -253,7 +283,9 @@ function RoomHead({ room }) {
 /** @param {{room: Room, muted: readonly string[]}} props */
 function Members({ room, muted }) {
   const members = room.members ?? [];
-  const others = page.relay.agents.value.map((agent) => agent.identity.handle).filter((handle) => !members.includes(handle));
+  const others = page.relay.agents.value
+    .map((agent) => agent.identity.handle)
+    .filter((handle) => !members.includes(handle));
   const mayChange = !page.host.isReading.value && !room.archived;
   return html`<details class="members">
     <summary class="small">${members.length === 1 ? "1 member" : `${members.length} members`}</summary>
@@ -262,21 +294,29 @@ function Members({ room, muted }) {
         (handle) =>
           html`<li key=${handle} class="row">
             <span class="grow cut">${handle}${muted.includes(handle) ? " (muted)" : ""}</span>
-            ${mayChange &&
-            html`<${IconButton} name="close" label=${`Take ${handle} out`} onClick=${() => act("rooms.leave", { room: room.id, agent: handle })} />`}
+            ${
+              mayChange &&
+              html`<${IconButton}
+                name="close"
+                label=${`Take ${handle} out`}
+                onClick=${() => act("rooms.leave", { room: room.id, agent: handle })}
+              />`
+            }
           </li>`,
       )}
     </ul>
-    ${mayChange &&
-    others.length > 0 &&
-    html`<select
-      aria-label="Invite someone"
-      value=""
-      onChange=${(/** @type {any} */ event) => void act("rooms.invite", { room: room.id, agent: event.target.value })}
-    >
-      <option value="">Invite…</option>
-      ${others.map((handle) => html`<option value=${handle}>${handle}</option>`)}
-    </select>`}
+    ${
+      mayChange &&
+      others.length > 0 &&
+      html`<select
+        aria-label="Invite someone"
+        value=""
+        onChange=${(/** @type {any} */ event) => void act("rooms.invite", { room: room.id, agent: event.target.value })}
+      >
+        <option value="">Invite…</option>
+        ${others.map((handle) => html`<option value=${handle}>${handle}</option>`)}
+      </select>`
+    }
   </details>`;
 }
 

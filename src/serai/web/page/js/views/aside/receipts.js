@@ -63,9 +63,11 @@ export function Steps({ steps }) {
         const x = FIRST + APART * index;
         return html`<g key=${index} class=${step.state}>
           ${index > 0 && html`<path class="line" d=${`M${x - APART + 6} 7h${APART - 12}`} />`}
-          ${step.state === "failed"
-            ? html`<path class="cross" d=${`M${x - 4} 3l8 8m0 -8l-8 8`} />`
-            : html`<circle cx=${x} cy="7" r=${SIZES[step.state]} />`}
+          ${
+            step.state === "failed"
+              ? html`<path class="cross" d=${`M${x - 4} 3l8 8m0 -8l-8 8`} />`
+              : html`<circle cx=${x} cy="7" r=${SIZES[step.state]} />`
+          }
         </g>`;
       })}
     </svg>
@@ -93,24 +95,51 @@ export function DeliveryFacts({ delivery }) {
   return html`<div class="facts">
     ${why && html`<p>${why}</p>`}
     <dl>
-      ${times.map((step) => html`<dt>${step.name}</dt><dd>${exact(step.at ?? "")}</dd>`)}
-      ${evidence && html`<dt>known because</dt><dd>${evidence}</dd>`}
+      ${times.map(
+        (step) =>
+          html`<dt>${step.name}</dt>
+            <dd>${exact(step.at ?? "")}</dd>`,
+      )}
+      ${
+        evidence &&
+        html`<dt>known because</dt>
+          <dd>${evidence}</dd>`
+      }
       <dt>mode</dt>
       <dd>
-        ${delivery.mode}${asked && asked !== delivery.mode ? ` (asked for: ${asked})` : ""}, ${MODES[delivery.mode] ?? ""}
+        ${delivery.mode}${asked && asked !== delivery.mode ? ` (asked for: ${asked})` : ""},
+        ${MODES[delivery.mode] ?? ""}
       </dd>
-      ${delivery.priority === "urgent" && html`<dt>priority</dt><dd>urgent</dd>`}
-      ${(delivery.attempts ?? 0) > 0 && html`<dt>attempts</dt><dd>${delivery.attempts}</dd>`}
-      ${delivery.deadline && html`<dt>deadline</dt><dd>${exact(delivery.deadline)}</dd>`}
-      ${delivery.error && html`<dt>reason</dt><dd>${delivery.error}</dd>`}
+      ${
+        delivery.priority === "urgent" &&
+        html`<dt>priority</dt>
+          <dd>urgent</dd>`
+      }
+      ${
+        (delivery.attempts ?? 0) > 0 &&
+        html`<dt>attempts</dt>
+          <dd>${delivery.attempts}</dd>`
+      }
+      ${
+        delivery.deadline &&
+        html`<dt>deadline</dt>
+          <dd>${exact(delivery.deadline)}</dd>`
+      }
+      ${
+        delivery.error &&
+        html`<dt>reason</dt>
+          <dd>${delivery.error}</dd>`
+      }
       <dt>id</dt>
       <dd class="mono">${delivery.id}</dd>
     </dl>
-    ${answer &&
-    html`<figure class="answer">
-      <figcaption>What came of it${answer.state === "complete" ? "" : ` (${answer.state})`}</figcaption>
-      <blockquote>${answer.text || "The turn ended without a text."}</blockquote>
-    </figure>`}
+    ${
+      answer &&
+      html`<figure class="answer">
+        <figcaption>What came of it${answer.state === "complete" ? "" : ` (${answer.state})`}</figcaption>
+        <blockquote>${answer.text || "The turn ended without a text."}</blockquote>
+      </figure>`
+    }
     ${agent?.session && html`<a href=${addressOf(agent.session)}>Open the session of ${agent.identity.handle}</a>`}
   </div>`;
 }

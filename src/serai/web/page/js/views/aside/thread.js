@@ -27,20 +27,28 @@ const EMOJIS = { "👍": "yes", "👎": "no", "✅": "done", "👀": "I look at 
 export function RoomMessages({ room, onThread, onSent }) {
   const [count, setCount] = useState(PAGE);
   const about = { types: ["message.*"], concerns: concerning(room.id) };
-  const listed = useAsked(() => page.relay.call("messages.list", { room: room.id, limit: count }), [room.id, count], about);
+  const listed = useAsked(
+    () => page.relay.call("messages.list", { room: room.id, limit: count }),
+    [room.id, count],
+    about,
+  );
   const messages = /** @type {Message[] | undefined} */ (listed.value?.messages);
   useReadMark(messages);
   const own = page.relay.identity.value?.handle ?? "";
   const isElsewhere = room.kind !== "channel" && !(room.members ?? []).includes(own);
   const hasMore = messages !== undefined && messages.length === count && count < MOST;
   return html`<${Said} messages=${messages} problem=${listed.problem} onThread=${onThread}>
-      ${hasMore && html`<button class="quiet" onClick=${() => setCount(Math.min(MOST, count * 3))}>Earlier messages</button>`}
+      ${hasMore &&
+      html`<button class="quiet" onClick=${() => setCount(Math.min(MOST, count * 3))}>Earlier messages</button>`}
       ${messages?.length === 0 && html`<p class="empty">Nothing was said here yet.</p>`}
     <//>
-    ${room.archived
-      ? html`<p class="empty">This room is archived: it can only be read.</p>`
-      : html`${isElsewhere && html`<p class="small faint note">You are not in this one: what you write begins a new one with all of you.</p>`}
-          <${Write} to=${targetOf(room)} onSent=${onSent} />`}`;
+    ${
+      room.archived
+        ? html`<p class="empty">This room is archived: it can only be read.</p>`
+        : html`${isElsewhere &&
+          html`<p class="small faint note">You are not in this one: what you write begins another.</p>`}
+            <${Write} to=${targetOf(room)} onSent=${onSent} />`
+    }`;
 }
 
 /**
@@ -91,7 +99,8 @@ function useReadMark(messages) {
 
 /**
  * Messages one below the other. It stays at its end, unless someone has scrolled up.
- * @param {{messages: readonly Message[] | undefined, problem: any, onThread?: (message: Message) => void, children?: unknown}} props
+ * @param {{messages: readonly Message[] | undefined, problem: any, onThread?: (message: Message) => void,
+ *   children?: unknown}} props
  */
 function Said({ messages, problem, onThread, children }) {
   const place = useRef(/** @type {HTMLElement | null} */ (null));
@@ -109,7 +118,12 @@ function Said({ messages, problem, onThread, children }) {
     ${!messages && !problem && html`<p class="empty" role="status">Loading…</p>`} ${children}
     ${messages?.map(
       (message) =>
-        html`<${MessageView} key=${message.id} message=${message} deliveries=${receipts.get(message.id) ?? []} onThread=${onThread} />`,
+        html`<${MessageView}
+          key=${message.id}
+          message=${message}
+          deliveries=${receipts.get(message.id) ?? []}
+          onThread=${onThread}
+        />`,
     )}
   </div>`;
 }
@@ -160,11 +174,13 @@ export function MessageView({ message, deliveries, onThread }) {
     <${Attachments} attachments=${attachments} />
     <div class="under">
       ${reactions.map((one) => html`<${Reacted} key=${one.emoji} message=${message} reaction=${one} />`)}
-      ${onThread &&
-      replyCount > 0 &&
-      html`<button class="quiet" onClick=${() => onThread(message)}>
-        ${replyCount} ${replyCount === 1 ? "answer" : "answers"}
-      </button>`}
+      ${
+        onThread &&
+        replyCount > 0 &&
+        html`<button class="quiet" onClick=${() => onThread(message)}>
+          ${replyCount} ${replyCount === 1 ? "answer" : "answers"}
+        </button>`
+      }
       ${(message.readByCount ?? 0) > 0 && html`<span class="faint small">read by ${message.readByCount}</span>`}
     </div>
     <${Receipts} deliveries=${deliveries} />

@@ -11,7 +11,7 @@ import { Graph } from "./graph.js";
 /** @typedef {import("../../ahp/types.d.ts").SessionState} SessionState */
 /**
  * @typedef {{id: string, type: string, agent_ref?: string, prompt_template?: string, tools?: string[]}} Node
- * @typedef {{workflow: {id: string, name: string, description?: string}, nodes: Node[], edges: {from: string, to: string}[]}} Flow
+ * @typedef {{workflow: {id: string, name: string}, nodes: Node[], edges: {from: string, to: string}[]}} Flow
  */
 
 /** So much of the file is shown: it has the whole transcript at its end. */
@@ -62,8 +62,16 @@ function NodeView({ node, state }) {
     <dl>
       <dt>step</dt>
       <dd>${node.id}${state ? `, ${state}` : ""}</dd>
-      ${node.agent_ref && html`<dt>agent</dt><dd>${node.agent_ref}</dd>`}
-      ${node.type === "agent" && html`<dt>tools</dt><dd>${node.tools ? node.tools.join(", ") || "none" : "all that the agent has"}</dd>`}
+      ${
+        node.agent_ref &&
+        html`<dt>agent</dt>
+          <dd>${node.agent_ref}</dd>`
+      }
+      ${
+        node.type === "agent" &&
+        html`<dt>tools</dt>
+          <dd>${node.tools ? node.tools.join(", ") || "none" : "all that the agent has"}</dd>`
+      }
     </dl>
     ${node.type === "input" && html`<p>What the workflow is given.</p>`}
     ${node.type === "output" && html`<p>What the last step answered.</p>`}
@@ -90,7 +98,8 @@ function File({ name, text }) {
       <button onClick=${() => save(name, text, "application/yaml")}><${Icon} name="down" /> Download</button>
     </div>
     <pre tabindex="0" aria-label=${`The file ${name}`}>${text.slice(0, SHOWN)}</pre>
-    ${text.length > SHOWN && html`<p class="faint small">This is its beginning. The whole file has the transcript, too.</p>`}
+    ${text.length > SHOWN &&
+    html`<p class="faint small">This is its beginning. The whole file has the transcript, too.</p>`}
   </section>`;
 }
 
@@ -102,8 +111,10 @@ function exportNote(flow, turns) {
   const steps = flow.nodes.filter((node) => node.type === "agent").length;
   if (steps === 0) return "No turn was completed yet: there is nothing to repeat. Each completed turn becomes a step.";
   const left = turns - steps;
-  const without = left > 0 ? ` ${left === 1 ? "One turn is" : `${left} turns are`} left out: not completed, or part of another.` : "";
-  return `Each completed turn is a step.${without} It is a draft: look it through, then run it with “serai workflow run FILE --input TEXT”.`;
+  const without =
+    left > 0 ? ` ${left === 1 ? "One turn is" : `${left} turns are`} left out: not completed, or part of another.` : "";
+  const next = "It is a draft: look it through, then run it with “serai workflow run FILE --input TEXT”.";
+  return `Each completed turn is a step.${without} ${next}`;
 }
 
 /**
@@ -125,7 +136,10 @@ function progress(state, flow) {
   const found = new Map();
   begun.forEach((id, index) => {
     const isLast = index === begun.length - 1;
-    found.set(id, !isLast || ended === "complete" ? "done" : ended === "error" ? "failed" : ended ? "stopped" : "running");
+    found.set(
+      id,
+      !isLast || ended === "complete" ? "done" : ended === "error" ? "failed" : ended ? "stopped" : "running",
+    );
   });
   for (const node of flow.nodes) {
     if (node.type === "input" && turn) found.set(node.id, "done");
@@ -141,6 +155,8 @@ function progress(state, flow) {
 function runNote(steps, flow) {
   const agents = flow.nodes.filter((node) => node.type === "agent");
   const done = agents.filter((node) => steps.get(node.id) === "done").length;
-  const at = agents.find((node) => ["running", "failed", "stopped"].includes(steps.get(node.id) ?? ""));
-  return `${done} of ${agents.length} steps are done${at ? `; ${at.id} ${steps.get(at.id) === "running" ? "is running" : `has ${steps.get(at.id) === "failed" ? "failed" : "been stopped"}`}` : ""}.`;
+  const told = { running: "is running", failed: "has failed", stopped: "was stopped" };
+  const at = agents.find((node) => (steps.get(node.id) ?? "") in told);
+  const where = at ? `; ${at.id} ${told[/** @type {keyof typeof told} */ (steps.get(at.id))]}` : "";
+  return `${done} of ${agents.length} steps are done${where}.`;
 }

@@ -47,7 +47,9 @@ export function Write({ to, replyTo, onSent }) {
     <${MentionField} label=${label} text=${text} onText=${setText} onEnter=${send} />
     <div class="row">
       <details class="grow">
-        <summary>${mode || isUrgent ? [mode, isUrgent && "urgent"].filter(Boolean).join(", ") : "When it arrives"}</summary>
+        <summary>
+          ${mode || isUrgent ? [mode, isUrgent && "urgent"].filter(Boolean).join(", ") : "When it arrives"}
+        </summary>
         <label>
           It enters
           <select value=${mode} onChange=${(/** @type {any} */ event) => setMode(event.target.value)}>
@@ -120,31 +122,32 @@ function MentionField({ label, text, onText, onEnter }) {
     event.preventDefault();
   };
   return html`<div class="mentions">
-    ${isOpen &&
-    html`<ul role="listbox" id=${id} aria-label="Names">
-      ${choices.map(
-        (choice, index) =>
-          html`<li
-            key=${choice.text}
-            role="option"
-            id=${`${id}-${index}`}
-            aria-selected=${index === chosen}
-            onPointerDown=${(/** @type {Event} */ event) => {
-              event.preventDefault();
-              take(choice);
-            }}
-          >
-            <span class="cut">${choice.text}</span> <span class="faint small">${choice.what}</span>
-          </li>`,
-      )}
-    </ul>`}
+    ${
+      isOpen &&
+      html`<ul role="listbox" id=${id} aria-label="Names">
+        ${choices.map(
+          (choice, index) =>
+            html`<li
+              key=${choice.text}
+              role="option"
+              id=${`${id}-${index}`}
+              aria-selected=${index === chosen}
+              onPointerDown=${(/** @type {Event} */ event) => {
+                event.preventDefault();
+                take(choice);
+              }}
+            >
+              <span class="cut">${choice.text}</span> <span class="faint small">${choice.what}</span>
+            </li>`,
+        )}
+      </ul>`
+    }
     <textarea
       ref=${field}
       rows="2"
-      role="combobox"
       aria-label=${label}
       aria-autocomplete="list"
-      aria-expanded=${isOpen}
+      aria-haspopup="listbox"
       aria-controls=${isOpen ? id : undefined}
       aria-activedescendant=${isOpen ? `${id}-${chosen}` : undefined}
       placeholder=${`${label}, @ to mention`}
@@ -159,7 +162,7 @@ function MentionField({ label, text, onText, onEnter }) {
   </div>`;
 }
 
-/** The names of rooms, as they were heard of last. @type {{value: readonly {name: string, kind: string, topic?: string, archived?: boolean}[]}} */
+/** The rooms, as they were heard of last. @type {{value: readonly import("./messages.js").Room[]}} */
 export const knownRooms = { value: [] };
 
 /**
