@@ -4,10 +4,11 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV   := .venv
 BIN    := $(VENV)/bin
+TSC    := $(VENV)/node/node_modules/.bin/tsc
 UV     := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types layers check warm unit test-agents bench format clean
+.PHONY: help serve test lint types page-types layers check warm browser unit test-agents bench screenshots format clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -37,10 +38,10 @@ serve: $(VENV)/.core ## set up and start the host
 	$(BIN)/serai serve
 
 test: $(VENV)/.dev ## set up, then lint, types, layers and tests
-	@$(MAKE) --no-print-directory --jobs 2 check warm
+	@$(MAKE) --no-print-directory --jobs 2 check warm browser
 	@$(MAKE) --no-print-directory unit
 
-check: lint types layers
+check: lint types page-types layers
 
 lint: $(VENV)/.dev ## ruff
 	$(BIN)/ruff check
@@ -48,6 +49,12 @@ lint: $(VENV)/.dev ## ruff
 
 types: $(VENV)/.dev ## basedpyright, strict
 	$(BIN)/basedpyright
+
+page-types: ## tsc, strict, over the modules of the page
+	@if command -v npm >/dev/null; then \
+		test -x $(TSC) || npm install --silent --no-fund --no-audit --prefix $(VENV)/node typescript@7.0.2; \
+		$(TSC) --project src/serai/web/page/tsconfig.json; \
+	else echo "SKIPPED: the types of the page, for there is no npm"; fi
 
 layers: $(VENV)/.dev ## imports point down only
 	$(BIN)/lint-imports
@@ -59,6 +66,13 @@ warm: $(VENV)/.dev
 	@$(BIN)/python -m compileall -q src
 	@$(BIN)/pytest --collect-only -q >/dev/null
 
+# The tests of the page run in Debian's Chromium, or in one that is there.
+browser:
+	@command -v chromium chromium-browser google-chrome >/dev/null || { \
+		test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+		{ apt-get install -qq -y chromium || { apt-get update -qq && apt-get install -qq -y chromium; }; } >/dev/null; \
+	} || echo "SKIPPED: the tests of the page in a browser, for there is no Chromium and it cannot be installed"
+
 unit: $(VENV)/.dev ## the tests alone
 	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
@@ -67,6 +81,9 @@ test-agents: $(VENV)/.dev ## real agents from npm, on a real host without a netw
 
 bench: $(VENV)/.dev ## ratios against a peer or a limit; writes bench/results.json
 	$(BIN)/python bench/run.py
+
+screenshots: $(VENV)/.dev browser ## the pictures of the README, from the real page
+	$(BIN)/python tools/screenshots.py
 
 format: $(VENV)/.dev ## format the code
 	$(BIN)/ruff check --fix

@@ -188,7 +188,7 @@ def bare_database(path: Path) -> Database:
 def write_bare(database: Database, batches: list[Batch], first: int) -> int:
     """Write the rows of journal and relay, and nothing else. Returns the next number."""
     for batch in batches:
-        rows = [(seq, 1, row.action, row.origin) for seq, row in enumerate(batch.items, first) if row]
+        rows = [(seq, 1, row.action, row.origin, 0) for seq, row in enumerate(batch.items, first) if row]
         database.execute("BEGIN IMMEDIATE")
         database.executemany(SQL["insert_rows"], rows)
         for statement, group in groupby(batch.relay, key=lambda write: write.statement):

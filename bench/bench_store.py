@@ -87,7 +87,8 @@ class Bare:
         self._database.pragma("synchronous", "full")
         self._database.wal_autocheckpoint(0)
         self._database.execute(
-            "CREATE TABLE journal (seq INTEGER PRIMARY KEY, channel INTEGER, action BLOB, origin BLOB) STRICT"
+            "CREATE TABLE journal"
+            " (seq INTEGER PRIMARY KEY, channel INTEGER, action BLOB, origin BLOB, at INTEGER) STRICT"
         )
         self._jobs: SimpleQueue[tuple[bytes, asyncio.Future[None]] | None] = SimpleQueue()
         self._next = 1
@@ -117,10 +118,10 @@ class Bare:
                 pass
             values: list[int | bytes | None] = []
             for action, _ in group:
-                values += (self._next, 1, action, None)
+                values += (self._next, 1, action, None, 0)
                 self._next += 1
             self._database.execute("BEGIN IMMEDIATE")
-            self._database.execute(insert + ", (?, ?, ?, ?)" * (len(group) - 1), values)
+            self._database.execute(insert + ", (?, ?, ?, ?, ?)" * (len(group) - 1), values)
             self._database.execute("COMMIT")
             group[0][1].get_loop().call_soon_threadsafe(_settle, [future for _, future in group])
 

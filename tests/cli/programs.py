@@ -13,8 +13,10 @@ import termios
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack, asynccontextmanager, chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from unittest.mock import patch
+
+import pyte
 
 from serai.cli import main
 from serai.config.keys import find_database_key
@@ -150,6 +152,8 @@ class Seat:
     def __init__(self, process: asyncio.subprocess.Process, master: int, slave: int) -> None:
         self.process = process
         self.text = ""
+        self._shown = pyte.HistoryScreen(*reversed(termios.tcgetwinsize(master)), history=1000)
+        self._stream = pyte.ByteStream(self._shown)
         self._master = master
         self._slave = slave
         self._news = asyncio.Event()
@@ -166,7 +170,21 @@ class Seat:
             asyncio.get_running_loop().remove_reader(self._master)
             return
         self.text += data.decode(errors="replace")
+        self._stream.feed(data)
         self._news.set()
+
+    @property
+    def screen(self) -> str:
+        """What stands there now, with what has scrolled away above it."""
+        above = ["".join(row[column].data for column in sorted(row)) for row in self._shown.history.top]
+        return "\n".join(line.rstrip() for line in [*above, *self._shown.display]).rstrip()
+
+    def style(self, text: str) -> Any:
+        """The look of the first letter of a text that stands there."""
+        for row, line in enumerate(self._shown.display):
+            if text in line:
+                return self._shown.buffer[row][line.index(text)]
+        raise AssertionError(f"{text!r} does not stand on {self.screen}")
 
     def type(self, text: str) -> None:
         """Press keys."""
@@ -174,12 +192,23 @@ class Seat:
 
     def resize(self, cols: int, rows: int) -> None:
         """Make the window larger or smaller."""
+        self._shown.resize(rows, cols)
         termios.tcsetwinsize(self._master, (rows, cols))
 
     @property
     def is_as_before(self) -> bool:
         """Whether the terminal was left as it was found."""
         return termios.tcgetattr(self._slave) == self._before
+
+    async def sees(self, pattern: str) -> None:
+        """Wait until the screen has something, as a person sees it."""
+        try:
+            async with asyncio.timeout(WITHIN):
+                while re.search(pattern, self.screen, re.MULTILINE) is None:
+                    self._news.clear()
+                    await self._news.wait()
+        except TimeoutError:
+            raise AssertionError(f"{pattern!r} is not on this screen:\n{self.screen}") from None
 
     async def shows(self, pattern: str, *, after: str = "") -> re.Match[str]:
         """Wait until something stands there."""

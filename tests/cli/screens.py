@@ -37,8 +37,7 @@ class Keyboard:
     """Lines of a person, or of a pipe."""
 
     def __init__(self, *lines: str, ends: bool = False) -> None:
-        self._lines: Inbox[tuple[str, ...]] = Inbox()
-        self._rest: list[str] = []
+        self._lines: Inbox[str] = Inbox()
         self.type(*lines)
         if ends:
             self.end()
@@ -46,24 +45,20 @@ class Keyboard:
     def type(self, *lines: str) -> None:
         """Write one line after the other."""
         for line in lines:
-            self._lines.put((line,))
+            self._lines.put(line)
 
     def paste(self, *lines: str) -> None:
-        """Write several lines in one moment."""
-        self._lines.put(lines)
+        """Write several lines at once."""
+        self._lines.put("\n".join(lines))
 
     def end(self) -> None:
         self._lines.end()
 
     async def read(self) -> str | None:
         try:
-            line, *self._rest = await self._lines.get()
+            return await self._lines.get()
         except StopAsyncIteration:
             return None
-        return line
-
-    async def together(self) -> list[str]:
-        return self._rest
 
 
 class Desk:

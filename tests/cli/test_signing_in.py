@@ -30,24 +30,24 @@ async def a_host(home: Path, *words: str) -> AsyncGenerator[Program]:
 
 
 async def test_a_chat_offers_to_sign_in_and_sends_the_message_again(tmp_path: Path) -> None:
-    async with a_host(tmp_path, "late"), seated("chat", home=tmp_path) as seat:
-        await seat.shows(r"/help tells more")
+    async with a_host(tmp_path, "late"), seated("chat", home=tmp_path, size=(200, 40)) as seat:
+        await seat.sees(r"/help tells more")
         seat.type("hello\r")
-        await seat.shows(r"\[auth_required\]")
-        await seat.shows(r"guarded\.py login on the host\r\nSign in to guarded now\? \[Y/n\] ")
+        await seat.sees(r"\[auth_required\]")
+        await seat.sees(r"guarded\.py login on the host\nSign in to guarded now\? \[Y/n\]$")
         seat.type("\r")
-        await seat.shows(r"guarded\.py login\. Ctrl-\] leaves it\.\]")
-        await seat.shows(r"Your code: ")
+        await seat.sees(r"guarded\.py login\. Ctrl-\] leaves it\.\]")
+        await seat.sees(r"Your code:")
         assert not seat.is_as_before
         seat.type("sesame\r")
-        await seat.shows(r"Welcome\.\r\n")
-        await seat.shows(r"\[It has ended with 0\.\]")
-        await seat.shows(r"> hello\r\n", after="It has ended")
-        await seat.shows(r"you said hello")
-        await seat.shows(r"\n> $")
+        await seat.sees(r"Welcome\.$")
+        await seat.sees(r"\[It has ended with 0\.\]")
+        await seat.sees(r"It has ended(.|\n)*\n> hello$")
+        await seat.sees(r"you said hello")
+        await seat.sees(r"^>$")
         seat.type("and on\r")  # the lines are the chat's again
-        await seat.shows(r"you said and on")
-        await seat.shows(r"\n> $", after="you said and on")
+        await seat.sees(r"you said and on")
+        await seat.sees(r"you said and on(.|\n)*\n>$")
         seat.type("/quit\r")
         assert await seat.ended() == 0
         assert seat.is_as_before
@@ -55,46 +55,46 @@ async def test_a_chat_offers_to_sign_in_and_sends_the_message_again(tmp_path: Pa
 
 async def test_a_chat_whose_session_is_refused_offers_it_before_it_begins(tmp_path: Path) -> None:
     async with a_host(tmp_path):
-        async with seated("chat", home=tmp_path) as seat:
-            await seat.shows(r"nobody is signed in\)")
-            await seat.shows(r"Sign in to guarded now\? \[Y/n\] ")
+        async with seated("chat", home=tmp_path, size=(200, 40)) as seat:
+            await seat.sees(r"nobody is signed in\)")
+            await seat.sees(r"Sign in to guarded now\? \[Y/n\]$")
             seat.type("what\r")
-            await seat.shows("A number of the list, or n")
+            await seat.sees("A number of the list, or n")
             seat.type("n\r")
             await seat.shows(r"serai: .*wants you to sign in.* \[session_failed\]")
             assert await seat.ended() == 1
-        async with seated("chat", home=tmp_path) as seat:
-            await seat.shows(r"Sign in to guarded now\? ")
+        async with seated("chat", home=tmp_path, size=(200, 40)) as seat:
+            await seat.sees(r"Sign in to guarded now\? ")
             seat.type("y\r")
-            await seat.shows(r"Your code: ")
+            await seat.sees(r"Your code:")
             seat.type("sesame\r")
-            await seat.shows(r"You are signed in to guarded")
-            await seat.shows(r"/help tells more")
+            await seat.sees(r"You are signed in to guarded")
+            await seat.sees(r"/help tells more")
             seat.type("hello\r")
-            await seat.shows(r"you said hello")
+            await seat.sees(r"you said hello")
             assert seat.process.returncode is None
 
 
 async def test_who_leaves_the_terminal_or_does_not_want_to_is_back_in_the_chat(tmp_path: Path) -> None:
-    async with a_host(tmp_path, "late"), seated("chat", home=tmp_path) as seat:
-        await seat.shows(r"/help tells more")
+    async with a_host(tmp_path, "late"), seated("chat", home=tmp_path, size=(200, 40)) as seat:
+        await seat.sees(r"/help tells more")
         seat.type("hello\r")
-        await seat.shows(r"Sign in to guarded now\? ")
+        await seat.sees(r"Sign in to guarded now\? ")
         seat.type("\x03")  # Ctrl-C takes back the question
-        await seat.shows(r"\n> $", after="Sign in to guarded now")
+        await seat.sees(r"on the host\n>$")
         seat.type("/signin\r")
-        await seat.shows(r"Your code: ")
+        await seat.sees(r"Your code:")
         seat.type("\x1d")
-        await seat.shows(r"It runs on\. Come back with: serai terminals attach")
-        await seat.shows(r"\n> $", after="It runs on")
+        await seat.sees(r"It runs on\. Come back with: serai terminals attach")
+        await seat.sees(r"It runs on(.|\n)*\n>$")
         seat.type("/signin\r")
-        await seat.shows(r"Your code: ", after="It runs on")
+        await seat.sees(r"It runs on(.|\n)*Your code:$")
         seat.type("mellon\r")
-        await seat.shows(r"It has ended with 3")
-        await seat.shows(r"the next message will show|Nobody is signed in", after="ended with 3")
-        await seat.shows(r"\n> $", after="ended with 3")
+        await seat.sees(r"It has ended with 3")
+        await seat.sees(r"ended with 3(.|\n)*(the next message will show|Nobody is signed in)")
+        await seat.sees(r"ended with 3(.|\n)*\n>$")
         seat.type("/help\r")
-        await seat.shows("/signin        sign in to the agent")
+        await seat.sees("/signin        sign in to the agent")
 
 
 async def test_a_pipe_is_not_asked_and_told_how(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ async def test_what_a_node_asks_is_asked_on_the_terminal(home: Path, server: Mod
         await host.says("is ready")
         words = ("workflow", "run", str(home.parent / "w.yaml"), "--input", "this")
         async with seated(*words, home=home) as person:
-            await person.shows("Which one")
+            await person.shows(r"\(text\) ")
             person.type("the first\n")
             await person.shows("All is done")
             assert await person.ended() == 0

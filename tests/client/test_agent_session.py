@@ -152,6 +152,8 @@ async def test_the_command_the_route_and_python_give_the_same_file_and_only_wher
         assert file.read_text() == text
         assert (await http(house, "GET", f"/sessions/{session.id}/export")).body.decode() == text
         assert len(read_workflow(load(text.encode(), "f")).nodes) == 3
+        drawn = (await http(house, "GET", f"/sessions/{session.id}/export?as=json")).body
+        assert [node["id"] for node in drawn["nodes"]] == ["input", "turn-1", "output"]
 
 
 async def test_what_was_granted_is_listed_and_can_be_taken_back(

@@ -540,6 +540,22 @@ async def test_what_waits_for_a_yes_is_in_the_mailbox_too() -> None:
             assert offered.waiting <= 2
 
 
+async def test_one_of_those_that_wait_is_let_in_and_the_others_go_on_waiting(house: Inn) -> None:
+    await furnish(house)
+    first, second = [(await house.send("@demo", text, mode="manual")).deliveries[0] for text in "ab"]
+    flushed = await house.call("deliveries.flush", agent="@demo", deliveryId=second.id)
+    assert [record.id for record in flushed.deliveries] == [second.id]
+    assert (await house.call("deliveries.get", deliveryId=first.id)).waits_for == "flush"
+
+
+async def test_the_deliveries_of_messages_are_listed_together(house: Inn) -> None:
+    await furnish(house)
+    sent = [await house.send("#ops", text, mode="manual") for text in "abc"]
+    listed = await house.call("deliveries.list", messages=[one.message.id for one in sent[:2]])
+    wanted = {record.id for one in sent[:2] for record in one.deliveries}
+    assert {record.id for record in listed.deliveries} == wanted
+
+
 async def test_one_that_cannot_be_attended_to_holds_up_no_other_that_is_due(
     house: Inn, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
 
 import pytest
+from starlette.routing import BaseRoute
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.frames import Close, Frame, Opcode
 
@@ -342,6 +343,7 @@ def echoing(connection: Connection) -> Recorder:
 async def listening(
     make: Callable[[Connection], Recorder] = echoing,
     readiness: Callable[[], tuple[bool, dict[str, Any]]] = lambda: (True, {}),
+    routes: Sequence[BaseRoute] = (),
     **settings: Any,
 ) -> AsyncGenerator[Room]:
     """A port that listens for the length of a block."""
@@ -356,7 +358,7 @@ async def listening(
     settings.setdefault("token_digests", frozenset({digest(TOKEN)}))
     settings.setdefault("port", 0)
     task = asyncio.create_task(
-        serve_port(PortSettings(**settings), factory, readiness, started=started.set_result)
+        serve_port(PortSettings(**settings), factory, readiness, started=started.set_result, routes=routes)
     )
     await asyncio.wait({task, started}, timeout=30, return_when=asyncio.FIRST_COMPLETED)
     if task.done():

@@ -23,6 +23,7 @@ _COMMANDS = {
     "ask": "ask an agent something, without a host",
     "chat": "talk to a session",
     "sessions": "see and manage sessions",
+    "watch": "see what all sessions are doing, live",
     "send": "send a message to a room, an agent or a person",
     "inbox": "see what waits for you",
     "rooms": "see, make and change rooms",

@@ -23,6 +23,7 @@ from serai.agents.catalogue.introduction import Introduction, introduce
 from serai.agents.catalogue.memory import FILE, AgentMemory, Remembered, signed_in_of, version_of
 from serai.agents.catalogue.programs import Surroundings
 from serai.cli.console.output import clean, print_json, table
+from serai.cli.console.progress import progress
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.target import add_client_command
 from serai.cli.console.terminal import open_terminal
@@ -113,7 +114,8 @@ def _warn(warning: str) -> None:
 
 
 def _probe(options: argparse.Namespace) -> int:
-    found, told = asyncio.run(_ask(options))
+    with progress(f"Asking {clean(options.agent)}"):
+        found, told = asyncio.run(_ask(options))
     remembered = _remember(options, found, told)
     if options.json:
         print_json(_introduction(found, told, remembered))

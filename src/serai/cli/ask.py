@@ -217,7 +217,7 @@ class PermissionPrompt:
                 self._terminal.note(f"  changes {diff.path}")
             for number, option in enumerate(asked.options, 1):
                 self._terminal.note(f"  {number}  {option.name}")
-            self._terminal.note("A number, or Enter for no: ", end="")
+            self._terminal.ask("A number, or Enter for no: ")
             line = (await self._terminal.lines.read() or "").strip()
             self._terminal.typed()
             if line.isdecimal() and 1 <= int(line) <= len(asked.options):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from serai.cli.console.progress import progress
 from serai.cli.console.target import add_client_command
 from serai.cli.sessions import find_session
 from serai.cli.workflow import put_file
@@ -20,8 +21,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 async def _export(client: Client, options: argparse.Namespace) -> int:
-    session = await client.open_session(await find_session(client, options.session))
-    text = await session.export()
+    with progress("Writing the workflow"):
+        session = await client.open_session(await find_session(client, options.session))
+        text = await session.export()
     if options.output:
         put_file(Path(options.output), text)
     else:

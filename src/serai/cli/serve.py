@@ -38,6 +38,7 @@ from serai.serve.run import run_host
 from serai.store.sqlite.lock import say_where
 from serai.store.sqlite.store import SqliteStore
 from serai.version import __version__
+from serai.web.assets import Page
 
 _log = logging.getLogger(__name__)
 
@@ -143,6 +144,7 @@ async def _run(
         started=started,
         home=paths.home,
         redactor=redactor,
+        page=Page().routes,
         look_for_agents=lambda host: _look_for_agents(host, configuration),
         agents_changed=lambda: _stamp(paths.user_config),
         first_codes=codes if opens_page else codes[:1],

@@ -213,9 +213,11 @@ class AgentsResult(Record):
 
 
 class DeliveriesListParams(Record):
-    """Which deliveries to list: of an agent, in a state, or only those that are stuck."""
+    """Which deliveries to list: of an agent, in a state, of some messages, or only those that are stuck."""
 
     agent: str | None = None
+    messages: tuple[str, ...] = ()
+    """The ids of messages: of these alone."""
     state: DeliveryState | None = None
     stuck: bool = False
     limit: int = 50
@@ -246,9 +248,10 @@ class CancelParams(DeliveryParams):
 
 
 class FlushParams(sessions.AgentParams):
-    """What waits for an agent is delivered now, in one mode or in any."""
+    """What waits for an agent is delivered now, in one mode or in any, or one delivery of it."""
 
     mode: DeliveryMode | None = None
+    delivery_id: str | None = None
 
 
 # -- events ------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec.structs import replace
 
 from serai import contract as c
@@ -324,6 +325,10 @@ class Calls:
         while len(found) < limit and not is_last:
             if params.stuck:
                 rows, is_last = await self._ledger.store.relay("list_open", number, 5000), True
+            elif params.messages:
+                ids = msgspec.json.encode(params.messages).decode()
+                rows = await self._ledger.store.relay("list_deliveries_of", number, state, before, limit, ids)
+                is_last = len(rows) < limit
             else:
                 rows = await self._ledger.store.relay("list_deliveries", number, state, before, limit)
                 is_last = len(rows) < limit
@@ -370,7 +375,8 @@ class Calls:
 
     async def _deliveries_flush(self, caller: Caller, params: c.FlushParams) -> c.DeliveriesResult:
         agent = self._about(caller, params.agent)
-        flushed = await self._runner.flush(agent, params.mode, approves=caller.role == Role.OWNER)
+        is_owner = caller.role == Role.OWNER
+        flushed = await self._runner.flush(agent, params.mode, params.delivery_id, approves=is_owner)
         return c.DeliveriesResult(deliveries=tuple(flushed))
 
     async def _deliveries_cancel(self, caller: Caller, params: c.CancelParams) -> c.DeliveryRecord:

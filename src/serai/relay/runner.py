@@ -255,9 +255,14 @@ class Runner:
         return box.take(record, message)
 
     async def flush(
-        self, agent: Participant, mode: DeliveryMode | None, *, approves: bool
+        self,
+        agent: Participant,
+        mode: DeliveryMode | None = None,
+        delivery_id: str | None = None,
+        *,
+        approves: bool,
     ) -> list[DeliveryRecord]:
-        """Have what waits for a participant enter as soon as it can, whatever it waits for.
+        """Have what waits for a participant, or one delivery of it, enter as soon as it can.
 
         What is held until a person lets it in enters only if whoever asks `approves` it: a person.
         """
@@ -269,7 +274,9 @@ class Runner:
             records = [
                 record
                 for record in map(record_of, rows)
-                if mode in {None, record.mode} and (approves or record.waits_for != "approval")
+                if mode in {None, record.mode}
+                and delivery_id in {None, record.id}
+                and (approves or record.waits_for != "approval")
             ]
             return [await self._offer_again(record, seen, DeliveryMode.ON_IDLE) for record in records]
 

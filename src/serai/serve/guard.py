@@ -51,9 +51,8 @@ UPGRADE_PATHS = frozenset({"/", "/ahp", "/relay"})
 
 OPEN_PATHS = frozenset({"/healthz", "/", "/link", "/manifest.webmanifest", "/service-worker.js"})
 """What needs no token: it tells nothing but that someone is at home."""
-
 OPEN_FOLDER = "/assets/"
-"""The same for all that is below."""
+"""The same for all that is below: these are the same bytes for everyone."""
 
 _READING_METHODS = frozenset({"GET", "HEAD"})
 _DEVICES = frozenset({Role.OWNER, Role.RESPONDER})

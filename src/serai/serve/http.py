@@ -42,7 +42,7 @@ def create_app(
 
     - `GET /healthz`: `{"status": "ok"}` as long as the event loop turns. Needs no token.
     - `GET /readyz`: 200 with `{"status": "ready", "detail": …}`, or 503 with `not_ready`.
-    - `GET /`: who is here. AHP is spoken over a WebSocket at `/` and `/ahp`.
+    - `GET /`: who is here, unless a further route is there. AHP is spoken over a WebSocket at `/` and `/ahp`.
     """
 
     async def healthz(_request: Request) -> Response:
@@ -65,8 +65,8 @@ def create_app(
         Route("/healthz", healthz),
         Route("/readyz", readyz),
         Route("/ahp", ahp),
-        Route("/", home),
         *more,
+        Route("/", home),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _expected, Exception: _unexpected})
     app.router.redirect_slashes = False

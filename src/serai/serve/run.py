@@ -6,12 +6,12 @@ import asyncio
 import gc
 import logging
 import signal
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 from weakref import WeakSet
 
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from serai.contract import Role
 from serai.errors import StorageFailed
@@ -90,6 +90,7 @@ async def run_host(
     user_settings: Path | None = None,
     look_for_agents: Callable[[Host], Coroutine[Any, Any, None]] | None = None,
     relay: RelayPolicy | None = None,
+    page: Sequence[BaseRoute] = (),
     first_codes: Iterable[str] = (),
     agents_changed: Callable[[], object] = lambda: None,
 ) -> None:
@@ -108,8 +109,9 @@ async def run_host(
         user_settings: The folder of the person's `serai.toml`.
         look_for_agents: Adds more kinds of agents to the host. It is begun when clients can connect.
         relay: What the relay lets happen.
-        agents_changed: Returns something else than before when agents have to be looked for again.
+        page: The routes of the page.
         first_codes: Each is good for one token of a device that may do everything.
+        agents_changed: Returns something else than before when agents have to be looked for again.
 
     Raises:
         StorageUnreadable: The store cannot be opened.
@@ -163,6 +165,7 @@ async def run_host(
                     *sessions.routes,
                     *TranscriptRoutes(host).routes,
                     Route("/mcp", tools, methods=["POST"]),
+                    *page,
                 ],
             ),
             name="port",

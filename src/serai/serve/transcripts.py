@@ -2,7 +2,7 @@
 
 - `GET …/messages`: the transcript: `{"messages": […]}`, all of it.
 - `GET …/cost`: `{"spentMicrocents", "unpricedRequests", "maxCostMicrocents"?}`.
-- `GET …/export`: the session as a workflow file.
+- `GET …/export`: the session as a workflow file; of a run, its workflow. With `?as=json` its nodes and edges.
 - `GET …/grants`: what may run without asking; `DELETE …/grants?grant=…` takes one back.
 
 Sessions of every kind of agent have all of them. All of it is for the owner's tokens.
@@ -21,8 +21,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from serai.ahp.channels import is_run
+from serai.ahp.extensions import SESSION_COST
 from serai.contract.record import decode
-from serai.errors import InvalidParams, SeraiError, SessionGone, StorageUnavailable
+from serai.errors import SeraiError, SessionGone, StorageUnavailable
+from serai.harness.model.runs import RunRecord
 from serai.harness.model.transcript import messages_of
 from serai.harness.model.turn import RAISED
 from serai.host.host import Host
@@ -97,18 +99,26 @@ class TranscriptRoutes:
         return Response(msgspec.json.encode({"messages": found.messages}), media_type="application/json")
 
     async def _cost(self, session: Session, _request: Request) -> Response:
-        found = await transcribed(self._host, session)
-        told = {"spentMicrocents": found.spent, "unpricedRequests": found.unpriced}
-        agent = found.record.agent_snapshot
-        if agent is not None and agent.budget is not None:
-            told["maxCostMicrocents"] = session.seat.noted(RAISED) or agent.budget.max_cost_microcents
+        told: dict[str, int | None] = {"spentMicrocents": _told_by_agent(session), "unpricedRequests": 0}
+        kind = "workflow_run" if is_run(session.uri) else "agent_session"
+        for data, spent, unpriced in await self._host.journal.store.relay(kind, session.uri):
+            told = {"spentMicrocents": spent, "unpricedRequests": unpriced}
+            agent = None if is_run(session.uri) else decode(data, AgentSessionRecord).agent_snapshot
+            if agent is not None and agent.budget is not None:
+                told["maxCostMicrocents"] = session.seat.noted(RAISED) or agent.budget.max_cost_microcents
         return JSONResponse(told)
 
-    async def _export(self, session: Session, _request: Request) -> Response:
+    async def _export(self, session: Session, request: Request) -> Response:
         if is_run(session.uri):
-            raise InvalidParams(f"{session.uri} is a run: it has its workflow", field="session")
-        found = await transcribed(self._host, session)
-        workflow = export(found.record, found.messages, truncated=found.truncated)
+            ((data, *_),) = await self._host.journal.store.relay("workflow_run", session.uri)
+            workflow = decode(data, RunRecord).workflow
+        else:
+            found = await transcribed(self._host, session)
+            workflow = export(found.record, found.messages, truncated=found.truncated)
+        if request.query_params.get("as") == "json":
+            return Response(
+                msgspec.json.encode(replace(workflow, metadata={})), media_type="application/json"
+            )
         return Response(serialize(workflow), media_type="application/yaml")
 
     async def _grants(self, session: Session, request: Request) -> Response:
@@ -119,6 +129,16 @@ class TranscriptRoutes:
             session.core.note(GRANTS, grants or None)
             await self._host.journal.committed(patient=False)
         return JSONResponse({"grants": grants})
+
+
+def _told_by_agent(session: Session) -> int | None:
+    """Microcents that an agent says its session has cost; `None` where it says nothing, or no dollars."""
+    state = session.live.snapshot()
+    for usage in (turn.usage for turn in (state.active_turn, *reversed(state.turns)) if turn is not None):
+        cost = ((usage.meta if usage else None) or {}).get(SESSION_COST)
+        if cost is not None:
+            return round(cost["amount"] * 1e8) if cost["currency"] == "USD" else None
+    return None
 
 
 async def transcribed(host: Host, session: Session) -> Transcribed:

@@ -126,6 +126,12 @@ STREAMING = [
         "session/reasoning/appends-to-part",
     ),
     case(
+        "of two parts with one id the first grows, and only if it is of the kind",
+        running(markdown("p1", "a"), reasoning("p1", "b"), markdown("p1", "c")),
+        [delta("p1", "!"), thought("p1", "?"), part(markdown("p1", "d")), delta("p1", "!")],
+        running(markdown("p1", "a!!"), reasoning("p1", "b"), markdown("p1", "c"), markdown("p1", "d")),
+    ),
+    case(
         "text for a part that was never made changes nothing",
         running(markdown("p1", "a")),
         [delta("p2", "b"), delta("", "b")],

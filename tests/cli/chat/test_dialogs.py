@@ -18,7 +18,7 @@ from serai.ahp.types import (
     SessionInputSingleSelectQuestion,
     ToolCallPendingConfirmationState,
 )
-from serai.cli.chat.dialogs import Allow, Decision, Dialog, Refuse, Reply, ask_call, ask_questions
+from serai.cli.chat.dialogs import Allow, Ask, Decision, Dialog, Refuse, Reply, ask_call, ask_questions
 
 OPTIONS = [
     ConfirmationOption(id="never", label="Never", kind="deny", group=1),
@@ -48,9 +48,9 @@ def end_of(dialog: Dialog, line: str | None) -> Decision:
     return end.value.value
 
 
-def menu(shown: str) -> list[tuple[str, str]]:
+def menu(shown: Ask) -> list[tuple[str, str]]:
     """The choices that are shown: what to type, and what it says."""
-    return re.findall(r"^  (\w+)  (.+)$", shown, re.MULTILINE)
+    return re.findall(r"^  (\w+)  (.+)$", shown.text, re.MULTILINE)
 
 
 @proves("ahp:ConfirmationOption/shown-in-order")

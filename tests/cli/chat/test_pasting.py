@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.programs import running, seated
 from cli.screens import Desk, parse, talk
 from client.hosts import House, soon
 from serai.ahp.types import SessionInputQuestion, SessionInputRequest, SessionInputTextQuestion
-from serai.cli.console.terminal import StdinLines
 from serai.host.turn import Turn
 
 
@@ -58,19 +54,18 @@ async def test_what_is_pasted_is_one_message(pasted: list[str], sent: str) -> No
         assert await soon(chat) == 0
 
 
-async def test_commands_and_answers_that_are_pasted_are_taken_one_by_one() -> None:
+async def test_an_answer_that_is_pasted_is_one_answer() -> None:
     desk = Desk()
     async with House(agent=agent) as house, house.client() as client:
         chat = asyncio.ensure_future(talk(client, desk))
         desk.keyboard.type("ask")
         await desk.screen.shows("The first?")
         desk.keyboard.paste("one", "two")
-        await desk.screen.shows("and ['one', 'two']")
-        desk.keyboard.paste("/title Pasted", "/quit", "nobody hears this")
+        await desk.screen.shows("The second?")
+        desk.keyboard.type("three")
+        await desk.screen.shows("and ['one\\ntwo', 'three']")
+        desk.keyboard.type("/quit")
         assert await soon(chat) == 0
-        [summary] = await soon(client.list_sessions())
-        assert summary.title == "Pasted"
-        assert "nobody hears this" not in desk.text
 
 
 async def test_what_was_written_while_a_turn_runs_is_not_lost() -> None:
@@ -94,32 +89,6 @@ async def test_what_was_written_while_a_turn_runs_is_not_lost() -> None:
         await desk.screen.shows("/steer needs a text after it.")
         desk.keyboard.type("/quit")
         assert await soon(chat) == 0
-
-
-async def test_on_a_terminal(tmp_path: Path) -> None:
-    async with running("serve", "--port", "0", home=tmp_path) as host:
-        await host.says("address")
-        async with seated("chat", "--agent", "demo", home=tmp_path) as seat:
-            await seat.shows(r"\n> ")
-            seat.type("first line\nsecond line\nthird ü\n")
-            await seat.shows("You said “first line second line third ü”")
-            assert "A turn is running" not in seat.text
-            seat.type("/quit\n")
-            assert await seat.ended() == 0
-
-
-async def test_the_lines_of_a_pipe_do_not_come_together() -> None:
-    fd, write = os.pipe()
-    os.write(write, b"one\ntwo\n")
-    lines = StdinLines(fd)
-    try:
-        assert await soon(lines.read()) == "one"
-        assert await soon(lines.together()) == []
-        assert await soon(lines.read()) == "two"
-    finally:
-        lines.close()
-        os.close(fd)
-        os.close(write)
 
 
 def test_an_empty_message_is_a_wrong_call(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,21 +5,29 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
+import shutil
+import time
 import uuid
 from functools import partial
 from pathlib import Path
 
 from serai.ahp.errors import AhpErrorCode
+from serai.ahp.types import URI, SessionStatus
 from serai.cli.chat.conversation import Chat
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.target import add_connection_options, is_on_this_machine, run_connected
 from serai.cli.console.terminal import PlainTerminal, open_terminal
-from serai.cli.sessions import find_session
+from serai.cli.sessions import find_session, session_table
 from serai.client import Client, SessionClient
 from serai.client.agent_session import is_agent_file, named_agent
-from serai.config.paths import here, is_folder, real
+from serai.config.paths import find_paths, here, is_folder, real
 from serai.errors import AuthRequired, ProtocolError, SeraiError, SessionFailed
 
+_NEW = "new"
+# Sessions that changed within a week, in milliseconds, are offered; and so many of them.
+_RECENT = 7 * 86_400_000
+_MOST = 9
 # How long it may take to forget a session that was of no use.
 _PATIENCE = 2.0
 
@@ -27,7 +35,10 @@ _PATIENCE = 2.0
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai chat`."""
     parser.add_argument(
-        "session", metavar="SESSION", nargs="?", help="its id, the beginning of its id, or its URI"
+        "session",
+        metavar="SESSION",
+        nargs="?",
+        help=f"its id, the beginning of its id, or its URI; '{_NEW}' begins one",
     )
     parser.add_argument(
         "--agent",
@@ -45,13 +56,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print events, one JSON object per line")
     add_connection_options(parser)
-    parser.epilog = "Without SESSION a new one is begun. In a chat, /help tells more."
-    parser.set_defaults(run=partial(_checked, parser), command=_main)
+    parser.epilog = (
+        "Without SESSION a person at a terminal goes on with the last one of this folder, or chooses; where "
+        "there is none, and for a pipe, a new one is begun. In a chat, /help tells more."
+    )
+    parser.set_defaults(run=partial(_checked, parser), command=_main, goes_on=False)
 
 
 def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
-    if options.session and (options.agent or options.directory):
+    if options.session not in {None, _NEW} and (options.agent or options.directory):
         parser.error("--agent and --directory are for a new session: leave out SESSION")
+    options.goes_on = not (options.session or options.agent or options.directory)
+    options.session = None if options.session == _NEW else options.session
     if options.once is not None and not options.once.strip():
         parser.error("--once: there is no message to send")
     if options.directory is not None:
@@ -66,23 +82,71 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> in
 
 
 async def _main(client: Client, options: argparse.Namespace) -> int:
-    with open_terminal(apart=options.once is not None or options.json) as terminal:
-        return await converse(client, terminal, options)
+    is_short = options.once is not None or options.json
+    with open_terminal(apart=is_short) as terminal:
+        if is_short or not terminal.is_interactive or os.environ.get("TERM") == "dumb":
+            return await converse(client, terminal, options)
+    from serai.cli.console.editor import open_editor  # noqa: PLC0415 - it takes long to import
+
+    home = find_paths(options.home, os.environ).make_home()
+    async with open_editor(home / "chat-history", has_colour=terminal.has_colour) as editor:
+        return await converse(client, editor, options)
 
 
 async def converse(client: Client, terminal: PlainTerminal, options: argparse.Namespace) -> int:
     """Talk until one of the two has had enough. Returns the exit code."""
+    known: SessionClient | None = None
     if options.session:
-        session = await client.open_session(await find_session(client, options.session))
-        await session.ready()
-    else:
-        session = await _begin(client, terminal, options)
+        known = await client.open_session(await find_session(client, options.session))
+        await known.ready()
+    elif options.goes_on and terminal.is_interactive and options.once is None and not options.json:
+        known = await _earlier(client, terminal, options.directory)
+    session = known or await _begin(client, terminal, options)
     chat = Chat(client, session, terminal, once=options.once, as_json=options.json)
     try:
         return await chat.run()
     finally:
-        if not options.session:
+        if known is None:
             await _forget_if_empty(session)
+
+
+async def _earlier(client: Client, terminal: PlainTerminal, folder: Path | None) -> SessionClient | None:
+    """The session of a folder that the person goes on with; `None` when they begin one."""
+    now = time.time() * 1000
+    place = folder.as_uri() if folder else None
+    found = [
+        one
+        for one in await client.list_sessions()
+        if place and one.working_directory == place and not one.status & SessionStatus.IS_ARCHIVED
+    ]
+    found.sort(key=lambda one: one.modified_at, reverse=True)
+    recent = [one for one in found if now - one.modified_at < _RECENT][:_MOST]
+    if len(recent) > 1:
+        head, *rows = session_table(recent, now, shutil.get_terminal_size().columns - 4)
+        terminal.note("\n".join([f"    {head}", *(f"{place:2}  {row}" for place, row in enumerate(rows, 1))]))
+        uri = await _chosen(terminal, [one.resource for one in recent])
+    else:
+        uri = next((one.resource for one in found), None)
+    try:
+        session = await client.open_session(uri) if uri else None
+        if session is not None:
+            await session.ready()
+    except SessionFailed:
+        return None  # it never came to be
+    return session
+
+
+async def _chosen(terminal: PlainTerminal, uris: list[URI]) -> URI | None:
+    places = {str(place): uri for place, uri in enumerate(uris, start=1)}
+    while True:
+        terminal.ask(f"Go on with which one (1-{len(uris)}, Enter: 1, {_NEW}: another)? ")
+        said = await terminal.lines.read()
+        terminal.typed()
+        word = (said or "").strip() or "1"
+        if said is None or word == _NEW:
+            return None
+        if word in places:
+            return places[word]
 
 
 async def _create(

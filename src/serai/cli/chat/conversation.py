@@ -15,7 +15,7 @@ from serai.ahp.extensions import LOGIN
 from serai.ahp.types import PendingMessage, TurnState
 from serai.cli.chat.dialogs import Decision
 from serai.cli.chat.questions import ChatQuestions, Question, decide, is_open
-from serai.cli.chat.view import TurnView, one_line, output_elsewhere, turn_told, why_held
+from serai.cli.chat.view import TurnView, diff_of, one_line, output_elsewhere, turn_told, why_held
 from serai.cli.console.output import json_text
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.terminal import PlainTerminal, interrupts
@@ -29,6 +29,7 @@ from serai.client import (
     SessionClient,
     SignInNeeded,
     ToolFinished,
+    ToolWaiting,
     TurnEnded,
     TurnEvent,
     TurnStarted,
@@ -64,14 +65,6 @@ _NOTHING_WAITS = "No message waits."
 
 def _first_word(text: str) -> str:
     return next(iter(text.split(None, 1)), "")
-
-
-def _pieces(text: str, pasted: list[str], *, is_asked: bool) -> list[str]:
-    """What lines that came at once are: one message, or commands or answers, one after the other."""
-    whole = "\n".join([text, *pasted]).strip("\n")
-    word = _first_word(whole)
-    is_message = not word.startswith("/") or word.startswith("//") or word in _TAKE_A_PASTE
-    return [whole] if pasted and is_message and not is_asked else [text, *pasted]
 
 
 class Chat:
@@ -186,9 +179,12 @@ class Chat:
 
     async def _follow_turn(self, turn: TurnStream) -> None:
         async for event in turn:
+            diff = ""
             if isinstance(event, ToolFinished) and not self._as_json:
                 self._later(self._view.finish, event.call, await output_elsewhere(self._client, event.call))
-            self._later(self._happened, event)
+            elif isinstance(event, ToolWaiting) and not self._as_json:
+                diff = await diff_of(self._client, event.call)
+            self._later(self._happened, event, diff)
 
     async def _follow_questions(self) -> None:
         with contextlib.suppress(SeraiError):  # who follows the turns says why
@@ -202,9 +198,7 @@ class Chat:
             self._reading = _spawn(self._read_line(), self._tasks)
 
     async def _read_line(self) -> None:
-        text = await self._terminal.lines.read()
-        is_typed = text is not None and self._terminal.is_interactive
-        self._later(self._written, text, await self._terminal.lines.together() if is_typed else [])
+        self._later(self._written, await self._terminal.lines.read())
 
     def _do(
         self, work: Coroutine[Any, Any, Any], note: str | None = None, question: Question | None = None
@@ -230,7 +224,7 @@ class Chat:
 
     # -- the person ----------------------------------------------------------------------------------------
 
-    def _written(self, text: str | None, pasted: list[str]) -> None:
+    def _written(self, text: str | None) -> None:
         self._interrupts = 0
         self._reading = None
         if text is None:
@@ -240,9 +234,7 @@ class Chat:
         self._terminal.typed()
         if self._terminal.is_interactive:
             self._want_line()  # a person may write at any time
-        for piece in _pieces(text, pasted, is_asked=bool(self._questions)):
-            if self._exit is None:
-                self._line(piece)
+        self._line(text.strip("\n"))
 
     def _no_more(self) -> None:
         """There will be no more lines. What no turn waits for, others may answer."""
@@ -423,7 +415,7 @@ class Chat:
 
     # -- the turn ------------------------------------------------------------------------------------------
 
-    def _happened(self, event: TurnEvent) -> None:
+    def _happened(self, event: TurnEvent, diff: str) -> None:
         if self._as_json:
             self._print(event)
         else:
@@ -436,7 +428,7 @@ class Chat:
             case TurnEnded():
                 self._ended(event)
             case _:
-                self._questions.heed(event)
+                self._questions.heed(event, diff)
 
     def _ended(self, event: TurnEnded) -> None:
         self._interrupts = 0
@@ -537,7 +529,7 @@ class Chat:
         elif self._once is None:
             self._want_line()
             if self._has_person:
-                self._terminal.note("> ", end="")
+                self._terminal.prompt()
 
 
 def _spawn(work: Coroutine[Any, Any, None], tasks: set[asyncio.Task[None]]) -> asyncio.Task[None]:

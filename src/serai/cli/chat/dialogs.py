@@ -1,6 +1,6 @@
 """Approvals and questions as a conversation of lines.
 
-A dialog is a generator: it yields what to show, is sent the line that was typed (`None` when there will be no
+A dialog is a generator: it yields what to ask, is sent the line that was typed (`None` when there will be no
 more), and returns what was decided. Nothing here reads or prints.
 """
 
@@ -62,16 +62,28 @@ class Reply:
 
 
 Decision: TypeAlias = Allow | Refuse | Reply
-Dialog: TypeAlias = Generator[str, str | None, Decision]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is asked. The last line of the text stands before the answer."""
+
+    text: str
+    prefill: str = ""
+    """What the answer begins with, where lines can be edited."""
+    secret: bool = False
+
+
+Dialog: TypeAlias = Generator[Ask, str | None, Decision]
 
 
 # -- tool calls --------------------------------------------------------------------------------------------
 
 
-def ask_call(call: ToolCallPendingConfirmationState) -> Dialog:
-    """Ask whether a call may run."""
+def ask_call(call: ToolCallPendingConfirmationState, diff: str = "") -> Dialog:
+    """Ask whether a call may run, with the diff of what it is going to change."""
     options = call.options or []
-    said = yield f"{_about(call)}\n{_menu(call, options)}"
+    said = yield Ask(f"{_about(call)}\n{diff}{_menu(call, options)}")
     while True:
         word = (said or "").strip().casefold()
         option = _option(options, word)
@@ -85,14 +97,14 @@ def ask_call(call: ToolCallPendingConfirmationState) -> Dialog:
         if word in {"n", "no"}:
             return Refuse(option=_first(options, ConfirmationOptionKind.DENY))
         if word == "s":
-            instead = yield "What should it do instead? "
+            instead = yield Ask("What should it do instead? ")
             no = _first(options, ConfirmationOptionKind.DENY)
             return Refuse(option=no, suggestion=(instead or "").strip() or None)
         if word == "e" and call.editable:
             changed = yield from _edited(call.tool_input or "")
             if changed is not None:
                 return Allow(option=_first(options, ConfirmationOptionKind.APPROVE), edited_input=changed)
-        said = yield _menu(call, options)
+        said = yield Ask(_menu(call, options))
 
 
 def ask_result(call: ToolCallPendingResultConfirmationState) -> Dialog:
@@ -103,11 +115,11 @@ def ask_result(call: ToolCallPendingResultConfirmationState) -> Dialog:
 
 
 def _yes_or_no(intro: str, question: str, yes: Decision) -> Dialog:
-    said = yield intro + question
+    said = yield Ask(intro + question)
     while said is not None and (word := said.strip().casefold()) not in {"n", "no", "/decline"}:
         if word in {"y", "yes"}:
             return yes
-        said = yield question
+        said = yield Ask(question)
     return Refuse(reason=_NOBODY if said is None else None)
 
 
@@ -124,7 +136,8 @@ def _menu(call: ToolCallPendingConfirmationState, options: list[ConfirmationOpti
     lines += [] if options else ["  y  allow", "  n  do not allow"]
     lines += ["  e  change its input, and allow it"] if call.editable else []
     lines += ["  s  do not allow, and say what to do instead"]
-    return "\n".join(lines) + "\nYour choice: "
+    keys = dict.fromkeys(["y", "n", *(line.split()[0] for line in lines)])
+    return "\n".join(lines) + f"\n({'/'.join(keys)}) Your choice: "
 
 
 def _option(options: list[ConfirmationOption], word: str) -> ConfirmationOption | None:
@@ -137,13 +150,13 @@ def _first(options: list[ConfirmationOption], kind: ConfirmationOptionKind) -> s
     return next((option.id for option in options if option.kind == kind), None)
 
 
-def _edited(before: str) -> Generator[str, str | None, str | None]:
+def _edited(before: str) -> Generator[Ask, str | None, str | None]:
     """The input as it is to be; `None` when it was left as it is. JSON stays JSON."""
-    problem = ""
+    problem, text = "", before
     while True:
-        said = yield f"{problem}New input (empty for no change): "
+        said = yield Ask(f"{problem}New input (empty for no change): ", prefill=text)
         text = (said or "").strip()
-        if not text:
+        if text in {"", before.strip()}:
             return None
         if not _is_json(before) or _is_json(text):
             return text
@@ -180,13 +193,14 @@ def ask_questions(request: SessionInputRequest) -> Dialog:
 
 def _ask(
     request: SessionInputRequest, question: SessionInputQuestion, intro: str
-) -> Generator[str, str | None, dict[str, AnswerValue] | Refuse]:
+) -> Generator[Ask, str | None, dict[str, AnswerValue] | Refuse]:
     if isinstance(question, Unknown):
         return {}  # a kind that is newer than we are; the host says whether it can do without
     default = _default(question)
     problem = ""
     while True:
-        said = yield f"{intro}{problem}{_wording(question, default)}"
+        is_secret = getattr(question, "format", None) == "password"
+        said = yield Ask(f"{intro}{problem}{_wording(question, default)}", secret=is_secret)
         intro = ""
         text = (said or "").strip()
         if said is None or text == "/decline":

@@ -6,7 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from serai.cli.chat.dialogs import Allow, Decision, Dialog, Refuse, Reply, ask_call, ask_questions, ask_result
+from serai.cli.chat.dialogs import (
+    Allow,
+    Ask,
+    Decision,
+    Dialog,
+    Refuse,
+    Reply,
+    ask_call,
+    ask_questions,
+    ask_result,
+)
 from serai.cli.console.terminal import PlainTerminal
 from serai.client import (
     QuestionAsked,
@@ -54,14 +64,23 @@ class ChatQuestions:
         self._listen = listen
         self._decided = decided
         self._open: dict[tuple[str, str], _Open] = {}
+        self._diffs: dict[str, str] = {}  # by call
 
     def __bool__(self) -> bool:
         return bool(self._open)
 
-    def heed(self, event: TurnEvent) -> None:
-        """Take an event of the session: perhaps something is asked, or no longer."""
+    def heed(self, event: TurnEvent, diff: str = "") -> None:
+        """Take an event of the session: perhaps something is asked, or no longer.
+
+        Args:
+            event: What has happened.
+            diff: What the call that waits is going to change.
+        """
         match event:
-            case ToolWaiting() | QuestionAsked():
+            case ToolWaiting(call=call):
+                self._diffs[call.tool_call_id] = diff
+                self._add(event)
+            case QuestionAsked():
                 self._add(event)
             case ToolRunning(call=call):
                 self._close(("call", call.tool_call_id))
@@ -81,8 +100,7 @@ class ChatQuestions:
         """Take a line for the question that is asked; `None` when there will be no more lines."""
         key, current = next(iter(self._open.items()))
         try:
-            self._terminal.note(current.dialog.send(text), end="")
-            self._listen()
+            self._ask(current.dialog.send(text))
         except StopIteration as end:
             del self._open[key]
             self._decided(current.question, end.value)
@@ -102,12 +120,14 @@ class ChatQuestions:
     def clear(self) -> None:
         """Take back everything, and say nothing about it."""
         self._open.clear()
+        self._terminal.unask()
 
     def _add(self, question: Question) -> None:
         """Add a question. One that is open already stays as it is; one that has changed is asked anew."""
         match question:
             case ToolWaiting(call=call):
-                key, dialog = ("call", call.tool_call_id), ask_call(call)
+                diff = self._diffs.get(call.tool_call_id, "")
+                key, dialog = ("call", call.tool_call_id), ask_call(call, diff)
             case ResultWaiting(call=call):
                 key, dialog = ("result", call.tool_call_id), ask_result(call)
             case QuestionAsked(request=request):
@@ -120,6 +140,7 @@ class ChatQuestions:
     def _close(self, key: tuple[str, str]) -> None:
         closed = self._open.pop(key, None)
         if closed is not None and closed.is_shown:
+            self._terminal.unask()
             self._terminal.note(_CLOSED)
 
     def _show(self) -> None:
@@ -127,8 +148,11 @@ class ChatQuestions:
         current = next(iter(self._open.values()), None)
         if current is not None and not current.is_shown:
             current.is_shown = True
-            self._terminal.note(next(current.dialog), end="")
-            self._listen()
+            self._ask(next(current.dialog))
+
+    def _ask(self, asked: Ask) -> None:
+        self._terminal.ask(asked.text, prefill=asked.prefill, secret=asked.secret)
+        self._listen()
 
 
 async def decide(session: SessionClient, question: Question, decision: Decision) -> None:

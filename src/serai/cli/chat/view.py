@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+from difflib import unified_diff
 from urllib.parse import unquote, urlsplit
 
 from serai.ahp.extensions import QUEUE_HELD
 from serai.ahp.types import (
     FileEdit,
+    FileEdits,
+    FileEditSide,
     MarkdownResponsePart,
     SessionState,
     SystemNotificationResponsePart,
@@ -29,6 +32,7 @@ from serai.ahp.types import (
     Turn,
     TurnState,
 )
+from serai.cli.console.markdown import DIM, RED
 from serai.cli.console.output import about_size, plain
 from serai.cli.console.terminal import PlainTerminal
 from serai.client import (
@@ -52,6 +56,9 @@ _PATIENCE = 2.0
 """How long the end of a call waits for output that the host keeps elsewhere, in seconds."""
 _LARGEST = 4_000_000
 """Largest output that is fetched, in bytes."""
+
+_LONGEST_DIFF = 1000
+"""Most lines of a diff that are shown when someone is asked."""
 
 _ESCAPES = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC: titles, links, marks
@@ -147,6 +154,26 @@ async def output_elsewhere(client: Client, call: ToolCallState) -> str:
     return "".join(texts)
 
 
+async def diff_of(client: Client, call: ToolCallState) -> str:
+    """The diff of what a call is going to change, in lines that end; empty where there is none to show."""
+    edits: FileEdits | None = getattr(call, "edits", None)
+    lines: list[str] = []
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            for edit in edits.items if edits else ():
+                before, after = [await _read_side(client, side) for side in (edit.before, edit.after)]
+                lines += list(unified_diff(before, after, lineterm=""))[2:]
+    except (SeraiError, TimeoutError, UnicodeDecodeError):
+        return ""  # the line on each edit is shown in any case
+    left_out = len(lines) - _LONGEST_DIFF
+    more = [f"  … ({left_out:,} more lines of the diff)"] if left_out > 0 else []
+    return "".join(f"{line}\n" for line in [*(f"  {line}" for line in lines[:_LONGEST_DIFF]), *more])
+
+
+async def _read_side(client: Client, side: FileEditSide | None) -> list[str]:
+    return (await client.read(side.content.uri)).decode().splitlines() if side else []
+
+
 def _call_told(call: ToolCallState, *, elsewhere: str = "", has_run: bool = False) -> list[str]:
     """A call that is over, in lines: how it ended, and what it brought."""
     match call:
@@ -214,7 +241,7 @@ class TurnView:
         known = self._calls.pop(call.tool_call_id, None) if isinstance(call, ToolCallBase) else None
         for line in _call_told(call, elsewhere=elsewhere, has_run=known is not None):
             if line.removeprefix("  | ") not in (known or ()):
-                self._terminal.note(line)
+                self._terminal.note(line, style=DIM if line.startswith("  | ") else "")
 
     def _show_running(self, call: ToolCallRunningState) -> None:
         if call.tool_call_id not in self._calls:
@@ -224,12 +251,14 @@ class TurnView:
         for line in filter(None, map(about, call.content or ())):
             if line not in known:
                 known.add(line)
-                self._terminal.note(f"  | {line}")
+                self._terminal.note(f"  | {line}", style=DIM)
 
     def _show_end(self, event: TurnEnded) -> None:
         self._calls.clear()
         if event.error is not None:
-            self._terminal.note(f"The turn failed: {event.error.message} [{event.error.error_type}]")
+            self._terminal.note(
+                f"The turn failed: {event.error.message} [{event.error.error_type}]", style=RED
+            )
         elif event.state != TurnState.COMPLETE:
             self._terminal.note(f"(the turn was {event.state})")
         self._terminal.new_line()

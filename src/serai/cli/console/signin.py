@@ -52,7 +52,7 @@ class SignInDialog:
             self._say(_told(methods[0]))
             choices = "[Y/n]"
         while True:
-            self._terminal.note(f"{question} {choices} ", end="")
+            self._terminal.ask(f"{question} {choices} ")
             answer = await self._terminal.lines.read()
             if answer is not None:
                 self._terminal.typed()
@@ -95,7 +95,7 @@ class SignInDialog:
         self._say(f"[{' '.join(begun.method.command or [terminal.state.title])}. Ctrl-] leaves it.]")
         from serai.cli.console.attach import attach  # noqa: PLC0415 - it does not exist on Windows
 
-        with self._terminal.handed_over():
+        async with self._terminal.handed_over():
             left = await attach(self._client, terminal)
         self._say(f"[{left}]")
         has_ended = terminal.state.exit_code is not None

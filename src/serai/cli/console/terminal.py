@@ -6,28 +6,25 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Protocol, TextIO
 
+from serai.cli.console.markdown import DIM, diff_style
 from serai.cli.console.output import clean
 from serai.client.events import Inbox
 from serai.errors import FileUnreadable
-
-# Seconds between two lines that nobody has typed one after the other.
-_MOMENT = 0.04
 
 
 class LineSource(Protocol):
     """Where lines come from."""
 
     async def read(self) -> str | None:
-        """The next line without its end; `None` when there will be no more. Cancelling it loses nothing."""
-        ...
+        """The next line without its end; `None` when there will be no more. Cancelling it loses nothing.
 
-    async def together(self) -> list[str]:
-        """The lines that a person wrote in the same moment as the last one: they were pasted."""
+        What was pasted together, or written in an editor, may have several lines.
+        """
         ...
 
 
@@ -50,15 +47,6 @@ class StdinLines:
             return await self._lines.get()
         except StopAsyncIteration:
             return None
-
-    async def together(self) -> list[str]:
-        """The lines that came along with the last one: faster than anybody types. From a pipe, none."""
-        lines: list[str] = []
-        with suppress(StopAsyncIteration, TimeoutError):
-            while os.isatty(self._fd):
-                async with asyncio.timeout(_MOMENT):
-                    lines.append(await self._lines.get())
-        return lines
 
     def close(self) -> None:
         """Read no more."""
@@ -109,7 +97,7 @@ class PlainTerminal:
         self.is_interactive = is_interactive
         self._out = out
         self._notes = notes
-        self._has_colour = has_colour
+        self.has_colour = has_colour
         # Who wrote last, when that did not end its line.
         self._unfinished: TextIO | None = None
 
@@ -120,20 +108,38 @@ class PlainTerminal:
     def dim(self, text: str) -> None:
         """Write something that matters less; nothing at all where nobody is looking."""
         if self.is_interactive and text:
-            self._write(self._notes, text, dim=True)
+            self._write(self._notes, text, DIM)
 
-    def note(self, text: str, *, end: str = "\n") -> None:
-        """Write something on a line of its own. Without an end, something may follow it."""
+    def note(self, text: str, *, style: str = "") -> None:
+        """Write something on a line of its own."""
         self.new_line()
-        self._write(self._notes, text + end)
+        self._write(self._notes, f"{text}\n", style)
+
+    def ask(self, text: str, *, prefill: str = "", secret: bool = False) -> None:  # noqa: ARG002 - see below
+        """Ask something: the next line answers it. The last line of the text stands before the answer.
+
+        Where lines can be edited, the answer begins with `prefill`, and a secret one is not shown.
+        """
+        *lines, last = text.split("\n")
+        for line in lines:
+            self.note(line, style=diff_style(line))
+        self.new_line()
+        self._write(self._notes, last)
+
+    def unask(self) -> None:
+        """What was asked is not asked any more."""
+
+    def prompt(self) -> None:
+        """Show that the person may write."""
+        self.ask("> ")
 
     def raw(self, line: str) -> None:
         """Write one line for a program."""
         self._out.write(line + "\n")
         self._out.flush()
 
-    @contextmanager
-    def handed_over(self) -> Generator[None]:
+    @asynccontextmanager
+    async def handed_over(self) -> AsyncGenerator[None]:
         """Leave the screen and what is typed to someone else, for the length of a block."""
         self.new_line()
         with self.lines.paused() if isinstance(self.lines, StdinLines) else nullcontext():
@@ -149,12 +155,12 @@ class PlainTerminal:
         if self._unfinished is not None:
             self._write(self._unfinished, "\n")
 
-    def _write(self, stream: TextIO, text: str, *, dim: bool = False) -> None:
+    def _write(self, stream: TextIO, text: str, style: str = "") -> None:
         shown = clean(text)
         if not shown:
             return
         self._unfinished = None if shown.endswith("\n") else stream
-        stream.write(f"\x1b[2m{shown}\x1b[0m" if dim and self._has_colour else shown)
+        stream.write(f"\x1b[{style}m{shown}\x1b[0m" if style and self.has_colour else shown)
         stream.flush()
 
 
@@ -181,7 +187,7 @@ def open_terminal(
 
 
 @contextmanager
-def interrupts(heard: Callable[[], None]) -> Generator[None]:
+def interrupts(heard: Callable[[], object]) -> Generator[None]:
     """Call a function at Ctrl-C, instead of ending the program."""
     loop = asyncio.get_running_loop()
     try:

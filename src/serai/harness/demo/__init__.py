@@ -5,6 +5,7 @@
     tools       what it pretends to do
     deeds       what it really does
     questions   what it asks
+    tour        some of each, for newcomers
 
 A newcomer meets it first, and tests use it. It knows of a session what any function does (`serai.host.turn`).
 Its commands are one table, from which it works and from which `help` is written.
@@ -36,6 +37,7 @@ from serai.contract.events import OBSERVED_BY_HOST
 from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.harness.demo import questions, talk, tools
 from serai.harness.demo.stage import APPROVE, PACE, DemoStage, Misuse, Stopped, lines
+from serai.harness.demo.tour import tour
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, MORE_FOLDERS
 from serai.host.turn import Turn
 
@@ -80,10 +82,12 @@ async def _help(stage: DemoStage, _argument: str) -> None:
 _WORK = "works so long, and tells how far it is at each step"
 _RUN = "runs a command for real, in a terminal to follow"
 _TOOL = "wants to run a shell command: allow, deny or edit it (it only pretends)"
+_TOUR = "shows you around: an approval, a diff, a question and a queue"
 _ASK = f"asks questions of every kind, or of one: {', '.join(questions.KINDS)}"
 
 COMMANDS: tuple[DemoCommand, ...] = (
     DemoCommand("help", "", "tells what I can do", _help),
+    DemoCommand("tour", "", _TOUR, tour),
     DemoCommand("think", "[about SOMETHING]", "streams reasoning, then an answer", talk.think),
     DemoCommand("write", "N", "streams N words of Markdown", talk.write),
     DemoCommand("work", "SECONDS [every MS]", _WORK, talk.work),

@@ -184,6 +184,11 @@ SELECT min(due) FROM deliveries WHERE due IS NOT NULL
 SELECT seq, record FROM deliveries
 WHERE (?1 IS NULL OR agent = ?1) AND (?2 = '' OR state = ?2) AND seq < ?3 ORDER BY seq DESC LIMIT ?4
 
+-- list_deliveries_of --
+-- The same of some messages: ?5 a list of their ids.
+SELECT seq, record FROM deliveries WHERE message IN (SELECT value FROM json_each(?5))
+AND (?1 IS NULL OR agent = ?1) AND (?2 = '' OR state = ?2) AND seq < ?3 ORDER BY seq DESC LIMIT ?4
+
 -- list_open --
 SELECT seq, record FROM deliveries WHERE open AND (?1 IS NULL OR agent = ?1) ORDER BY seq LIMIT ?2
 

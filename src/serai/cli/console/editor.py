@@ -1,0 +1,245 @@
+"""A terminal with a line that can be edited: it stays at the bottom, and all else is written above it.
+
+It takes a fifth of a second to import, so that happens when a chat begins at a terminal, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from prompt_toolkit.application.current import set_app
+from prompt_toolkit.application.run_in_terminal import in_terminal
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.document import Document
+from prompt_toolkit.enums import DEFAULT_BUFFER
+from prompt_toolkit.filters import has_focus
+from prompt_toolkit.formatted_text import ANSI
+from prompt_toolkit.history import FileHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.output.color_depth import ColorDepth
+from prompt_toolkit.output.vt100 import Vt100_Output
+from prompt_toolkit.shortcuts import PromptSession
+from prompt_toolkit.utils import get_cwidth
+
+from serai.cli.console.markdown import BOLD, DIM, LineStream, diff_style
+from serai.cli.console.output import clean
+from serai.cli.console.terminal import PlainTerminal
+from serai.client.events import Inbox
+from serai.redact import Redactor
+from serai.redact.environment import managed_from_environment
+
+
+class _History(FileHistory):
+    """What was written, in a file for its owner alone, without the secrets that can be told."""
+
+    def __init__(self, file: Path) -> None:
+        file.touch(0o600)
+        self._redactor = Redactor(managed_from_environment(os.environ))
+        super().__init__(file)
+
+    def store_string(self, string: str) -> None:
+        super().store_string(self._redactor.redact(string))
+
+
+class _Lines:
+    """The lines that were entered."""
+
+    def __init__(self) -> None:
+        self.entered: Inbox[str] = Inbox()
+
+    async def read(self) -> str | None:
+        """The next one."""
+        with suppress(StopAsyncIteration):
+            return await self.entered.get()
+        return None
+
+
+class _Output(Vt100_Output):
+    """The screen. What is pasted while something is written comes in one piece, too."""
+
+    is_lent = False
+
+    def disable_bracketed_paste(self) -> None:
+        """Only for someone else: otherwise the next drawing would switch it on again."""
+        if self.is_lent:
+            super().disable_bracketed_paste()
+
+
+class EditedTerminal(PlainTerminal):
+    """The person's terminal, while a block lasts: see `open_editor`."""
+
+    def __init__(self, history: Path, *, has_colour: bool) -> None:
+        self._lines = _Lines()
+        super().__init__(self._lines, sys.stdout, sys.stdout, is_interactive=True, has_colour=has_colour)
+        # Where the cursor is need not be asked: the answer could come when someone else reads.
+        self._output = _Output(
+            sys.stdout,
+            self._size,
+            term=os.environ.get("TERM"),
+            default_color_depth=None if has_colour else ColorDepth.DEPTH_1_BIT,
+            enable_cpr=False,
+        )
+        self._stream = LineStream(lambda: self._size().columns, get_cwidth, has_styles=has_colour)
+        self._asked: str | None = None
+        self._is_secret = False
+        self._draft = ""  # a message that something was asked in the midst of
+        self._is_working = True
+        self._session: PromptSession[str] = PromptSession(
+            self._before_input,
+            history=_History(history),
+            key_bindings=self._keys(),
+            erase_when_done=True,
+            output=self._output,
+            prompt_continuation="  ",
+        )
+        self._app = self._session.app
+        self._buffer = self._session.default_buffer
+
+    async def run(self) -> None:
+        """Edit lines, until the person ends it or this is cancelled."""
+        with suppress(EOFError):
+            await self._app.run_async(set_exception_handler=False, handle_sigint=False)
+        self._lines.entered.end()
+
+    def close(self) -> None:
+        """Leave the screen as it was found."""
+        self._output.is_lent = True
+        self._app.renderer.erase()
+        self._output.disable_bracketed_paste()
+        self._output.flush()
+
+    # -- what is written -----------------------------------------------------------------------------------
+
+    def text(self, text: str) -> None:
+        """Write a piece of an answer, as it comes."""
+        self._print(self._stream.feed(clean(text)))
+
+    def dim(self, text: str) -> None:
+        """Write something that matters less."""
+        self._print(self._stream.feed(clean(text), dim=True))
+
+    def note(self, text: str, *, style: str = "") -> None:
+        """Write something on a line of its own."""
+        self._print([*self._stream.end(), *self._stream.plain(clean(text), style)])
+
+    def new_line(self) -> None:
+        """Begin a new line, unless one has just begun."""
+        self._print(self._stream.end())
+
+    def _print(self, rows: Iterable[str]) -> None:
+        if written := "".join(f"{row}\n" for row in rows):
+            self._app.renderer.erase(leave_alternate_screen=False)
+            self._output.write_raw(written)
+            self._output.flush()
+        self._app.invalidate()
+
+    # -- what is asked, and entered ------------------------------------------------------------------------
+
+    def ask(self, text: str, *, prefill: str = "", secret: bool = False) -> None:
+        """Ask something. What was being written meanwhile comes back afterwards."""
+        *lines, last = text.split("\n")
+        for line in lines:
+            self.note(line, style=diff_style(line))
+        if self._asked is None:
+            self._draft = self._buffer.text
+        self._asked = clean(last)
+        self._session.is_password = self._is_secret = secret
+        self._buffer.document = Document(clean(prefill))
+        self._app.invalidate()
+
+    def unask(self) -> None:
+        """What was asked is not asked any more."""
+        if self._asked is not None:
+            self._asked = None
+            self._session.is_password = self._is_secret = False
+            self._buffer.document = Document(self._draft)
+            self._draft = ""
+        self._app.invalidate()
+
+    def prompt(self) -> None:
+        """Show that the person may write."""
+        self._is_working = False
+        self._print(self._stream.end(is_all=True))
+        self.unask()
+
+    def typed(self) -> None:
+        """Someone has entered a line: something is done about it."""
+        self._is_working = True
+
+    def _enter(self, buffer: Buffer) -> None:
+        text = buffer.text
+        shown = "*" * len(text) if self._is_secret else clean(text).replace("\n", "\n  ")
+        # Above a line that is still coming in, which goes on.
+        self._print(self._stream.plain(f"{self._asked or '> '}{shown}", "" if self._asked else BOLD))
+        # Only what was said is remembered, never an answer: that may be a secret.
+        buffer.reset(append_to_history=self._asked is None)
+        self.unask()
+        self._lines.entered.put(text)
+
+    def _before_input(self) -> ANSI:
+        """What stands before what is written: the end of what is coming in, and what is asked."""
+        rows = self._stream.rest()[-max(self._size().rows // 3, 1) :]
+        question = self._asked or ("… " if self._is_working else "> ")
+        *before, last = self._stream.plain(question.rstrip(" "), DIM if self._is_working else BOLD)
+        return ANSI("\n".join([*rows, *before, f"{last} "]))
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+
+        @keys.add("c-c")
+        def interrupt(_event: KeyPressEvent) -> None:
+            signal.raise_signal(signal.SIGINT)  # as if the terminal did it
+
+        @keys.add("enter", filter=has_focus(DEFAULT_BUFFER))
+        def enter(event: KeyPressEvent) -> None:
+            self._enter(event.current_buffer)
+
+        @keys.add("escape", "enter")
+        def begin_line(event: KeyPressEvent) -> None:
+            event.current_buffer.insert_text("\n")
+
+        del interrupt, enter, begin_line
+        return keys
+
+    def _size(self) -> Size:
+        try:
+            size = os.get_terminal_size(sys.stdout.fileno())
+        except OSError:
+            size = os.terminal_size((0, 0))
+        return Size(rows=size.lines or 24, columns=size.columns or 80)
+
+    @asynccontextmanager
+    async def handed_over(self) -> AsyncGenerator[None]:
+        """Leave the screen and what is typed to someone else, for the length of a block."""
+        self.new_line()
+        self.close()
+        with set_app(self._app):
+            async with in_terminal():
+                yield
+        self._output.is_lent = False
+
+
+@asynccontextmanager
+async def open_editor(history: Path, *, has_colour: bool) -> AsyncGenerator[EditedTerminal]:
+    """The person's terminal, with a line that can be edited until the block ends.
+
+    Args:
+        history: The file that remembers what was written.
+        has_colour: Whether there are colours.
+    """
+    terminal = EditedTerminal(history, has_colour=has_colour)
+    task = asyncio.create_task(terminal.run())
+    await asyncio.sleep(0)
+    try:
+        yield terminal
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        terminal.close()

@@ -1,0 +1,1 @@
+"""The page: what a browser loads from the host."""

@@ -1,0 +1,125 @@
+// JSON-RPC 2.0 over one WebSocket.
+// Exports: HostError, Peer.
+
+/** What the host refused, or why it did not answer. `code` is JSON-RPC's number, or a word such as `connection_lost`. */
+export class HostError extends Error {
+  /** @param {number | string} code @param {string} message @param {any} [data] */
+  constructor(code, message, data) {
+    super(message);
+    this.name = "HostError";
+    this.code = code;
+    this.data = data;
+  }
+
+  /** What to do about it, where the host said so. @returns {string | undefined} */
+  get remedy() {
+    return this.data?.remedy;
+  }
+}
+
+/**
+ * @typedef {object} Hearing
+ * @property {() => void} opened
+ * @property {(method: string, params: any) => void} notified in order, each before the next frame is looked at
+ * @property {(code: number, reason: string) => void} closed called once; requests without an answer are then rejected
+ * @property {() => void} [heard] something came, whatever it was
+ * @property {(method: string, params: any) => Promise<unknown>} [asked] answers the host's requests; by default nobody
+ */
+
+/** @typedef {{resolve: (result: any) => void, reject: (error: HostError) => void, then?: (result: any) => void}} Waiting */
+
+/** One connection, from its beginning to its end. */
+export class Peer {
+  /** @type {Map<number, Waiting>} */
+  #waiting = new Map();
+  #lastId = 0;
+  #isClosed = false;
+
+  /** @param {string} url @param {Hearing} hearing */
+  constructor(url, hearing) {
+    this.#hearing = hearing;
+    this.#socket = new WebSocket(url);
+    this.#socket.onopen = () => hearing.opened();
+    this.#socket.onmessage = (event) => this.#received(event.data);
+    this.#socket.onerror = () => this.#ended(1006, ""); // a close follows, but for some that could not be opened
+    this.#socket.onclose = (event) => this.#ended(event.code, event.reason);
+  }
+  #hearing;
+  #socket;
+
+  /**
+   * Ask, and wait for the answer.
+   * @param {string} method @param {object} params
+   * @param {(result: any) => void} [then] called with the result before the next frame: for an answer that the frames
+   *   after it build upon @returns {Promise<any>} rejects with `HostError`
+   */
+  request(method, params, then) {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) throw new HostError("connection_lost", "the connection to the host is lost");
+      this.#lastId += 1;
+      this.#waiting.set(this.#lastId, { resolve, reject, then });
+      this.#send({ jsonrpc: "2.0", id: this.#lastId, method, params });
+    });
+  }
+
+  /** Tell something that nobody answers. @param {string} method @param {object} params */
+  notify(method, params) {
+    this.#send({ jsonrpc: "2.0", method, params });
+  }
+
+  /** End the connection; `closed` is called at once: a dead network would let us wait for it. */
+  close() {
+    this.#socket.close();
+    this.#ended(1000, "closed by this page");
+  }
+
+  /** @param {object} message */
+  #send(message) {
+    if (this.#socket.readyState === 1) this.#socket.send(JSON.stringify(message));
+  }
+
+  /** @param {string} frame */
+  #received(frame) {
+    if (this.#isClosed) return;
+    this.#hearing.heard?.();
+    const message = JSON.parse(frame);
+    if (message.method === undefined) this.#answered(message);
+    else if (message.id === undefined) this.#hearing.notified(message.method, message.params);
+    else void this.#answer(message);
+  }
+
+  /** @param {{id: number, result?: any, error?: {code: number, message: string, data?: any}}} answer */
+  #answered({ id, result, error }) {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (!waiting) return;
+    if (error) {
+      waiting.reject(new HostError(error.code, error.message, error.data));
+      return;
+    }
+    waiting.then?.(result);
+    waiting.resolve(result);
+  }
+
+  /** @param {{id: unknown, method: string, params: any}} request */
+  async #answer({ id, method, params }) {
+    try {
+      if (!this.#hearing.asked) throw new HostError(-32601, `this client does not serve '${method}'`);
+      this.#send({ jsonrpc: "2.0", id, result: (await this.#hearing.asked(method, params)) ?? null });
+    } catch (error) {
+      const code = error instanceof HostError && typeof error.code === "number" ? error.code : -32603;
+      this.#send({ jsonrpc: "2.0", id, error: { code, message: String(/** @type {Error} */ (error).message) } });
+    }
+  }
+
+  /** @param {number} code @param {string} reason */
+  #ended(code, reason) {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#hearing.closed(code, reason);
+    for (const waiting of this.#waiting.values()) {
+      waiting.reject(new HostError("connection_lost", "the connection to the host is lost"));
+    }
+    this.#waiting.clear();
+  }
+}

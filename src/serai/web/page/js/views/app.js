@@ -1,0 +1,85 @@
+// The whole page: sessions at the left, one session in the middle, what belongs to it at the right.
+import { isPaletteOpen, openSession, page, shownOnPhone } from "../page.js";
+import { Aside } from "./aside/aside.js";
+import { Palette } from "./palette/palette.js";
+import { Icon } from "./parts/icon.js";
+import { Notices } from "./parts/notices.js";
+import { html, useEffect, useErrorBoundary } from "./preact.js";
+import { SessionView } from "./session/session.js";
+import { Sessions } from "./sessions/sessions.js";
+import { useAttention } from "./sessions/attention.js";
+import { Start } from "./start/start.js";
+import { Top } from "./top.js";
+
+/** @param {{onForget: () => void}} props */
+export function App({ onForget }) {
+  const [fault, mend] = useErrorBoundary();
+  const uri = openSession.value;
+  useAttention();
+  useEffect(() => {
+    shownOnPhone.value = uri === null ? "sessions" : "session";
+  }, [uri]);
+  useEffect(() => {
+    /** @param {KeyboardEvent} event */
+    const pressed = (event) => {
+      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+        event.preventDefault();
+        isPaletteOpen.value = !isPaletteOpen.value;
+      }
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, []);
+  if (fault) return html`<${Broken} fault=${fault} onRetry=${mend} />`;
+  if (page.host.connection.value === "refused") return html`<${Refused} onForget=${onForget} />`;
+  return html`<div class="app" data-phone=${shownOnPhone.value}>
+    <a class="skip" href="#composer">To the composer</a>
+    <${Top} uri=${uri} />
+    <nav class="left" aria-label="Sessions"><${Sessions} /></nav>
+    <main class="centre">${uri === null ? html`<${Start} />` : html`<${SessionView} key=${uri} uri=${uri} />`}</main>
+    <aside class="right" aria-label="Beside the session"><${Aside} uri=${uri} /></aside>
+    <${PhoneTabs} hasSession=${uri !== null} />
+    <${Notices} />
+    ${isPaletteOpen.value && html`<${Palette} />`}
+  </div>`;
+}
+
+/** What is on screen, on a phone. @param {{hasSession: boolean}} props */
+function PhoneTabs({ hasSession }) {
+  const tabs = /** @type {const} */ ([
+    ["sessions", "Sessions", "inbox"],
+    ["session", hasSession ? "Session" : "New", "chat"],
+    ["aside", "Details", "diff"],
+  ]);
+  return html`<div class="phone-tabs">
+    ${tabs.map(
+      ([name, label, icon]) =>
+        html`<button
+          class="quiet"
+          aria-pressed=${shownOnPhone.value === name}
+          onClick=${() => (shownOnPhone.value = name)}
+        >
+          <${Icon} name=${icon} /> ${label}
+        </button>`,
+    )}
+  </div>`;
+}
+
+/** @param {{onForget: () => void}} props */
+function Refused({ onForget }) {
+  return html`<main class="enter">
+    <h1>The host does not know this browser any more</h1>
+    <p>Its key was revoked, or the host was set up anew.</p>
+    <button class="main" onClick=${onForget}>Use another link</button>
+  </main>`;
+}
+
+/** @param {{fault: unknown, onRetry: () => void}} props */
+function Broken({ fault, onRetry }) {
+  return html`<main class="enter" role="alert">
+    <h1>The page has a fault</h1>
+    <p>Nothing is lost: all of it is on the host.</p>
+    <pre class="problem">${String(/** @type {any} */ (fault)?.stack ?? fault)}</pre>
+    <div class="row"><button class="main" onClick=${onRetry}>Try again</button></div>
+  </main>`;
+}
