@@ -23,6 +23,7 @@ from serai.client import Disconnected, QuestionAsked, SessionClient, ToolWaiting
 from serai.contract import METHODS
 from serai.harness.callback import Answer, CallbackHarness
 from serai.host.turn import Turn
+from serai.relay.sdk import Relay
 from serai.store.sqlite.store import SqliteStore
 
 ROOT = Path(__file__).parents[1]
@@ -59,9 +60,9 @@ USED = {
         "async def shell",
         "async def read",
     ],
-    "docs/relay.md": ["asyncio.run(main())"],
+    "docs/relay.md": ["asyncio.run(main())", "define_harness"],
     "docs/agent-sessions.md": ["async def tell"],
-    "docs/agents.md": ["async def shout"],
+    "docs/agents.md": ["An agent of my own", "asyncio.run(main())"],
     "docs/python-agents.md": [
         "asyncio.run(main())",
         "async def findings",
@@ -164,7 +165,7 @@ def test_the_first_program_of_the_clients_page_has_ten_lines() -> None:
 
 
 async def test_an_agent_on_a_host_of_its_own_answers_any_client(tmp_path: Path) -> None:
-    (tmp_path / "shout.py").write_text(example("docs/agents.md", "async def shout"))
+    (tmp_path / "shout.py").write_text(example("docs/agents.md", "asyncio.run(main())"))
     start = ("-c", "import asyncio, shout; asyncio.run(shout.main(port=0))")
     async with (
         running(*start, PYTHONPATH=str(tmp_path)) as program,
@@ -173,6 +174,37 @@ async def test_an_agent_on_a_host_of_its_own_answers_any_client(tmp_path: Path) 
         session = await client.create_session("shout")
         result = await (await session.prompt("hello")).result()
     assert result.text == "HELLO"
+
+
+async def test_ten_lines_are_an_agent_of_the_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = example("docs/agents.md", "An agent of my own")
+    assert len([line for line in code.splitlines() if line.strip()]) <= 10
+    (tmp_path / "mine.py").write_text(code)
+    monkeypatch.chdir(tmp_path)
+    home = {"SERAI_HOME": str(tmp_path / "home"), "SERAI_USE_KEYRING": "false"}
+    serve = ("-c", "from serai.cli import main; main()", "serve", "--port", "0", "--agent", "mine:shout")
+    async with running(*serve, **home) as host:
+        url = await said(host, r"(http://\S+/)")
+        async with connect(url, (tmp_path / "home/token").read_text().strip()) as client:
+            session = await client.create_session("shout")
+            assert (await (await session.prompt("hello")).result()).text == "HELLO"
+
+
+async def test_a_function_in_a_process_of_its_own_answers_messages(tmp_path: Path) -> None:
+    code = example("docs/relay.md", "define_harness")
+    (tmp_path / "program.py").write_text(code)
+    home = {"SERAI_HOME": str(tmp_path / "home"), "SERAI_USE_KEYRING": "false"}
+    serve = ("-c", "from serai.cli import main; main()", "serve", "--port", "0")
+    async with running(*serve, **home) as host:
+        url = await said(host, r"(http://\S+/)")
+        token = (tmp_path / "home/token").read_text().strip()
+        async with running(str(tmp_path / "program.py"), **home, SERAI_URL=url) as program:
+            await said(program, "(the reviewer is here)")
+            async with await Relay.connect(url, token) as relay:
+                sent = await relay.call(
+                    "messages.send", to="@reviewer", text="this", waitFor="answered", timeoutMs=20000
+                )
+    assert sent.deliveries[0].answer.text == "Looks good: this"
 
 
 # -- functions: a host with an agent that does what the example is about -------------------------------------

@@ -62,6 +62,8 @@ REQUESTS: Mapping[str, RequestMethod] = {
 EXTENSIONS: Mapping[str, RequestMethod] = {
     x.SIGN_IN_METHODS: RequestMethod(x.SignInMethodsParams, x.SignInMethodsResult),
     x.SIGN_IN: RequestMethod(x.SignInParams, x.SignInResult),
+    x.AGENTS: RequestMethod(x.AgentsParams, x.AgentsResult),
+    x.INSTALL_AGENT: RequestMethod(x.InstallAgentParams, x.InstallAgentResult),
 }
 """Commands that Serai has and AHP 0.2 does not. Another host answers them with -32601."""
 

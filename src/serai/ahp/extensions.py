@@ -16,6 +16,8 @@ from serai.ahp.wire import Value
 
 SIGN_IN_METHODS = "serai/signInMethods"
 SIGN_IN = "serai/signIn"
+AGENTS = "serai/agents"
+INSTALL_AGENT = "serai/installAgent"
 
 LOGIN = "serai.login"
 """In a session's `_meta`: its agent wants a person to sign in. It is there from the refusal to a success."""
@@ -91,3 +93,48 @@ class SignInResult(Value):
     """Whether someone is signed in now, where the method is over already; absent when nobody knows."""
     message: str | None = None
     """What the person has to do now."""
+
+
+class KnownAgent(Value):
+    """An agent that sessions can be made with, or that could be installed for it."""
+
+    provider: str
+    display_name: str
+    installed: bool
+    """Whether sessions can be made with it now: then the root channel lists it, too."""
+    description: str | None = None
+    signed_in: bool | None = None
+    """Absent when nobody knows, or nobody has to."""
+    install: str | None = None
+    """The command that installs it: `serai/installAgent` runs it in a terminal."""
+    homepage: str | None = None
+    reason: str | None = None
+    """Why it cannot be used, for people."""
+
+
+class AgentsParams(RootParams):
+    """Which agents are known, installed or not?"""
+
+
+class AgentsResult(Value):
+    """All agents that are known, those that are installed first."""
+
+    agents: list[KnownAgent]
+
+
+class InstallAgentParams(RootParams):
+    """Install an agent. What is run comes from the host's catalogue or its configuration."""
+
+    provider: str
+    terminal: URI | None = None
+    """Under which URI the terminal is opened; by default the host makes one up."""
+    cols: Count | None = None
+    rows: Count | None = None
+
+
+class InstallAgentResult(Value):
+    """What was begun."""
+
+    terminal: URI
+    """The terminal, held by the client. When it has ended, the host looks for the agent again."""
+    command: str

@@ -42,7 +42,8 @@ _COMMANDS = {
     "doctor": "look at database, key, agents, port and leftovers",
     "backup": "copy the database, also while the host runs",
     "restore": "put a copy in the place of the database",
-    "config": "show settings and where they come from; trust folders",
+    "service": "have the system start the host when you log in",
+    "config": "show and change settings and where they come from; trust folders",
     "acp": "look into the Agent Client Protocol",
     "ahp": "look into the Agent Host Protocol",
 }

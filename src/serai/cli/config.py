@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from serai.cli.console.output import json_text, print_json
+from serai.config.edit import set_setting
 from serai.config.load import Configuration, load
 from serai.config.paths import find_paths, here, is_folder, real
 from serai.config.trust import Trust
@@ -33,6 +34,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     show.add_argument("--json", action="store_true", help="print JSON")
     show.set_defaults(run=_show)
+    path = commands.add_parser("path", help="print where your own serai.toml is")
+    path.set_defaults(run=_path)
+    change = commands.add_parser(
+        "set",
+        help="change a setting in your own serai.toml",
+        description="Change a setting in your own serai.toml; comments stay.",
+        epilog="serai config set port 7780; serai config set allowed_hosts inn.example,other.example; "
+        "serai config set chat.default_model main:gpt-5. The host reads it at its next start.",
+    )
+    change.add_argument("key", metavar="KEY")
+    change.add_argument("value", metavar="VALUE")
+    change.set_defaults(run=_set)
     trust = commands.add_parser(
         "trust",
         help="trust a folder: its serai.toml may set anything",
@@ -101,6 +114,17 @@ def _shown(configuration: Configuration, key: str) -> dict[str, Any]:
         "source": provenance.source,
         "place": provenance.place or None,
     }
+
+
+def _path(options: argparse.Namespace) -> int:
+    print(find_paths(options.home, os.environ).user_config)
+    return 0
+
+
+def _set(options: argparse.Namespace) -> int:
+    paths = find_paths(options.home, os.environ)
+    print(set_setting(paths, options.key, options.value))
+    return 0
 
 
 def _trust(options: argparse.Namespace) -> int:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import inspect
 import logging
 import os
 import socket
 import sys
-from typing import Any
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
 
 from serai.cli.console.target import called_by, url_of
 from serai.cli.link import address_for_phones, link_of, show
@@ -18,6 +21,7 @@ from serai.config.paths import find_paths, here
 from serai.config.settings import Settings
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
+from serai.harness.callback import Answer, CallbackHarness
 from serai.harness.demo import DemoHarness
 from serai.host.agents import HostedHarness
 from serai.host.host import Host
@@ -45,6 +49,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, metavar="N", help="the port to listen on (7777)")
     parser.add_argument(
         "--allowed-hosts", metavar="NAME", action="append", help="another name to be called by: a tunnel's"
+    )
+    parser.add_argument(
+        "--agent",
+        metavar="MODULE:FUNCTION",
+        action="append",
+        help="your own function as an agent; the module is looked for in this folder, too",
     )
     parser.add_argument("--log-level", choices=["debug", "info", "warning", "error"], help="(info)")
     parser.set_defaults(run=_serve)
@@ -79,7 +89,8 @@ def _serve(options: argparse.Namespace, *, opens_page: bool = False) -> int:
     paths.make_home()
     key = find_database_key(paths, os.environ, use_keyring=configuration.settings.use_keyring)
     token = find_token(paths) if configuration.settings.require_token else None
-    asyncio.run(_run(configuration, flags, key, token, opens_page=opens_page))
+    functions = [function_agent(words) for words in options.agent or ()]
+    asyncio.run(_run(configuration, flags, key, token, functions, opens_page=opens_page))
     return 0
 
 
@@ -88,6 +99,7 @@ async def _run(
     flags: dict[str, Any],
     key: DatabaseKey,
     token: str | None,
+    functions: list[HostedHarness],
     *,
     opens_page: bool,
 ) -> None:
@@ -112,7 +124,7 @@ async def _run(
     await run_host(
         # Where there is a database, no key of ours is new: it was made for what was there.
         SqliteStore(paths.database, key.value, was_used=key.source != KEY_VARIABLE),
-        [DemoHarness(), *_model_harnesses(configuration, redactor)],
+        [DemoHarness(), *functions, *_model_harnesses(configuration, redactor)],
         host_settings=_host_settings(settings),
         relay=settings.relay,
         settings_of=lambda directory: _settings_of(configuration, flags, directory),
@@ -134,8 +146,38 @@ async def _run(
         redactor=redactor,
         page=Page().routes,
         look_for_agents=lambda host: _look_for_agents(host, configuration),
+        agents_changed=lambda: _stamp(paths.user_config),
         first_codes=codes if opens_page else codes[:1],
     )
+
+
+def function_agent(words: str) -> HostedHarness:
+    """A function as an agent of its own name, given as `module:function`.
+
+    Raises:
+        ConfigInvalid: There is no such module or function, it fails on import, or is none for an agent.
+    """
+    module_name, _, name = words.partition(":")
+    if not module_name or not name.isidentifier():
+        raise ConfigInvalid(f"--agent {words}: this is no function", remedy="Write it as module:function")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        module = import_module(module_name)
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"
+        raise ConfigInvalid(
+            f"--agent {words}: the module {module_name} cannot be imported ({said})",
+            remedy="Start the host in the folder of the module, or install it",
+        ) from error
+    answer: Any = getattr(module, name, None)
+    if not callable(answer):
+        raise ConfigInvalid(f"--agent {words}: there is no function {name} in {module.__name__}")
+    try:
+        told = (inspect.getdoc(answer) or "").partition("\n")[0]
+        return CallbackHarness(name.replace("_", "-"), cast("Answer", answer), description=told)
+    except TypeError as error:
+        raise ConfigInvalid(f"--agent {words}: {error}") from error
 
 
 def _model_harnesses(configuration: Configuration, redactor: Redactor) -> list[HostedHarness]:
@@ -163,9 +205,23 @@ async def _look_for_agents(host: Host, configuration: Configuration) -> None:
     from serai.cli.agents import managed_secrets  # noqa: PLC0415 - the same
     from serai.harness.acp.harness import offer_installed  # noqa: PLC0415 - the same
 
+    try:
+        configuration = load(configuration.paths, os.environ)  # it may have changed since the start
+    except ConfigInvalid as error:
+        _log.warning("%s", error)
+        return
     catalogue, _ = await known_agents(configuration, lambda warning: _log.warning("%s", warning))
     host.redactor.register_all(managed_secrets(catalogue))
     await offer_installed(host, catalogue, Finder())
+
+
+def _stamp(file: Path) -> tuple[int, int] | None:
+    """What is different once a file has changed."""
+    try:
+        told = file.stat()
+    except OSError:
+        return None
+    return told.st_mtime_ns, told.st_size
 
 
 def _host_settings(settings: Settings, folder_provider: str | None = None) -> HostSettings:

@@ -36,6 +36,7 @@ from serai.contract.events import OBSERVED_BY_HOST
 from serai.contract.negotiation import check_registration
 from serai.customizations.plugins import ClientPlugins
 from serai.errors import ProtocolError
+from serai.host.agent_list import AgentList
 from serai.host.agents import HostContext, HostedHarness
 from serai.host.changes.changesets import Changesets
 from serai.host.channels import Channels
@@ -182,6 +183,7 @@ class Host:
         self.changesets = Changesets(self)
         self.completions = Completions(self.identities)
         self.terminals = Terminals(self, self.processes)
+        self.agent_list = AgentList(lambda: self.harnesses, self.terminals, new_id, user_home)
         self.sign_ins = SignIns(self.sought, self.terminals, self.redactor, new_id, self.signed_in, user_home)
         self.sessions = Sessions(
             self.journal,
@@ -240,6 +242,7 @@ class Host:
                 await asyncio.gather(task, return_exceptions=True)
         self.root.close()
         await self.sign_ins.close()
+        await self.agent_list.close()
         await self.sessions.close()
         await self.customized_folders.close()
         await self.channels.close()
@@ -391,7 +394,7 @@ class Host:
         return self.harness(provider)
 
     def look_for(self, agents: Coroutine[Any, Any, None]) -> None:
-        """Look for more kinds of agents in the background, once. What is found is given to `add`."""
+        """Look for more kinds of agents in the background. What is found is given to `add`."""
         self._looking = asyncio.create_task(agents, name="looking for agents")
         self._looking.add_done_callback(_complain)
 

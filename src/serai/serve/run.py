@@ -36,6 +36,9 @@ __all__ = ["Joining", "Peers", "collect_in_pauses", "run_host", "settle"]
 
 _log = logging.getLogger(__name__)
 
+_LOOK_SECONDS = 1.0
+"""How long it takes until a change of the settings is seen."""
+
 
 @runtime_checkable
 class Joining(Protocol):
@@ -89,6 +92,7 @@ async def run_host(
     relay: RelayPolicy | None = None,
     page: Sequence[BaseRoute] = (),
     first_codes: Iterable[str] = (),
+    agents_changed: Callable[[], object] = lambda: None,
 ) -> None:
     """Open the store, bring the sessions back, and serve them until SIGINT or SIGTERM, or until cancelled.
 
@@ -107,6 +111,7 @@ async def run_host(
         relay: What the relay lets happen.
         page: The routes of the page.
         first_codes: Each is good for one token of a device that may do everything.
+        agents_changed: Returns something else than before when agents have to be looked for again.
 
     Raises:
         StorageUnreadable: The store cannot be opened.
@@ -140,8 +145,9 @@ async def run_host(
 
     def can_connect(port: int) -> None:
         tools.listening(port)
-        if look_for_agents is not None:
-            host.look_for(look_for_agents(host))
+        if (look := look_for_agents) is not None:
+            host.agent_list.look_again = lambda: host.look_for(look(host))
+            host.agent_list.look_again()
         started(port)
 
     settle()
@@ -166,15 +172,16 @@ async def run_host(
         )
         stop = asyncio.create_task(_signalled(), name="signals")
         check = asyncio.create_task(_check(store, full=not opening.clean), name="check of the store")
+        looking = asyncio.create_task(_look_again(host, agents_changed), name="settings of agents")
         garbage = asyncio.create_task(collect_in_pauses(lambda: host.journal.last_seq), name="garbage")
         try:
             await asyncio.wait({port, stop, host.journal.ended}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             workspace.runner.stop_waiting()
             sessions.close()
-            for task in (stop, port, check, garbage):
+            for task in (stop, port, check, garbage, looking):
                 task.cancel()
-            await asyncio.wait({port, stop, check, garbage})
+            await asyncio.wait({port, stop, check, garbage, looking})
         if not port.cancelled():
             port.result()
         if host.journal.ended.done() and (error := host.journal.ended.exception()) is not None:
@@ -186,6 +193,16 @@ async def run_host(
         await workspace.close()
         await host.close()
         await asyncio.gather(*(harness.close() for harness in joining))
+
+
+async def _look_again(host: Host, stamp: Callable[[], object]) -> None:
+    """Look for agents whenever what they come from has changed, until cancelled."""
+    before = stamp()
+    while True:
+        await asyncio.sleep(_LOOK_SECONDS)
+        if (now := stamp()) != before:
+            before = now
+            host.agent_list.look_again()
 
 
 async def _open(host: Host) -> Opening:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -18,7 +19,7 @@ from serai.agents.catalogue.finder import Finder, FoundAgent, agent_info
 from serai.agents.catalogue.introduction import Introduction
 from serai.agents.catalogue.memory import FILE, AgentMemory
 from serai.ahp import actions as a
-from serai.ahp.extensions import SignInMethodsResult
+from serai.ahp.extensions import KnownAgent, SignInMethodsResult
 from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import AgentInfo, PendingMessageKind, SessionConfigSchema, ToolDefinition
 from serai.contract import AgentSessionCapabilities
@@ -206,7 +207,9 @@ async def offer_installed(
     *,
     timeouts: Mapping[str, float | None] | None = None,
 ) -> None:
-    """Look for agents, and offer on the host those that can be started. Cancelling it adds none.
+    """Look for agents, and offer on the host those that can be started and are new, or others than before.
+
+    Cancelling it adds none.
 
     Args:
         host: The host, which is open.
@@ -214,13 +217,17 @@ async def offer_installed(
         finder: Finds them.
         timeouts: Those of `Agent.start`.
     """
+    definitions = list(definitions)
+    host.agent_list.known = partial(_known, host, definitions, finder)
     rows = await host.journal.store.rows(_RECORDS, 0)
     records: list[dict[str, Any]] = [msgspec.json.decode(row.action) for row in rows]
     known = {record["agent"]: record for record in records}
     memory = AgentMemory(host.home / FILE)
     harnesses: list[AcpHarness] = []
     for found in await finder.find_all(definitions):
-        if found.launch is not None:
+        before = host.harnesses.get(found.id)
+        is_new = not isinstance(before, AcpHarness) or before.found != found
+        if found.launch is not None and is_new:
             learned = known.get(found.id, {})
             choices = learned.get("choices")
             harness = AcpHarness(
@@ -236,6 +243,27 @@ async def offer_installed(
             harnesses.append(harness)
     if harnesses:
         host.add(harnesses)
+
+
+async def _known(host: Host, definitions: list[AgentDefinition], finder: Finder) -> list[KnownAgent]:
+    """The agents of the catalogue as they are now. Their versions are not asked for."""
+    agents: list[KnownAgent] = []
+    for found in await asyncio.gather(*(finder.find(one, with_version=False) for one in definitions)):
+        harness, told = host.harnesses.get(found.id), found.definition
+        is_offered = isinstance(harness, AcpHarness)
+        agents.append(
+            KnownAgent(
+                provider=found.id,
+                display_name=found.label,
+                description=told.description or None,
+                installed=is_offered,
+                signed_in=await harness.login.standing() if is_offered else found.signed_in,
+                install=told.install or None,
+                homepage=told.homepage or None,
+                reason=None if is_offered else found.reason or None,
+            )
+        )
+    return agents
 
 
 def _tell(host: Host, harness: AcpHarness) -> None:

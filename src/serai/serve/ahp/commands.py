@@ -12,7 +12,15 @@ from msgspec.structs import replace
 from serai import jsonrpc
 from serai.ahp import commands as c
 from serai.ahp.channels import ChannelKind, kind_of, problem_with_choice
-from serai.ahp.extensions import SIGN_IN, SIGN_IN_METHODS, SignInMethodsParams, SignInParams
+from serai.ahp.extensions import (
+    AGENTS,
+    INSTALL_AGENT,
+    SIGN_IN,
+    SIGN_IN_METHODS,
+    InstallAgentParams,
+    SignInMethodsParams,
+    SignInParams,
+)
 from serai.errors import InvalidParams
 from serai.host.agents import Particular
 from serai.host.host import Host
@@ -195,6 +203,17 @@ async def sign_in(peer: AhpPeer, request: jsonrpc.Request) -> None:
     peer.respond(request, await peer.host.sign_ins.begin(params, peer.client_id))
 
 
+async def list_agents(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """All agents that are known, installed or not."""
+    peer.respond(request, await peer.host.agent_list.list())
+
+
+async def install_agent(peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """Begin to install an agent, in a terminal, which the client then has."""
+    params: InstallAgentParams = request.params
+    peer.respond(request, await peer.host.agent_list.install(params, peer.client_id))
+
+
 FIRST = frozenset({"ping", "initialize", "reconnect"})
 """What may come before the handshake, or is it."""
 
@@ -226,6 +245,8 @@ COMMANDS: dict[str, Command] = {
     "createResourceWatch": Command(resources.watch, alongside=True),
     SIGN_IN_METHODS: Command(sign_in_methods, alongside=True, only_asks=True),
     SIGN_IN: Command(sign_in, alongside=True),
+    AGENTS: Command(list_agents, alongside=True, only_asks=True),
+    INSTALL_AGENT: Command(install_agent, alongside=True),
 }
 
 READING = FIRST | {
@@ -237,6 +258,7 @@ READING = FIRST | {
     "resourceList",
     "resourceResolve",
     SIGN_IN_METHODS,
+    AGENTS,
 }
 """What a responder may ask. What it may do is in `actions`."""
 

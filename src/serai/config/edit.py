@@ -1,0 +1,139 @@
+"""One setting in a person's `serai.toml`, changed in its place: all else stays, comments too."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from serai.config.load import load
+from serai.config.paths import Paths
+from serai.config.private import replace_private
+from serai.errors import ConfigInvalid
+
+__all__ = ["set_setting", "with_setting"]
+
+_KEY = re.compile(r"[a-z][a-z0-9_]*(?:\.[A-Za-z0-9_-]+)*")
+_HEADER = re.compile(r"\s*\[")
+
+
+def set_setting(paths: Paths, key: str, value: str) -> str:
+    """Set a setting in the person's file, if all of it can be read then. Returns the line that was written.
+
+    A value is TOML; what is none is text, or several, with commas, for a list.
+
+    Raises:
+        ConfigInvalid: There is no such setting, or it cannot have this value.
+    """
+    if not _KEY.fullmatch(key):
+        raise ConfigInvalid(f"{key!r} is not the name of a setting")
+    file = paths.user_config.resolve()
+    try:
+        before = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        before = ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigInvalid(f"{file} cannot be read: {error}") from error
+    problem: ConfigInvalid | None = None
+    for written in _written(value):
+        after = with_setting(before, key, written)
+        try:
+            _check(paths, after)
+        except ConfigInvalid as error:
+            problem = problem or error
+            continue
+        file.parent.mkdir(parents=True, exist_ok=True)
+        replace_private(file, after.encode(), "settings file")
+        return f"{key} = {written}"
+    assert problem is not None  # noqa: S101 - text can always be written
+    raise problem
+
+
+def with_setting(text: str, key: str, written: str) -> str:
+    """A file with a setting, given as TOML.
+
+    Raises:
+        ConfigInvalid: The file is no TOML, or has the setting in a form that is not changed here.
+    """
+    table, _, name = key.rpartition(".")
+    lines = text.splitlines(keepends=True)
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    start, end = _table(lines, table)
+    if start is None:
+        lines += [*(["\n"] if lines else []), f"[{table}]\n", f"{name} = {written}\n"]
+    else:
+        at = next((n for n in range(start, end) if re.match(rf"\s*{re.escape(name)}\s*=", lines[n])), None)
+        if at is None:
+            while end > start and not lines[end - 1].strip():
+                end -= 1
+            lines.insert(end, f"{name} = {written}\n")
+        else:
+            last = _end_of_value(lines, at, end)
+            comment = re.search(r"\s+#[^\"']*$", lines[last - 1].rstrip("\n"))
+            lines[at:last] = [f"{name} = {written}{comment[0] if comment else ''}\n"]
+    after = "".join(lines)
+    if _read(after) != _changed(_read(text), key.split("."), _read(f"x = {written}")["x"]):
+        raise ConfigInvalid(f"{key} cannot be set here", remedy="Edit the file yourself: 'serai config path'")
+    return after
+
+
+def _table(lines: list[str], table: str) -> tuple[int | None, int]:
+    """From which line to which a table goes; the one without a name begins the file."""
+    headers = [n for n, line in enumerate(lines) if _HEADER.match(line)]
+    if not table:
+        return 0, headers[0] if headers else len(lines)
+    for place, n in enumerate(headers):
+        if re.match(rf"\s*\[\s*{re.escape(table)}\s*\]\s*(#.*)?$", lines[n]):
+            return n + 1, headers[place + 1] if place + 1 < len(headers) else len(lines)
+    return None, 0
+
+
+def _end_of_value(lines: list[str], at: int, end: int) -> int:
+    """After which line a value ends that begins there: a list may go on."""
+    for last in range(at + 1, end + 1):
+        try:
+            tomllib.loads("".join(lines[at:last]))
+        except tomllib.TOMLDecodeError:
+            continue
+        return last
+    return end
+
+
+def _written(value: str) -> Iterator[str]:
+    """How a value may be meant, the plainest first."""
+    try:
+        if list(tomllib.loads(f"x = {value}")) == ["x"] and "\n" not in value and "#" not in value:
+            yield value
+    except tomllib.TOMLDecodeError:
+        pass
+    yield json.dumps(value, ensure_ascii=False)
+    yield json.dumps([part.strip() for part in value.split(",") if part.strip()], ensure_ascii=False)
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigInvalid(f"the file is no TOML: {error}", remedy="Edit it: 'serai config path'") from error
+
+
+def _changed(table: dict[str, Any], key: list[str], value: Any) -> dict[str, Any]:
+    first, *rest = key
+    return {**table, first: _changed(table.get(first, {}), rest, value) if rest else value}
+
+
+def _check(paths: Paths, text: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        draft = Path(folder) / paths.user_config.name
+        draft.write_text(text, encoding="utf-8")
+        try:
+            load(replace(paths, user_config=draft), {})
+        except ConfigInvalid as error:
+            said = error.message.replace(str(draft), str(paths.user_config))
+            raise ConfigInvalid(said, remedy=error.remedy) from None

@@ -1,0 +1,60 @@
+"""One list of agents: what is added appears, what is missing can be installed."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.programs import address_of, running
+from cli.test_serve_agents import QUICK, describe_agent
+from conformance.client import Client, connecting
+from serai.cli.serve import function_agent
+from serai.errors import ConfigInvalid
+
+
+async def known(client: Client) -> dict[str, dict[str, object]]:
+    result = await client.request("serai/agents", "ahp-root://")
+    return {one["provider"]: one for one in result["agents"]}
+
+
+async def test_an_agent_that_is_added_to_the_settings_is_there_without_a_restart(tmp_path: Path) -> None:
+    async with running("serve", "--port", "0", home=tmp_path) as host:
+        address, token = await address_of(host, tmp_path)
+        async with connecting(f"ws://{address}", "one", token=token) as client:
+            await client.initialize("ahp-root://")
+            assert (await known(client))["demo"]["installed"] is True
+            describe_agent(tmp_path)
+            await client.until(lambda: any(agent.provider == "quick" for agent in client.root.agents))
+            listed = await known(client)
+            assert listed["quick"]["installed"] is True
+            assert listed["demo"]["displayName"]
+
+
+async def test_an_agent_is_installed_in_a_terminal_and_then_offered(tmp_path: Path) -> None:
+    program = tmp_path / "late-agent"
+    made = f"#!/bin/sh\\nexec {shlex.join(QUICK)} '{{}}'\\n"
+    install = f"printf '{made}' > {program}; chmod +x {program}"
+    (tmp_path / "serai.toml").write_text(
+        f"[agents.late]\ncommand = \"{program}\"\ninstall = '''{install}'''\n"
+    )
+    async with running("serve", "--port", "0", home=tmp_path) as host:
+        address, token = await address_of(host, tmp_path)
+        async with connecting(f"ws://{address}", "one", token=token) as client:
+            await client.initialize("ahp-root://")
+            await client.until(lambda: bool(client.root.agents))
+            begun = await client.request("serai/installAgent", "ahp-root://", provider="late")
+            assert begun["terminal"].startswith("ahp-terminal:/")
+            await client.until(lambda: any(agent.provider == "late" for agent in client.root.agents))
+
+
+@pytest.mark.parametrize(
+    "words", ["nothing", "nothing:", "no_such_module:answer", "os:no_such", "os:getcwd", "os:sep"]
+)
+def test_a_function_that_is_none_is_refused_in_words(words: str) -> None:
+    with pytest.raises(ConfigInvalid) as refused:
+        function_agent(words)
+    assert words in str(refused.value)
+    assert sys.path
