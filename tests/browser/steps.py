@@ -25,7 +25,7 @@ def begin(page: Page, text: str) -> None:
 
 def say(page: Page, text: str) -> None:
     composer(page).fill(text)
-    composer(page).press("Enter")
+    composer(page).press("Control+Enter")  # on a phone, Enter alone is a new line
 
 
 def answer(page: Page) -> Locator:

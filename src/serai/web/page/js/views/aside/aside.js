@@ -95,7 +95,7 @@ export function Aside({ uri }) {
 /** How much there is in a tab. @param {{tab: string, uri: string | null}} props */
 function Badge({ tab, uri }) {
   const { count, what } = countOf(tab, uri);
-  return count > 0 && html`<span class="badge" title=${`${count} ${what}`}>${count}</span>`;
+  return count > 0 && html`<span class="tally" title=${`${count} ${what}`}>${count}</span>`;
 }
 
 /**

@@ -69,7 +69,7 @@ export const ChangedFile = memo((/** @type {Props} */ { file, changeset, session
       onClick=${() => setOpen(!isOpen)}
     >
       <${Icon} name=${isOpen ? "down" : "right"} size=${12} />
-      <span class=${`kind ${kind}`} aria-label=${kind}>${KINDS[kind]}</span>
+      <span class=${`letter ${kind}`} aria-label=${kind}>${KINDS[kind]}</span>
       <span class="path cut">
         ${path.slice(cut)} <span class="faint small">${was ? `was ${was}` : path.slice(0, cut)}</span>
       </span>

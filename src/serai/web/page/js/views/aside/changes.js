@@ -64,7 +64,7 @@ export function Changes({ uri }) {
                 setTurn(null);
               }}
             />
-            <span>${one.label}${one.summary.files ? html`<span class="badge">${one.summary.files}</span>` : null}</span>
+            <span>${one.label}${one.summary.files ? html`<span class="tally">${one.summary.files}</span>` : null}</span>
           </label>`,
       )}
     </div>

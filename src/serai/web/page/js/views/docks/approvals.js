@@ -58,15 +58,17 @@ function Approval({ uri, turnId, call, isDangerous }) {
       ...(option && { selectedOptionId: option.id }),
       ...(edited.input !== undefined && { editedToolInput: edited.input }),
     });
-  /** @param {ConfirmationOption} [option] @param {string} [why] */
-  const deny = (option, why) =>
-    page.host.dispatch(uri, {
+  /** @param {ConfirmationOption} [option] */
+  const deny = (option) => {
+    const why = reason?.trim();
+    return page.host.dispatch(uri, {
       ...action,
       approved: false,
       reason: "denied",
       ...(option && { selectedOptionId: option.id }),
       ...(why && { userSuggestion: { text: why } }),
     });
+  };
 
   const yes = ofKind(call, "approve");
   const no = ofKind(call, "deny");
@@ -81,10 +83,7 @@ function Approval({ uri, turnId, call, isDangerous }) {
       </div>`
     }
     <${Input} call=${call} written=${written} problem=${edited.problem} onWrite=${setWritten} />
-    ${
-      reason !== null &&
-      html`<${Because} reason=${reason} onWrite=${setReason} onSend=${() => deny(denials[0], reason.trim())} />`
-    }
+    ${reason !== null && html`<${Because} reason=${reason} onWrite=${setReason} onSend=${() => deny(denials[0])} />`}
     <div class="row answers">
       ${approvals.map(
         (option, at) =>

@@ -72,7 +72,8 @@ export function isDestructive(call, state) {
   if (call.edits?.items.some((edit) => !edit.after)) return true;
   const tools = [...(state.serverTools ?? []), ...(state.activeClient?.tools ?? [])];
   const hints = tools.find((tool) => tool.name === call.toolName)?.annotations;
-  if (hints?.readOnlyHint) return false;
-  if (hints?.destructiveHint !== undefined) return hints.destructiveHint;
-  return HARMFUL_KINDS.includes(String(call._meta?.["serai.toolKind"])) || HARMFUL.test(call.toolName);
+  if (hints?.destructiveHint) return true;
+  // Of a command nobody knows what it does, whatever its tool says of itself.
+  if (readInput(call.toolInput).command || HARMFUL_KINDS.includes(String(call._meta?.["serai.toolKind"]))) return true;
+  return !hints?.readOnlyHint && hints?.destructiveHint !== false && HARMFUL.test(call.toolName);
 }

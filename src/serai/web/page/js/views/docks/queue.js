@@ -183,7 +183,7 @@ function Waiting({ uri, state, kind, message, isReading, onUp, onDown, onDrag, o
           isQueued &&
           html`<${IconButton}
             name="send"
-            label=${state.activeTurn ? "Stop the turn, and send this now" : "Send now"}
+            label=${state.activeTurn ? "Interrupt the turn with this" : "Send now"}
             onClick=${() => sendNow(uri, state, message)}
           />`
         }

@@ -59,7 +59,7 @@ export function TurnEnd({ turn, channel }) {
  * @param {{error: ErrorInfo | undefined, title: string}} props
  */
 export function TurnError({ error, title }) {
-  return html`<div class="problem turn-error" role="alert">
+  return html`<div class="problem turn-error">
     <b>${title}</b>
     <p>${error?.message ?? "The host does not say why."}</p>
     ${error?.errorType && html`<code class="small">${error.errorType}</code>`}
