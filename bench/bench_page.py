@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, cast
 
 from playwright.async_api import Browser, CDPSession, Page, async_playwright
 
@@ -189,7 +189,11 @@ async def _load(browser: Browser, inn: _Inn) -> list[Result]:
     for _ in range(3):
         page, watch = await _open(browser)
         sizes: list[float] = []
-        watch.on("Network.loadingFinished", lambda told, sizes=sizes: sizes.append(told["encodedDataLength"]))
+
+        def loaded_one(told: dict[str, Any], sizes: list[float] = sizes) -> None:
+            sizes.append(told["encodedDataLength"])
+
+        watch.on("Network.loadingFinished", loaded_one)
         await page.goto(inn.address)
         await page.get_by_role("textbox").first.wait_for()
         empty.append(await _painted(page))
@@ -281,7 +285,7 @@ async def _remember(browser: Browser, inn: _Inn) -> list[Result]:
 
 async def _heap(watch: CDPSession) -> float:
     await watch.send("HeapProfiler.collectGarbage")
-    told: dict[str, Any] = await watch.send("Runtime.getHeapUsage")
+    told = cast("dict[str, float]", await watch.send("Runtime.getHeapUsage"))
     return told["usedSize"]
 
 

@@ -71,7 +71,8 @@ def test_the_table_tells_what_is_installed_and_how_to_install_the_rest(
     assert lines["auggie"] == ["auggie", "yes", "0.36.0", "no", "unknown"]
     assert lines["goose"] == ["goose", "yes", "1.50.1", "unknown", "unknown"]
     assert lines["codex"] == ["codex", "no", "-", "yes", "-"]
-    assert len(lines) == 16
+    assert lines["demo"][:2] == ["demo", "yes"]
+    assert len(lines) == 17
     advice = {line.split()[0]: " ".join(line.split()[1:]) for line in below.splitlines()[1:]}
     assert advice["codex"] == "npm install -g @zed-industries/codex-acp"
     assert advice["auggie"] == "sign in: auggie login"

@@ -33,9 +33,9 @@ def told(capabilities: AgentCapabilities | None, *, signed_in: bool | None = Non
 
 
 def test_all_that_an_agent_can_do_fits_into_80_columns() -> None:
-    head, first, more, last = table_of([(found("one"), told(ALL)), (found("two"), told(None))], 80)
-    assert head == "AGENT  INSTALLED  VERSION  SIGNED IN  CAN"
-    assert first == "one    yes        1.2.3    unknown    load resume fork list close dirs · http"
+    head, _demo, first, more, last = table_of([(found("one"), told(ALL)), (found("two"), told(None))], 80)
+    assert head == "AGENT  INSTALLED  VERSION  SIGNED IN   CAN"
+    assert first == "one    yes        1.2.3    unknown     load resume fork list close dirs · http"
     assert more.split() == ["sse", "·", "image", "audio", "context"]
     assert more.index("sse") == head.index("CAN")
     assert last.split() == ["two", "yes", "1.2.3", "unknown", "unknown"]
@@ -47,14 +47,14 @@ def test_nothing_is_guessed_of_what_is_not_there_and_little_is_said_of_what_can_
         (found("absent", None, installed=False, install="get it"), None),
         (found("least"), told(AgentCapabilities(), signed_in=True)),
     ]
-    _, absent, least, _, title, advice = table_of(rows, 80)
+    _, _demo, absent, least, _, title, advice = table_of(rows, 80)
     assert absent.split() == ["absent", "no", "-", "unknown", "-"]
     assert least.split() == ["least", "yes", "1.2.3", "yes", "the", "least"]
     assert (title, advice.split()) == ("To install them, or to sign in:", ["absent", "get", "it"])
 
 
 def test_a_long_version_is_cut_and_nothing_can_move_the_cursor() -> None:
-    _, row = table_of([(found("one", "2026.10.01-0123456789\x1b[2J"), None)], 80)
+    _, _demo, row = table_of([(found("one", "2026.10.01-0123456789\x1b[2J"), None)], 80)
     assert "2026.10.01-0123…" in row
     assert "\x1b" not in row
 

@@ -28,16 +28,17 @@ def test_sessions_stand_in_groups_those_that_need_someone_first() -> None:
             session("broken", SessionStatus.ERROR | SessionStatus.IS_READ),
             session("away", SessionStatus.INPUT_NEEDED | SessionStatus.IS_ARCHIVED),
         ],
+        {"ahp-session:/new"},
         NOW,
         100,
     )
     names = [line.split()[0] for line in lines if line]
-    assert " ".join(names) == "ID Needs asks Running busy Waiting new broken Done read away"
+    assert " ".join(names) == "ID Needs asks Running busy Waiting new Done read broken"
     assert "my inn" in lines[3]
     assert "runs[2J tests" in lines[6]
     assert lines[6].endswith("2 minutes  +12 -3")
-    assert all(len(line) <= 40 for line in fleet([session("long" * 30, 1)], NOW, 40))
-    assert fleet([], NOW) == ["There are no sessions. `serai chat` begins one."]
+    assert all(len(line) <= 40 for line in fleet([session("long" * 30, 1)], (), NOW, 40))
+    assert fleet([], (), NOW) == ["There are no sessions. `serai chat` begins one."]
 
 
 async def test_the_table_changes_with_the_sessions_and_with_the_window(tmp_path: Path) -> None:
@@ -53,7 +54,7 @@ async def test_the_table_changes_with_the_sessions_and_with_the_window(tmp_path:
                 seat.resize(60, 20)
                 await seat.sees(r"^ID +STATE +TITLE +AGENT +FOLDER +DO\w*$")
                 chat.type("y\r")
-                await seat.sees(r"^Waiting \(1\)\n\w+ +idle|^Done \(1\)\n\w+ +idle")
+                await seat.sees(r"^Done \(1\)\n\w+ +idle")
                 assert "Needs you" not in seat.screen
             table = await run("watch", home=tmp_path)
             assert "The inn" in table.out

@@ -16,6 +16,7 @@ import msgspec
 
 from serai.acp import AgentCapabilities, Handshake
 from serai.acp.shapes import object_of
+from serai.agents.ask.demo import DEMO
 from serai.agents.catalogue.agents import KnownAgents, built_in, known_agents
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.finder import Finder, FoundAgent
@@ -35,6 +36,7 @@ from serai.errors import AgentError, AuthRequired
 from serai.machine.processes.processes import Processes
 from serai.redact import Redactor
 from serai.redact.environment import managed_from_environment
+from serai.version import __version__
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +85,7 @@ def _list(options: argparse.Namespace) -> int:
     memory = _memory(options)
     agents = [(one, memory.recall(one)) for one in found]
     if options.json:
-        documents = [_document(one, remembered) for one, remembered in agents]
+        documents = [_DEMO, *(_document(one, remembered) for one, remembered in agents)]
         print_json({"agents": documents, "skipped": list(registry.skipped)})
         return 0
     for line in table_of(agents):
@@ -161,6 +163,7 @@ async def _sign_in(client: Client, options: argparse.Namespace) -> int:
 
 # -- the table ---------------------------------------------------------------------------------------------
 
+_DEMO = {"id": DEMO, "label": "Demo", "installed": True, "usable": True, "version": __version__}
 _HEAD = ("AGENT", "INSTALLED", "VERSION", "SIGNED IN", "CAN")
 _LONGEST_VERSION = 16
 
@@ -169,7 +172,9 @@ def table_of(
     agents: Sequence[tuple[FoundAgent, Remembered | None]], width: int | None = None
 ) -> Iterator[str]:
     """The table of agents, each with what it said of itself when it last ran; below it what is to be done."""
-    rows = [_HEAD, *(_row(found, remembered) for found, remembered in agents)]
+    # The demo agent is a part of Serai: it is always there, and there is nothing to sign in to.
+    demo = (DEMO, "yes", __version__, "not needed", "pretend")
+    rows = [_HEAD, demo, *(_row(found, remembered) for found, remembered in agents)]
     yield from table(rows, gives_way=len(_HEAD) - 1, wraps=True, width=width)
     advice = [(found.id, told) for found, remembered in agents if (told := _advice(found, remembered))]
     if advice:

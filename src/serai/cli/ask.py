@@ -26,6 +26,7 @@ from serai.agents import (
     ask_json,
     stream,
 )
+from serai.agents.ask.demo import DEMO, demo_agent
 from serai.agents.ask.permissions import TOOL_KINDS
 from serai.agents.catalogue.agents import Catalogue, known_agents
 from serai.agents.catalogue.finder import Finder
@@ -120,14 +121,15 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> in
 async def _main(options: argparse.Namespace) -> int:
     with open_terminal(apart=True) as terminal:
         told = await _told(options, terminal)
+        agent = demo_agent() if options.agent == DEMO else options.agent
         if options.schema:
             is_json = options.schema.lstrip().startswith("{")
             schema = options.schema if is_json else _read(options.schema)
-            answer = await ask_json(options.agent, options.prompt, schema, **told)
+            answer = await ask_json(agent, options.prompt, schema, **told)
             document = {"data": answer.data, "raw": answer.raw, "repaired": answer.repaired}
             print_json({**document, **answer.result.to_wire()} if options.json else answer.data)
             return 0
-        turn = stream(options.agent, options.prompt, **told)
+        turn = stream(agent, options.prompt, **told)
         result = await (turn.result() if options.json else _show(turn, terminal))
         if options.json:
             print_json(result.to_wire())

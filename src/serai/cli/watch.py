@@ -10,16 +10,19 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from serai.ahp.types import Number, SessionStatus, SessionSummary
+from serai.ahp.types import URI, Number, SessionStatus, SessionSummary
 from serai.cli.console.output import print_json, short_ids, table
 from serai.cli.console.target import add_client_command, session_id
 from serai.cli.console.terminal import interrupts
 from serai.cli.sessions import ago, status_words
 from serai.client import Client, ClientEvent, Connected, Disconnected
+from serai.contract import AgentsResult
+from serai.errors import ConnectionLost
+from serai.relay.sdk import Relay
 
 _GROUPS = ("Needs you", "Running", "Waiting", "Done")
 _HEAD = ("ID", "STATE", "TITLE", "AGENT", "FOLDER", "DOING", "SINCE", "LINES")
@@ -39,42 +42,55 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 async def _watch(client: Client, options: argparse.Namespace) -> int:
-    if options.json:
-        print_json(grouped(await client.list_sessions()))
-    elif not sys.stdout.isatty():
-        print("\n".join(fleet(await client.list_sessions(), time.time() * 1000)))
-    else:
-        drawing = asyncio.create_task(_draw(client))
-        with interrupts(drawing.cancel), contextlib.suppress(asyncio.CancelledError):
-            await drawing
+    async with await Relay.connect(options.url, options.token, home=options.home) as relay:
+        if options.json:
+            print_json(grouped(*await _asked(client, relay)))
+        elif not sys.stdout.isatty():
+            print("\n".join(fleet(*await _asked(client, relay), time.time() * 1000)))
+        else:
+            drawing = asyncio.create_task(_draw(client, relay))
+            with interrupts(drawing.cancel), contextlib.suppress(asyncio.CancelledError):
+                await drawing
     return 0
 
 
-def grouped(summaries: Sequence[SessionSummary]) -> dict[str, list[SessionSummary]]:
-    """The sessions by who waits for whom, each group with what changed last first."""
+async def _asked(client: Client, relay: Relay) -> tuple[Sequence[SessionSummary], Collection[URI]]:
+    """The sessions, and those of them for which messages wait."""
+    agents: AgentsResult = await relay.call("agents.list")
+    waiting = {agent.session for agent in agents.agents if agent.session is not None and agent.waiting}
+    return await client.list_sessions(), waiting
+
+
+def grouped(
+    summaries: Sequence[SessionSummary], waiting: Collection[URI] = ()
+) -> dict[str, list[SessionSummary]]:
+    """The sessions by who waits for whom, as the page has them; in each group what changed last first."""
     groups: dict[str, list[SessionSummary]] = {name: [] for name in _GROUPS}
     for one in sorted(summaries, key=lambda one: one.modified_at, reverse=True):
-        groups[_group(one.status)].append(one)
+        if not one.status & SessionStatus.IS_ARCHIVED:
+            groups[_group(one.status, has_mail=one.resource in waiting)].append(one)
     return groups
 
 
-def _group(status: int) -> str:
-    if status & SessionStatus.IS_ARCHIVED:
-        return "Done"
+def _group(status: int, *, has_mail: bool) -> str:
     if status & SessionStatus.INPUT_NEEDED == SessionStatus.INPUT_NEEDED:
         return "Needs you"
     if status & SessionStatus.IN_PROGRESS:
         return "Running"
-    # What has failed, or said something that nobody has read, waits for someone to look.
-    return "Waiting" if status & SessionStatus.ERROR or not status & SessionStatus.IS_READ else "Done"
+    # One that failed needs someone until it was looked at.
+    if status & SessionStatus.ERROR and not status & SessionStatus.IS_READ:
+        return "Needs you"
+    return "Waiting" if has_mail else "Done"
 
 
-def fleet(summaries: Sequence[SessionSummary], now: Number, width: int | None = None) -> list[str]:
+def fleet(
+    summaries: Sequence[SessionSummary], waiting: Collection[URI], now: Number, width: int | None = None
+) -> list[str]:
     """All sessions as lines that fit a terminal, under the names of their groups."""
-    if not summaries:
-        return ["There are no sessions. `serai chat` begins one."]
-    groups = grouped(summaries)
+    groups = grouped(summaries, waiting)
     ordered = [one for group in groups.values() for one in group]
+    if not ordered:
+        return ["There are no sessions. `serai chat` begins one."]
     names = short_ids([session_id(one.resource) for one in ordered])
     rows = [_HEAD, *(_row(name, one, now) for name, one in zip(names, ordered, strict=True))]
     width = shutil.get_terminal_size().columns if width is None else width
@@ -99,7 +115,7 @@ def _row(name: str, one: SessionSummary, now: Number) -> Sequence[str]:
     return (name, state, title, one.provider, folder[:_WIDEST], doing[:_WIDEST], since, lines)
 
 
-async def _draw(client: Client) -> None:
+async def _draw(client: Client, relay: Relay) -> None:
     """Draw at each change, until this is cancelled. The screen is as before then."""
     news = asyncio.Event()
     lost = ""
@@ -115,16 +131,16 @@ async def _draw(client: Client) -> None:
     stop = client.on_event(heard)
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGWINCH, news.set)
-    summaries: list[SessionSummary] = []
+    known: tuple[Sequence[SessionSummary], Collection[URI]] = ((), ())
     try:
         _write("\x1b[?1049h\x1b[?25l")
         while True:
             news.clear()
             if not lost:
-                with contextlib.suppress(TimeoutError):  # the host goes away in this moment
-                    summaries = await asyncio.wait_for(client.list_sessions(), _PAUSE * 4)
+                with contextlib.suppress(TimeoutError, ConnectionLost):  # the host goes away in this moment
+                    known = await asyncio.wait_for(_asked(client, relay), _PAUSE * 4)
             cols, rows = os.get_terminal_size(sys.stdout.fileno())
-            lines = [*([lost[:cols]] if lost else []), *fleet(summaries, time.time() * 1000, cols)]
+            lines = [*([lost[:cols]] if lost else []), *fleet(*known, time.time() * 1000, cols)]
             if len(lines) > rows:
                 lines[rows - 1 :] = [f"… ({len(lines) - rows + 1} more lines)"]
             _write("\x1b[H" + "\r\n".join(f"{line}\x1b[K" for line in lines) + "\x1b[J")

@@ -9,6 +9,13 @@ import { Enter } from "./views/start/enter.js";
 
 const TOKEN = "serai.token";
 
+// Browsers offer this only to pages that come over TLS or from this machine; the phone at home is neither.
+crypto.randomUUID ??= () => {
+  const hex = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const pieces = [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20)];
+  return /** @type {ReturnType<typeof crypto.randomUUID>} */ (pieces.join("-"));
+};
+
 /** Begin: with the token that this browser has, with one for a link, or by asking for a link. */
 async function begin() {
   const place = /** @type {HTMLElement} */ (document.getElementById("page"));

@@ -62,7 +62,7 @@ function Open({ uri }) {
     ${cost !== null && html`<button class="quiet small" onClick=${() => showAside("cost")}>${money(cost)}</button>`}
     ${shared.length > 0 &&
     html`<${Menu}
-      label="Files that another session changes, too"
+      label="Changed while another session runs in this folder"
       text=${`${shared.length} shared file${shared.length > 1 ? "s" : ""}`}
       items=${shared.map((one) => ({ label: one.path, icon: "warning", run: () => goTo(one.other) }))}
     />`}

@@ -111,6 +111,14 @@ function countOf(tab, uri) {
     const terminals = page.host.root.value?.terminals ?? [];
     return { count: terminals.filter((one) => one.exitCode === undefined).length, what: "running terminals" };
   }
+  if (tab === "messages") {
+    const { rooms = [], conversations = [] } = page.relay.inbox.value ?? {};
+    const count = [...rooms, ...conversations].reduce((sum, one) => sum + (one.unread ?? 0), 0);
+    return { count, what: "unread messages" };
+  }
+  if (tab === "deliveries" && uri) {
+    return { count: page.relay.openDeliveries.value.get(uri)?.length ?? 0, what: "messages on their way" };
+  }
   return { count: 0, what: "" };
 }
 

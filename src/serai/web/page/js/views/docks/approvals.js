@@ -114,6 +114,7 @@ function Approval({ uri, turnId, call, isDangerous }) {
       ${
         call.editable &&
         call.toolInput !== undefined &&
+        !page.host.isReading.value &&
         html`<button
           type="button"
           class="quiet"
