@@ -101,7 +101,7 @@ class Inn:
 
 @pytest.fixture
 def chromium() -> Generator[Browser]:
-    """A browser for one test: while Playwright is there, it has an event loop that other tests would trip over."""
+    """A browser for one test: Playwright has an event loop that other tests would trip over."""
     path = next((found for name in _CHROMIUM if (found := shutil.which(name))), None)
     if path is None:
         reason = "SKIPPED: no Chromium is installed, so nothing of the page was tried in a browser"
