@@ -119,7 +119,6 @@ function NewSession() {
     </div>
     ${problem && html`<p class="problem" role="alert">${problem}</p>`}
     <${Folders} folder=${folder} onChange=${setWritten} />
-    <${Agents} agents=${agents} chosen=${provider} onChoose=${choose} />
     ${
       agents.some((one) => one.provider === "demo") &&
       (hasOnlyDemo || provider === "demo") &&
@@ -131,6 +130,7 @@ function NewSession() {
         <button type="button" disabled=${isBusy} onClick=${tour}><${Icon} name="play" /> Take the tour</button>
       </aside>`
     }
+    <${Agents} agents=${agents} chosen=${provider} onChoose=${choose} />
   </div>`;
 }
 
