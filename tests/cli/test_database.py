@@ -102,8 +102,8 @@ FIRST, SECOND, THIRD = (f"ahp-session:/{name}-0000" for name in ("aaaa1111", "aa
 
 async def test_they_are_listed_while_the_host_runs_and_purged_when_it_does_not(tmp_path: Path) -> None:
     async with running("serve", "--port", "0", home=tmp_path) as host:
-        url = (await host.says(r"http://\S+"))[0]
-        async with connect(url) as client:
+        await host.says("address")
+        async with connect(home=tmp_path) as client:
             for uri in (FIRST, SECOND, THIRD):
                 session = await client.create_session("demo", uri=uri)
                 await session.set_title(f"Of {uri}")
