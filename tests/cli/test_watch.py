@@ -18,7 +18,7 @@ def session(name: str, status: int, **more: object) -> SessionSummary:
 
 
 def test_sessions_stand_in_groups_those_that_need_someone_first() -> None:
-    change = ChangesetSummary(label="all", uri_template="x:/", additions=12, deletions=3)
+    change = ChangesetSummary(label="all", uri_template="x:/session", additions=12, deletions=3)
     lines = fleet(
         [
             session("read", SessionStatus.IDLE | SessionStatus.IS_READ),

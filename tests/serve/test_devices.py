@@ -74,6 +74,17 @@ async def test_a_link_gives_one_device_a_token_and_no_other(host: HostProcess) -
         assert await client.create_session("demo")
 
 
+async def test_a_browser_that_has_a_token_keeps_it_and_spends_the_link(host: HostProcess) -> None:
+    token = (await redeemed(host, {"code": await code_for(host)})).json()["token"]
+    code = await code_for(host)
+    assert (await redeemed(host, {"code": code, "has": token})).json()["token"] == token
+    assert (await redeemed(host, {"code": code, "has": token})).status_code == 401
+    answering = (await redeemed(host, {"code": await code_for(host, "responder")})).json()["token"]
+    assert (await redeemed(host, {"code": await code_for(host), "has": answering})).json()[
+        "token"
+    ] != answering
+
+
 async def test_a_device_is_listed_under_the_name_that_its_owner_gave_it(host: HostProcess) -> None:
     code = await code_for(host, "responder", name="the old phone")
     answer = await redeemed(host, {"code": code, "name": "Firefox"})

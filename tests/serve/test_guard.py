@@ -45,6 +45,12 @@ class TestToken:
     def test_the_token_may_stand_in_the_address(self, query: str) -> None:
         assert a_guard().upgrade("/", query, [LOCAL]) == Admission(digest(TOKEN))
 
+    def test_a_page_offers_it_as_a_protocol_so_that_no_address_has_it(self) -> None:
+        offered = ("Sec-WebSocket-Protocol", f"serai, serai.tkn.{TOKEN}")
+        assert a_guard().upgrade("/ahp", "", [LOCAL, offered]) == Admission(digest(TOKEN))
+        for wrong in (f"serai.tkn.{TOKEN}, serai.tkn.other", "serai.tkn.", TOKEN):
+            assert status(a_guard(), LOCAL, ("Sec-WebSocket-Protocol", wrong)) == 401
+
     def test_of_several_tokens_each_is_told_by_its_digest(self) -> None:
         guard = a_guard(tokens=("first", "second"))
         assert guard.upgrade("/", "tkn=second", [LOCAL]) == Admission(digest("second"))

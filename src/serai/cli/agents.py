@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -28,14 +29,15 @@ from serai.cli.console.progress import progress
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.target import add_client_command
 from serai.cli.console.terminal import open_terminal
-from serai.client import Client
+from serai.client import Client, connect
 from serai.config.load import load
 from serai.config.paths import find_paths, here
 from serai.config.trust import Trust
-from serai.errors import AgentError, AuthRequired
+from serai.errors import AgentError, AuthRequired, SeraiError
 from serai.machine.processes.processes import Processes
 from serai.redact import Redactor
 from serai.redact.environment import managed_from_environment
+from serai.store.sqlite.lock import FileLock
 from serai.version import __version__
 
 
@@ -88,11 +90,22 @@ def _list(options: argparse.Namespace) -> int:
         documents = [_DEMO, *(_document(one, remembered) for one, remembered in agents)]
         print_json({"agents": documents, "skipped": list(registry.skipped)})
         return 0
-    for line in table_of(agents):
+    for line in table_of(agents, others=asyncio.run(_of_host(options, {one.id for one in found}))):
         print(line)
     if registry.skipped:
         _warn(f"{len(registry.skipped)} agents of the registry cannot be used here")
     return 0
+
+
+async def _of_host(options: argparse.Namespace, known: Container[str]) -> list[str]:
+    """Agents that only the host of this machine has, where one runs: your own functions, and models."""
+    if FileLock(find_paths(options.home, os.environ).database).holder() is None:
+        return []
+    with contextlib.suppress(SeraiError, TimeoutError):  # it goes, or has only just come
+        async with asyncio.timeout(_PATIENCE), connect(home=options.home) as client:
+            agents = client.root.agents if client.root else []
+            return [one.provider for one in agents if one.provider not in known and one.provider != DEMO]
+    return []
 
 
 def _memory(options: argparse.Namespace) -> AgentMemory:
@@ -166,15 +179,20 @@ async def _sign_in(client: Client, options: argparse.Namespace) -> int:
 _DEMO = {"id": DEMO, "label": "Demo", "installed": True, "usable": True, "version": __version__}
 _HEAD = ("AGENT", "INSTALLED", "VERSION", "SIGNED IN", "CAN")
 _LONGEST_VERSION = 16
+_PATIENCE = 2.0
+"""Seconds that the host has to tell of its agents."""
 
 
 def table_of(
-    agents: Sequence[tuple[FoundAgent, Remembered | None]], width: int | None = None
+    agents: Sequence[tuple[FoundAgent, Remembered | None]],
+    width: int | None = None,
+    others: Iterable[str] = (),
 ) -> Iterator[str]:
     """The table of agents, each with what it said of itself when it last ran; below it what is to be done."""
     # The demo agent is a part of Serai: it is always there, and there is nothing to sign in to.
     demo = (DEMO, "yes", __version__, "not needed", "pretend")
-    rows = [_HEAD, demo, *(_row(found, remembered) for found, remembered in agents)]
+    hosted = [(name, "yes", "-", "not needed", "on the host") for name in others]
+    rows = [_HEAD, demo, *hosted, *(_row(found, remembered) for found, remembered in agents)]
     yield from table(rows, gives_way=len(_HEAD) - 1, wraps=True, width=width)
     advice = [(found.id, told) for found, remembered in agents if (told := _advice(found, remembered))]
     if advice:

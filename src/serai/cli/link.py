@@ -33,8 +33,8 @@ Codes: TypeAlias = tuple[str, str]
 
 PHONES = """\
 Phones cannot reach this address: the host listens to this machine alone. Two ways to let them in, with TLS:
-  Tailscale       'tailscale serve 7777', then 'serai config set allowed_hosts NAME.TAILNET.ts.net'
-  reverse proxy   one that passes WebSockets on to 127.0.0.1:7777, then 'serai config set allowed_hosts NAME'
+  Tailscale       'tailscale serve {port}', then 'serai config set allowed_hosts NAME.TAILNET.ts.net'
+  reverse proxy   one that passes WebSockets to 127.0.0.1:{port}, then 'serai config set allowed_hosts NAME'
 Start the host again, and run 'serai pair' again. docs/running.md tells more."""
 
 

@@ -46,7 +46,7 @@ async def _pair(relay: Relay, options: argparse.Namespace) -> int:
     what = "may read and answer" if options.answer_only else "may do everything"
     lines = [qr_code(link, os.environ), link, f"Works once, for ten minutes. The device {what}."]
     if is_loopback(urlsplit(address).hostname or ""):
-        lines.append(PHONES)
+        lines.append(PHONES.format(port=urlsplit(address).port))
     show(made, options, lambda _made: lines)
     return 0
 

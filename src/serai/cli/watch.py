@@ -104,8 +104,9 @@ def fleet(
 
 
 def _row(name: str, one: SessionSummary, now: Number) -> Sequence[str]:
-    counts = [(change.additions or 0, change.deletions or 0) for change in one.changesets or ()]
-    added, removed = max(counts, default=(0, 0))
+    # As on the page: what has changed in its folder since it began.
+    since_then = [change for change in one.changesets or () if change.uri_template.endswith("/session")]
+    added, removed = next(((change.additions or 0, change.deletions or 0) for change in since_then), (0, 0))
     lines = f"+{added:g} -{removed:g}" if added or removed else ""
     folder = PurePosixPath(unquote(urlsplit(one.working_directory or "").path)).name
     doing = " ".join((one.activity or "").split())

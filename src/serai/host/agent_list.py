@@ -54,6 +54,7 @@ class AgentList:
                     display_name=info.display_name,
                     description=info.description or None,
                     installed=True,
+                    signed_in=True,  # it lives in this host: there is nothing to sign in to
                 )
         return AgentsResult(agents=sorted(known.values(), key=lambda one: not one.installed))
 

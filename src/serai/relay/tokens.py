@@ -122,8 +122,10 @@ class Tokens:
             del self._links[next(iter(self._links))]
         return code, link.expires_at
 
-    def redeem(self, code: str, name: str = "") -> tuple[str, TokenInfo]:
+    def redeem(self, code: str, name: str = "", has: str = "") -> tuple[str, TokenInfo]:
         """The token of a device, for its code. The name is what the device calls itself, if it has none.
+
+        A device that `has` a token which lets it do as much keeps it: one browser is one device.
 
         Raises:
             LinkSpent: The code was never made, has been used, or is too old.
@@ -134,6 +136,9 @@ class Tokens:
                 "this link was used, or is older than ten minutes",
                 remedy="Make a new one: run 'serai', or 'serai pair' for a phone",
             )
+        kept = self._kept.get(digest(has))
+        if kept is not None and not link.name and kept.info.role in {link.role, Role.OWNER}:
+            return has, kept.info
         return self.create(None, link.name or _name_of(name) or "a device", link.role)
 
     def lend(self, agent: Participant) -> str:

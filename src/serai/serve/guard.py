@@ -6,7 +6,8 @@ the way, in this order:
 1. `Host` must be a name that is ours. A page that made its own name point to this machine (DNS rebinding)
    still says its own name here.
 2. `Origin`, which a browser sends and a page cannot choose, must be ours. Without one, a program is asking.
-3. The token: `Authorization: Bearer …`, or `?tkn=…` where a client cannot set headers, as pages cannot. The
+3. The token: `Authorization: Bearer …`. Pages cannot set that on a WebSocket: ours offers the protocols
+   `serai` and `serai.tkn.TOKEN`, which no log or console shows. Other clients that cannot use `?tkn=…`. The
    page itself needs none: it is the same for everyone. It gets a token for a code (`POST /link`).
 
 Only digests of tokens are kept and compared, in a time that does not depend on where they differ.
@@ -56,6 +57,12 @@ OPEN_FOLDER = "/assets/"
 
 _READING_METHODS = frozenset({"GET", "HEAD"})
 _DEVICES = frozenset({Role.OWNER, Role.RESPONDER})
+
+_PROTOCOLS = "sec-websocket-protocol"
+PROTOCOL = "serai"
+"""What the page offers as the protocol of its WebSockets, and is answered with."""
+TOKEN_PROTOCOL = "serai.tkn."  # noqa: S105 - what stands before one
+"""What it offers beside it, with its token behind."""
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -183,7 +190,7 @@ class Guard:
         return decision
 
     def _decide(self, path: str, query: str, headers: Headers, *, needs_token: bool) -> Admission | Refusal:
-        found: dict[str, list[str]] = {"host": [], "origin": [], "authorization": []}
+        found: dict[str, list[str]] = {"host": [], "origin": [], "authorization": [], _PROTOCOLS: []}
         for name, value in headers:
             values = found.get(name.lower())
             if values is not None:
@@ -195,7 +202,8 @@ class Guard:
             return _refused_origin(found["origin"])
         if not needs_token:
             return Admission("")
-        return self._admit(_tokens(found["authorization"], query), for_relay=path in RELAY_PATHS)
+        tokens = _tokens(found["authorization"], found[_PROTOCOLS], query)
+        return self._admit(tokens, for_relay=path in RELAY_PATHS)
 
     def _is_ours(self, host: _Authority) -> bool:
         """Loopback names with any port, since ports are forwarded; others as they are configured."""
@@ -262,10 +270,12 @@ def _authority(text: str) -> _Authority | None:
         return None
 
 
-def _tokens(authorization: list[str], query: str) -> list[str]:
+def _tokens(authorization: list[str], protocols: list[str], query: str) -> list[str]:
     """All tokens of a request. A header with one goes before the address."""
     schemes = [value.partition(" ") for value in authorization]
     bearer = [rest.strip() for scheme, _, rest in schemes if scheme.lower() == "bearer"]
+    offered = [one.strip() for value in protocols for one in value.split(",")]
+    bearer += [one.removeprefix(TOKEN_PROTOCOL) for one in offered if one.startswith(TOKEN_PROTOCOL)]
     if bearer:
         return bearer
     try:

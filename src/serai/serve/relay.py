@@ -71,6 +71,8 @@ class _Call(msgspec.Struct):
 class _LinkBody(msgspec.Struct):
     code: str
     name: str = ""
+    has: str = ""
+    """The token that the device has already."""
 
 
 class _Error(msgspec.Struct):
@@ -126,7 +128,7 @@ async def _redeem(workspace: Workspace, request: HttpRequest) -> Response:
     try:
         asked = msgspec.json.decode(body, type=_LinkBody)
         name: str = workspace.host.redactor.redact_value(asked.name, observed=False)
-        token, info = workspace.tokens.redeem(asked.code, name)
+        token, info = workspace.tokens.redeem(asked.code, name, asked.has)
         await workspace.host.journal.committed(patient=False)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         return error_answer(400, "invalid_params", f"this is no code: {error}", "Send {code, name}")

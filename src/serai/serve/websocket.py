@@ -23,7 +23,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from uvicorn.config import Config
@@ -33,10 +33,11 @@ from websockets.frames import Frame, Opcode
 from websockets.http11 import Request, Response
 from websockets.protocol import SEND_EOF, State
 from websockets.server import ServerProtocol
+from websockets.typing import Subprotocol
 
 from serai.contract import Role
 from serai.serve import Connection, Limits, Peer, PeerFactory
-from serai.serve.guard import Guard, Refusal
+from serai.serve.guard import PROTOCOL, Guard, Refusal
 from serai.serve.outgoing import Outgoing, Ticker
 
 __all__ = ["Connection", "Limits", "Peer", "PeerFactory", "WebSocket", "websocket_class"]
@@ -48,6 +49,11 @@ _PARSE = 4096
 
 # A control frame holds 125 bytes, two of them for the code.
 _MAX_REASON = 123
+
+
+def _chosen_protocol(_protocol: ServerProtocol, offered: Sequence[Subprotocol]) -> Subprotocol | None:
+    """The page's, whose browser insists on an answer; with others nothing is agreed."""
+    return Subprotocol(PROTOCOL) if PROTOCOL in offered else None
 
 
 def websocket_class(
@@ -99,7 +105,9 @@ class WebSocket(asyncio.Protocol):
         self._ticker = ticker
         self._known = known
         self._loop = asyncio.get_running_loop()
-        self._protocol = ServerProtocol(max_size=limits.message_bytes, logger=logger)
+        self._protocol = ServerProtocol(
+            max_size=limits.message_bytes, logger=logger, select_subprotocol=_chosen_protocol
+        )
         # Its debugging log would hold tokens and everything that is said.
         self._protocol.debug = False
         self._peer: Peer | None = None

@@ -47,7 +47,7 @@ async function spend(code) {
     const answer = await fetch("/link", {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ code, name: browserName() }),
+      body: JSON.stringify({ code, name: browserName(), has: localStorage.getItem(TOKEN) ?? "" }),
     });
     const body = await answer.json();
     if (!answer.ok) return `${body.message}. ${body.remedy ?? ""}`;

@@ -35,10 +35,10 @@ export class Peer {
   #lastId = 0;
   #isClosed = false;
 
-  /** @param {string} url @param {Hearing} hearing */
-  constructor(url, hearing) {
+  /** @param {string} url @param {string[]} protocols @param {Hearing} hearing */
+  constructor(url, protocols, hearing) {
     this.#hearing = hearing;
-    this.#socket = new WebSocket(url);
+    this.#socket = new WebSocket(url, protocols);
     this.#socket.onopen = () => hearing.opened();
     this.#socket.onmessage = (event) => this.#received(event.data);
     this.#socket.onerror = () => this.#ended(1006, ""); // a close follows, but for some that could not be opened

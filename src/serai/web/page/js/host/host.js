@@ -22,6 +22,7 @@ export { ROOT };
 const PERMISSION_DENIED = -32009;
 const SESSION_NOT_FOUND = -32001;
 const MOST_NOTICES = 20;
+const NOTICE_STAYS = 12_000; // ms, unless someone closes it
 
 /** Asking these twice does no harm: they are asked again when the connection is lost before the answer. */
 const REPEATABLE = new Set([
@@ -199,6 +200,7 @@ export class Host {
     this.#lastNotice += 1;
     const notice = { id: this.#lastNotice, code, text, uri, at: Date.now() };
     this.notices.value = [...this.notices.peek(), notice].slice(-MOST_NOTICES);
+    /** @type {any} */ (setTimeout(() => this.dismiss(notice.id), NOTICE_STAYS)).unref?.();
   }
 
   /** @param {number} id */

@@ -105,9 +105,10 @@ export class Line {
   #connect() {
     clearTimeout(this.#timer);
     const { base, path, token, notified } = this.#ends;
-    const query = token ? `?tkn=${encodeURIComponent(token)}` : "";
+    // As a protocol, and not in the address: browsers write that into their console, and proxies into their logs.
+    const protocols = token ? ["serai", `serai.tkn.${token}`] : [];
     let wasOpen = false;
-    const peer = new Peer(`${base.replace(/^http/, "ws")}${path}${query}`, {
+    const peer = new Peer(`${base.replace(/^http/, "ws")}${path}`, protocols, {
       opened: () => {
         wasOpen = true;
         this.#ends.handshake(peer).then(

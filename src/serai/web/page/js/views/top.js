@@ -4,7 +4,7 @@ import { theme } from "../host/preferences.js";
 import { useChannel } from "../host/use.js";
 import { goTo, page, showAside } from "../page.js";
 import { conflicts } from "./aside/conflicts.js";
-import { money, nameOf, pathOf, short, since } from "./parts/format.js";
+import { money, moment, nameOf, pathOf, short } from "./parts/format.js";
 import { Icon } from "./parts/icon.js";
 import { Menu } from "./parts/menu.js";
 import { html, useEffect, useState } from "./preact.js";
@@ -131,7 +131,7 @@ function Signs() {
       <${Icon} name="plug" size=${13} /><span class=${colour === "done" ? "hidden" : ""}>${words}</span>
     </span>
     <span class="fresh" data-colour=${isFresh ? "done" : "needs"} title="When the host was last heard of">
-      <${Icon} name="clock" size=${13} />${isFresh ? "live" : `${since(page.host.freshAt.value, seconds.value)} old`}
+      <${Icon} name="clock" size=${13} />${isFresh ? "live" : `as of ${moment(page.host.freshAt.value)}`}
     </span>
   </span>`;
 }

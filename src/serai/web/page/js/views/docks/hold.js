@@ -49,7 +49,7 @@ export function HoldButton({ label, isHeld, onDone, kind = "", disabled = false,
     if (phase !== "asked") setPhase("asked");
     else onDone();
   };
-  const told = { idle: label, held: `${label}…`, short: `Hold: ${label}`, asked: `Press again: ${label}` }[phase];
+  const told = { idle: `Hold: ${label}`, held: `${label}…`, short: `Hold: ${label}`, asked: `Press again: ${label}` }[phase];
   return html`<button
     type="button"
     class="hold ${kind}"

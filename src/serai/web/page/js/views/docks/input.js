@@ -64,12 +64,12 @@ const HARMFUL = /exec|shell|bash|terminal|command|^run|delete|remove|^rm$|kill|d
 const HARMFUL_KINDS = ["execute", "delete"];
 
 /**
- * Whether a call can destroy something: it says so, it deletes a file, or it runs commands.
+ * Whether a call can destroy something: it says so, it changes files, or it runs commands.
  * @param {PendingCall} call
  * @param {SessionState} state
  */
 export function isDestructive(call, state) {
-  if (call.edits?.items.some((edit) => !edit.after)) return true;
+  if (call.edits?.items.length) return true;
   const tools = [...(state.serverTools ?? []), ...(state.activeClient?.tools ?? [])];
   const hints = tools.find((tool) => tool.name === call.toolName)?.annotations;
   if (hints?.destructiveHint) return true;

@@ -23,7 +23,7 @@ const HELD = 150;
  */
 export function VirtualList({ items, keyOf, draw, estimate, stickToEnd = false, label, jump }) {
   const scroller = useRef(/** @type {HTMLElement | null} */ (null));
-  const place = useRef({ isAtEnd: stickToEnd, top: 0 });
+  const place = useRef({ isAtEnd: stickToEnd, top: 0, height: 0 });
   const isAway = useRef(false);
   const [, setChange] = useState(0);
   const given = useRef({ items, keyOf, estimate, keys: keysOf() });
@@ -84,11 +84,12 @@ export function VirtualList({ items, keyOf, draw, estimate, stickToEnd = false, 
   /** Whoever scrolls up leaves the end, however little that is; whoever comes near it again is there. */
   const scrolled = () => {
     if (!stickToEnd || !scroller.current) return;
-    const { scrollTop } = scroller.current;
+    const { scrollTop, clientHeight } = scroller.current;
     const far = farFromEnd();
-    const isUp = scrollTop < place.current.top;
+    // A list that has got another height was moved by the browser, and not by the person.
+    const isUp = scrollTop < place.current.top && clientHeight === place.current.height;
     const isAtEnd = far <= 1 || (!isUp && (far <= NEAR || place.current.isAtEnd));
-    place.current = { isAtEnd, top: scrollTop };
+    place.current = { isAtEnd, top: scrollTop, height: clientHeight };
     if (isAway.current !== far > NEAR) setChange((count) => count + 1);
   };
   // Whoever opens a row wants to read it from its head on: the list must not run to its end, but show the row.

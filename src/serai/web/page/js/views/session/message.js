@@ -1,6 +1,6 @@
 // What a person, or another agent through the relay, said to the agent.
 import { Icon } from "../parts/icon.js";
-import { nameOf } from "../parts/format.js";
+import { moment, nameOf } from "../parts/format.js";
 import { html, useState } from "../preact.js";
 import { Embedded, Resource } from "./resource.js";
 
@@ -27,11 +27,17 @@ export function saidBy(message) {
     const last = said.at(-1);
     if (found) {
       const [, from = "", kind = "", room, rest = ""] = found;
-      said.push({ from, detail: [kind, room, rest.split(" · ")[1]].filter(Boolean).join(" · "), text: "" });
+      said.push({ from, detail: [kind, room, timeOf(rest.split(" · ")[1])].filter(Boolean).join(" · "), text: "" });
     } else if (last) last.text += last.text ? `\n${line}` : line;
     else said.push({ from: "Relay", detail: "", text: line });
   }
   return said.map((one) => ({ ...one, text: one.text.trimEnd() }));
+}
+
+/** The relay's time, as people here write it. @param {string | undefined} at */
+function timeOf(at) {
+  const date = new Date((at ?? "").replace(" ", "T"));
+  return Number.isNaN(date.getTime()) ? at : moment(date);
 }
 
 /** @param {{message: UserMessage}} props */

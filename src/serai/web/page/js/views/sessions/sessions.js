@@ -112,7 +112,7 @@ const Row = memo(function Row({ summary, isOpen, isPinned }) {
   return html`<li class="session-row" data-state=${isFailed(summary) ? "failed" : state}>
     <a href=${addressOf(uri)} aria-current=${isOpen ? "page" : undefined} onClick=${() => (shownOnPhone.value = "session")}>
       <span class="sign" aria-hidden="true"></span>
-      <span class="row">
+      <span class="row first">
         <span class=${isNew ? "grow cut title unread" : "grow cut title"}>${summary.title || "New session"}</span>
         ${isPinned && html`<span class="faint"><${Icon} name="pin" size=${12} /><span class="hidden">Pinned</span></span>`}
         ${isNew && html`<span class="dot"><span class="hidden">Unread</span></span>`}
