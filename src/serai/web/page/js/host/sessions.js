@@ -61,10 +61,15 @@ export function grouped(summaries, deliveries, { filter = "", pinned = [], archi
   }).filter(({ sessions }) => sessions.length > 0);
 }
 
-/** What has changed in a session's folder since it began. @param {SessionSummary} summary */
-export function lines({ changesets = [] }) {
-  const since = changesets.find((one) => one.uriTemplate.endsWith("/session")) ?? changesets[0];
-  return { added: since?.additions ?? 0, removed: since?.deletions ?? 0 };
+/** The changeset of all that has changed in a session's folder since it began. @param {SessionSummary | undefined} summary */
+export function sinceBeginning(summary) {
+  return summary?.changesets?.find((one) => one.uriTemplate.endsWith("/session"));
+}
+
+/** How many lines that is. @param {SessionSummary} summary */
+export function lines(summary) {
+  const { additions = 0, deletions = 0 } = sinceBeginning(summary) ?? {};
+  return { added: additions, removed: deletions };
 }
 
 /** @param {SessionSummary} summary */

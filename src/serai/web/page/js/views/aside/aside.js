@@ -1,4 +1,5 @@
 // What belongs to a session, at the right, as tabs. Each tab's module is loaded when it is first shown.
+import { sinceBeginning } from "../../host/sessions.js";
 import { aside, page } from "../../page.js";
 import { IconButton } from "../parts/icon.js";
 import { html, useEffect, useErrorBoundary, useId, useRef, useState } from "../preact.js";
@@ -6,7 +7,6 @@ import { watchConflicts } from "./conflicts.js";
 import { isWide } from "./reading.js";
 
 /** @typedef {(props: {uri: any}) => unknown} TabView a tab that `lacks` without a session is shown with one only */
-/** @typedef {import("../../ahp/types.d.ts").ChangesetSummary} ChangesetSummary */
 
 /**
  * @typedef {object} Tab
@@ -104,8 +104,7 @@ function Badge({ tab, uri }) {
  */
 function countOf(tab, uri) {
   if (tab === "changes" && uri) {
-    const changesets = page.host.summaries.value.get(uri)?.changesets;
-    return { count: sinceBeginning(changesets)?.files ?? 0, what: "changed files" };
+    return { count: sinceBeginning(page.host.summaries.value.get(uri))?.files ?? 0, what: "changed files" };
   }
   if (tab === "terminals") {
     const terminals = page.host.root.value?.terminals ?? [];
@@ -120,14 +119,6 @@ function countOf(tab, uri) {
     return { count: page.relay.openDeliveries.value.get(uri)?.length ?? 0, what: "messages on their way" };
   }
   return { count: 0, what: "" };
-}
-
-/**
- * The changeset of all that a session changed.
- * @param {readonly ChangesetSummary[] | undefined} changesets
- */
-export function sinceBeginning(changesets) {
-  return changesets?.find((one) => one.uriTemplate.endsWith("/session"));
 }
 
 /** One tab's view, once its module is there. @param {{name: string, uri: string | null}} props */
