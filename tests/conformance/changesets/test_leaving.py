@@ -57,8 +57,8 @@ async def test_a_discard_goes_on_to_its_end_when_its_client_goes(
     await asyncio.wait({answer}, timeout=WITHIN)
     await until(lambda: not house.host.journal.subscriptions.is_followed(ONE))
     gate.may.set()
-    await until((repository / "a.txt").exists)
-    assert (repository / "a.txt").read_text() == "one\ntwo\n"
+    put_back = repository / "a.txt"
+    await until(lambda: put_back.exists() and put_back.read_text() == "one\ntwo\n")
     assert not (repository / "b.txt").exists()
 
 
