@@ -12,8 +12,6 @@ from msgspec import Meta
 from serai.config.toml import briefly
 from serai.errors import ConfigInvalid
 
-__all__ = ["AgentSettings", "is_agent_name", "read_agents"]
-
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

@@ -9,8 +9,6 @@ from msgspec import Meta
 
 from serai.session.agent_file import FsScopeTier, OnExceed
 
-__all__ = ["ChatSettings"]
-
 
 class ChatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The model, the reach and the budget of sessions that name none."""

@@ -26,8 +26,6 @@ from serai.config.toml import BrokenToml, briefly, read_toml
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
 
-__all__ = ["Configuration", "Ignored", "Provenance", "Source", "load", "variable"]
-
 _LARGEST = 256 * 1024
 """A configuration file with more bytes is not read."""
 

@@ -19,16 +19,6 @@ from serai.config.secret_references import resolve_secret
 from serai.config.toml import briefly
 from serai.errors import ConfigInvalid
 
-__all__ = [
-    "ModelKind",
-    "ModelRef",
-    "ModelServer",
-    "PricePerMillion",
-    "find_key",
-    "find_model",
-    "read_models",
-]
-
 
 class ModelKind(StrEnum):
     """How a server is spoken to."""

@@ -9,8 +9,6 @@ from typing import NamedTuple
 from serai.config.keys import Keyring
 from serai.errors import ConfigInvalid
 
-__all__ = ["Secret", "is_reference", "resolve_secret", "with_secret"]
-
 _SERVICE = "serai"
 _REFERENCE = re.compile(r"(env|keyring):([A-Za-z0-9_./@-]+)")
 _AT_END = re.compile(rf"(?:^|(?<=\s)){_REFERENCE.pattern}$")

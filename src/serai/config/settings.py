@@ -12,8 +12,6 @@ from msgspec import Meta
 from serai.config.chat import ChatSettings
 from serai.config.relay import RelayPolicy
 
-__all__ = ["FROM_PROJECTS", "UNTRUSTED", "Narrowing", "Settings", "is_loopback", "narrows"]
-
 Count: TypeAlias = Annotated[int, Meta(ge=1)]
 Seconds: TypeAlias = Annotated[float, Meta(ge=0, le=1e9)]
 """At most 31 years: what has no end is no number of JSON."""

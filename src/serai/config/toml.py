@@ -9,8 +9,6 @@ from typing import Any, cast
 
 from serai.depth import MAX_DEPTH
 
-__all__ = ["BrokenToml", "briefly", "read_toml"]
-
 _MAX_TOML = 256 * 1024
 _MAX_PARTS = 16
 _MOST = 160

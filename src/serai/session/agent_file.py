@@ -14,22 +14,6 @@ from msgspec.structs import replace
 from serai.errors import Mismatch
 from serai.session.yaml import Document
 
-__all__ = [
-    "BUILT_IN_TOOLS",
-    "AgentBudget",
-    "AgentFile",
-    "AgentLimits",
-    "FsScopeTier",
-    "Known",
-    "Narrowing",
-    "OnExceed",
-    "Problem",
-    "agent_problems",
-    "covers",
-    "narrow",
-    "read_agent",
-]
-
 BUILT_IN_TOOLS = (
     "ask_user",
     "edit_file",

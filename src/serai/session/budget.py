@@ -14,16 +14,6 @@ import msgspec
 from serai.session.llm import LlmRequest, LlmUsage, MediaContent
 from serai.session.messages import ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 
-__all__ = [
-    "MICROCENTS_PER_DOLLAR",
-    "Price",
-    "cost_of",
-    "fits",
-    "most_input_tokens",
-    "settled_cost",
-    "worst_cost",
-]
-
 MICROCENTS_PER_DOLLAR = 10**8
 _MILLION = 10**6
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-__all__ = ["is_allowed", "is_narrower"]
-
 
 def is_allowed(words: Sequence[str], allowlist: Iterable[str]) -> bool:
     """Whether an entry names a command: `git log *` allows `git log` with anything behind it.

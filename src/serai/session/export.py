@@ -18,8 +18,6 @@ from serai.session.references import neutralise
 from serai.session.transcript import LogicalTurn, logical_turns
 from serai.session.workflow import Edge, Node, NodeType, Workflow, WorkflowHead
 
-__all__ = ["export", "workflow_id"]
-
 _NO_TITLE = "exported-session"
 _OTHER = re.compile(r"[^a-z0-9]+")
 

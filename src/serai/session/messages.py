@@ -10,20 +10,6 @@ from msgspec import Meta, field
 from serai.contract.record import Moment, Record, refuse_naive
 from serai.session.agent_file import AgentFile, FsScopeTier
 
-__all__ = [
-    "AgentSessionRecord",
-    "DurableContentPart",
-    "MediaPart",
-    "ReasoningPart",
-    "Selection",
-    "SessionContext",
-    "SessionMessage",
-    "SessionMessageRole",
-    "TextPart",
-    "ToolCallPart",
-    "ToolResultPart",
-]
-
 
 class TextPart(Record, tag_field="type", tag="text"):
     """What was said."""

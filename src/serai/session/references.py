@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 
 from serai.errors import Mismatch
 
-__all__ = ["neutralise", "references", "render"]
-
 _OPENER = re.compile(r"\{(?= *\{)")
 # A reference; an opener that was neutralised; an opener that is neither.
 _TOKEN = re.compile(r"\{\{ *(input|ctx\.[\w-]+|[a-z0-9-]+\.output) *\}\}|\{ (?= *\{)|\{\{")

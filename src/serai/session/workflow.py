@@ -22,18 +22,6 @@ from serai.session.agent_file import AgentFile, Known, Problem, agent_problems, 
 from serai.session.references import references
 from serai.session.yaml import Document
 
-__all__ = [
-    "Edge",
-    "Node",
-    "NodeType",
-    "Workflow",
-    "WorkflowHead",
-    "chain",
-    "problems",
-    "read_workflow",
-    "serialize",
-]
-
 KebabId: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 

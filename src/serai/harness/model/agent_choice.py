@@ -18,8 +18,6 @@ from serai.redact import Redactor
 from serai.session.agent_file import AgentBudget, AgentFile, FsScopeTier, Narrowing, narrow
 from serai.session.messages import SessionContext
 
-__all__ = ["SETTINGS", "chosen_agent", "situation_of"]
-
 DEFAULT_SLUG = "chat"
 """The agent of sessions that name none."""
 _NARROWING = ("tools", "allowedCommands", "maxTurns", "maxToolTurns", "fsScopeTier")

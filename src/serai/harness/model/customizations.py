@@ -35,8 +35,6 @@ from serai.session.messages import (
 )
 from serai.uris import path_of
 
-__all__ = ["Customized", "customized"]
-
 _MOST_TEXT = 128 * 1024
 """How many characters of one rule, skill or prompt a model sees."""
 _NOTHING = PathFilter([""])

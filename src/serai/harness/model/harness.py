@@ -59,8 +59,6 @@ from serai.session.steps import Begun
 from serai.session.turn_core import DEFAULT_TOOL_TURNS, TurnPlan
 from serai.store.contract import BlobRow, RelayWrite
 
-__all__ = ["ModelHarness"]
-
 
 class PricedModels:
     """The models of `serai.toml`, and what they cost.

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from serai.harness.model.transcript import Kind
 from serai.store.contract import RelayWrite
 
-__all__ = ["SpendLedger"]
-
 
 class SpendLedger:
     """What a session has spent, with what is reserved for requests under way.

@@ -45,8 +45,6 @@ from serai.session.workflow import Node, NodeType, Workflow, chain, problems, re
 from serai.session.yaml import Document
 from serai.store.contract import BlobRow, RelayWrite
 
-__all__ = ["RunRecord", "WorkflowHarness", "WorkflowRun"]
-
 
 class RunRecord(Record):
     """A run, as its row has it: nothing of it changes any more."""

@@ -20,8 +20,6 @@ from serai.session.messages import AgentSessionRecord, SessionMessageRole
 from serai.session.steps import Begun, Step
 from serai.session.turn_core import DEFAULT_TURNS
 
-__all__ = ["CAPABILITIES", "ModelSession"]
-
 CAPABILITIES = c.AgentSessionCapabilities(
     messaging=c.MessagingCapabilities(
         receive=True, send=True, attachments=(c.ContentType.TEXT, c.ContentType.IMAGE)

@@ -20,8 +20,6 @@ from serai.session.agent_file import AgentFile
 from serai.session.llm import ToolSpec
 from serai.session.messages import SessionContext
 
-__all__ = ["Asking", "Preview", "Tool", "ToolContext", "ToolInput", "ToolOutput"]
-
 
 class ToolInput(msgspec.Struct, forbid_unknown_fields=True):
     """What a tool takes."""

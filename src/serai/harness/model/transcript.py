@@ -14,8 +14,6 @@ from serai.session.projection import SavedTurn
 from serai.session.steps import Step
 from serai.store.contract import RelayWrite
 
-__all__ = ["Kind", "Transcript", "message_write", "messages_of", "step_write"]
-
 Kind: TypeAlias = Literal["session", "run"]
 """Whose tables something is kept in: those of sessions, or those of workflow runs. They never mix."""
 

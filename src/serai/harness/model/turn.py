@@ -42,8 +42,6 @@ from serai.session.steps import Answered, CallEnded, Failed, Requested, Steered,
 from serai.session.turn_core import AskModel, DecideCall, EndTurn, RunCall, SettleDoubt, next_effect
 from serai.store.contract import RelayWrite
 
-__all__ = ["COST", "RAISED", "ModelTurn"]
-
 _SHORT_WAIT = 60.0
 """A limit that passes within so many seconds is waited for."""
 _MOST_WAITS = 3

@@ -10,8 +10,6 @@ from serai.redact.content import decode_base64
 from serai.session.messages import DurableContentPart, MediaPart, TextPart
 from serai.store.contract import BlobRow
 
-__all__ = ["user_content"]
-
 _MOST_TEXT = 256 * 1024
 """How many characters of an attached text are kept in the message."""
 

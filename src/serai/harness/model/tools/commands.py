@@ -18,8 +18,6 @@ from serai.machine.processes.child import Child
 from serai.machine.processes.environment import find_program
 from serai.session.commands import is_allowed
 
-__all__ = ["RunCommand"]
-
 _SECONDS = 120
 _MOST_SECONDS = 1800
 _MOST_BYTES = 512 * 1024

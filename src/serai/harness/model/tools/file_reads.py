@@ -23,8 +23,6 @@ from serai.machine.files.threads import go_on
 from serai.machine.safe_paths import MAX_DEPTH, Identity, identity, is_window, open_directory
 from serai.machine.watch.globs import PathFilter
 
-__all__ = ["MOST_BYTES", "ListDirectory", "NamedPath", "ReadFile", "SearchFiles"]
-
 MOST_BYTES = 1 << 20
 """Most bytes that are read at once, and the largest file that is searched."""
 _MOST_ENTRIES = 2_000

@@ -18,8 +18,6 @@ from serai.errors import ToolFailed
 from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolInput, ToolOutput
 from serai.session.agent_file import FsScopeTier
 
-__all__ = ["GitCommit", "GitDiff", "GitStatus"]
-
 _STATUS = ("status", "--porcelain=v1", "--untracked-files=all", "--ignore-submodules=all", "--no-renames")
 _DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
 _DRIVERS = r"^filter\..*\.(clean|smudge|process|required)$"

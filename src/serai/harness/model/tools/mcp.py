@@ -30,8 +30,6 @@ from serai.host.seat import Seat
 from serai.session.agent_file import AgentFile
 from serai.session.llm import ToolSpec
 
-__all__ = ["McpOffer", "McpServerSettings", "McpServers", "McpTool", "servers_of"]
-
 _START_SECONDS = 30.0
 _END_SECONDS = 10.0
 _MOST_TEXT = 1 << 20

@@ -10,8 +10,6 @@ from serai.ahp import types as t
 from serai.errors import ToolFailed
 from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolInput, ToolOutput
 
-__all__ = ["AskUser", "question_id"]
-
 _QUESTION = "answer"
 
 

@@ -14,8 +14,6 @@ from serai.harness.model.tools.http import HttpRequest
 from serai.harness.model.tools.person import AskUser
 from serai.relay.tools import RelayTools
 
-__all__ = ["BUILT_IN", "built_in_tools", "is_tool_name", "narrowed"]
-
 _KINDS: tuple[type[Tool[Any]], ...] = (
     ReadFile,
     ListDirectory,

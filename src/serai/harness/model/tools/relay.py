@@ -14,8 +14,6 @@ from serai.relay.inbox import Caller
 from serai.relay.workspace import Workspace
 from serai.session.llm import ToolSpec
 
-__all__ = ["RelayTool", "relay_tools"]
-
 _Arguments: TypeAlias = Mapping[str, Any]
 _ONCE = frozenset({"send_message", "reply", "create_room", "check_inbox"})
 """What is not the same when it is done twice."""
