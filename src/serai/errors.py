@@ -41,7 +41,6 @@
     ├── GitFailed               git_failed                a git command did not do what it was asked
     │   └── GitTimedOut         git_timed_out             it took too long and was ended
     ├── GitUnavailable          git_unavailable           there is no git that could be used
-    ├── IllegalTransition       illegal_transition        a state machine does not have that step
     ├── Mismatch                mismatch                  JSON, but not of the shape that was asked for
     ├── ModelFailure            model_failure             a model gave no answer
     ├── ProcessNotStarted       process_not_started       a process could not be started
@@ -241,15 +240,6 @@ class CapabilityUnsupported(SeraiError, code="capability_unsupported"):
 
 class ConnectionLost(SeraiError, code="connection_lost"):
     """The host cannot be reached, or the connection ended. What was under way may have happened or not."""
-
-
-class IllegalTransition(SeraiError, code="illegal_transition"):
-    """A state machine was asked for a step that it does not have."""
-
-    def __init__(self, machine: str, before: str, after: str) -> None:
-        super().__init__(f"{machine} cannot go from {before!r} to {after!r}")
-        self.before = before
-        self.after = after
 
 
 class Rejected(SeraiError, code="rejected"):
