@@ -15,8 +15,7 @@ from serai.session.agent_file import Known
 from serai.session.export import export
 from serai.session.messages import AgentSessionRecord, DurableContentPart, SessionMessage, TextPart
 from serai.session.projection import SavedTurn, projected
-from serai.session.references import render
-from serai.session.workflow import read_workflow, serialize
+from serai.session.workflow import read_workflow, render, serialize
 from serai.session.yaml import dump, load
 from session.sessions import REVIEWER, calls, gives, rows, says, session, user
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from requirements import proves
 from serai.errors import Mismatch
-from serai.session.references import neutralise, references, render
+from serai.session.workflow import neutralise, references, render
 
 TEXTS = st.text(st.sampled_from("{} aé\n")) | st.text()
 

@@ -26,11 +26,6 @@ class Secret(NamedTuple):
         return f"Secret({self.label!r})"  # a secret is never shown
 
 
-def is_reference(text: str) -> bool:
-    """Whether a text is a reference to a secret, and nothing else."""
-    return _REFERENCE.fullmatch(text) is not None
-
-
 def resolve_secret(reference: str, environ: Mapping[str, str], keyring: Keyring | None = None) -> Secret:
     """The secret that a reference stands for. The keyring may take its time: call it in a thread.
 

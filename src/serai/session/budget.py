@@ -73,17 +73,6 @@ def worst_cost(request: LlmRequest, price: Price) -> int:
     return cost_of(usage, price._replace(cache_read=None))
 
 
-def fits(spent: int, reserved: int, most: int) -> bool:
-    """Whether a request may leave.
-
-    Args:
-        spent: What has been spent, and reserved for others.
-        reserved: The request's worst case.
-        most: What may be spent in all.
-    """
-    return spent + reserved <= most
-
-
 def most_input_tokens(request: LlmRequest) -> int:
     """More tokens than a request can have: no tokenizer makes more than one of a byte of text."""
     parts = [part for message in request.messages for part in message.content]

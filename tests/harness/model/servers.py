@@ -13,8 +13,8 @@ import msgspec
 from harness.conversation import Conversation, frame
 from harness.model.model_server import ModelScriptServer
 from serai.ahp.types import AgentSelection
-from serai.config.chat import ChatSettings
 from serai.config.models import ModelKind, ModelServer, PricePerMillion
+from serai.config.settings import ChatSettings
 from serai.harness.model.harness import ModelHarness
 from serai.harness.model.runs import WorkflowHarness
 from serai.host.host import Host

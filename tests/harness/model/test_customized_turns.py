@@ -16,11 +16,10 @@ from requirements import proves
 from serai.ahp.types import TurnState
 from serai.harness.callback import CallbackHarness
 from serai.harness.model.customizations import customized
-from serai.harness.model.ledger import SpendLedger
 from serai.harness.model.session import ModelSession
 from serai.harness.model.setup import TurnSetup
 from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolOutput
-from serai.harness.model.transcript import Transcript
+from serai.harness.model.transcript import SpendLedger, Transcript
 from serai.host.agents import HostContext
 from serai.host.host import Host
 from serai.host.turn import Turn

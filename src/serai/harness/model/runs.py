@@ -25,23 +25,29 @@ from serai.contract.record import Record, decode, encode
 from serai.errors import DocumentInvalid, FileUnreadable, InvalidParams, Mismatch, TurnStopped
 from serai.harness.model.agent_choice import SETTINGS
 from serai.harness.model.harness import ModelHarness
-from serai.harness.model.ledger import SpendLedger
 from serai.harness.model.session import CAPABILITIES
 from serai.harness.model.setup import TurnSetup
 from serai.harness.model.tools.mcp import McpServers
-from serai.harness.model.transcript import Transcript, step_write
+from serai.harness.model.transcript import SpendLedger, Transcript, step_write, user_content
 from serai.harness.model.turn import ModelTurn
-from serai.harness.model.user_message import user_content
 from serai.harness.model.workflow_file import read_document
 from serai.host.agents import HostContext
 from serai.host.project import directory_of
 from serai.host.turn import Turn
 from serai.redact import Redactor
 from serai.session.messages import AgentSessionRecord, SessionMessageRole, TextPart
-from serai.session.references import references, render
 from serai.session.steps import Begun, Step
 from serai.session.turn_core import EndTurn, TurnPlan, next_effect
-from serai.session.workflow import Node, NodeType, Workflow, chain, problems, read_workflow
+from serai.session.workflow import (
+    Node,
+    NodeType,
+    Workflow,
+    chain,
+    problems,
+    read_workflow,
+    references,
+    render,
+)
 from serai.session.yaml import Document
 from serai.store.contract import BlobRow, RelayWrite
 

@@ -92,11 +92,6 @@ class GitStatus(Tool[GitStatusInput]):
     takes = GitStatusInput
     asking, is_idempotent = Asking.NEVER, True
 
-    async def preview(self, given: GitStatusInput, context: ToolContext) -> Preview:
-        """See `Tool`."""
-        del given, context
-        return Preview("See what has changed")
-
     async def run(self, given: GitStatusInput, context: ToolContext) -> ToolOutput:
         """See `Tool`."""
         del given
@@ -120,10 +115,9 @@ class GitDiff(Tool[GitDiffInput]):
     takes = GitDiffInput
     asking, is_idempotent = Asking.NEVER, True
 
-    async def preview(self, given: GitDiffInput, context: ToolContext) -> Preview:
+    def summary(self, given: GitDiffInput) -> str:
         """See `Tool`."""
-        del context
-        return Preview(f"See the changes{f' to `{given.path}`' if given.path else ''}")
+        return f"See the changes{f' to `{given.path}`' if given.path else ''}"
 
     async def run(self, given: GitDiffInput, context: ToolContext) -> ToolOutput:
         """See `Tool`."""
