@@ -81,7 +81,23 @@ class PricedModels:
         return None if price is None or reserved is None else settled_cost(usage, price, reserved)
 
 
-class ModelHarness:
+class ExaminingHarness:
+    """What harnesses have in common that look at a session before it is made."""
+
+    in_process = True
+    """It reads its input from the journal: what is committed there has got to it."""
+    takes_up_turns = True
+
+    async def learn(self) -> None:
+        """See `Particular`: all is known."""
+
+    def problem_with(self, name: str, value: Any) -> str | None:
+        """See `Particular`: `examine` has looked at all of it."""
+        del name, value
+        return None
+
+
+class ModelHarness(ExaminingHarness):
     """Makes agents of models and files.
 
     Args:
@@ -94,9 +110,6 @@ class ModelHarness:
     """
 
     name = "model"
-    in_process = True
-    """It reads its input from the journal: what is committed there has got to it."""
-    takes_up_turns = True
     schema = SETTINGS
     capabilities = CAPABILITIES
 
@@ -347,14 +360,6 @@ class ModelHarness:
         )
 
     # -- what clients may not do ---------------------------------------------------------------------------
-
-    async def learn(self) -> None:
-        """See `Particular`: all is known."""
-
-    def problem_with(self, name: str, value: Any) -> str | None:
-        """See `Particular`: `examine` has looked at all of it."""
-        del name, value
-        return None
 
     def refusal(self, session: str, action: a.StateAction) -> Judgement | None:
         """See `Particular`: a session has one agent for life, and models that there are."""

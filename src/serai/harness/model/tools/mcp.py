@@ -1,7 +1,7 @@
 """The tools of MCP servers: those of the agent's file, and of customisations that are switched on.
 
     servers = McpServers(seat, folder)
-    offer = await servers.tools(agent, await turn.definitions())     # before each turn
+    offer = await servers.tools(agent, customized.servers)           # before each turn
     await servers.close()                                            # with the session
 
 A server is connected when it is first needed, and stays so until it is no longer wanted. One that fails is a
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from serai.ahp.types import McpServerCustomization, ToolResultContent, ToolResultEmbeddedResourceContent
+from serai.ahp.types import ToolResultContent, ToolResultEmbeddedResourceContent
 from serai.customizations.containers import Definition
 from serai.errors import ConfigInvalid, SeraiError, ToolFailed
 from serai.harness.model.tool import Asking, ForeignTool, ToolContext, ToolOutput
@@ -97,15 +97,11 @@ class McpOffer(NamedTuple):
 def servers_of(
     agent: AgentFile, definitions: Iterable[Definition]
 ) -> tuple[dict[str, McpServerSettings], list[str]]:
-    """The servers that a session has, by name, and what is wrong with others. The agent's own come first."""
-    described: dict[str, Mapping[str, Any]] = {}
-    for definition in definitions:
-        if (
-            isinstance(definition.child, McpServerCustomization)
-            and definition.enabled
-            and definition.runnable
-        ):
-            described.setdefault(definition.name, definition.fields)
+    """The servers of an agent, and of customisations that may run, by name; and what is wrong with others.
+
+    The agent's own come first.
+    """
+    described = {one.name: one.fields for one in reversed(list(definitions))}
     servers: dict[str, McpServerSettings] = {}
     problems: list[str] = []
     for name, fields in {**described, **agent.mcp_servers}.items():
