@@ -38,10 +38,7 @@ async function begin() {
   navigator.serviceWorker?.register("/service-worker.js").catch(() => {}); // the page works without one
 }
 
-/**
- * Trade a one-time code for a token of this browser. Returns what went wrong, or null.
- * @param {string} code
- */
+/** Trade a one-time code for a token of this browser. Returns what went wrong, or null. @param {string} code */
 async function spend(code) {
   try {
     const answer = await fetch("/link", {

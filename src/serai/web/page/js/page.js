@@ -24,19 +24,13 @@ export const openSession = computed(() => {
   return `${scheme}:/${decodeURIComponent(match[2] ?? "")}`;
 });
 
-/**
- * The address of a session in this page.
- * @param {string} uri
- */
+/** The address of a session in this page. @param {string} uri */
 export function addressOf(uri) {
   const kind = uri.startsWith("serai-run:") ? "run" : "session";
   return `#/${kind}/${encodeURIComponent(uri.replace(/^[a-z-]+:\/*/, ""))}`;
 }
 
-/**
- * Go to a session, or with null to the start screen.
- * @param {string | null} uri
- */
+/** Go to a session, or with null to the start screen. @param {string | null} uri */
 export function goTo(uri) {
   location.hash = uri === null ? "#/" : addressOf(uri);
 }
@@ -49,11 +43,7 @@ export const shownOnPhone = signal(/** @type {"sessions" | "session" | "aside"} 
 /** The tab at the right, and something for it to point at: a file, a room, a delivery. */
 export const aside = signal({ tab: "changes", at: /** @type {any} */ (null) });
 
-/**
- * Open a tab at the right.
- * @param {string} tab
- * @param {any} [at]
- */
+/** Open a tab at the right. @param {string} tab @param {any} [at] */
 export function showAside(tab, at = null) {
   aside.value = { tab, at };
   shownOnPhone.value = "aside";

@@ -61,8 +61,8 @@ export class ClientState {
   }
 
   /**
-   * Begin anew with what the host has sent: earlier channels and pending actions are forgotten. Our own numbers go on.
-   * @param {InitializeResult} result
+   * Begin anew with what the host has sent: earlier channels and pending actions are forgotten. Our own numbers go
+   * on. @param {InitializeResult} result
    */
   initialized(result) {
     this.#mirrors.clear();
@@ -78,8 +78,8 @@ export class ClientState {
   }
 
   /**
-   * Take up where the host says we are: replay what was missed, or begin from snapshots. Snapshots do not tell which of
-   * our actions they hold, so all that is pending stays on top: whoever can tell from the state withdraws it.
+   * Take up where the host says we are: replay what was missed, or begin from snapshots. Snapshots do not tell which
+   * of our actions they hold, so all that is pending stays on top: whoever can tell from the state withdraws it.
    * @param {ReconnectResult} result @param {number} now
    * @returns {{resend: Dispatched[], lost: Uri[]}} actions that the host has not answered, and channels that are gone
    */
@@ -124,8 +124,8 @@ export class ClientState {
 
   /**
    * The host has answered: begin with the snapshot, then with what came in the meantime.
-   * @param {{snapshot?: Snapshot}} result @param {{channel: Uri}} asked what `subscribe` gave: an answer to an earlier
-   *   request is passed over @param {number} now
+   * @param {{snapshot?: Snapshot}} result @param {{channel: Uri}} asked what `subscribe` gave: an answer to an
+   *   earlier request is passed over @param {number} now
    */
   subscribed(result, asked, now) {
     const awaited = this.#awaited.get(asked.channel);

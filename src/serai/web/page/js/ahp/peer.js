@@ -48,8 +48,7 @@ export class Peer {
   #socket;
 
   /**
-   * Ask, and wait for the answer.
-   * @param {string} method @param {object} params
+   * Ask, and wait for the answer. @param {string} method @param {object} params
    * @param {(result: any) => void} [then] called with the result before the next frame: for an answer that the frames
    *   after it build upon @returns {Promise<any>} rejects with `HostError`
    */

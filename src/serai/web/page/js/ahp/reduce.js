@@ -35,11 +35,9 @@ export function kindOf(uri) {
 }
 
 /**
- * The state after an action. One of another channel, or an unknown one, changes nothing.
- * @template {ChannelState} S
+ * The state after an action. One of another channel, or an unknown one, changes nothing. @template {ChannelState} S
  * @param {Kind} kind @param {S} state @param {Action | {type: string}} action
- * @param {number} now the time, in milliseconds since 1970
- * @returns {S}
+ * @param {number} now the time, in milliseconds since 1970 @returns {S}
  */
 export function reduce(kind, state, action, now) {
   const handler = handlers[kind].get(action.type);
@@ -47,8 +45,7 @@ export function reduce(kind, state, action, now) {
 }
 
 /**
- * The state after several actions, all at the same time.
- * @template {ChannelState} S
+ * The state after several actions, all at the same time. @template {ChannelState} S
  * @param {Kind} kind @param {S} state @param {Iterable<Action>} actions @param {number} now @returns {S}
  */
 export function fold(kind, state, actions, now) {

@@ -87,10 +87,8 @@ export class Host {
   #lastNotice = 0;
 
   /**
-   * @param {object} options
-   * @param {string} options.base the host's address, such as `location.origin`
-   * @param {string | null} options.token
-   * @param {string} options.clientId how the host knows this window
+   * @param {object} options @param {string} options.base the host's address, such as `location.origin`
+   * @param {string | null} options.token @param {string} options.clientId how the host knows this window
    * @param {(run: () => void) => void} [options.schedule] when signals are set; by default with the next frame
    */
   constructor({ base, token, clientId, schedule = nextFrame }) {
@@ -131,8 +129,7 @@ export class Host {
   // -- what views do -----------------------------------------------------------------------------------------------
 
   /**
-   * The channel of a URI. It is followed while someone holds it (`useChannel`).
-   * @template {ChannelState} [S=any]
+   * The channel of a URI. It is followed while someone holds it (`useChannel`). @template {ChannelState} [S=any]
    * @param {Uri} uri @returns {Channel<S>}
    */
   channel(uri) {
@@ -145,9 +142,7 @@ export class Host {
   }
 
   /**
-   * Ask the host. Waits for the connection if need be.
-   * @template {keyof Commands} K
-   * @param {K} method
+   * Ask the host. Waits for the connection if need be. @template {keyof Commands} K @param {K} method
    * @param {Commands[K][0] & {channel?: Uri}} [params] `channel` is the root unless it is said
    * @returns {Promise<Commands[K][1]>} rejects with `HostError`
    */
@@ -166,8 +161,7 @@ export class Host {
 
   /**
    * Let an action happen. It is shown at once, if its channel is followed; a refusal is told as a notice.
-   * @param {Uri} uri @param {Action} action
-   * @returns {Promise<boolean>} whether it happened; it never rejects
+   * @param {Uri} uri @param {Action} action @returns {Promise<boolean>} whether it happened; it never rejects
    */
   async dispatch(uri, action) {
     const peer = this.#line.peer;
@@ -188,10 +182,7 @@ export class Host {
     return verdict === null;
   }
 
-  /**
-   * Tell the person something.
-   * @param {string | Error} what @param {{code?: string, uri?: Uri}} [more]
-   */
+  /** Tell the person something. @param {string | Error} what @param {{code?: string, uri?: Uri}} [more] */
   notify(what, { code = "error", uri } = {}) {
     const text =
       what instanceof HostError && what.remedy

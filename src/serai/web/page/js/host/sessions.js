@@ -38,8 +38,8 @@ export function groupOf(summary, waiting = 0) {
  * The sessions to show, by group, the last modified first and pinned ones before all. Empty groups are left out.
  * @param {Iterable<SessionSummary>} summaries
  * @param {ReadonlyMap<Uri, {length: number}>} deliveries what waits, by session
- * @param {{filter?: string, pinned?: readonly Uri[], archived?: boolean}} [options] words that title, agent, folder or
- *   activity have; what is pinned; whether the archived ones are shown, and only those
+ * @param {{filter?: string, pinned?: readonly Uri[], archived?: boolean}} [options] words that title, agent, folder
+ *   or activity have; what is pinned; whether the archived ones are shown, and only those
  * @returns {{group: Group, label: string, sessions: SessionSummary[]}[]}
  */
 export function grouped(summaries, deliveries, { filter = "", pinned = [], archived = false } = {}) {

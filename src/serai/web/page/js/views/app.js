@@ -52,16 +52,10 @@ function PhoneTabs({ hasSession }) {
     ["aside", "Details", "diff"],
   ]);
   return html`<div class="phone-tabs">
-    ${tabs.map(
-      ([name, label, icon]) =>
-        html`<button
-          class="quiet"
-          aria-pressed=${shownOnPhone.value === name}
-          onClick=${() => (shownOnPhone.value = name)}
-        >
-          <${Icon} name=${icon} /> ${label}
-        </button>`,
-    )}
+    ${tabs.map(([name, label, icon]) => html`<button class="quiet" aria-pressed=${shownOnPhone.value === name}
+      onClick=${() => (shownOnPhone.value = name)}>
+      <${Icon} name=${icon} /> ${label}
+    </button>`)}
   </div>`;
 }
 

@@ -60,12 +60,9 @@ function Open({ uri }) {
     <span class="small faint cut">${summary.provider}${summary.model ? ` · ${summary.model.id}` : ""}</span>
     ${state && html`<${Context} state=${state} />`}
     ${cost !== null && html`<button class="quiet small" onClick=${() => showAside("cost")}>${money(cost)}</button>`}
-    ${shared.length > 0 &&
-    html`<${Menu}
-      label="Changed while another session runs in this folder"
+    ${shared.length > 0 && html`<${Menu} label="Changed while another session runs in this folder"
       text=${`${shared.length} shared file${shared.length > 1 ? "s" : ""}`}
-      items=${shared.map((one) => ({ label: one.path, icon: "warning", run: () => goTo(one.other) }))}
-    />`}
+      items=${shared.map((one) => ({ label: one.path, icon: "warning", run: () => goTo(one.other) }))} />`}
   `;
 }
 

@@ -4,11 +4,8 @@
 /** @import {ConfigState, FreeForm} from '../types.d.ts' */
 
 /**
- * The same object with other fields; one that is null or undefined is gone.
- * @template {object} T
- * @param {T} object
- * @param {{[K in keyof T]?: T[K] | null}} fields
- * @returns {T}
+ * The same object with other fields; one that is null or undefined is gone. @template {object} T @param {T} object
+ * @param {{[K in keyof T]?: T[K] | null}} fields @returns {T}
  */
 export function put(object, fields) {
   const after = { ...object };

@@ -10,8 +10,7 @@ const BEGUN = /(?:^|[\s\S])@(?:"[^"\n]*|\S*)$|(?:^|\n)\/[^\n]*$/;
 const PAUSE = 60;
 
 /**
- * Offers for what stands before the cursor.
- * @param {string | null} uri the session that is asked; null asks nobody
+ * Offers for what stands before the cursor. @param {string | null} uri the session that is asked; null asks nobody
  */
 export function useCompletion(uri) {
   const [items, setItems] = useState(/** @type {readonly CompletionItem[]} */ ([]));
@@ -54,15 +53,8 @@ export function useCompletion(uri) {
 export function Offers({ id, items, at, onChoose }) {
   const list = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => list.current?.children[at]?.scrollIntoView({ block: "nearest" }), [at, items]);
-  return html`<div
-    class="offers"
-    role="listbox"
-    id=${id}
-    aria-label="Completions"
-    tabindex="0"
-    ref=${list}
-    onMouseDown=${(/** @type {Event} */ event) => event.preventDefault() /* the text keeps the focus */}
-  >
+  return html`<div class="offers" role="listbox" id=${id} aria-label="Completions" tabindex="0" ref=${list}
+    onMouseDown=${(/** @type {Event} */ event) => event.preventDefault() /* the text keeps the focus */}>
     ${items.map(
       (item, index) =>
         html`<div role="option" id=${`${id}-${index}`} aria-selected=${index === at} onClick=${() => onChoose(item)}>

@@ -20,15 +20,11 @@ export function Composer({ channel }) {
   const wantsSignIn = state._meta?.["serai.login"] !== undefined;
   return html`<div class="composer">
     ${wantsSignIn && html`<${SignInLine} provider=${provider} name=${agent?.displayName ?? provider} />`}
-    ${
-      state.lifecycle === "creating" &&
-      html`<p class="faint small" role="status">The agent is being started. What you send waits for it.</p>`
-    }
-    ${
-      state.lifecycle === "creationFailed"
-        ? html`<${Failed} state=${state} uri=${channel.uri} />`
-        : html`<${Desk} uri=${channel.uri} state=${state} models=${agent?.models ?? []} />`
-    }
+    ${state.lifecycle === "creating" &&
+    html`<p class="faint small" role="status">The agent is being started. What you send waits for it.</p>`}
+    ${state.lifecycle === "creationFailed"
+      ? html`<${Failed} state=${state} uri=${channel.uri} />`
+      : html`<${Desk} uri=${channel.uri} state=${state} models=${agent?.models ?? []} />`}
   </div>`;
 }
 
@@ -69,20 +65,12 @@ function Desk({ uri, state, models }) {
   };
   const usual = running || !isReady ? "queued" : "now";
   return html`<div class="desk">
-    <${Writing}
-      draftKey=${uri}
-      uri=${uri}
-      label="Message to the agent"
+    <${Writing} draftKey=${uri} uri=${uri} label="Message to the agent"
       placeholder=${running ? "Say what comes next" : isPhone() ? SHORT : `${SHORT}; @ for files, / for commands`}
-      history=${history}
-      onSend=${() => send(usual)}
-    />
+      history=${history} onSend=${() => send(usual)} />
     <div class="row under">
-      <${IconButton}
-        name="add"
-        label="Attach files"
-        onClick=${() => document.getElementById("composer-files")?.click()}
-      />
+      <${IconButton} name="add" label="Attach files"
+        onClick=${() => document.getElementById("composer-files")?.click()} />
       <${Pickers}
         models=${models}
         model=${state.summary.model}
@@ -99,20 +87,13 @@ function Desk({ uri, state, models }) {
       />
       <span class="grow"></span>
       ${isAsked && html`<span class="small needs" role="status">Esc again stops it</span>`}
-      ${
-        running &&
-        html`<button type="button" class="stop" title="Stop the turn (Esc Esc)" onClick=${stop}>
-            <${Icon} name="stop" /> Stop
-          </button>
-          <button
-            type="button"
-            title="Say it in the turn that runs"
-            disabled=${isEmpty}
-            onClick=${() => send("steering")}
-          >
-            Steer
-          </button>`
-      }
+      ${running && html`<button type="button" class="stop" title="Stop the turn (Esc Esc)" onClick=${stop}>
+          <${Icon} name="stop" /> Stop
+        </button>
+        <button type="button" title="Say it in the turn that runs" disabled=${isEmpty}
+          onClick=${() => send("steering")}>
+          Steer
+        </button>`}
       <button type="button" class="main" disabled=${isEmpty} onClick=${() => send(usual)}>
         <${Icon} name=${usual === "now" ? "send" : "clock"} /> ${usual === "now" ? "Send" : "Queue"}
       </button>
@@ -125,8 +106,7 @@ const SOON = 1500;
 
 /**
  * Escape twice does something, wherever the focus is, unless something else takes the key. Returns whether it was
- * pressed once.
- * @param {(() => void) | null} run
+ * pressed once. @param {(() => void) | null} run
  */
 function useEscapeTwice(run) {
   const [isAsked, setAsked] = useState(false);

@@ -40,10 +40,8 @@ export function setDraft(key, draft) {
 }
 
 /**
- * Put a text into the composer of a session, after what is there, and go to it.
- * @param {string} key
- * @param {string} text
- * @param {readonly MessageAttachment[]} [attachments]
+ * Put a text into the composer of a session, after what is there, and go to it. @param {string} key
+ * @param {string} text @param {readonly MessageAttachment[]} [attachments]
  */
 export function putInComposer(key, text, attachments = []) {
   const before = draftOf(key).peek();

@@ -43,51 +43,35 @@ export function Pickers(props) {
     if (changed && Object.keys(changed).length) onConfig(changed);
   };
   return html`<div class="pickers">
-    ${
-      agents.length > 0 &&
-      html`<${Select}
-        title="Custom agent"
-        value=${agent ?? ""}
-        choices=${[
-          { value: "", label: "No custom agent" },
-          ...agents.map((one) => ({ value: one.uri, label: one.name })),
-        ]}
-        onChange=${(/** @type {string} */ uri) => onAgent(uri ? { uri } : undefined)}
-      />`
-    }
-    ${
-      models.length > 0 &&
-      html`<${Select}
-        title="Model"
-        value=${model?.id ?? ""}
-        choices=${[
-          ...(chosen ? [] : [{ value: model?.id ?? "", label: model?.id ?? "Default model" }]),
-          ...models
-            .filter((one) => one.policyState !== "disabled" || one.id === model?.id)
-            .map((one) => ({ value: one.id, label: one.name })),
-        ]}
-        onChange=${(/** @type {string} */ id) => id && onModel({ id })}
-      />`
-    }
-    ${ofModel.map(
-      ([name, property]) =>
-        html`<${Picker}
-          key=${`model ${name}`}
-          property=${property}
-          value=${model?.config?.[name]}
-          onChange=${(/** @type {unknown} */ value) =>
-            model && onModel({ id: model.id, config: { ...model.config, [name]: value } })}
-        />`,
-    )}
-    ${small.map(
-      ([name, property]) =>
-        html`<${Picker}
-          key=${name}
-          property=${property}
-          value=${values[name]}
-          onChange=${(/** @type {unknown} */ value) => onConfig({ [name]: value })}
-        />`,
-    )}
+    ${agents.length > 0 && html`<${Select}
+      title="Custom agent"
+      value=${agent ?? ""}
+      choices=${[
+        { value: "", label: "No custom agent" },
+        ...agents.map((one) => ({ value: one.uri, label: one.name })),
+      ]}
+      onChange=${(/** @type {string} */ uri) => onAgent(uri ? { uri } : undefined)}
+    />`}
+    ${models.length > 0 && html`<${Select}
+      title="Model"
+      value=${model?.id ?? ""}
+      choices=${[
+        ...(chosen ? [] : [{ value: model?.id ?? "", label: model?.id ?? "Default model" }]),
+        ...models
+          .filter((one) => one.policyState !== "disabled" || one.id === model?.id)
+          .map((one) => ({ value: one.id, label: one.name })),
+      ]}
+      onChange=${(/** @type {string} */ id) => id && onModel({ id })}
+    />`}
+    ${ofModel.map(([name, property]) => html`<${Picker}
+      key=${`model ${name}`}
+      property=${property}
+      value=${model?.config?.[name]}
+      onChange=${(/** @type {unknown} */ value) =>
+        model && onModel({ id: model.id, config: { ...model.config, [name]: value } })}
+    />`)}
+    ${small.map(([name, property]) => html`<${Picker} key=${name} property=${property} value=${values[name]}
+      onChange=${(/** @type {unknown} */ value) => onConfig({ [name]: value })} />`)}
     ${large.length > 0 && html`<${IconButton} name="cog" label="More settings" onClick=${edit} />`}
   </div>`;
 }
@@ -115,13 +99,10 @@ function Picker({ property, value, onChange }) {
   const names = property.enum ?? [];
   const choices = names.map((name, at) => ({ value: name, label: property.enumLabels?.[at] ?? name }));
   if (!names.includes(String(now))) choices.unshift({ value: "", label: property.title });
-  return html`<${Select}
-    title=${property.title}
+  return html`<${Select} title=${property.title}
     hint=${property.enumDescriptions?.[names.indexOf(String(now))] ?? property.description}
-    value=${names.includes(String(now)) ? String(now) : ""}
-    choices=${choices}
-    onChange=${(/** @type {string} */ chosen) => chosen && onChange(chosen)}
-  />`;
+    value=${names.includes(String(now)) ? String(now) : ""} choices=${choices}
+    onChange=${(/** @type {string} */ chosen) => chosen && onChange(chosen)} />`;
 }
 
 /**
@@ -153,11 +134,8 @@ function lines(text) {
 
 /**
  * The settings that are written, not chosen: text, numbers, and lists with one entry on each line.
- * @param {object} props
- * @param {[string, ConfigProperty][]} props.properties
- * @param {FreeForm} props.values
- * @param {object} props.context
- * @param {(changed: FreeForm | null) => void} props.onDone
+ * @param {object} props @param {[string, ConfigProperty][]} props.properties @param {FreeForm} props.values
+ * @param {object} props.context @param {(changed: FreeForm | null) => void} props.onDone
  */
 function Settings({ properties, values, context, onDone }) {
   const [changed, setChanged] = useState(/** @type {FreeForm} */ ({}));
@@ -168,17 +146,9 @@ function Settings({ properties, values, context, onDone }) {
       onDone(changed);
     }}
   >
-    ${properties.map(
-      ([name, property]) =>
-        html`<${Setting}
-          key=${name}
-          name=${name}
-          property=${property}
-          value=${changed[name] ?? values[name] ?? property.default}
-          context=${context}
-          onChange=${(/** @type {unknown} */ value) => setChanged((before) => ({ ...before, [name]: value }))}
-        />`,
-    )}
+    ${properties.map(([name, property]) => html`<${Setting} key=${name} name=${name} property=${property}
+      value=${changed[name] ?? values[name] ?? property.default} context=${context}
+      onChange=${(/** @type {unknown} */ value) => setChanged((before) => ({ ...before, [name]: value }))} />`)}
     <div class="row dialog-buttons">
       <button type="button" onClick=${() => onDone(null)}>Cancel</button>
       <button type="submit" class="main">Save</button>
@@ -211,30 +181,17 @@ function Setting({ name, property, value, context, onChange }) {
   return html`<div class="setting">
     <label for=${id}>${property.title}</label>
     ${property.description && html`<p class="faint small">${property.description}</p>`}
-    ${
-      property.type === "object"
-        ? html`<p class="faint small">This is set in the file of settings.</p>`
-        : isList
-          ? html`<textarea
-              id=${id}
-              rows="3"
-              placeholder="One on each line"
-              value=${(Array.isArray(value) ? value : []).join("\n")}
-              onChange=${typing((text) => onChange(lines(text)))}
-            ></textarea>`
-          : html`<input
-              id=${id}
-              list=${offers.length ? `${id}-offers` : undefined}
-              type=${isNumber ? "number" : "text"}
-              value=${value ?? ""}
-              onChange=${typing((text) => onChange(isNumber ? Number(text) : text))}
-            />`
-    }
-    ${
-      offers.length > 0 &&
-      html`<datalist id=${`${id}-offers`}>
-        ${offers.map((one) => html`<option value=${one.value}>${one.label}</option>`)}
-      </datalist>`
-    }
+    ${property.type === "object"
+      ? html`<p class="faint small">This is set in the file of settings.</p>`
+      : isList
+        ? html`<textarea id=${id} rows="3" placeholder="One on each line"
+            value=${(Array.isArray(value) ? value : []).join("\n")}
+            onChange=${typing((text) => onChange(lines(text)))}></textarea>`
+        : html`<input id=${id} list=${offers.length ? `${id}-offers` : undefined}
+            type=${isNumber ? "number" : "text"} value=${value ?? ""}
+            onChange=${typing((text) => onChange(isNumber ? Number(text) : text))} />`}
+    ${offers.length > 0 && html`<datalist id=${`${id}-offers`}>
+      ${offers.map((one) => html`<option value=${one.value}>${one.label}</option>`)}
+    </datalist>`}
   </div>`;
 }

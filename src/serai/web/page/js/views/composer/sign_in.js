@@ -3,10 +3,7 @@ import { page, showAside } from "../../page.js";
 import { Icon } from "../parts/icon.js";
 import { html, useState } from "../preact.js";
 
-/**
- * Begin to sign in. What the person has to do is shown: a terminal, or words.
- * @param {string} provider
- */
+/** Begin to sign in. What the person has to do is shown: a terminal, or words. @param {string} provider */
 export async function signIn(provider) {
   try {
     const { terminal, message, method, signedIn } = await page.host.request("serai/signIn", { provider });

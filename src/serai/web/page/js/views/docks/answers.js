@@ -9,9 +9,7 @@
 
 /**
  * What a question's fields begin with: the answer that someone has written already, or the default.
- * @param {InputQuestion} question
- * @param {InputAnswer | undefined} answer
- * @returns {Entry}
+ * @param {InputQuestion} question @param {InputAnswer | undefined} answer @returns {Entry}
  */
 export function entryOf(question, answer) {
   if (answer?.state === "skipped") return { text: "", chosen: [], isSkipped: true };
@@ -36,10 +34,8 @@ export function entryOf(question, answer) {
 }
 
 /**
- * The value that an entry stands for; null when it is empty, or no number.
- * @param {InputQuestion} question
- * @param {Entry} entry
- * @returns {InputAnswerValue | null}
+ * The value that an entry stands for; null when it is empty, or no number. @param {InputQuestion} question
+ * @param {Entry} entry @returns {InputAnswerValue | null}
  */
 export function valueOf(question, entry) {
   const freeform = lines(entry.text);
@@ -66,9 +62,7 @@ export function valueOf(question, entry) {
 }
 
 /**
- * The answer to send in the end: given, or passed over.
- * @param {InputQuestion} question
- * @param {Entry} entry
+ * The answer to send in the end: given, or passed over. @param {InputQuestion} question @param {Entry} entry
  * @returns {InputAnswer}
  */
 export function answerOf(question, entry) {
@@ -77,10 +71,7 @@ export function answerOf(question, entry) {
 }
 
 /**
- * Why an entry cannot be sent, or null.
- * @param {InputQuestion} question
- * @param {Entry} entry
- * @returns {string | null}
+ * Why an entry cannot be sent, or null. @param {InputQuestion} question @param {Entry} entry @returns {string | null}
  */
 export function problemOf(question, entry) {
   if (entry.isSkipped && !question.required) return null;
@@ -111,11 +102,7 @@ function lines(text) {
     .filter(Boolean);
 }
 
-/**
- * @param {number} value
- * @param {{min?: number, max?: number}} bounds
- * @param {string} [unit]
- */
+/** @param {number} value @param {{min?: number, max?: number}} bounds @param {string} [unit] */
 function outOfRange(value, { min, max }, unit = "") {
   if (min !== undefined && value < min) return `At least ${min} ${unit}`.trimEnd();
   if (max !== undefined && value > max) return `At most ${max} ${unit}`.trimEnd();

@@ -76,26 +76,17 @@ function Approval({ uri, turnId, call, isDangerous }) {
   const denials = no.length ? no : [undefined];
   return html`<div class="approval" role="group" aria-label="Approval">
     <${Asking} call=${call} title=${call.confirmationTitle} isDangerous=${isDangerous} />
-    ${
-      call.edits?.items.length &&
-      html`<div class="edits">
-        ${call.edits.items.map((edit, at) => html`<${FileEditView} key=${edit.after?.uri ?? at} edit=${edit} />`)}
-      </div>`
-    }
+    ${call.edits?.items.length && html`<div class="edits">
+      ${call.edits.items.map((edit, at) => html`<${FileEditView} key=${edit.after?.uri ?? at} edit=${edit} />`)}
+    </div>`}
     <${Input} call=${call} written=${written} problem=${edited.problem} onWrite=${setWritten} />
     ${reason !== null && html`<${Because} reason=${reason} onWrite=${setReason} onSend=${() => deny(denials[0])} />`}
     <div class="row answers">
       ${approvals.map(
         (option, at) =>
-          html`<${HoldButton}
-            key=${option?.id}
-            label=${option?.label ?? "Allow"}
-            kind=${at === 0 ? "main" : ""}
-            isFirst=${at === 0}
-            isHeld=${isHeld}
-            disabled=${edited.problem !== null}
-            onDone=${() => approve(option)}
-          />`,
+          html`<${HoldButton} key=${option?.id} label=${option?.label ?? "Allow"} kind=${at === 0 ? "main" : ""}
+            isFirst=${at === 0} isHeld=${isHeld} disabled=${edited.problem !== null}
+            onDone=${() => approve(option)} />`,
       )}
       ${denials.map(
         (option) =>
@@ -103,27 +94,16 @@ function Approval({ uri, turnId, call, isDangerous }) {
             ${option?.label ?? "Deny"}
           </button>`,
       )}
-      <button
-        type="button"
-        class="quiet"
-        aria-expanded=${reason !== null}
-        onClick=${() => setReason(reason === null ? "" : null)}
-      >
+      <button type="button" class="quiet" aria-expanded=${reason !== null}
+        onClick=${() => setReason(reason === null ? "" : null)}>
         Deny because…
       </button>
-      ${
-        call.editable &&
-        call.toolInput !== undefined &&
-        !page.host.isReading.value &&
-        html`<button
-          type="button"
-          class="quiet"
-          aria-expanded=${written !== null}
-          onClick=${() => setWritten(written === null ? prettyInput(call.toolInput) : null)}
-        >
-          <${Icon} name=${written === null ? "edit" : "undo"} /> ${written === null ? "Edit" : "Leave it as it was"}
-        </button>`
-      }
+      ${call.editable &&
+      call.toolInput !== undefined &&
+      !page.host.isReading.value && html`<button type="button" class="quiet" aria-expanded=${written !== null}
+        onClick=${() => setWritten(written === null ? prettyInput(call.toolInput) : null)}>
+        <${Icon} name=${written === null ? "edit" : "undo"} /> ${written === null ? "Edit" : "Leave it as it was"}
+      </button>`}
     </div>
     ${isHeld && html`<p class="faint small" id="hold-hint">This may destroy something. Hold to allow it.</p>`}
   </div>`;
@@ -165,16 +145,9 @@ function Input({ call, written, problem, onWrite }) {
   if (written !== null) {
     return html`<div class="input">
       <label class="small faint" for=${id}>Input, as you want it</label>
-      <textarea
-        id=${id}
-        class="mono"
-        spellcheck=${false}
-        rows=${Math.min(12, written.split("\n").length + 1)}
-        value=${written}
-        aria-invalid=${problem !== null}
-        aria-describedby=${problem ? `${id}-problem` : undefined}
-        onInput=${typing(onWrite)}
-      ></textarea>
+      <textarea id=${id} class="mono" spellcheck=${false} rows=${Math.min(12, written.split("\n").length + 1)}
+        value=${written} aria-invalid=${problem !== null}
+        aria-describedby=${problem ? `${id}-problem` : undefined} onInput=${typing(onWrite)}></textarea>
       ${problem && html`<p class="wrong small" id=${`${id}-problem`} role="alert">${problem}</p>`}
     </div>`;
   }
@@ -185,13 +158,10 @@ function Input({ call, written, problem, onWrite }) {
   `;
   // The diff says it better than the input does.
   if (call.edits?.items.length && !command) {
-    return (
-      rest &&
-      html`<details class="input">
-        <summary class="small faint">Input</summary>
-        ${shown}
-      </details>`
-    );
+    return rest && html`<details class="input">
+      <summary class="small faint">Input</summary>
+      ${shown}
+    </details>`;
   }
   return html`<div class="input">${shown}</div>`;
 }
@@ -210,15 +180,8 @@ function Because({ reason, onWrite, onSend }) {
   return html`<div class="because">
     <label class="small faint" for=${id}>Why not, or what to do instead: the agent gets to read it</label>
     <div class="row">
-      <textarea
-        id=${id}
-        class="grow"
-        rows="2"
-        ref=${field}
-        value=${reason}
-        onInput=${typing(onWrite)}
-        onKeyDown=${pressed}
-      ></textarea>
+      <textarea id=${id} class="grow" rows="2" ref=${field} value=${reason} onInput=${typing(onWrite)}
+        onKeyDown=${pressed}></textarea>
       <button type="button" class="danger" onClick=${onSend}>Deny</button>
     </div>
   </div>`;

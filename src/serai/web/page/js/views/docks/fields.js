@@ -20,32 +20,19 @@ export function Question({ question, entry, problem, onChange, onLeave }) {
   const isChoice = ["boolean", "single-select", "multi-select"].includes(question.kind);
   const described = problem ? `${id}-problem` : undefined;
   const field = { question, entry, onChange, id, described };
-  return html`<fieldset
-    class="question"
-    data-question=${question.id}
-    data-skipped=${entry.isSkipped || undefined}
-    aria-describedby=${isChoice ? described : undefined}
-    onFocusOut=${onLeave}
-  >
+  return html`<fieldset class="question" data-question=${question.id} data-skipped=${entry.isSkipped || undefined}
+    aria-describedby=${isChoice ? described : undefined} onFocusOut=${onLeave}>
     <legend>${question.title ?? question.message}</legend>
-    ${
-      isChoice
-        ? html`<p class="ask" hidden=${!question.title}>${question.message}<${Need} question=${question} /></p>`
-        : html`<label class="ask" for=${id}>${question.message}<${Need} question=${question} /></label>`
-    }
+    ${isChoice
+      ? html`<p class="ask" hidden=${!question.title}>${question.message}<${Need} question=${question} /></p>`
+      : html`<label class="ask" for=${id}>${question.message}<${Need} question=${question} /></label>`}
     ${!entry.isSkipped && html`<${FIELDS[question.kind] ?? Unknown} ...${field} />`}
     ${problem && !entry.isSkipped && html`<p class="wrong small" id=${`${id}-problem`}>${problem}</p>`}
-    ${
-      !question.required &&
-      html`<button
-        type="button"
-        class="quiet pass small"
-        aria-pressed=${Boolean(entry.isSkipped)}
-        onClick=${() => onChange({ text: "", chosen: [], isSkipped: !entry.isSkipped })}
-      >
-        ${entry.isSkipped ? "Answer it after all" : "Skip"}
-      </button>`
-    }
+    ${!question.required &&
+    html`<button type="button" class="quiet pass small" aria-pressed=${Boolean(entry.isSkipped)}
+      onClick=${() => onChange({ text: "", chosen: [], isSkipped: !entry.isSkipped })}>
+      ${entry.isSkipped ? "Answer it after all" : "Skip"}
+    </button>`}
   </fieldset>`;
 }
 
@@ -105,33 +92,25 @@ function Choices({ question, entry, onChange, id }) {
     onChange({ text: isMany ? entry.text : "", chosen: isOn ? [...others, choice] : others });
   };
   return html`<div class="choices" data-row=${question.kind === "boolean" || undefined}>
-    ${options.map(
-      (option) =>
-        html`<label class="choice" key=${option.id}>
-          <input
-            type=${isMany ? "checkbox" : "radio"}
-            name=${id}
-            checked=${entry.chosen.includes(option.id)}
-            onChange=${(/** @type {Event} */ event) =>
-              choose(option.id, /** @type {HTMLInputElement} */ (event.currentTarget).checked)}
-          />
-          <span>
-            ${option.label} ${option.recommended && html`<span class="badge small">recommended</span>`}
-            ${option.description && html`<span class="faint small block">${option.description}</span>`}
-          </span>
-        </label>`,
-    )}
-    ${
-      allowFreeformInput &&
-      html`<label class="own">
-        <span class="small faint">${isMany ? "Something else (one on each line)" : "Something else"}</span>
-        <textarea
-          rows=${isMany ? Math.min(5, entry.text.split("\n").length) : 1}
-          value=${entry.text}
-          onInput=${typing((value) => onChange({ text: value, chosen: isMany || !value.trim() ? entry.chosen : [] }))}
-        ></textarea>
-      </label>`
-    }
+    ${options.map((option) => html`<label class="choice" key=${option.id}>
+      <input
+        type=${isMany ? "checkbox" : "radio"}
+        name=${id}
+        checked=${entry.chosen.includes(option.id)}
+        onChange=${(/** @type {Event} */ event) =>
+          choose(option.id, /** @type {HTMLInputElement} */ (event.currentTarget).checked)}
+      />
+      <span>
+        ${option.label} ${option.recommended && html`<span class="badge small">recommended</span>`}
+        ${option.description && html`<span class="faint small block">${option.description}</span>`}
+      </span>
+    </label>`)}
+    ${allowFreeformInput && html`<label class="own">
+      <span class="small faint">${isMany ? "Something else (one on each line)" : "Something else"}</span>
+      <textarea rows=${isMany ? Math.min(5, entry.text.split("\n").length) : 1} value=${entry.text}
+        onInput=${typing((value) => onChange({ text: value, chosen: isMany || !value.trim() ? entry.chosen : [] }))}
+      ></textarea>
+    </label>`}
   </div>`;
 }
 

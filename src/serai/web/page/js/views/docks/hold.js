@@ -5,15 +5,10 @@ import { html, useEffect, useRef, useState } from "../preact.js";
 const LONG = 600;
 
 /**
- * A button that is pressed (`isHeld` false), or held with a finger, the mouse or Enter. Whoever can do neither, as with
- * a screen reader, presses it twice.
- * @param {object} props
- * @param {string} props.label
- * @param {boolean} props.isHeld
- * @param {() => void} props.onDone
- * @param {string} [props.kind]
- * @param {boolean} [props.disabled]
- * @param {boolean} [props.isFirst]
+ * A button that is pressed (`isHeld` false), or held with a finger, the mouse or Enter. Whoever can do neither, as
+ * with a screen reader, presses it twice. @param {object} props @param {string} props.label
+ * @param {boolean} props.isHeld @param {() => void} props.onDone @param {string} [props.kind]
+ * @param {boolean} [props.disabled] @param {boolean} [props.isFirst]
  */
 export function HoldButton({ label, isHeld, onDone, kind = "", disabled = false, isFirst = false }) {
   const [phase, setPhase] = useState(/** @type {"idle" | "held" | "short" | "asked"} */ ("idle"));
@@ -50,22 +45,10 @@ export function HoldButton({ label, isHeld, onDone, kind = "", disabled = false,
     else onDone();
   };
   const told = { idle: `Hold: ${label}`, held: `${label}…`, short: `Hold: ${label}`, asked: `Press again: ${label}` }[phase];
-  return html`<button
-    type="button"
-    class="hold ${kind}"
-    data-phase=${phase}
-    disabled=${disabled}
-    aria-describedby="hold-hint"
-    ...${first}
-    onPointerDown=${begin}
-    onPointerUp=${leave}
-    onPointerLeave=${leave}
-    onPointerCancel=${leave}
-    onContextMenu=${(/** @type {Event} */ event) => event.preventDefault()}
-    onKeyDown=${pressed}
-    onKeyUp=${leave}
-    onClick=${clicked}
-  >
+  return html`<button type="button" class="hold ${kind}" data-phase=${phase} disabled=${disabled}
+    aria-describedby="hold-hint" ...${first} onPointerDown=${begin} onPointerUp=${leave} onPointerLeave=${leave}
+    onPointerCancel=${leave} onContextMenu=${(/** @type {Event} */ event) => event.preventDefault()}
+    onKeyDown=${pressed} onKeyUp=${leave} onClick=${clicked}>
     <span>${told}</span>
   </button>`;
 }

@@ -5,8 +5,7 @@ import { isPhone } from "../composer/phone.js";
 
 /**
  * Shows one of several. Left and right arrows go through them, unless someone writes. After an answer that was given
- * from the keyboard the focus goes to the next one, or back to the composer.
- * @template T
+ * from the keyboard the focus goes to the next one, or back to the composer. @template T
  * @param {{items: readonly T[], idOf: (item: T) => string, label: string, name: string, children?: any}} props
  */
 export function Pager({ items, idOf, label, name, children }) {
@@ -49,14 +48,11 @@ export function Pager({ items, idOf, label, name, children }) {
       if (event.relatedTarget) hadFocus.current = false;
     }}
   >
-    ${
-      items.length > 1 &&
-      html`<div class="pages row small">
-        <span>${label} <b>${at + 1} of ${items.length}</b></span>
-        <${IconButton} name="back" label="Previous" onClick=${() => go(-1)} />
-        <${IconButton} name="right" label="Next" onClick=${() => go(1)} />
-      </div>`
-    }
+    ${items.length > 1 && html`<div class="pages row small">
+      <span>${label} <b>${at + 1} of ${items.length}</b></span>
+      <${IconButton} name="back" label="Previous" onClick=${() => go(-1)} />
+      <${IconButton} name="right" label="Next" onClick=${() => go(1)} />
+    </div>`}
     ${(Array.isArray(children) ? children[0] : children)(item)}
   </section>`;
 }

@@ -78,14 +78,10 @@ function RequestForm({ uri, request }) {
     ${request.url && html`<${Address} url=${request.url} />`}
     ${questions.map((question) => {
       const entry = entries[question.id] ?? EMPTY;
-      return html`<${Question}
-        key=${question.id}
-        question=${question}
-        entry=${entry}
+      return html`<${Question} key=${question.id} question=${question} entry=${entry}
         problem=${left.has(question.id) ? problemOf(question, entry) : null}
         onChange=${(/** @type {Entry} */ next) => changed(question, next)}
-        onLeave=${() => valueOf(question, entry) && setLeft((before) => new Set([...before, question.id]))}
-      />`;
+        onLeave=${() => valueOf(question, entry) && setLeft((before) => new Set([...before, question.id]))} />`;
     })}
     <div class="row answers">
       <button type="submit" class="main">${questions.length ? "Send answers" : "Done"}</button>
@@ -107,11 +103,7 @@ function entriesOf(request) {
   return entries;
 }
 
-/**
- * Tell the other windows what is being written, once it rests.
- * @param {string} uri
- * @param {string} requestId
- */
+/** Tell the other windows what is being written, once it rests. @param {string} uri @param {string} requestId */
 function useDrafts(uri, requestId) {
   const timers = useRef(/** @type {Map<string, ReturnType<typeof setTimeout>>} */ (new Map()));
   const flush = () => {

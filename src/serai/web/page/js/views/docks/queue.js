@@ -32,47 +32,25 @@ export function Queue({ uri, state, isReading }) {
     paused !== undefined ? pausedBecause(paused) : held !== undefined && `Held: ${HELD[String(held)] ?? held}.`;
   const goOn = () => (paused !== undefined ? resume(uri) : queue[0] && sendNow(uri, state, queue[0]));
   return html`<section class="dock queue" aria-label="Queue">
-    ${
-      why &&
-      html`<div class="row held" role="status">
-        <span class="needs" aria-hidden="true"><${Icon} name="pause" /></span>
-        <span class="grow">${why}</span>
-        ${!isReading && html`<button type="button" class="main" onClick=${goOn}>Go on</button>`}
-      </div>`
-    }
-    ${
-      steering &&
-      html`<ul>
-        <${Waiting}
-          key=${steering.id}
-          uri=${uri}
-          state=${state}
-          kind="steering"
-          message=${steering}
-          isReading=${isReading}
-        />
-      </ul>`
-    }
-    ${
-      queue.length > 0 &&
-      html`<ol>
-        ${queue.map(
-          (message, at) =>
-            html`<${Waiting}
-              key=${message.id}
-              uri=${uri}
-              state=${state}
-              kind="queued"
-              message=${message}
-              isReading=${isReading}
-              onUp=${at > 0 ? () => move(message.id, at - 1) : null}
-              onDown=${at < queue.length - 1 ? () => move(message.id, at + 1) : null}
-              onDrag=${(/** @type {boolean} */ isOn) => setDragged(isOn ? message.id : null)}
-              onDrop=${dragged && dragged !== message.id ? () => move(dragged, at) : null}
-            />`,
-        )}
-      </ol>`
-    }
+    ${why && html`<div class="row held" role="status">
+      <span class="needs" aria-hidden="true"><${Icon} name="pause" /></span>
+      <span class="grow">${why}</span>
+      ${!isReading && html`<button type="button" class="main" onClick=${goOn}>Go on</button>`}
+    </div>`}
+    ${steering && html`<ul>
+      <${Waiting} key=${steering.id} uri=${uri} state=${state} kind="steering" message=${steering}
+        isReading=${isReading} />
+    </ul>`}
+    ${queue.length > 0 && html`<ol>
+      ${queue.map(
+        (message, at) =>
+          html`<${Waiting} key=${message.id} uri=${uri} state=${state} kind="queued" message=${message}
+            isReading=${isReading} onUp=${at > 0 ? () => move(message.id, at - 1) : null}
+            onDown=${at < queue.length - 1 ? () => move(message.id, at + 1) : null}
+            onDrag=${(/** @type {boolean} */ isOn) => setDragged(isOn ? message.id : null)}
+            onDrop=${dragged && dragged !== message.id ? () => move(dragged, at) : null} />`,
+      )}
+    </ol>`}
   </section>`;
 }
 
@@ -92,10 +70,8 @@ async function resume(uri) {
 }
 
 /**
- * Begin a turn with a message that waits. A turn that runs is stopped for it.
- * @param {string} uri
- * @param {SessionState} state
- * @param {PendingMessage} message
+ * Begin a turn with a message that waits. A turn that runs is stopped for it. @param {string} uri
+ * @param {SessionState} state @param {PendingMessage} message
  */
 async function sendNow(uri, state, message) {
   const running = state.activeTurn?.id;
@@ -165,31 +141,18 @@ function Waiting({ uri, state, kind, message, isReading, onUp, onDown, onDrag, o
     <span class="grow text">
       ${text} ${attachments.length > 0 && html` <span class="faint small">+ ${labels}</span>`}
     </span>
-    ${
-      !isReading &&
-      html`<span class="tools">
-        ${
-          isQueued &&
-          html`<${IconButton} name="up" label="Move up" disabled=${!onUp} onClick=${onUp} />
-            <${IconButton} name="down" label="Move down" disabled=${!onDown} onClick=${onDown} />`
-        }
-        <${IconButton} name="edit" label="Edit" onClick=${() => setWritten(text)} />
-        ${
-          isQueued &&
-          state.activeTurn &&
-          html`<${IconButton} name="right" label="Steer: say it in the turn that runs" onClick=${steer} />`
-        }
-        ${
-          isQueued &&
-          html`<${IconButton}
-            name="send"
-            label=${state.activeTurn ? "Interrupt the turn with this" : "Send now"}
-            onClick=${() => sendNow(uri, state, message)}
-          />`
-        }
-        <${IconButton} name="close" label="Take back into the composer" onClick=${takeBack} />
-      </span>`
-    }
+    ${!isReading && html`<span class="tools">
+      ${isQueued && html`<${IconButton} name="up" label="Move up" disabled=${!onUp} onClick=${onUp} />
+        <${IconButton} name="down" label="Move down" disabled=${!onDown} onClick=${onDown} />`}
+      <${IconButton} name="edit" label="Edit" onClick=${() => setWritten(text)} />
+      ${isQueued &&
+      state.activeTurn &&
+      html`<${IconButton} name="right" label="Steer: say it in the turn that runs" onClick=${steer} />`}
+      ${isQueued &&
+      html`<${IconButton} name="send" label=${state.activeTurn ? "Interrupt the turn with this" : "Send now"}
+        onClick=${() => sendNow(uri, state, message)} />`}
+      <${IconButton} name="close" label="Take back into the composer" onClick=${takeBack} />
+    </span>`}
   </li>`;
 }
 
@@ -206,15 +169,8 @@ function Editing({ text, onWrite, onSave }) {
     event.stopPropagation();
   };
   return html`<li class="waiting row">
-    <textarea
-      class="grow"
-      aria-label="The message that waits"
-      rows=${Math.min(8, text.split("\n").length)}
-      value=${text}
-      ref=${field}
-      onInput=${typing(onWrite)}
-      onKeyDown=${pressed}
-    ></textarea>
+    <textarea class="grow" aria-label="The message that waits" rows=${Math.min(8, text.split("\n").length)}
+      value=${text} ref=${field} onInput=${typing(onWrite)} onKeyDown=${pressed}></textarea>
     <button type="button" class="main" onClick=${onSave}>Save</button>
     <button type="button" onClick=${() => onWrite(null)}>Cancel</button>
   </li>`;

@@ -69,14 +69,8 @@ export function Palette() {
       <div role="listbox" id=${id} aria-label="Found" ref=${list}>
         ${choices.map(
           (choice, index) =>
-            html`<div
-              role="option"
-              id=${`${id}-${index}`}
-              class="row"
-              aria-selected=${index === chosen}
-              onClick=${() => take(choice)}
-              onPointerMove=${() => setAt(index)}
-            >
+            html`<div role="option" id=${`${id}-${index}`} class="row" aria-selected=${index === chosen}
+              onClick=${() => take(choice)} onPointerMove=${() => setAt(index)}>
               <${Icon} name=${choice.icon} /> <span class="grow cut">${choice.label}</span>
               <span class="small faint cut">${choice.detail}</span>
             </div>`,
@@ -110,11 +104,7 @@ function things() {
   return [...sessions, begin, ...tabs];
 }
 
-/**
- * Whether each word occurs somewhere.
- * @param {Choice} choice
- * @param {string} words
- */
+/** Whether each word occurs somewhere. @param {Choice} choice @param {string} words */
 function fits(choice, words) {
   const text = `${choice.label} ${choice.detail}`.toLowerCase();
   return words

@@ -37,10 +37,8 @@ function isFit(text, language) {
 }
 
 /**
- * The code as clean HTML with classes, or null if it stays as it is.
- * @param {string} text
- * @param {string | undefined} language
- * @returns {Promise<string | null>}
+ * The code as clean HTML with classes, or null if it stays as it is. @param {string} text
+ * @param {string | undefined} language @returns {Promise<string | null>}
  */
 export function highlight(text, language) {
   const key = keyOf(text, language);
@@ -108,18 +106,13 @@ export function Code({ text, language, isSettled = true, label }) {
   return html`<div class="code" ref=${place}>
     <div class="code-head"><span class="cut">${name}</span><${Copy} text=${text} /></div>
     <pre tabindex="0" aria-label=${name ? `Code: ${name}` : "Code"}>
-${
-        clean
-          ? html`<code key="made" dangerouslySetInnerHTML=${{ __html: clean }} />`
-          : html`<code key="plain">${text}</code>`
-      }</pre>
-  </div>`;
-}
+${clean
+        ? html`<code key="made" dangerouslySetInnerHTML=${{ __html: clean }} />`
+        : html`<code key="plain">${text}</code>`
+    }</pre>
+</div>`;}
 
-/**
- * A button that copies a text.
- * @param {{text: string, label?: string}} props
- */
+/** A button that copies a text. @param {{text: string, label?: string}} props */
 export function Copy({ text, label = "Copy" }) {
   const [isDone, setDone] = useState(false);
   const copy = async () => {

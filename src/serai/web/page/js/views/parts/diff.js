@@ -90,9 +90,7 @@ function Compared({ differ, before, after, path, mode = "unified", onComment, co
   const removed = lines.filter((line) => line.kind === "removed").length;
 
   /**
-   * Comment a line; with Shift all lines from the one before.
-   * @param {Side} side
-   * @param {number} line
+   * Comment a line; with Shift all lines from the one before. @param {Side} side @param {number} line
    * @param {boolean} isRange
    */
   const comment = (side, line, isRange) => {
@@ -130,35 +128,29 @@ function Compared({ differ, before, after, path, mode = "unified", onComment, co
     <div class="diff-scroll" tabindex="0" role="region" aria-label=${`Changes of ${path ?? "a text"}`}>
       <table ref=${table} onKeyDown=${moved}>
         <tbody>
-          ${
-            mode === "split"
-              ? pairs(shown).map((pair) =>
-                  "lines" in pair
-                    ? html`<${FoldRow} key=${`f${pair.id}`} fold=${pair} span=${4} onUnfold=${unfold} />`
-                    : html`<tr key=${`${pair.before?.before}:${pair.after?.after}`}>
-                          <${Half} line=${pair.before} side="before" differ=${differ} gutter=${gutter} />
-                          <${Half} line=${pair.after} side="after" differ=${differ} gutter=${gutter} />
-                        </tr>
-                        <${Comments}
-                          comments=${comments}
-                          before=${pair.before?.before}
-                          after=${pair.after?.after}
-                          span=${4}
-                        />`,
-                )
-              : shown.map((line) =>
-                  line.kind === "fold"
-                    ? html`<${FoldRow} key=${`f${line.id}`} fold=${line} span=${3} onUnfold=${unfold} />`
-                    : html`<tr key=${`${line.before}:${line.after}`} class=${line.kind}>
-                          <td class="number">${line.before}</td>
-                          <td class="number">
-                            ${line.after}${gutter(line, line.kind === "removed" ? "before" : "after")}
-                          </td>
-                          <td class="text"><${Text} line=${line} differ=${differ} /></td>
-                        </tr>
-                        <${Comments} comments=${comments} before=${line.before} after=${line.after} span=${3} />`,
-                )
-          }
+          ${mode === "split"
+            ? pairs(shown).map((pair) =>
+                "lines" in pair
+                  ? html`<${FoldRow} key=${`f${pair.id}`} fold=${pair} span=${4} onUnfold=${unfold} />`
+                  : html`<tr key=${`${pair.before?.before}:${pair.after?.after}`}>
+                        <${Half} line=${pair.before} side="before" differ=${differ} gutter=${gutter} />
+                        <${Half} line=${pair.after} side="after" differ=${differ} gutter=${gutter} />
+                      </tr>
+                      <${Comments} comments=${comments} before=${pair.before?.before} after=${pair.after?.after}
+                        span=${4} />`,
+              )
+            : shown.map((line) =>
+                line.kind === "fold"
+                  ? html`<${FoldRow} key=${`f${line.id}`} fold=${line} span=${3} onUnfold=${unfold} />`
+                  : html`<tr key=${`${line.before}:${line.after}`} class=${line.kind}>
+                        <td class="number">${line.before}</td>
+                        <td class="number">
+                          ${line.after}${gutter(line, line.kind === "removed" ? "before" : "after")}
+                        </td>
+                        <td class="text"><${Text} line=${line} differ=${differ} /></td>
+                      </tr>
+                      <${Comments} comments=${comments} before=${line.before} after=${line.after} span=${3} />`,
+              )}
         </tbody>
       </table>
     </div>
@@ -197,28 +189,18 @@ function Text({ line, differ }) {
 }
 
 /**
- * @param {object} props
- * @param {Side} props.side
- * @param {number} props.line
- * @param {boolean} props.isFirst
+ * @param {object} props @param {Side} props.side @param {number} props.line @param {boolean} props.isFirst
  * @param {((side: Side, line: number, isRange: boolean) => void) | undefined} props.onComment
  * @param {readonly LineAction[]} props.lineActions
  */
 function LineTools({ side, line, isFirst, onComment, lineActions }) {
   const which = side === "before" ? `removed line ${line}` : `line ${line}`;
   return html`<span class="line-tools">
-    ${
-      onComment &&
-      html`<button
-        class="comment"
-        title="Comment (with Shift: all lines from the last one)"
-        aria-label=${`Comment ${which}`}
-        tabindex=${isFirst ? 0 : -1}
-        onClick=${(/** @type {MouseEvent} */ event) => onComment(side, line, event.shiftKey)}
-      >
-        <${Icon} name="add" size=${12} />
-      </button>`
-    }
+    ${onComment && html`<button class="comment" title="Comment (with Shift: all lines from the last one)"
+      aria-label=${`Comment ${which}`} tabindex=${isFirst ? 0 : -1}
+      onClick=${(/** @type {MouseEvent} */ event) => onComment(side, line, event.shiftKey)}>
+      <${Icon} name="add" size=${12} />
+    </button>`}
     ${lineActions.map(
       ({ label, icon, run }) =>
         html`<${IconButton} name=${icon} label=${`${label}: ${which}`} onClick=${() => run(side, line)} />`,
@@ -229,10 +211,7 @@ function LineTools({ side, line, isFirst, onComment, lineActions }) {
 /** @param {{comments: readonly LineComment[], before?: number | null, after?: number | null, span: number}} props */
 function Comments({ comments, before, after, span }) {
   const here = comments.filter(({ side, line }) => line === (side === "before" ? before : after));
-  return here.map(
-    (one) =>
-      html`<tr class="remark">
-        <td colspan=${span}>${one.content}</td>
-      </tr>`,
-  );
+  return here.map((one) => html`<tr class="remark">
+    <td colspan=${span}>${one.content}</td>
+  </tr>`);
 }

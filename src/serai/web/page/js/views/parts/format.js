@@ -1,8 +1,7 @@
 // How the page writes times, sizes, money and paths.
 
 /**
- * How long ago, in one short word: `now`, `5 min`, `3 h`, `2 d`.
- * @param {number} then in ms since 1970
+ * How long ago, in one short word: `now`, `5 min`, `3 h`, `2 d`. @param {number} then in ms since 1970
  * @param {number} now
  */
 export function since(then, now) {
@@ -14,10 +13,7 @@ export function since(then, now) {
   return `${Math.round(seconds / 86_400)} d`;
 }
 
-/**
- * A time of day, with the date when it was not today.
- * @param {number | string | Date} at
- */
+/** A time of day, with the date when it was not today. @param {number | string | Date} at */
 export function moment(at) {
   const date = new Date(at);
   const isToday = date.toDateString() === new Date().toDateString();
@@ -39,10 +35,7 @@ export function short(count) {
   return `${(count / 1e6).toFixed(1)}M`;
 }
 
-/**
- * @param {number} amount
- * @param {string} [currency]
- */
+/** @param {number} amount @param {string} [currency] */
 export function money(amount, currency = "USD") {
   const digits = amount !== 0 && amount < 0.1 ? 4 : 2;
   try {
@@ -52,10 +45,7 @@ export function money(amount, currency = "USD") {
   }
 }
 
-/**
- * The path of a `file:` URI; anything else as it is.
- * @param {string | undefined | null} uri
- */
+/** The path of a `file:` URI; anything else as it is. @param {string | undefined | null} uri */
 export function pathOf(uri) {
   if (!uri) return "";
   if (!uri.startsWith("file://")) return uri;
@@ -66,10 +56,7 @@ export function pathOf(uri) {
   }
 }
 
-/**
- * The last part of a path or a URI.
- * @param {string | undefined | null} path
- */
+/** The last part of a path or a URI. @param {string | undefined | null} path */
 export function nameOf(path) {
   return pathOf(path).replace(/\/+$/, "").split("/").pop() ?? "";
 }

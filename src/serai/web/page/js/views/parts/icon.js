@@ -43,18 +43,8 @@ const PATHS = {
  * @param {{name: IconName, size?: number}} props
  */
 export function Icon({ name, size = 16 }) {
-  return html`<svg
-    class="icon"
-    width=${size}
-    height=${size}
-    viewBox="0 0 16 16"
-    fill="none"
-    stroke="currentColor"
-    stroke-width="1.4"
-    stroke-linecap="round"
-    stroke-linejoin="round"
-    aria-hidden="true"
-  >
+  return html`<svg class="icon" width=${size} height=${size} viewBox="0 0 16 16" fill="none" stroke="currentColor"
+    stroke-width="1.4" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">
     <path d=${PATHS[name]} />
   </svg>`;
 }
@@ -64,14 +54,8 @@ export function Icon({ name, size = 16 }) {
  * @param {{name: IconName, label: string, onClick: (event: MouseEvent) => void, disabled?: boolean, pressed?: boolean}} props
  */
 export function IconButton({ name, label, onClick, disabled = false, pressed }) {
-  return html`<button
-    class="icon quiet"
-    title=${label}
-    aria-label=${label}
-    aria-pressed=${pressed}
-    disabled=${disabled}
-    onClick=${onClick}
-  >
+  return html`<button class="icon quiet" title=${label} aria-label=${label} aria-pressed=${pressed}
+    disabled=${disabled} onClick=${onClick}>
     <${Icon} name=${name} />
   </button>`;
 }

@@ -37,34 +37,24 @@ export function Menu({ label, items, icon = "more", text }) {
     event.stopPropagation();
   };
   return html`<span class="menu" ref=${place} onKeyDown=${isOpen ? moved : undefined}>
-    <button
-      class=${text ? "quiet" : "icon quiet"}
-      title=${label}
-      aria-label=${text ? undefined : label}
-      aria-haspopup="menu"
-      aria-expanded=${isOpen}
-      aria-controls=${isOpen ? id : undefined}
-      onClick=${() => setOpen(!isOpen)}
-    >
+    <button class=${text ? "quiet" : "icon quiet"} title=${label} aria-label=${text ? undefined : label}
+      aria-haspopup="menu" aria-expanded=${isOpen} aria-controls=${isOpen ? id : undefined}
+      onClick=${() => setOpen(!isOpen)}>
       ${text && html`<span class="cut">${text}</span>`}<${Icon} name=${text ? "down" : icon} />
     </button>
-    ${isOpen &&
-    html`<div role="menu" id=${id} aria-label=${label}>
-      ${items.map(
-        (item) =>
-          html`<button
-            role=${item.checked === undefined ? "menuitem" : "menuitemradio"}
-            aria-checked=${item.checked}
-            class=${item.danger ? "quiet danger" : "quiet"}
-            onClick=${() => {
-              setOpen(false);
-              item.run();
-            }}
-          >
-            ${item.checked !== undefined && html`<span class="tick">${item.checked ? "✓" : ""}</span>`}
-            ${item.icon && html`<${Icon} name=${item.icon} />`} ${item.label}
-          </button>`,
-      )}
+    ${isOpen && html`<div role="menu" id=${id} aria-label=${label}>
+      ${items.map((item) => html`<button
+        role=${item.checked === undefined ? "menuitem" : "menuitemradio"}
+        aria-checked=${item.checked}
+        class=${item.danger ? "quiet danger" : "quiet"}
+        onClick=${() => {
+          setOpen(false);
+          item.run();
+        }}
+      >
+        ${item.checked !== undefined && html`<span class="tick">${item.checked ? "✓" : ""}</span>`}
+        ${item.icon && html`<${Icon} name=${item.icon} />`} ${item.label}
+      </button>`)}
     </div>`}
   </span>`;
 }

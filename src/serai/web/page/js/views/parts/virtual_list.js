@@ -10,16 +10,11 @@ const HELD = 150;
 
 /**
  * A virtual list. With `stickToEnd` it opens at its end and stays there while the person is there; somebody who has
- * scrolled away keeps their place. Another `jump` brings them to the end.
- * @template T
- * @param {object} props
- * @param {readonly T[]} props.items
- * @param {(item: T) => string} props.keyOf
+ * scrolled away keeps their place. Another `jump` brings them to the end. @template T @param {object} props
+ * @param {readonly T[]} props.items @param {(item: T) => string} props.keyOf
  * @param {(item: T, index: number) => unknown} props.draw
  * @param {(item: T) => number} props.estimate the height of a row that was not drawn yet, in pixels
- * @param {boolean} [props.stickToEnd]
- * @param {string} [props.label]
- * @param {unknown} [props.jump]
+ * @param {boolean} [props.stickToEnd] @param {string} [props.label] @param {unknown} [props.jump]
  */
 export function VirtualList({ items, keyOf, draw, estimate, stickToEnd = false, label, jump }) {
   const scroller = useRef(/** @type {HTMLElement | null} */ (null));
@@ -117,24 +112,13 @@ export function VirtualList({ items, keyOf, draw, estimate, stickToEnd = false, 
   const rows = list.getVirtualItems();
   isAway.current = stickToEnd && !place.current.isAtEnd && farFromEnd() > NEAR;
   return html`<div class="virtual">
-    <div
-      class="scroller"
-      ref=${scroller}
-      tabindex="0"
-      role="region"
-      aria-label=${label}
-      onScroll=${scrolled}
-      onKeyDown=${pressed}
-      onClickCapture=${hold}
-    >
+    <div class="scroller" ref=${scroller} tabindex="0" role="region" aria-label=${label} onScroll=${scrolled}
+      onKeyDown=${pressed} onClickCapture=${hold}>
       <div class="extent" style=${{ height: `${list.getTotalSize()}px` }}>
         <div class="drawn" style=${{ transform: `translateY(${rows[0]?.start ?? 0}px)` }}>
-          ${rows.map(
-            ({ index, key }) =>
-              html`<div key=${key} data-index=${index} ref=${list.measureElement}>
-                ${index < items.length && draw(/** @type {T} */ (items[index]), index)}
-              </div>`,
-          )}
+          ${rows.map(({ index, key }) => html`<div key=${key} data-index=${index} ref=${list.measureElement}>
+            ${index < items.length && draw(/** @type {T} */ (items[index]), index)}
+          </div>`)}
         </div>
       </div>
     </div>

@@ -28,11 +28,7 @@ function overwritten(text) {
     .replace(/\r/g, "");
 }
 
-/**
- * The pieces of a text that have the same colour.
- * @param {string} given
- * @returns {Piece[]}
- */
+/** The pieces of a text that have the same colour. @param {string} given @returns {Piece[]} */
 export function piecesOf(given) {
   const text = overwritten(given);
   /** @type {Piece[]} */

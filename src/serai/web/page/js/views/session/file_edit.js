@@ -13,10 +13,7 @@ async function read(side) {
   return encoding === "base64" ? null : data;
 }
 
-/**
- * The diff of an edit.
- * @param {{edit: FileEdit, mode?: "unified" | "split"}} props
- */
+/** The diff of an edit. @param {{edit: FileEdit, mode?: "unified" | "split"}} props */
 export function FileEditView({ edit, mode = "unified" }) {
   const [sides, setSides] = useState(/** @type {(string | null)[] | null} */ (null));
   const [problem, setProblem] = useState("");

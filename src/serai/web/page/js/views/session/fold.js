@@ -9,12 +9,8 @@ import { html, useId } from "../preact.js";
 export function Fold({ class: name = "", title, isOpen, onToggle, children }) {
   const id = useId();
   return html`<div class=${`fold ${name}`}>
-    <button
-      class="quiet head"
-      aria-expanded=${isOpen}
-      aria-controls=${isOpen && children ? id : undefined}
-      onClick=${onToggle}
-    >
+    <button class="quiet head" aria-expanded=${isOpen} aria-controls=${isOpen && children ? id : undefined}
+      onClick=${onToggle}>
       <${Icon} name=${isOpen ? "down" : "right"} size=${12} />${title}
     </button>
     ${isOpen && children && html`<div class="inside" id=${id}>${children}</div>`}

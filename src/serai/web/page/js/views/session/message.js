@@ -11,8 +11,7 @@ const MOST = 4000;
 const HEADER = /^\[relay\] from (\S+) \(([^)]*)\)(?: in (\S+))?(.*)$/;
 
 /**
- * The messages of a text: one of a person, or several of the relay.
- * @param {UserMessage} message
+ * The messages of a text: one of a person, or several of the relay. @param {UserMessage} message
  * @returns {{from: string, detail: string, text: string}[]}
  */
 export function saidBy(message) {
@@ -43,19 +42,13 @@ function timeOf(at) {
 /** @param {{message: UserMessage}} props */
 export function Message({ message }) {
   return html`<div class="message">
-    ${saidBy(message).map(
-      ({ from, detail, text }) =>
-        html`<div class="bubble">
-          <h2 class="small">${from}${detail && html` <span class="faint">${detail}</span>`}</h2>
-          <${Words} text=${text} />
-        </div>`,
-    )}
-    ${
-      message.attachments?.length &&
-      html`<ul class="attachments">
-        ${message.attachments.map((one) => html`<li><${Attached} attachment=${one} /></li>`)}
-      </ul>`
-    }
+    ${saidBy(message).map(({ from, detail, text }) => html`<div class="bubble">
+      <h2 class="small">${from}${detail && html` <span class="faint">${detail}</span>`}</h2>
+      <${Words} text=${text} />
+    </div>`)}
+    ${message.attachments?.length && html`<ul class="attachments">
+      ${message.attachments.map((one) => html`<li><${Attached} attachment=${one} /></li>`)}
+    </ul>`}
   </div>`;
 }
 

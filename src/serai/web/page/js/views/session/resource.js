@@ -16,10 +16,7 @@ export function isPicture(content) {
   return PICTURE.test(content.contentType ?? "");
 }
 
-/**
- * The bytes of base64; none if it is not base64.
- * @param {string} data
- */
+/** The bytes of base64; none if it is not base64. @param {string} data */
 function bytesOf(data) {
   try {
     return Uint8Array.from(atob(data), (sign) => sign.charCodeAt(0));
@@ -28,10 +25,7 @@ function bytesOf(data) {
   }
 }
 
-/**
- * Content in base64.
- * @param {{data: string, contentType: string, label?: string}} props
- */
+/** Content in base64. @param {{data: string, contentType: string, label?: string}} props */
 export function Embedded({ data, contentType, label = "content" }) {
   const type = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (PICTURE.test(type)) return html`<img class="picture" src=${`data:${type};base64,${data}`} alt=${label} />`;
@@ -74,21 +68,15 @@ export function Resource({ content, label, isShown = false }) {
     .filter(Boolean)
     .join(" · ");
   return html`<div class="resource">
-    <button
-      class="chip"
-      aria-expanded=${read !== null}
-      title=${pathOf(content.uri)}
-      onClick=${() => (read ? setRead(null) : void open())}
-    >
+    <button class="chip" aria-expanded=${read !== null} title=${pathOf(content.uri)}
+      onClick=${() => (read ? setRead(null) : void open())}>
       <${Icon} name="file" size=${12} /> <span class="cut">${name}</span>
       ${about && html`<span class="faint">${about}</span>`}
     </button>
     ${problem && html`<p class="problem" role="alert">${problem}</p>`}
-    ${
-      read &&
-      (read.encoding === "base64"
-        ? html`<${Embedded} data=${read.data} contentType=${type || "application/octet-stream"} label=${name} />`
-        : html`<${Output} text=${read.data} label=${name} />`)
-    }
+    ${read &&
+    (read.encoding === "base64"
+      ? html`<${Embedded} data=${read.data} contentType=${type || "application/octet-stream"} label=${name} />`
+      : html`<${Output} text=${read.data} label=${name} />`)}
   </div>`;
 }

@@ -4,19 +4,18 @@
 /** @import {ActiveTurn, ErrorInfo, NotificationPart, ResourcePart, ResponsePart, SessionState, ToolCall, ToolCallPart, Turn, UserMessage} from "../../ahp/types.d.ts" */
 
 /**
- * @typedef {{key: string, turnId: string}} RowBase
- * @typedef {RowBase & {kind: "user", message: UserMessage}} UserRow
+ * @typedef {{key: string, turnId: string}} RowBase @typedef {RowBase & {kind: "user", message: UserMessage}} UserRow
  * @typedef {RowBase & {kind: "markdown" | "reasoning", text: string, isLive: boolean}} TextRow
  * @typedef {RowBase & {kind: "group", calls: readonly ToolCall[], isOpen: boolean}} GroupRow
  * @typedef {RowBase & {kind: "tool", call: ToolCall, isInGroup: boolean}} ToolRow
  * @typedef {RowBase & {kind: "notice", part: NotificationPart}} NoticeRow
  * @typedef {RowBase & {kind: "resource", part: ResourcePart}} ResourceRow
  * @typedef {RowBase & {kind: "unknown", name: string}} UnknownRow
- * @typedef {RowBase & {kind: "end", turn: Turn}} EndRow
- * @typedef {RowBase & {kind: "working"}} WorkingRow
+ * @typedef {RowBase & {kind: "end", turn: Turn}} EndRow @typedef {RowBase & {kind: "working"}} WorkingRow
  * @typedef {RowBase & {kind: "starting"}} StartingRow
  * @typedef {RowBase & {kind: "failed", error: ErrorInfo | undefined}} FailedRow
- * @typedef {UserRow | TextRow | GroupRow | ToolRow | NoticeRow | ResourceRow | UnknownRow | EndRow | WorkingRow | StartingRow | FailedRow} Row
+ * @typedef {UserRow | TextRow | GroupRow | ToolRow | NoticeRow | ResourceRow | UnknownRow | EndRow | WorkingRow |
+ *   StartingRow | FailedRow} Row
  */
 
 /** Parts from..to of a turn have rows from `at` on. @typedef {{from: number, to: number, at: number}} Span */
@@ -50,10 +49,7 @@ export class Rows {
     return this.#open.has(key);
   }
 
-  /**
-   * Open or close a row.
-   * @param {Row} row
-   */
+  /** Open or close a row. @param {Row} row */
   toggle(row) {
     if (!this.#open.delete(row.key)) this.#open.add(row.key);
     else if (row.kind === "group") {
@@ -65,11 +61,7 @@ export class Rows {
     this.#turns = null;
   }
 
-  /**
-   * All rows of a state.
-   * @param {SessionState} state
-   * @returns {readonly Row[]}
-   */
+  /** All rows of a state. @param {SessionState} state @returns {readonly Row[]} */
   of(state) {
     if (this.#turns !== state.turns) {
       this.#ended = state.turns.flatMap((turn) => this.#turn(turn, false));
@@ -138,8 +130,7 @@ export class Rows {
   /**
    * Add the rows of the part at `from`, and of those that belong to it.
    * @param {Row[]} rows @param {string} turnId @param {readonly ResponsePart[]} parts @param {number} from
-   * @param {boolean} isActive
-   * @returns {number} where the next one begins
+   * @param {boolean} isActive @returns {number} where the next one begins
    */
   #add(rows, turnId, parts, from, isActive) {
     const part = /** @type {ResponsePart} */ (parts[from]);
@@ -221,10 +212,7 @@ function skipBlank(parts, from) {
   return at;
 }
 
-/**
- * How high a row may be that was not drawn yet, in pixels.
- * @param {Row} row
- */
+/** How high a row may be that was not drawn yet, in pixels. @param {Row} row */
 export function heightOf(row) {
   switch (row.kind) {
     case "user":

@@ -36,15 +36,8 @@ export function Timeline({ channel }) {
     html`<${Shown} row=${row} isOpen=${rows.isOpen(row.key)} channel=${channel} onToggle=${toggle} />`;
   return html`<div class="timeline">
     ${items.length === 0 && html`<p class="empty">Nothing was said yet.</p>`}
-    <${VirtualList}
-      items=${items}
-      keyOf=${keyOf}
-      draw=${draw}
-      estimate=${heightOf}
-      stickToEnd
-      label="Conversation"
-      jump=${jump}
-    />
+    <${VirtualList} items=${items} keyOf=${keyOf} draw=${draw} estimate=${heightOf} stickToEnd
+      label="Conversation" jump=${jump} />
     <${Announced} state=${state} />
   </div>`;
 }
@@ -96,11 +89,9 @@ const Shown = memo(
         return html`<${Tool} call=${row.call} isInGroup=${row.isInGroup} isOpen=${isOpen} onToggle=${toggle} />`;
       case "notice":
         return html`<div class="told">
-          ${
-            typeof row.part.content === "string"
-              ? html`<p><${Inline} text=${row.part.content} /></p>`
-              : html`<${Markdown} text=${plain(row.part.content)} />`
-          }
+          ${typeof row.part.content === "string"
+            ? html`<p><${Inline} text=${row.part.content} /></p>`
+            : html`<${Markdown} text=${plain(row.part.content)} />`}
         </div>`;
       case "resource":
         return html`<div class="said"><${Resource} content=${row.part} isShown=${isPicture(row.part)} /></div>`;

@@ -15,8 +15,7 @@ import { hasFailed, isOpenCall } from "./rows.js";
 /** @import {IconName} from "../parts/icon.js" */
 
 /**
- * How a call stands: a sign, a word and a colour.
- * @param {ToolCall} call
+ * How a call stands: a sign, a word and a colour. @param {ToolCall} call
  * @returns {{icon: IconName, word: string, state: string}}
  */
 function standing(call) {
@@ -81,10 +80,8 @@ export function Tool({ call, isInGroup, isOpen, onToggle }) {
   const title = html`<span class=${`sign ${state}`} title=${word}><${Icon} name=${icon} size=${12} /></span>
     <span class="hidden">${word}: </span>
     <span class="cut">${html`<${Inline} text=${titleOf(call)} />`}</span>
-    ${
-      added + removed > 0 &&
-      html`<span class="lines"><span class="added">+${added}</span> <span class="removed">−${removed}</span></span>`
-    }
+    ${added + removed > 0 &&
+    html`<span class="lines"><span class="added">+${added}</span> <span class="removed">−${removed}</span></span>`}
     ${state !== "done" && html`<span class=${`word small ${state}`}>${word}</span>`}`;
   return html`<${Fold} class=${isInGroup ? "tool inner" : "tool"} title=${title} isOpen=${isOpen} onToggle=${onToggle}>
     ${isOpen && html`<${Opened} call=${call} />`}
@@ -103,12 +100,10 @@ function Opened({ call }) {
     ${edits.map((edit) => html`<${FileEditView} edit=${edit} />`)}
     ${content.map((one) => html`<${Content} content=${one} hasText=${hasText} isRunning=${isOpenCall(call)} />`)}
     ${call.status === "completed" && call.error && html`<p class="problem">${call.error.message}</p>`}
-    ${
-      "structuredContent" in call &&
-      call.structuredContent &&
-      !hasText &&
-      html`<${Code} text=${JSON.stringify(call.structuredContent, null, 2)} language="json" label="Result" />`
-    }
+    ${"structuredContent" in call &&
+    call.structuredContent &&
+    !hasText &&
+    html`<${Code} text=${JSON.stringify(call.structuredContent, null, 2)} language="json" label="Result" />`}
     ${call.status === "cancelled" && html`<${Denied} call=${call} />`}`;
 }
 
@@ -137,43 +132,41 @@ function Input({ call }) {
   if (typeof command !== "string") {
     return html`<${Code} text=${JSON.stringify(parsed, null, 2)} language="json" label="Input" />`;
   }
-  return html`<${Code} text=${command} language="bash" label="Command" /> ${
-      Object.keys(more).length > 0 &&
-      html`<${Code} text=${JSON.stringify(more, null, 2)} language="json" label="With" />`
-    }`;
+  return html`<${Code} text=${command} language="bash" label="Command" /> ${Object.keys(more).length > 0 &&
+    html`<${Code} text=${JSON.stringify(more, null, 2)} language="json" label="With" />`
+  }`;
 }
 
 /** @param {{content: ToolContent, hasText: boolean, isRunning: boolean}} props */
 function Content({ content, hasText, isRunning }) {
   switch (content.type) {
-    case "text":
-      return html`<${Output} text=${content.text} />`;
-    case "embeddedResource":
-      return html`<${Embedded} data=${content.data} contentType=${content.contentType} />`;
-    case "resource":
-      return html`<${Resource} content=${content} isShown />`;
-    case "fileEdit":
-      return html`<${FileEditView} edit=${content} />`;
-    case "terminal":
-      // A call that is over has said what the terminal had: there is no need to follow it any more.
-      return html`${
-          (isRunning || !hasText) && html`<${TerminalOutput} uri=${content.resource} title=${content.title} />`
-        }
-        <button class="chip" onClick=${() => showAside("terminals", content.resource)}>
-          <${Icon} name="terminal" size=${12} /> <span class="cut">${content.title || "Terminal"}</span>
-        </button>`;
-    case "subagent":
-      return html`<p class="subagent">
-        <${Icon} name="fork" size=${12} />
-        <a href=${addressOf(content.resource)}>${content.title || "Session of another agent"}</a>
-        ${content.agentName && html`<span class="faint"> · ${content.agentName}</span>`}
-        <${Doing} uri=${content.resource} />
-      </p>`;
-    default:
-      return html`<p class="faint">
-        Content that this page does not know: ${String(/** @type {any} */ (content).type)}
-      </p>`;
-  }
+  case "text":
+    return html`<${Output} text=${content.text} />`;
+  case "embeddedResource":
+    return html`<${Embedded} data=${content.data} contentType=${content.contentType} />`;
+  case "resource":
+    return html`<${Resource} content=${content} isShown />`;
+  case "fileEdit":
+    return html`<${FileEditView} edit=${content} />`;
+  case "terminal":
+    // A call that is over has said what the terminal had: there is no need to follow it any more.
+    return html`${
+        (isRunning || !hasText) && html`<${TerminalOutput} uri=${content.resource} title=${content.title} />`
+      }
+      <button class="chip" onClick=${() => showAside("terminals", content.resource)}>
+        <${Icon} name="terminal" size=${12} /> <span class="cut">${content.title || "Terminal"}</span>
+      </button>`;
+  case "subagent":
+    return html`<p class="subagent">
+      <${Icon} name="fork" size=${12} />
+      <a href=${addressOf(content.resource)}>${content.title || "Session of another agent"}</a>
+      ${content.agentName && html`<span class="faint"> · ${content.agentName}</span>`}
+      <${Doing} uri=${content.resource} />
+    </p>`;
+  default:
+    return html`<p class="faint">
+      Content that this page does not know: ${String(/** @type {any} */ (content).type)}
+    </p>`;}
 }
 
 /** What the session of another agent does right now. @param {{uri: string}} props */

@@ -14,11 +14,7 @@ import { html, useRef } from "../preact.js";
 
 const MICROCENTS = 1e8;
 
-/**
- * What a turn took, as far as it is known.
- * @param {UsageInfo | undefined} usage
- * @returns {string[]}
- */
+/** What a turn took, as far as it is known. @param {UsageInfo | undefined} usage @returns {string[]} */
 export function usageOf(usage) {
   if (!usage) return [];
   const meta = usage._meta ?? {};
@@ -63,13 +59,10 @@ export function TurnError({ error, title }) {
     <b>${title}</b>
     <p>${error?.message ?? "The host does not say why."}</p>
     ${error?.errorType && html`<code class="small">${error.errorType}</code>`}
-    ${
-      error?.stack &&
-      html`<details>
-        <summary>What the agent wrote</summary>
-        <pre tabindex="0">${error.stack}</pre>
-      </details>`
-    }
+    ${error?.stack && html`<details>
+      <summary>What the agent wrote</summary>
+      <pre tabindex="0">${error.stack}</pre>
+    </details>`}
   </div>`;
 }
 

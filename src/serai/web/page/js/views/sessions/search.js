@@ -5,8 +5,7 @@ import { html, useEffect, useState } from "../preact.js";
 const PAUSE = 200;
 
 /**
- * What was found for some words, newest rank first.
- * @param {string} words
+ * What was found for some words, newest rank first. @param {string} words
  * @returns {{hits: any[], isSearching: boolean}}
  */
 export function useSearch(words) {
@@ -35,8 +34,7 @@ export function useSearch(words) {
 }
 
 /**
- * A hit in one line: who or where, and the words around.
- * @param {any} hit
+ * A hit in one line: who or where, and the words around. @param {any} hit
  * @returns {{title: string, text: string, href: string, run: () => void}}
  */
 export function lineOf(hit) {

@@ -29,17 +29,11 @@ export function Sessions() {
   );
   return html`<div class="sessions">
     <div class="row tools">
-      <input
-        class="grow"
-        type="search"
-        aria-label="Filter and search sessions"
-        placeholder="Filter, or search all"
-        value=${filter.value}
-        onInput=${(/** @type {any} */ event) => (filter.value = event.target.value)}
-      />
+      <input class="grow" type="search" aria-label="Filter and search sessions"
+        placeholder="Filter, or search all" value=${filter.value}
+        onInput=${(/** @type {any} */ event) => (filter.value = event.target.value)} />
       <${IconButton} name="search" label="Find anything (Ctrl K)" onClick=${() => (isPaletteOpen.value = true)} />
-      ${!page.host.isReading.value &&
-      html`<${IconButton}
+      ${!page.host.isReading.value && html`<${IconButton}
         name="add"
         label="New session"
         onClick=${() => {
@@ -55,11 +49,8 @@ export function Sessions() {
       ${filter.value.trim().length > 2 && html`<${Found} words=${filter.value.trim()} />`}
     </div>
     <label class="row small faint archived">
-      <input
-        type="checkbox"
-        checked=${showsArchived.value}
-        onChange=${() => (showsArchived.value = !showsArchived.value)}
-      />
+      <input type="checkbox" checked=${showsArchived.value}
+        onChange=${() => (showsArchived.value = !showsArchived.value)} />
       The archive
     </label>
   </div>`;
@@ -80,16 +71,11 @@ function Group({ group }) {
         <span class="count">${group.sessions.length}</span>
       </button>
     </h2>
-    ${!isClosed &&
-    html`<ul>
+    ${!isClosed && html`<ul>
       ${group.sessions.map(
         (summary) =>
-          html`<${Row}
-            key=${summary.resource}
-            summary=${summary}
-            isOpen=${openSession.value === summary.resource}
-            isPinned=${pinned.value.includes(summary.resource)}
-          />`,
+          html`<${Row} key=${summary.resource} summary=${summary} isOpen=${openSession.value === summary.resource}
+            isPinned=${pinned.value.includes(summary.resource)} />`,
       )}
     </ul>`}
   </section>`;

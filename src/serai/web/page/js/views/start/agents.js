@@ -69,38 +69,24 @@ export function Agents({ agents, chosen, onChoose }) {
   const others = agents.filter((one) => !one.installed);
   return html`<fieldset class="agents">
       <legend>Agent</legend>
-      ${usable.map(
-        (agent) =>
-          html`<div class="agent" key=${agent.provider}>
-            <label class="row">
-              <input
-                type="radio"
-                name="agent"
-                value=${agent.provider}
-                checked=${agent.provider === chosen}
-                onChange=${() => onChoose(agent.provider)}
-              />
-              <${Name} agent=${agent} />
-            </label>
-            ${agent.provider !== "demo" && agent.signedIn !== true && html`<${SignIn} agent=${agent} />`}
-          </div>`,
-      )}
+      ${usable.map((agent) => html`<div class="agent" key=${agent.provider}>
+        <label class="row">
+          <input type="radio" name="agent" value=${agent.provider} checked=${agent.provider === chosen}
+            onChange=${() => onChoose(agent.provider)} />
+          <${Name} agent=${agent} />
+        </label>
+        ${agent.provider !== "demo" && agent.signedIn !== true && html`<${SignIn} agent=${agent} />`}
+      </div>`)}
     </fieldset>
-    ${
-      others.length > 0 &&
-      html`<details class="others" open=${usable.length < 2}>
-        <summary>Agents that can be installed (${others.length})</summary>
-        <ul class="agents">
-          ${others.map(
-            (agent) =>
-              html`<li class="agent" key=${agent.provider}>
-                <${Name} agent=${agent} />
-                ${agent.install ? html`<${Install} agent=${agent} />` : html`<${Homepage} url=${agent.homepage} />`}
-              </li>`,
-          )}
-        </ul>
-      </details>`
-    }`;
+    ${others.length > 0 && html`<details class="others" open=${usable.length < 2}>
+      <summary>Agents that can be installed (${others.length})</summary>
+      <ul class="agents">
+        ${others.map((agent) => html`<li class="agent" key=${agent.provider}>
+          <${Name} agent=${agent} />
+          ${agent.install ? html`<${Install} agent=${agent} />` : html`<${Homepage} url=${agent.homepage} />`}
+        </li>`)}
+      </ul>
+    </details>`}`;
 }
 
 /** @param {{agent: FoundAgent}} props */
@@ -140,14 +126,8 @@ function Doing({ label, hint, agent, run }) {
     await run();
     setBusy(false);
   };
-  return html`<button
-    type="button"
-    class="small"
-    title=${hint}
-    aria-label=${`${label}: ${agent.displayName}`}
-    disabled=${isBusy}
-    onClick=${begin}
-  >
+  return html`<button type="button" class="small" title=${hint} aria-label=${`${label}: ${agent.displayName}`}
+    disabled=${isBusy} onClick=${begin}>
     ${label}
   </button>`;
 }

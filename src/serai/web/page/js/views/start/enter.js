@@ -1,9 +1,7 @@
 // What a browser sees that has no token: how to get a link.
 import { html, useState } from "../preact.js";
 
-/**
- * @param {{problem: string | null, onLink: (link: string) => void}} props
- */
+/** @param {{problem: string | null, onLink: (link: string) => void}} props */
 export function Enter({ problem, onLink }) {
   const [link, setLink] = useState("");
   return html`<main class="enter">
@@ -20,13 +18,8 @@ export function Enter({ problem, onLink }) {
         onLink(link.trim());
       }}
     >
-      <input
-        class="grow"
-        aria-label="One-time link"
-        placeholder="Or paste the link here"
-        value=${link}
-        onInput=${(/** @type {InputEvent & {target: HTMLInputElement}} */ event) => setLink(event.target.value)}
-      />
+      <input class="grow" aria-label="One-time link" placeholder="Or paste the link here" value=${link}
+        onInput=${(/** @type {InputEvent & {target: HTMLInputElement}} */ event) => setLink(event.target.value)} />
       <button class="main" disabled=${!link.trim()}>Open</button>
     </form>
   </main>`;

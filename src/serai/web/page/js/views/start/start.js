@@ -84,32 +84,16 @@ function NewSession() {
     <h1>What should be done?</h1>
     <div class="composer">
       <div class="desk">
-        <${Writing}
-          draftKey=${DRAFT}
-          uri=${null}
-          label="What should be done?"
-          placeholder="Describe it, as you would to a colleague"
-          onSend=${send}
-        />
+        <${Writing} draftKey=${DRAFT} uri=${null} label="What should be done?"
+          placeholder="Describe it, as you would to a colleague" onSend=${send} />
         <div class="row under">
-          <${IconButton}
-            name="add"
-            label="Attach files"
-            onClick=${() => document.getElementById("composer-files")?.click()}
-          />
-          <${Pickers}
-            models=${info?.models ?? []}
-            model=${model}
-            onModel=${setModel}
-            schema=${settings?.schema}
+          <${IconButton} name="add" label="Attach files"
+            onClick=${() => document.getElementById("composer-files")?.click()} />
+          <${Pickers} models=${info?.models ?? []} model=${model} onModel=${setModel} schema=${settings?.schema}
             values=${{ ...settings?.values, ...config }}
             onConfig=${(/** @type {FreeForm} */ changed) => setConfig((before) => ({ ...before, ...changed }))}
-            customizations=${info?.customizations}
-            agent=${custom?.uri}
-            onAgent=${setCustom}
-            isNew=${true}
-            context=${context}
-          />
+            customizations=${info?.customizations} agent=${custom?.uri} onAgent=${setCustom} isNew=${true}
+            context=${context} />
           <span class="grow"></span>
           <button type="button" class="main" disabled=${isEmpty || isBusy || !provider} onClick=${send}>
             <${Icon} name="send" /> ${isBusy ? "Starting…" : "Start"}
@@ -119,25 +103,21 @@ function NewSession() {
     </div>
     ${problem && html`<p class="problem" role="alert">${problem}</p>`}
     <${Folders} folder=${folder} onChange=${setWritten} />
-    ${
-      agents.some((one) => one.provider === "demo") &&
-      (hasOnlyDemo || provider === "demo") &&
-      html`<aside class="tour" aria-label="Tour">
-        <p>
-          ${hasOnlyDemo && "No other agent is installed yet, so the demo agent answers. "}Its tour takes a minute, needs
-          no key, and shows an approval, a diff, a question and a queue.
-        </p>
-        <button type="button" disabled=${isBusy} onClick=${tour}><${Icon} name="play" /> Take the tour</button>
-      </aside>`
-    }
+    ${agents.some((one) => one.provider === "demo") &&
+    (hasOnlyDemo || provider === "demo") && html`<aside class="tour" aria-label="Tour">
+      <p>
+        ${hasOnlyDemo && "No other agent is installed yet, so the demo agent answers. "}Its tour takes a minute, needs
+        no key, and shows an approval, a diff, a question and a queue.
+      </p>
+      <button type="button" disabled=${isBusy} onClick=${tour}><${Icon} name="play" /> Take the tour</button>
+    </aside>`}
     <${Agents} agents=${agents} chosen=${provider} onChoose=${choose} />
   </div>`;
 }
 
 /**
  * The settings that a session would have. Some depend on what else is chosen.
- * @param {{provider?: string, workingDirectory?: string}} context
- * @param {FreeForm} config
+ * @param {{provider?: string, workingDirectory?: string}} context @param {FreeForm} config
  */
 function useSettings(context, config) {
   const [settings, setSettings] = useState(/** @type {ConfigState | null} */ (null));
