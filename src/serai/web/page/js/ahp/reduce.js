@@ -7,7 +7,7 @@
 /** @import {Action, ChannelState, Uri} from './types.d.ts' */
 /** @typedef {'root' | 'session' | 'terminal' | 'changeset' | 'resourceWatch'} Kind */
 
-import { changesetHandlers, resourceWatchHandlers, rootHandlers, terminalHandlers } from "./reducers/channels.js";
+import { changesetHandlers, rootHandlers, terminalHandlers } from "./reducers/channels.js";
 import { sessionHandlers } from "./reducers/session.js";
 
 /** @type {Record<Kind, Map<string, (state: any, action: any, now: number) => any>>} */
@@ -16,7 +16,7 @@ const handlers = {
   session: new Map(Object.entries(sessionHandlers)),
   terminal: new Map(Object.entries(terminalHandlers)),
   changeset: new Map(Object.entries(changesetHandlers)),
-  resourceWatch: new Map(Object.entries(resourceWatchHandlers)),
+  resourceWatch: new Map(), // its state is what it watches: changes pass through
 };
 
 /** @type {Map<string, Kind>} */

@@ -1,5 +1,6 @@
 // What the reducers have in common.
-// Exports: put(object, fields), putAt(items, at, item), withoutAt(items, at), merged(config, action).
+// Exports: put(object, fields), putAt(items, at, item), withoutAt(items, at), setById(items, item),
+// merged(config, action).
 
 /** @import {ConfigState, FreeForm} from '../types.d.ts' */
 
@@ -30,6 +31,15 @@ export function putAt(items, at, item) {
 /** The same list without one place. @template T @param {readonly T[]} items @param {number} at @returns {T[]} */
 export function withoutAt(items, at) {
   return [...items.slice(0, at), ...items.slice(at + 1)];
+}
+
+/**
+ * Put an item where the one with its id is, or at the end.
+ * @template {{id: unknown}} T @param {readonly T[]} items @param {T} item @returns {T[]}
+ */
+export function setById(items, item) {
+  const at = item.id == null ? -1 : items.findIndex((other) => other.id === item.id);
+  return at < 0 ? [...items, item] : putAt(items, at, item);
 }
 
 /**
