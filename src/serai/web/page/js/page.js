@@ -51,3 +51,19 @@ export function showAside(tab, at = null) {
 
 /** Whether the palette is open (Ctrl K). */
 export const isPaletteOpen = signal(false);
+
+/** What was asked for. A refusal is told to the person, and brings null. @template T @param {Promise<T>} asked */
+export function told(asked) {
+  return asked.catch((error) => {
+    page.host.notify(error);
+    return null;
+  });
+}
+
+/** Make a session, and go to it. @param {object} how @returns {Promise<string>} its URI; rejects with what the host says */
+export async function newSession(how) {
+  const uri = `ahp-session:/${crypto.randomUUID()}`;
+  await page.host.request("createSession", { channel: uri, ...how });
+  goTo(uri);
+  return uri;
+}

@@ -147,3 +147,8 @@ const Prose = memo(
 export function Inline({ text }) {
   return text.split(/`([^`]+)`/).map((piece, at) => (at % 2 ? html`<code>${piece}</code>` : piece));
 }
+
+/** Text as it is, or Markdown where it says so. @param {{text: import("../../ahp/types.d.ts").Text}} props */
+export function Said({ text }) {
+  return typeof text === "string" ? html`<p><${Inline} text=${text} /></p>` : html`<${Markdown} text=${text.markdown} />`;
+}

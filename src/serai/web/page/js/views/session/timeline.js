@@ -1,7 +1,6 @@
 // What was said and done in a session, as one long list.
 import { page } from "../../page.js";
-import { plain } from "../parts/format.js";
-import { Inline, Markdown } from "../parts/markdown.js";
+import { Markdown, Said } from "../parts/markdown.js";
 import { VirtualList } from "../parts/virtual_list.js";
 import { html, memo, useEffect, useMemo, useRef, useState } from "../preact.js";
 import { Fold } from "./fold.js";
@@ -88,11 +87,7 @@ const Shown = memo(
       case "tool":
         return html`<${Tool} call=${row.call} isInGroup=${row.isInGroup} isOpen=${isOpen} onToggle=${toggle} />`;
       case "notice":
-        return html`<div class="told">
-          ${typeof row.part.content === "string"
-            ? html`<p><${Inline} text=${row.part.content} /></p>`
-            : html`<${Markdown} text=${plain(row.part.content)} />`}
-        </div>`;
+        return html`<div class="told"><${Said} text=${row.part.content} /></div>`;
       case "resource":
         return html`<div class="said"><${Resource} content=${row.part} isShown=${isPicture(row.part)} /></div>`;
       case "end":

@@ -1,6 +1,6 @@
 // Where a session works: the folders that were used last, or any other.
 import { page } from "../../page.js";
-import { typing } from "../composer/typing.js";
+import { typing } from "../parts/field.js";
 import { nameOf, pathOf } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
 import { html, useId } from "../preact.js";
@@ -12,11 +12,6 @@ export function recentFolders() {
   const sessions = [...page.host.summaries.value.values()].sort((one, other) => other.modifiedAt - one.modifiedAt);
   const uris = [...sessions.map((one) => one.workingDirectory), page.host.defaultDirectory.value];
   return [...new Set(uris.map(pathOf).filter(Boolean))];
-}
-
-/** Whether a path says all of where it is. @param {string} path */
-export function isWhole(path) {
-  return path.trim().startsWith("/");
 }
 
 /** The URI of a folder that someone wrote. @param {string} path */
@@ -35,15 +30,10 @@ export function Folders({ folder, onChange }) {
       placeholder="/path/of/a/project" onInput=${typing(onChange)} />
     <datalist id=${`${id}-recent`}>${recent.map((path) => html`<option value=${path}></option>`)}</datalist>
     ${recent.length > 1 && html`<div class="recent" role="group" aria-label="Folders used last">
-      ${recent
-        .slice(0, MOST_SHOWN)
-        .map(
-          (path) =>
-            html`<button type="button" class="small" key=${path} title=${path} aria-pressed=${path === folder}
-              onClick=${() => onChange(path)}>
-              <${Icon} name="folder" /> ${nameOf(path) || path}
-            </button>`,
-        )}
+      ${recent.slice(0, MOST_SHOWN).map((path) => html`<button class="small" key=${path} title=${path}
+        aria-pressed=${path === folder} onClick=${() => onChange(path)}>
+        <${Icon} name="folder" /> ${nameOf(path) || path}
+      </button>`)}
     </div>`}
   </div>`;
 }
