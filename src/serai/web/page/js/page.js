@@ -33,12 +33,18 @@ export function addressOf(uri) {
 /** Go to a session, or with null to the start screen. @param {string | null} uri */
 export function goTo(uri) {
   location.hash = uri === null ? "#/" : addressOf(uri);
+  showCentre();
 }
 
 // -- what is shown beside the session -----------------------------------------------------------------------
 
 /** On a phone one of these is on screen: the list of sessions, the session, or what is beside it. */
 export const shownOnPhone = signal(/** @type {"sessions" | "session" | "aside"} */ ("sessions"));
+
+/** Show the session, or the start screen: also on a phone. */
+export function showCentre() {
+  shownOnPhone.value = "session";
+}
 
 /** The tab at the right, and something for it to point at: a file, a room, a delivery. */
 export const aside = signal({ tab: "changes", at: /** @type {any} */ (null) });
@@ -60,7 +66,7 @@ export function told(asked) {
   });
 }
 
-/** Make a session, and go to it. @param {object} how @returns {Promise<string>} its URI; rejects with what the host says */
+/** Make a session, and go to it. Rejects with what the host says. @param {object} how */
 export async function newSession(how) {
   const uri = `ahp-session:/${crypto.randomUUID()}`;
   await page.host.request("createSession", { channel: uri, ...how });

@@ -1,5 +1,5 @@
 // The whole page: sessions at the left, one session in the middle, what belongs to it at the right.
-import { isPaletteOpen, openSession, page, shownOnPhone } from "../page.js";
+import { isPaletteOpen, openSession, page, showCentre, shownOnPhone } from "../page.js";
 import { Aside } from "./aside/aside.js";
 import { Palette } from "./palette/palette.js";
 import { Icon } from "./parts/icon.js";
@@ -17,7 +17,7 @@ export function App({ onForget }) {
   const uri = openSession.value;
   useAttention();
   useEffect(() => {
-    shownOnPhone.value = uri === null ? "sessions" : "session";
+    if (uri !== null) showCentre();
   }, [uri]);
   useEffect(() => {
     /** @param {KeyboardEvent} event */
@@ -68,12 +68,12 @@ function Refused({ onForget }) {
   </main>`;
 }
 
-/** @param {{fault: unknown, onRetry: () => void}} props */
+/** @param {{fault: any, onRetry: () => void}} props */
 function Broken({ fault, onRetry }) {
   return html`<main class="enter" role="alert">
     <h1>The page has a fault</h1>
     <p>Nothing is lost: all of it is on the host.</p>
-    <pre class="problem">${String(/** @type {any} */ (fault)?.stack ?? fault)}</pre>
-    <div class="row"><button class="main" onClick=${onRetry}>Try again</button></div>
+    <pre class="problem">${String(fault?.stack ?? fault)}</pre>
+    <button class="main" onClick=${onRetry}>Try again</button>
   </main>`;
 }
