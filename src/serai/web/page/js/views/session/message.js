@@ -15,12 +15,11 @@ const HEADER = /^\[relay\] from (\S+) \(([^)]*)\)(?: in (\S+))?(.*)$/;
  * @returns {{from: string, detail: string, text: string}[]}
  */
 export function saidBy(message) {
+  if (!message.text.startsWith("[relay] ")) {
+    return [{ from: String(message._meta?.sender ?? "You"), detail: "", text: message.text }];
+  }
   /** @type {{from: string, detail: string, text: string}[]} */
   const said = [];
-  if (!message.text.startsWith("[relay] ")) {
-    const sender = message._meta?.sender;
-    return [{ from: typeof sender === "string" ? sender : "You", detail: "", text: message.text }];
-  }
   for (const line of message.text.split("\n")) {
     const found = HEADER.exec(line);
     const last = said.at(-1);

@@ -31,10 +31,10 @@ export function Output({ text, label = "Output" }) {
   return html`<div class="output">
     <div class="code-head">
       <span class="cut">${label}</span>
-      ${shown.length < text.length && html`<span class="cut"
-        >the last ${size(shown.length)} of ${size(text.length)}
-        ${!isWhole && html`<button class="quiet more" onClick=${() => setWhole(true)}>Show all</button>`}</span
-      >`}
+      ${shown.length < text.length && html`<span class="cut">
+        the last ${size(shown.length)} of ${size(text.length)}${" "}
+        ${!isWhole && html`<button class="quiet more" onClick=${() => setWhole(true)}>Show all</button>`}
+      </span>`}
       <${Copy} text=${text} />
     </div>
     <pre tabindex="0" aria-label=${label}>

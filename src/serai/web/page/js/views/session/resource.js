@@ -53,23 +53,18 @@ export function Resource({ content, label, isShown = false }) {
   const [problem, setProblem] = useState("");
   const name = label ?? (content.uri.startsWith("serai-blob:") ? "Content" : nameOf(content.uri) || content.uri);
   const type = read?.contentType ?? content.contentType ?? "";
-  const open = async () => {
-    try {
-      setRead(await page.host.request("resourceRead", { uri: content.uri }));
-      setProblem("");
-    } catch (error) {
-      setProblem(/** @type {Error} */ (error).message);
-    }
+  const open = () => {
+    setProblem("");
+    page.host.request("resourceRead", { uri: content.uri }).then(setRead, (error) => setProblem(error.message));
   };
   useEffect(() => {
-    if (isShown && (content.sizeHint ?? 0) <= MOST) void open();
+    if (isShown && (content.sizeHint ?? 0) <= MOST) open();
   }, [content.uri]);
-  const about = [content.contentType, content.sizeHint !== undefined && size(content.sizeHint)]
-    .filter(Boolean)
-    .join(" · ");
+  const bytes = content.sizeHint === undefined ? "" : size(content.sizeHint);
+  const about = [content.contentType, bytes].filter(Boolean).join(" · ");
   return html`<div class="resource">
     <button class="chip" aria-expanded=${read !== null} title=${pathOf(content.uri)}
-      onClick=${() => (read ? setRead(null) : void open())}>
+      onClick=${() => (read ? setRead(null) : open())}>
       <${Icon} name="file" size=${12} /> <span class="cut">${name}</span>
       ${about && html`<span class="faint">${about}</span>`}
     </button>

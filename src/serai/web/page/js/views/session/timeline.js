@@ -1,4 +1,5 @@
 // What was said and done in a session, as one long list.
+import { groupOf } from "../../host/sessions.js";
 import { page } from "../../page.js";
 import { Markdown, Said } from "../parts/markdown.js";
 import { VirtualList } from "../parts/virtual_list.js";
@@ -22,13 +23,12 @@ export function Timeline({ channel }) {
   const [, setToggled] = useState(0);
   const state = channel.state.value;
   const jump = useJump(state);
-  const toggle = useMemo(
-    () => (/** @type {Row} */ row) => {
+  const toggle = useMemo(() => {
+    return (/** @type {Row} */ row) => {
       rows.toggle(row);
       setToggled((count) => count + 1);
-    },
-    [rows],
-  );
+    };
+  }, [rows]);
   if (!state) return null;
   const items = rows.of(state);
   const draw = (/** @type {Row} */ row) =>
@@ -109,11 +109,7 @@ const Shown = memo(
  * @param {{row: TextRow, isOpen: boolean, onToggle: () => void}} props
  */
 function Reasoning({ row, isOpen, onToggle }) {
-  const first =
-    row.text
-      .trim()
-      .split("\n", 1)[0]
-      ?.replace(/[*_#`]/g, "") ?? "";
+  const first = (/[^\n]+/.exec(row.text.trim())?.[0] ?? "").replace(/[*_#`]/g, "");
   const title = html`<span class="cut faint">${row.isLive ? "Thinking" : "Thought"}: ${first.slice(0, 200)}</span>`;
   return html`<${Fold} class="reasoning" title=${title} isOpen=${isOpen} onToggle=${onToggle}>
     ${isOpen && html`<${Markdown} text=${row.text} isSettled=${!row.isLive} />`}
@@ -123,7 +119,7 @@ function Reasoning({ row, isOpen, onToggle }) {
 /** What happens now, at the end of a turn that runs. @param {{channel: Channel<SessionState>}} props */
 function Working({ channel }) {
   const state = channel.state.value;
-  const isAsking = Boolean(((state?.summary.status ?? 0) & 24) === 24);
+  const isAsking = state !== null && groupOf(state.summary) === "needsYou";
   const isLost = page.host.connection.value !== "open";
   const what = isAsking ? "Waits for you" : isLost ? "The connection is lost" : (state?.summary.activity ?? "Working…");
   return html`<p class=${isAsking ? "working asks" : "working"}>
