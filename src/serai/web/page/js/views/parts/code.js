@@ -26,14 +26,7 @@ function keyOf(text, language) {
 
 /** @param {string} text @param {string | undefined} language */
 function isFit(text, language) {
-  if (!language || text.length > MOST) return false;
-  for (let from = 0; from < text.length;) {
-    const end = text.indexOf("\n", from);
-    if ((end === -1 ? text.length : end) - from > LONGEST_LINE) return false;
-    if (end === -1) break;
-    from = end + 1;
-  }
-  return true;
+  return Boolean(language) && text.length <= MOST && text.split("\n").every((line) => line.length <= LONGEST_LINE);
 }
 
 /**

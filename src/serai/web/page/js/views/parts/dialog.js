@@ -25,8 +25,7 @@ export function ask(title, body) {
  * @param {{yes?: string, danger?: boolean}} [options]
  */
 export async function confirm(title, text, { yes = "Yes", danger = false } = {}) {
-  /** @param {(value: boolean) => void} done */
-  const body = (done) => html`
+  const body = (/** @type {(value: boolean) => void} */ done) => html`
     <p>${text}</p>
     <div class="row dialog-buttons">
       <button onClick=${() => done(false)}>Cancel</button>

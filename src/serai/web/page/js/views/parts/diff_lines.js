@@ -1,24 +1,17 @@
 // The lines of a diff, without a document: what was taken away and added, what is folded, which words changed.
 
 /**
- * A line: of both sides, or of one. `other` is the text of the line that it replaces or is replaced by; `isUnended`
- * says that it changed, and its file ends without a new line.
- * @typedef {object} Line
- * @property {"same" | "removed" | "added"} kind
- * @property {number | null} before its number there
- * @property {number | null} after
- * @property {string} text
- * @property {string} [other]
- * @property {boolean} [isUnended]
+ * A line: of both sides, with its number there, or of one. `other` is the text of the line that it replaces or is
+ * replaced by; `isUnended` says that it changed, and its file ends without a new line.
+ * @typedef {{kind: "same" | "removed" | "added", before: number | null, after: number | null, text: string,
+ *   other?: string, isUnended?: boolean}} Line
  */
-/**
- * Lines that both sides have and that are not shown. @typedef {{kind: "fold", id: number, lines: Line[]}} FoldedLines
- */
+/** Lines that both sides have, and that are not shown. @typedef {{kind: "fold", id: number, lines: Line[]}} FoldedLines */
 /** A pair of lines side by side. @typedef {{before: Line | null, after: Line | null}} Pair */
 /** A piece of a line. @typedef {{text: string, isChanged: boolean}} Words */
 /** @import {Change} from "../../../vendor/diff/diff/line.js" */
 
-export const CONTEXT = 3;
+const CONTEXT = 3;
 /** So much is unfolded at once. */
 const STEP = 100;
 const LONGEST_LINE = 1000;

@@ -1,9 +1,6 @@
 // How the page writes times, sizes, money and paths.
 
-/**
- * How long ago, in one short word: `now`, `5 min`, `3 h`, `2 d`. @param {number} then in ms since 1970
- * @param {number} now
- */
+/** How long ago, in one short word: `now`, `5 min`, `3 h`, `2 d`. @param {number} then in ms @param {number} now */
 export function since(then, now) {
   const seconds = Math.max(0, Math.round((now - then) / 1000));
   if (seconds < 10) return "now";
@@ -61,10 +58,7 @@ export function nameOf(path) {
   return pathOf(path).replace(/\/+$/, "").split("/").pop() ?? "";
 }
 
-/**
- * The text of what may be a plain string or `{markdown}`.
- * @param {string | {markdown: string} | undefined | null} text
- */
+/** @param {string | {markdown: string} | undefined | null} text */
 export function plain(text) {
   return typeof text === "string" ? text : (text?.markdown ?? "");
 }

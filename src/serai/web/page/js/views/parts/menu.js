@@ -2,11 +2,12 @@
 import { html, useEffect, useId, useRef, useState } from "../preact.js";
 import { Icon } from "./icon.js";
 
-/** @typedef {{label: string, run: () => void, icon?: import("./icon.js").IconName, danger?: boolean, checked?: boolean}} MenuItem */
+/** @import {IconName} from "./icon.js" */
+/** @typedef {{label: string, run: () => void, icon?: IconName, danger?: boolean, checked?: boolean}} MenuItem */
 
 /**
  * A menu: arrows move, Enter chooses, Escape closes.
- * @param {{label: string, items: MenuItem[], icon?: import("./icon.js").IconName, text?: string}} props
+ * @param {{label: string, items: MenuItem[], icon?: IconName, text?: string}} props
  */
 export function Menu({ label, items, icon = "more", text }) {
   const [isOpen, setOpen] = useState(false);
