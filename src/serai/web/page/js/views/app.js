@@ -2,8 +2,7 @@
 import { isPaletteOpen, openSession, page, showCentre, shownOnPhone } from "../page.js";
 import { Aside } from "./aside/aside.js";
 import { Palette } from "./palette/palette.js";
-import { Icon } from "./parts/icon.js";
-import { Notices } from "./parts/notices.js";
+import { Icon, IconButton } from "./parts/icon.js";
 import { html, useEffect, useErrorBoundary } from "./preact.js";
 import { SessionView } from "./session/session.js";
 import { Sessions } from "./sessions/sessions.js";
@@ -56,6 +55,18 @@ function PhoneTabs({ hasSession }) {
       onClick=${() => (shownOnPhone.value = name)}>
       <${Icon} name=${icon} /> ${label}
     </button>`)}
+  </div>`;
+}
+
+/** The notices of the host, newest last, until someone closes them. */
+function Notices() {
+  return html`<div class="notices" role="log" aria-live="polite" aria-label="Notices">
+    ${page.host.notices.value.map(
+      (notice) => html`<div class="notice" key=${notice.id}>
+        <span class="grow">${notice.text}</span>
+        <${IconButton} name="close" label="Close" onClick=${() => page.host.dismiss(notice.id)} />
+      </div>`,
+    )}
   </div>`;
 }
 

@@ -4,11 +4,10 @@ import { page } from "../../page.js";
 import { Markdown, Said } from "../parts/markdown.js";
 import { VirtualList } from "../parts/virtual_list.js";
 import { html, memo, useEffect, useMemo, useRef, useState } from "../preact.js";
-import { Fold } from "./fold.js";
 import { Message } from "./message.js";
 import { Resource, isPicture } from "./resource.js";
 import { Rows, heightOf } from "./rows.js";
-import { Group, Tool } from "./tool.js";
+import { Fold, Group, Tool } from "./tool.js";
 import { TurnEnd, TurnError } from "./turn_end.js";
 
 /** @import {SessionState} from "../../ahp/types.d.ts" */

@@ -5,9 +5,8 @@ import { Code } from "../parts/code.js";
 import { plain } from "../parts/format.js";
 import { Icon, Lines } from "../parts/icon.js";
 import { Inline } from "../parts/markdown.js";
-import { html } from "../preact.js";
+import { html, useId } from "../preact.js";
 import { FileEditView } from "./file_edit.js";
-import { Fold } from "./fold.js";
 import { Output, TerminalOutput } from "./output.js";
 import { Embedded, Resource } from "./resource.js";
 import { hasFailed, isOpenCall } from "./rows.js";
@@ -151,4 +150,19 @@ function Content({ content, hasText, isRunning }) {
     default:
       return html`<p class="faint">Content that this page does not know: ${/** @type {any} */ (content).type}</p>`;
   }
+}
+
+/**
+ * A line with a sign before it. What is inside is in the document only while it is open.
+ * @param {{class?: string, title: unknown, isOpen: boolean, onToggle: () => void, children?: unknown}} props
+ */
+export function Fold({ class: name = "", title, isOpen, onToggle, children }) {
+  const id = useId();
+  return html`<div class=${`fold ${name}`}>
+    <button class="quiet head" aria-expanded=${isOpen} aria-controls=${isOpen && children ? id : undefined}
+      onClick=${onToggle}>
+      <${Icon} name=${isOpen ? "down" : "right"} size=${12} />${title}
+    </button>
+    ${isOpen && children && html`<div class="inside" id=${id}>${children}</div>`}
+  </div>`;
 }
