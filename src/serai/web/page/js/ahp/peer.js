@@ -1,7 +1,7 @@
 // JSON-RPC 2.0 over one WebSocket.
 // Exports: HostError, Peer.
 
-/** What the host refused, or why it did not answer. `code` is JSON-RPC's number, or a word such as `connection_lost`. */
+/** What the host refused, or why it did not answer. `code` is JSON-RPC's number, or a word: `connection_lost`. */
 export class HostError extends Error {
   /** @param {number | string} code @param {string} message @param {any} [data] */
   constructor(code, message, data) {
@@ -18,12 +18,13 @@ export class HostError extends Error {
 }
 
 /**
- * What a connection tells. `notified` is called in order, before the next frame is looked at; `heard` when anything came;
- * `closed` once: requests without an answer are then rejected.
+ * What a connection tells. `notified` is called in order, before the next frame is looked at; `heard` when
+ * anything came; `closed` once: requests without an answer are then rejected.
  * @typedef {{opened: () => void, notified: (method: string, params: any) => void, heard?: () => void,
  *   closed: (code: number, reason: string) => void}} Hearing
  */
-/** @typedef {{resolve: (result: any) => void, reject: (error: HostError) => void, then?: (result: any) => void}} Waiting */
+/** @typedef {(result: any) => void} Take */
+/** @typedef {{resolve: Take, reject: (error: HostError) => void, then?: Take}} Waiting */
 
 /** One connection, from its beginning to its end. */
 export class Peer {

@@ -295,7 +295,7 @@ export interface SessionActions {
   "session/queuedMessagesReordered": { order: string[] };
   "session/inputRequested": { request: InputRequest };
   "session/inputAnswerChanged": { requestId: string; questionId: string; answer?: InputAnswer };
-  "session/inputCompleted": Pick<InputRequest, "answers"> & { requestId: string; response: "accept" | "decline" | "cancel" };
+  "session/inputCompleted": Pick<InputRequest, "answers"> & { requestId: string; response: "accept" | "decline" };
 }
 export interface RootActions {
   "root/agentsChanged": { agents: AgentInfo[] };
@@ -350,15 +350,12 @@ export interface CompletionItem {
   rangeStart?: number;
   rangeEnd?: number;
 }
-/** How the start screen shows an agent: null where nobody knows. */
-export interface FoundAgent {
+/** An agent that may be installed: how (`install`), or why it cannot be used. `signedIn` is null where nobody knows. */
+export interface FoundAgent extends Partial<Record<"install" | "homepage" | "reason", string>> {
   provider: string;
   displayName: string;
   installed: boolean;
   signedIn: boolean | null;
-  install?: string;
-  homepage?: string;
-  reason?: string;
 }
 type Place = { provider?: string; workingDirectory?: Uri; config?: FreeForm };
 /** The commands that views send: what they take beside `channel`, and what they answer. */

@@ -43,12 +43,10 @@ export class Channel {
   release() {
     this.#holders -= 1;
     if (this.#holders > 0) return;
-    this.#timer = setTimeout(() => this.#leave(), LINGER);
+    this.#timer = setTimeout(() => {
+      this.isHeld = false;
+      this.#changed(this);
+    }, LINGER);
     /** @type {any} */ (this.#timer).unref?.(); // in node it keeps no program alive
-  }
-
-  #leave() {
-    this.isHeld = false;
-    this.#changed(this);
   }
 }

@@ -102,7 +102,7 @@ export class Dispatches {
     }
   }
 
-  /** After a host that has forgotten this client: send what was never sent. The rest cannot be known. @param {Send} send */
+  /** After a host that forgot this client: send what was never sent. The rest cannot be known. @param {Send} send */
   restart(send) {
     const before = this.#of();
     this.#waiting.clear();

@@ -81,7 +81,7 @@ export class Line {
     if (!globalThis.document?.hidden) this.wake();
   };
 
-  /** The connection; waits for it if need be. Rejects with `HostError` when there will be none. @returns {Promise<Peer>} */
+  /** The connection, as soon as it is there. Rejects with `HostError` when none will be. @returns {Promise<Peer>} */
   ready() {
     if (this.peer) return Promise.resolve(this.peer);
     if (this.state.peek() === "refused") return Promise.reject(refused());

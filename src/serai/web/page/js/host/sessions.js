@@ -61,7 +61,7 @@ export function grouped(summaries, deliveries, { filter = "", pinned = [], archi
   }).filter(({ sessions }) => sessions.length > 0);
 }
 
-/** The changeset of all that has changed in a session's folder since it began. @param {SessionSummary | undefined} summary */
+/** All that changed in a session's folder since it began. @param {SessionSummary | undefined} summary */
 export function sinceBeginning(summary) {
   return summary?.changesets?.find((one) => one.uriTemplate.endsWith("/session"));
 }

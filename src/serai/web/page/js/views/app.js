@@ -60,9 +60,9 @@ function PhoneTabs({ hasSession }) {
 
 /** The notices of the host, newest last, until someone closes them. */
 function Notices() {
-  return html`<div class="notices" role="log" aria-live="polite" aria-label="Notices">
+  return html`<div class="notices stack" role="log" aria-live="polite" aria-label="Notices">
     ${page.host.notices.value.map(
-      (notice) => html`<div class="notice" key=${notice.id}>
+      (notice) => html`<div class="notice card row" key=${notice.id}>
         <span class="grow">${notice.text}</span>
         <${IconButton} name="close" label="Close" onClick=${() => page.host.dismiss(notice.id)} />
       </div>`,
@@ -72,7 +72,7 @@ function Notices() {
 
 /** @param {{onForget: () => void}} props */
 function Refused({ onForget }) {
-  return html`<main class="enter">
+  return html`<main class="enter stack">
     <h1>The host does not know this browser any more</h1>
     <p>Its key was revoked, or the host was set up anew.</p>
     <button class="main" onClick=${onForget}>Use another link</button>
@@ -81,7 +81,7 @@ function Refused({ onForget }) {
 
 /** @param {{fault: any, onRetry: () => void}} props */
 function Broken({ fault, onRetry }) {
-  return html`<main class="enter" role="alert">
+  return html`<main class="enter stack" role="alert">
     <h1>The page has a fault</h1>
     <p>Nothing is lost: all of it is on the host.</p>
     <pre class="problem">${String(fault?.stack ?? fault)}</pre>

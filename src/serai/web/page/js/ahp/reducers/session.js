@@ -1,7 +1,8 @@
 // The session channel's reducer: a table of handlers, by type of action.
 // Exports: sessionHandlers, Status (the bits of a summary's status).
 
-/** @import {Customization, ErrorInfo, Handlers, PendingMessage, SessionActions, SessionState, SessionSummary, ToolCall, Turn} from '../types.d.ts' */
+/** @import {Customization, Handlers, PendingMessage, SessionActions} from '../types.d.ts' */
+/** @import {SessionState, SessionSummary, ToolCall, Turn} from '../types.d.ts' */
 
 import { merged, put, putAt, setById, withoutAt } from "./fields.js";
 import * as toolcalls from "./toolcalls.js";
@@ -67,7 +68,7 @@ function changing(step) {
 }
 
 /**
- * The same, and the status, even when no call was found: a stray action turns an error into idle. The protocol has it so.
+ * The same, and the status, even when no call was found: a stray action turns an error into idle, by the protocol.
  * @type {typeof changing}
  */
 function stepping(step) {
@@ -75,8 +76,8 @@ function stepping(step) {
   return (state, action) => refreshed(change(state, action));
 }
 
-/** @param {SessionState} state @param {string} turnId @param {string} how @param {number} now @param {ErrorInfo} [error] @returns {SessionState} */
-function ended(state, turnId, how, now, error) {
+/** @param {SessionState} state @param {Partial<Turn> & {turnId: string}} action @param {number} now @param {string} how */
+function ended(state, { turnId, error }, now, how) {
   const active = state.activeTurn;
   if (!active || active.id !== turnId) return state;
   const { id, userMessage, usage } = active;
@@ -132,9 +133,9 @@ export const sessionHandlers = {
     inTurn(state, turnId, (turn) => turns.growText(turn, partId, "reasoning", content)),
   "session/responsePart": (state, { turnId, part }) => inTurn(state, turnId, (turn) => turns.append(turn, part)),
   "session/usage": (state, { turnId, usage }) => inTurn(state, turnId, (turn) => ({ ...turn, usage })),
-  "session/turnComplete": (state, { turnId }, now) => ended(state, turnId, "complete", now),
-  "session/turnCancelled": (state, { turnId }, now) => ended(state, turnId, "cancelled", now),
-  "session/error": (state, { turnId, error }, now) => ended(state, turnId, "error", now, error),
+  "session/turnComplete": (state, action, now) => ended(state, action, now, "complete"),
+  "session/turnCancelled": (state, action, now) => ended(state, action, now, "cancelled"),
+  "session/error": (state, action, now) => ended(state, action, now, "error"),
   "session/truncated": (state, { turnId }, now) => {
     const kept = turnId == null ? 0 : state.turns.findIndex((turn) => turn.id === turnId) + 1;
     if (turnId != null && !kept) return state;

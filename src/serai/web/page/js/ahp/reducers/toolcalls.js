@@ -103,7 +103,7 @@ function become(status, { toolCallId, toolName, displayName, toolClientId, _meta
 
 const OWN = new Set(["status", "toolCallId", "toolName", "displayName", "toolClientId", "_meta"]);
 
-/** A result's unknown fields go along, but none may pass for a field that the call has itself. @param {ToolResult} result */
+/** A result's unknown fields go along; none may pass for one that the call has itself. @param {ToolResult} result */
 function without(result) {
   return Object.fromEntries(Object.entries(result).filter(([name]) => !OWN.has(name)));
 }

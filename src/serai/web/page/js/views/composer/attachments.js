@@ -61,11 +61,11 @@ function base64Of(blob) {
  */
 export function Chips({ attached, onRemove }) {
   if (!attached.length) return null;
-  return html`<ul class="chips" aria-label="Attached">
+  return html`<ul class="chips row wrap bare" aria-label="Attached">
     ${attached.map((one) => {
       const { attachment } = one;
       const isImage = attachment.type === "embeddedResource" && attachment.contentType.startsWith("image/");
-      return html`<li class="chip small" key=${one}>
+      return html`<li class="chip card" key=${one}>
         ${isImage
           ? html`<img src=${`data:${attachment.contentType};base64,${attachment.data}`} alt="" />`
           : html`<${Icon} name="file" />`}

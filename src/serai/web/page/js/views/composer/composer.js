@@ -3,9 +3,9 @@ import { goTo, newSession, page, told } from "../../page.js";
 import { Busy, focusComposer, isPhone } from "../parts/field.js";
 import { Icon } from "../parts/icon.js";
 import { html, useEffect, useMemo, useRef, useState } from "../preact.js";
+import { signIn } from "../start/agents.js";
 import { draftOf, isBlank, messageOf, putInComposer, setDraft } from "./drafts.js";
 import { Pickers } from "./pickers.js";
-import { signIn } from "./sign_in.js";
 import { Writing } from "./writing.js";
 
 /** @import {SessionState} from "../../ahp/types.d.ts" */
@@ -18,9 +18,9 @@ export function Composer({ channel }) {
   const { provider } = state.summary;
   const agent = page.host.root.value?.agents.find((one) => one.provider === provider);
   const wantsSignIn = state._meta?.["serai.login"] !== undefined;
-  return html`<div class="composer">
+  return html`<div class="composer stack">
     ${wantsSignIn && html`<div class="row sign-in" role="status">
-      <span class="needs" aria-hidden="true"><${Icon} name="plug" /></span>
+      <span data-colour="needs" aria-hidden="true"><${Icon} name="plug" /></span>
       <span class="grow">${agent?.displayName ?? provider} wants you to sign in.</span>
       <${Busy} class="main" run=${() => signIn(provider)}>Sign in<//>
     </div>`}
@@ -67,22 +67,23 @@ function Desk({ uri, state, models }) {
     if (!isDone && !draftOf(uri).peek().text) setDraft(uri, kept);
     focusComposer();
   };
+  const steer = () => send("steering");
   const usual = running || !isReady ? "queued" : "now";
   return html`<div class="desk">
     <${Writing} draftKey=${uri} uri=${uri} label="Message to the agent"
       placeholder=${running ? "Say what comes next" : isPhone() ? SHORT : `${SHORT}; @ for files, / for commands`}
       history=${history} onSend=${() => send(usual)} />
-    <div class="row under">
+    <div class="row wrap under">
       <${Pickers} models=${models} model=${model} schema=${state.config?.schema} values=${state.config?.values ?? {}}
         customizations=${state.customizations} agent=${agent?.uri} context=${{ provider, workingDirectory }}
         onModel=${(/** @type {any} */ next) => change({ type: "session/modelChanged", model: next })}
         onConfig=${(/** @type {any} */ config) => change({ type: "session/configChanged", config })}
-        onAgent=${(/** @type {any} */ next) => change({ type: "session/agentChanged", ...(next && { agent: next }) })} />
+        onAgent=${(/** @type {any} */ next) => change({ type: "session/agentChanged", agent: next })} />
       <span class="grow"></span>
-      ${isAsked && html`<span class="small needs" role="status">Esc again stops it</span>`}
+      ${isAsked && html`<span class="small" data-colour="needs" role="status">Esc again stops it</span>`}
       ${running && html`
-        <button class="stop" title="Stop the turn (Esc Esc)" onClick=${stop}><${Icon} name="stop" /> Stop</button>
-        <button title="Say it in the turn that runs" disabled=${isEmpty} onClick=${() => send("steering")}>Steer</button>
+        <button class="danger" title="Stop the turn (Esc Esc)" onClick=${stop}><${Icon} name="stop" /> Stop</button>
+        <button title="Say it in the turn that runs" disabled=${isEmpty} onClick=${steer}>Steer</button>
       `}
       <button class="main" disabled=${isEmpty} onClick=${() => send(usual)}>
         <${Icon} name=${usual === "now" ? "send" : "clock"} /> ${usual === "now" ? "Send" : "Queue"}
@@ -146,7 +147,7 @@ function Failed({ state }) {
       putInComposer(fresh, userMessage.text, userMessage.attachments);
     }
   };
-  return html`<div class="row failed">
+  return html`<div class="row wrap">
     <${Busy} class="main" run=${again}>Try again in a new session<//>
     <button onClick=${() => goTo(null)}>Choose another agent</button>
   </div>`;

@@ -35,20 +35,20 @@ export function Pickers({ models, model, onModel, schema, values, onConfig, cust
     const changed = await ask("Settings of this session", body);
     if (changed && Object.keys(changed).length) onConfig(changed);
   };
-  /** @param {[string, ConfigProperty][]} some @param {FreeForm | undefined} now @param {(changed: FreeForm) => void} take */
+  /** @param {[string, ConfigProperty][]} some @param {FreeForm} now @param {(changed: FreeForm) => void} take */
   const picked = (some, now, take) =>
     some.filter(([, one]) => isSmall(one)).map(([name, property]) => html`<${Picker} key=${name} property=${property}
-      value=${now?.[name]} onChange=${(/** @type {unknown} */ value) => take({ [name]: value })} />`);
-  return html`<div class="pickers">
+      value=${now[name]} onChange=${(/** @type {unknown} */ value) => take({ [name]: value })} />`);
+  return html`<div class="pickers row wrap">
     <${IconButton} name="add" label="Attach files"
       onClick=${() => document.getElementById("composer-files")?.click()} />
     ${agents.length > 0 && html`<${Select} title="Custom agent" value=${agent ?? ""}
-      choices=${[{ value: "", label: "No custom agent" }, ...agents.map(({ uri, name }) => ({ value: uri, label: name }))]}
+      choices=${[{ uri: "", name: "No custom agent" }, ...agents].map(({ uri, name }) => ({ value: uri, label: name }))}
       onChange=${(/** @type {string} */ uri) => onAgent(uri ? { uri } : undefined)} />`}
     ${models.length > 0 && html`<${Select} title="Model" value=${model?.id ?? ""}
       choices=${[...usual, ...offered.map(({ id, name }) => ({ value: id, label: name }))]}
       onChange=${(/** @type {string} */ id) => id && onModel({ id })} />`}
-    ${model && picked(Object.entries(chosen?.configSchema?.properties ?? {}), model.config, (changed) =>
+    ${model && picked(Object.entries(chosen?.configSchema?.properties ?? {}), model.config ?? {}, (changed) =>
       onModel({ id: model.id, config: { ...model.config, ...changed } }))}
     ${picked(open, values, onConfig)}
     ${large.length > 0 && html`<${IconButton} name="cog" label="More settings" onClick=${edit} />`}
@@ -78,7 +78,7 @@ function Picker({ property, value, onChange }) {
  *   onChange: (value: string) => void}} props
  */
 function Select({ title, hint, value, choices, onChange }) {
-  return html`<label class="pick small" title=${hint ? `${title}: ${hint}` : title}>
+  return html`<label class="small" title=${hint ? `${title}: ${hint}` : title}>
     <span class="hidden">${title}</span>
     <select value=${value} onChange=${typing(onChange)}>
       ${choices.map((one) => html`<option value=${one.value} selected=${one.value === value}>${one.label}</option>`)}
@@ -98,7 +98,7 @@ function Settings({ properties, values, context, onDone }) {
     event.preventDefault();
     onDone(changed);
   };
-  return html`<form class="settings" onSubmit=${save}>
+  return html`<form class="settings stack" onSubmit=${save}>
     ${properties.map(([name, property]) => html`<${Setting} key=${name} name=${name} property=${property}
       value=${changed[name] ?? values[name] ?? property.default} context=${context}
       onChange=${(/** @type {unknown} */ value) => setChanged((before) => ({ ...before, [name]: value }))} />`)}
@@ -128,7 +128,7 @@ function Setting({ name, property, value, context, onChange }) {
   });
   const written = () => html`<input id=${id} list=${`${id}-offers`} type=${isNumber ? "number" : "text"}
     value=${value ?? ""} onChange=${typing((text) => onChange(isNumber ? Number(text) : text))} />`;
-  return html`<div class="setting">
+  return html`<div class="setting stack">
     <label for=${id}>${property.title}</label>
     ${property.description && html`<p class="faint small">${property.description}</p>`}
     ${(fields[property.type] ?? written)()}

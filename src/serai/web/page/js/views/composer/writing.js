@@ -95,7 +95,8 @@ export function Writing({ draftKey, uri, label, placeholder, onSend, history = [
     void attach(data.files);
   };
   return html`<div class="writing"
-    onDragOver=${(/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes("Files") && event.preventDefault()}
+    onDragOver=${(/** @type {DragEvent} */ event) =>
+      event.dataTransfer?.types.includes("Files") && event.preventDefault()}
     onDrop=${(/** @type {DragEvent} */ event) => take(event, event.dataTransfer)}>
     ${isOffering && html`<${Offers} id=${listId} items=${completion.items} at=${completion.at} onChoose=${choose} />`}
     <${Chips} attached=${draft.attached} onRemove=${(/** @type {unknown} */ one) =>

@@ -60,14 +60,14 @@ function Approval({ uri, turnId, call, isDangerous }) {
     });
   const denials = ofKind(call, "deny");
   const deny = () => answer(denials[0], false);
-  return html`<div class="approval" role="group" aria-label="Approval">
+  return html`<div class="approval stack" role="group" aria-label="Approval">
     <${Asking} call=${call} title=${call.confirmationTitle} isDangerous=${isDangerous} />
-    ${call.edits?.items.length && html`<div class="edits">
+    ${call.edits?.items.length && html`<div class="edits stack">
       ${call.edits.items.map((edit, at) => html`<${FileEditView} key=${edit.after?.uri ?? at} edit=${edit} />`)}
     </div>`}
     <${Input} call=${call} written=${written} problem=${edited.problem} onWrite=${setWritten} />
     ${reason !== null && html`<${Because} reason=${reason} onWrite=${setReason} onSend=${deny} />`}
-    <div class="row answers">
+    <div class="row wrap answers">
       ${ofKind(call, "approve").map((option, at) => html`<${HoldButton} key=${option?.id} isFirst=${at === 0}
         label=${option?.label ?? "Allow"} kind=${at === 0 ? "main" : ""} isHeld=${isHeld}
         disabled=${edited.problem !== null} onDone=${() => answer(option, true)} />`)}
@@ -86,7 +86,7 @@ function Approval({ uri, turnId, call, isDangerous }) {
   </div>`;
 }
 
-/** The options of a kind, group by group; one without a name where there is none. @param {PendingCall} call @param {string} kind */
+/** The options of a kind, group by group, or a nameless one. @param {PendingCall} call @param {string} kind */
 function ofKind(call, kind) {
   const options = (call.options ?? []).filter((option) => option.kind === kind);
   return options.length ? options.sort((one, other) => (one.group ?? 0) - (other.group ?? 0)) : [undefined];
@@ -96,12 +96,12 @@ function ofKind(call, kind) {
 function Asking({ call, title, isDangerous = false }) {
   const message = plain(call.invocationMessage);
   return html`<div class="row asking">
-    <span class="needs" aria-hidden="true"><${Icon} name=${isDangerous ? "warning" : "bell"} /></span>
+    <span data-colour="needs" aria-hidden="true"><${Icon} name=${isDangerous ? "warning" : "bell"} /></span>
     <div class="grow asked" role="status">
       <div class="title"><${Said} text=${title ?? call.displayName} /></div>
       ${message && message !== (plain(title) || call.displayName) && html`<${Said} text=${call.invocationMessage} />`}
     </div>
-    <span class="faint small mono tool">${call.toolName}</span>
+    <span class="faint small mono cut tool">${call.toolName}</span>
   </div>`;
 }
 
@@ -117,7 +117,7 @@ function Input({ call, written, problem, onWrite }) {
       <textarea id=${id} class="mono" spellcheck=${false} rows=${Math.min(12, written.split("\n").length + 1)}
         value=${written} aria-invalid=${problem !== null}
         aria-describedby=${problem ? `${id}-problem` : undefined} onInput=${typing(onWrite)}></textarea>
-      ${problem && html`<p class="wrong small" id=${`${id}-problem`} role="alert">${problem}</p>`}
+      ${problem && html`<p class="small" data-colour="failed" id=${`${id}-problem`} role="alert">${problem}</p>`}
     </div>`;
   }
   const { command, rest } = readInput(call.toolInput);
@@ -160,12 +160,12 @@ function ResultApproval({ uri, turnId, call }) {
     page.host.dispatch(uri, { type: "session/toolCallResultConfirmed", turnId, toolCallId, approved });
   const texts = content.flatMap((item) => (item.type === "text" ? [item.text] : []));
   const others = content.length - texts.length;
-  return html`<div class="approval" role="group" aria-label="Approval of a result">
+  return html`<div class="approval stack" role="group" aria-label="Approval of a result">
     <${Asking} call=${{ ...call, invocationMessage: call.pastTenseMessage }} title="May the agent use the result?" />
     ${call.error && html`<p class="problem small">${call.error.message}</p>`}
     ${texts.length > 0 && html`<pre class="command" tabindex="0" aria-label="Result">${texts.join("\n")}</pre>`}
     ${others > 0 && html`<p class="faint small">And ${others} more, in the session above.</p>`}
-    <div class="row answers">
+    <div class="row wrap answers">
       <button class="main" data-first onClick=${() => answer(true)}>Use it</button>
       <button class="danger" onClick=${() => answer(false)}>Keep it back</button>
     </div>

@@ -13,7 +13,7 @@ export function Docks({ channel }) {
   if (!state) return null;
   const calls = waitingCalls(state);
   const requests = state.inputRequests ?? [];
-  return html`<div class="docks">
+  return html`<div class="docks stack">
     ${calls.length > 0 && html`<${Approvals} uri=${channel.uri} state=${state} calls=${calls} />`}
     ${requests.length > 0 && html`<${Questions} uri=${channel.uri} requests=${requests} />`}
     <${Plan} plan=${state._meta?.["serai.plan"]} />
@@ -21,10 +21,10 @@ export function Docks({ channel }) {
   </div>`;
 }
 
-const SIGNS = /** @type {Record<string, [string, string]>} */ ({
-  completed: ["✓", "done"],
-  in_progress: ["▸", "doing"],
-  pending: ["○", "to do"],
+const SIGNS = /** @type {Record<string, [string, string, string]>} */ ({
+  completed: ["✓", "done", "done"],
+  in_progress: ["▸", "doing", "running"],
+  pending: ["○", "to do", ""],
 });
 
 /** What the agent has planned, and how far it is; as far as what it says is a plan. @param {{plan: unknown}} props */
@@ -34,18 +34,18 @@ function Plan({ plan }) {
   if (!entries.length) return null;
   const done = entries.filter((entry) => entry.status === "completed").length;
   const current = entries.find((entry) => entry.status === "in_progress");
-  return html`<details class="dock plan">
+  return html`<details class="dock card plan">
     <summary>
       <span class="row">
         <b>Plan</b> <span class="faint">${done} of ${entries.length} done</span>
         ${current && html`<span class="cut grow">${current.content}</span>`}
       </span>
     </summary>
-    <ol>
+    <ol class="stack bare">
       ${entries.map(({ content, status }) => {
-        const [sign, word] = SIGNS[status] ?? ["○", status ?? "to do"];
-        return html`<li data-status=${status}>
-          <span class="sign" aria-hidden="true">${sign}</span>
+        const [sign, word, colour] = SIGNS[status] ?? ["○", status ?? "to do", ""];
+        return html`<li class="row" data-status=${status}>
+          <span class="sign" data-colour=${colour} aria-hidden="true">${sign}</span>
           <span><span class="hidden">${word}: </span>${content}</span>
         </li>`;
       })}

@@ -23,9 +23,9 @@ export function Question({ question, entry, problem, onChange, onLeave }) {
     ${isChoice
       ? html`<p class="ask" hidden=${!question.title}>${question.message}${need}</p>`
       : html`<label class="ask" for=${id}>${question.message}${need}</label>`}
-    ${!Field && html`<p class="problem">This page does not know this kind of question. Skip it, or use a newer page.</p>`}
+    ${!Field && html`<p class="problem">This page does not know this kind of question: skip it.</p>`}
     ${Field && !entry.isSkipped && html`<${Field} ...${{ question, entry, onChange, id, described }} />`}
-    ${problem && !entry.isSkipped && html`<p class="wrong small" id=${`${id}-problem`}>${problem}</p>`}
+    ${problem && !entry.isSkipped && html`<p class="small" data-colour="failed" id=${`${id}-problem`}>${problem}</p>`}
     ${!question.required && html`<button type="button" class="quiet pass small" aria-pressed=${Boolean(entry.isSkipped)}
       onClick=${() => onChange({ text: "", chosen: [], isSkipped: !entry.isSkipped })}>
       ${entry.isSkipped ? "Answer it after all" : "Skip"}
@@ -92,16 +92,16 @@ function Choices({ question, entry, onChange, id }) {
   };
   /** @param {string} text */
   const write = (text) => onChange({ text, chosen: isMany || !text.trim() ? entry.chosen : [] });
-  return html`<div class="choices" data-row=${question.kind === "boolean" || undefined}>
-    ${options.map((option) => html`<label class="choice" key=${option.id}>
+  return html`<div class="choices stack" data-row=${question.kind === "boolean" || undefined}>
+    ${options.map((option) => html`<label class="choice row" key=${option.id}>
       <input type=${isMany ? "checkbox" : "radio"} name=${id} checked=${entry.chosen.includes(option.id)}
         onChange=${() => toggle(option.id)} />
       <span>
-        ${option.label} ${option.recommended && html`<span class="badge small">recommended</span>`}
+        ${option.label} ${option.recommended && html`<span class="badge card small">recommended</span>`}
         ${option.description && html`<span class="faint small block">${option.description}</span>`}
       </span>
     </label>`)}
-    ${allowFreeformInput && html`<label class="own">
+    ${allowFreeformInput && html`<label class="own stack">
       <span class="small faint">${isMany ? "Something else (one on each line)" : "Something else"}</span>
       <textarea rows=${isMany ? Math.min(5, entry.text.split("\n").length) : 1} value=${entry.text}
         onInput=${typing(write)}></textarea>

@@ -8,7 +8,8 @@ const WORDS = { idle: "Hold: ", held: "", short: "Hold: ", asked: "Press again: 
 /**
  * A button that is pressed (`isHeld` false), or held with a finger, the mouse or Enter. Whoever can do neither, as
  * with a screen reader, presses it twice.
- * @param {{label: string, isHeld: boolean, onDone: () => void, kind: string, disabled: boolean, isFirst: boolean}} props
+ * @param {{label: string, isHeld: boolean, onDone: () => void, kind: string, disabled: boolean,
+ *   isFirst: boolean}} props
  */
 export function HoldButton({ label, isHeld, onDone, kind, disabled, isFirst }) {
   const [phase, setPhase] = useState(/** @type {keyof typeof WORDS} */ ("idle"));

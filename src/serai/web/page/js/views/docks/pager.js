@@ -35,7 +35,7 @@ export function Pager({ items, idOf, label, name, children }) {
     // A button that goes away with its answer leaves the focus to nobody.
     if (event.relatedTarget) hadFocus.current = false;
   };
-  return html`<section class="dock ${name}" ref=${dock}
+  return html`<section class="dock card ${name}" ref=${dock}
     aria-label=${items.length > 1 ? `${label}, ${at + 1} of ${items.length}` : label}
     onKeyDown=${pressed} onFocusIn=${() => (hadFocus.current = true)} onFocusOut=${left}>
     ${items.length > 1 && html`<div class="pages row small">

@@ -71,7 +71,7 @@ function RequestForm({ uri, request }) {
         onChange=${(/** @type {Entry} */ next) => changed(question, next)}
         onLeave=${() => valueOf(question, entry) && setLeft((before) => new Set([...before, question.id]))} />`;
     })}
-    <div class="row answers">
+    <div class="row wrap answers">
       <button type="submit" class="main">${questions.length ? "Send answers" : "Done"}</button>
       <button type="button" onClick=${() => complete("decline")}>Decline</button>
     </div>
@@ -112,7 +112,7 @@ function useDrafts(uri, requestId) {
 /** An address that the session wants to be looked at. Only the web is linked. @param {{url: string}} props */
 function Address({ url }) {
   const isWeb = /^https?:\/\//i.test(url);
-  return html`<p class="address">
+  return html`<p class="cut">
     ${isWeb ? html`<a href=${url} target="_blank" rel="noopener noreferrer">${url}</a>` : html`<code>${url}</code>`}
   </p>`;
 }

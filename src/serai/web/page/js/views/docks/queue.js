@@ -27,16 +27,16 @@ export function Queue({ uri, state }) {
     void page.host.dispatch(uri, { type: "session/queuedMessagesReordered", order });
   };
   const goOn = () => (isPaused(state) ? resume(uri) : queue[0] && sendNow(uri, state, queue[0]));
-  return html`<section class="dock queue" aria-label="Queue">
+  return html`<section class="dock card queue" aria-label="Queue">
     ${why && html`<div class="row held" role="status">
-      <span class="needs" aria-hidden="true"><${Icon} name="pause" /></span>
+      <span data-colour="needs" aria-hidden="true"><${Icon} name="pause" /></span>
       <span class="grow">${why}</span>
       ${!page.host.isReading.value && html`<button class="main" onClick=${goOn}>Go on</button>`}
     </div>`}
-    ${steering && html`<ul>
+    ${steering && html`<ul class="bare">
       <${Waiting} key=${steering.id} uri=${uri} state=${state} kind="steering" message=${steering} />
     </ul>`}
-    ${queue.length > 0 && html`<ol>
+    ${queue.length > 0 && html`<ol class="bare">
       ${queue.map((message, at) => html`<${Waiting} key=${message.id} uri=${uri} state=${state} kind="queued"
         message=${message} onUp=${at > 0 && (() => move(message.id, at - 1))}
         onDown=${at < queue.length - 1 && (() => move(message.id, at + 1))} />`)}
@@ -116,8 +116,8 @@ function Waiting({ uri, state, kind, message, onUp, onDown }) {
       <${IconButton} name="edit" label="Edit" onClick=${() => setWritten(text)} />
       ${isQueued && state.activeTurn && html`<${IconButton} name="right" onClick=${steer}
         label="Steer: say it in the turn that runs" />`}
-      ${isQueued && html`<${IconButton} name="send" label=${state.activeTurn ? "Interrupt the turn with this" : "Send now"}
-        onClick=${() => sendNow(uri, state, message)} />`}
+      ${isQueued && html`<${IconButton} name="send" onClick=${() => sendNow(uri, state, message)}
+        label=${state.activeTurn ? "Interrupt the turn with this" : "Send now"} />`}
       <${IconButton} name="close" label="Take back into the composer" onClick=${takeBack} />
     </span>`}
   </li>`;

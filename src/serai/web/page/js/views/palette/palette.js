@@ -49,7 +49,7 @@ export function Palette() {
     event.preventDefault();
   };
   return html`<${Dialog} title="Find anything" onClose=${close}>
-    <div class="palette">
+    <div class="palette stack">
       <input role="combobox" aria-label="Find anything" aria-expanded="true" aria-controls=${id}
         aria-activedescendant=${choices.length ? `${id}-${chosen}` : undefined} value=${words} autofocus
         placeholder="A session, an agent, a word that was said…" onInput=${typing(write)} onKeyDown=${pressed} />
@@ -65,7 +65,7 @@ export function Palette() {
   <//>`;
 }
 
-/** @param {Choice["icon"]} icon @param {string} label @param {string} detail @param {() => void} run @returns {Choice} */
+/** @param {Choice["icon"]} icon @param {string} label @param {string} detail @param {() => void} run */
 const choiceOf = (icon, label, detail, run) => ({ icon, label, detail, run });
 
 /** All that can be gone to or done, without what was said. @returns {Choice[]} */

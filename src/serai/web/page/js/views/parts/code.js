@@ -97,7 +97,7 @@ export function Code({ text, language, isSettled = true, label }) {
   const clean = made?.text === text ? made.html : isSettled ? known.get(keyOf(text, language)) : null;
   const name = label ?? language ?? "";
   return html`<div class="code" ref=${place}>
-    <div class="code-head"><span class="cut">${name}</span><${Copy} text=${text} /></div>
+    <div class="code-head row small faint"><span class="cut">${name}</span><${Copy} text=${text} /></div>
     <pre tabindex="0" aria-label=${name ? `Code: ${name}` : "Code"}>
 ${clean
         ? html`<code key="made" dangerouslySetInnerHTML=${{ __html: clean }} />`

@@ -6,7 +6,7 @@
  * @typedef {{kind: "same" | "removed" | "added", before: number | null, after: number | null, text: string,
  *   other?: string, isUnended?: boolean}} Line
  */
-/** Lines that both sides have, and that are not shown. @typedef {{kind: "fold", id: number, lines: Line[]}} FoldedLines */
+/** Lines of both sides that are not shown. @typedef {{kind: "fold", id: number, lines: Line[]}} FoldedLines */
 /** A pair of lines side by side. @typedef {{before: Line | null, after: Line | null}} Pair */
 /** A piece of a line. @typedef {{text: string, isChanged: boolean}} Words */
 /** @import {Change} from "../../../vendor/diff/diff/line.js" */

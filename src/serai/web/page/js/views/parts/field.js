@@ -6,8 +6,9 @@ const PHONE = matchMedia("(max-width: 35rem), (hover: none) and (pointer: coarse
 /** Whether the page is on a phone: there Enter is a new line, and what cannot be undone needs a long press. */
 export const isPhone = () => PHONE.matches;
 
-/** A listener that hands on what stands in its field. @param {(text: string) => void} take @returns {(event: Event) => void} */
-export const typing = (take) => (event) => take(/** @type {HTMLInputElement} */ (event.currentTarget).value);
+/** A listener that hands on what stands in its field. @param {(text: string) => void} take */
+export const typing = (take) => (/** @type {Event} */ event) =>
+  take(/** @type {HTMLInputElement} */ (event.currentTarget).value);
 
 /** The `ref` of a field that someone has just opened in order to write. @param {HTMLElement | null} field */
 export const focused = (field) => field?.focus();
@@ -26,7 +27,7 @@ export function Busy({ run, class: name, label, title, children }) {
     setBusy(true);
     void run().finally(() => setBusy(false));
   };
-  return html`<button type="button" class=${name} title=${title} aria-label=${label} disabled=${isBusy} onClick=${begin}>
+  return html`<button class=${name} title=${title} aria-label=${label} disabled=${isBusy} onClick=${begin}>
     ${children}
   </button>`;
 }

@@ -10,7 +10,7 @@ const PATHS = {
   check: "m3 8 4 4 6-8",
   clock: "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2zM8 5v3l2 2",
   close: "m4 4 8 8M12 4l-8 8",
-  cog: "M8 5.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5zM8 1v2m0 10v2M1 8h2m10 0h2M3 3l1.5 1.5m7 7L13 13m0-10-1.5 1.5m-7 7L3 13",
+  cog: "M8 5.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5zM8 1v2m0 10v2M1 8h2m10 0h2M3 3l2 2m6 6 2 2m0-10-2 2m-6 6-2 2",
   diff: "M8 2v6M5 5h6M5 12h6",
   down: "m4 6 4 4 4-4",
   edit: "m3 13 1-3 7-7 2 2-7 7z",
@@ -63,5 +63,7 @@ export function IconButton({ name, label, onClick, disabled = false, pressed }) 
 /** How many lines were added and taken away. @param {{added: number, removed: number}} props */
 export function Lines({ added, removed }) {
   if (!added && !removed) return null;
-  return html`<span class="lines"><span class="added">+${added}</span> <span class="removed">−${removed}</span></span>`;
+  return html`<span class="lines">
+    <span data-colour="added">+${added}</span> <span data-colour="removed">−${removed}</span>
+  </span>`;
 }

@@ -48,8 +48,8 @@ purify.addHook("afterSanitizeAttributes", (node) => {
   if (!/^language-[\w+#.-]+$/.test(node.className)) node.removeAttribute("class");
 });
 const TAGS = (
-  "a b blockquote br code del details div em h1 h2 h3 h4 h5 h6 hr i img kbd li ol p pre s span strong sub summary sup " +
-  "table tbody td th thead tr ul"
+  "a b blockquote br code del details div em h1 h2 h3 h4 h5 h6 hr i img kbd li ol p pre s span strong sub summary " +
+  "sup table tbody td th thead tr ul"
 ).split(" ");
 const ALLOWED = {
   ALLOWED_TAGS: TAGS,
@@ -150,5 +150,6 @@ export function Inline({ text }) {
 
 /** Text as it is, or Markdown where it says so. @param {{text: import("../../ahp/types.d.ts").Text}} props */
 export function Said({ text }) {
-  return typeof text === "string" ? html`<p><${Inline} text=${text} /></p>` : html`<${Markdown} text=${text.markdown} />`;
+  if (typeof text !== "string") return html`<${Markdown} text=${text.markdown} />`;
+  return html`<p><${Inline} text=${text} /></p>`;
 }

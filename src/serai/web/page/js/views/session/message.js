@@ -41,11 +41,11 @@ function timeOf(at) {
 /** @param {{message: UserMessage}} props */
 export function Message({ message }) {
   return html`<div class="message">
-    ${saidBy(message).map(({ from, detail, text }) => html`<div class="bubble">
+    ${saidBy(message).map(({ from, detail, text }) => html`<div class="bubble card">
       <h2 class="small">${from}${detail && html` <span class="faint">${detail}</span>`}</h2>
       <${Words} text=${text} />
     </div>`)}
-    ${message.attachments?.length && html`<ul class="attachments">
+    ${message.attachments?.length && html`<ul class="attachments row wrap bare">
       ${message.attachments.map((one) => html`<li><${Attached} attachment=${one} /></li>`)}
     </ul>`}
   </div>`;
@@ -64,5 +64,5 @@ function Attached({ attachment }) {
   const label = attachment.label || ("uri" in attachment ? nameOf(attachment.uri) : "attachment");
   if (attachment.type === "embeddedResource") return html`<${Embedded} ...${attachment} label=${label} />`;
   if (attachment.type === "resource") return html`<${Resource} content=${attachment} label=${label} />`;
-  return html`<span class="chip"><${Icon} name="file" size=${12} /> ${label}</span>`;
+  return html`<span class="chip card"><${Icon} name="file" size=${12} /> ${label}</span>`;
 }

@@ -29,7 +29,7 @@ export function Output({ text, label = "Output" }) {
   const pieces = useMemo(() => piecesOf(shown), [shown]);
   if (!text) return html`<p class="faint small">No output</p>`;
   return html`<div class="output">
-    <div class="code-head">
+    <div class="code-head row small faint">
       <span class="cut">${label}</span>
       ${shown.length < text.length && html`<span class="cut">
         the last ${size(shown.length)} of ${size(text.length)}${" "}

@@ -28,7 +28,7 @@ function bytesOf(data) {
 /** Content in base64. @param {{data: string, contentType: string, label?: string}} props */
 export function Embedded({ data, contentType, label = "content" }) {
   const type = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  if (PICTURE.test(type)) return html`<img class="picture" src=${`data:${type};base64,${data}`} alt=${label} />`;
+  if (PICTURE.test(type)) return html`<img class="picture card" src=${`data:${type};base64,${data}`} alt=${label} />`;
   if (TEXT.test(type)) return html`<${Output} text=${new TextDecoder().decode(bytesOf(data))} label=${label} />`;
   const save = () => {
     const url = URL.createObjectURL(new Blob([bytesOf(data)], { type: "application/octet-stream" }));
@@ -36,7 +36,7 @@ export function Embedded({ data, contentType, label = "content" }) {
     link.click();
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
   };
-  return html`<button class="chip" onClick=${save}>
+  return html`<button class="chip card" onClick=${save}>
     <${Icon} name="file" size=${12} /> ${label} · ${type} · ${size((data.length * 3) / 4)} · save
   </button>`;
 }
@@ -63,7 +63,7 @@ export function Resource({ content, label, isShown = false }) {
   const bytes = content.sizeHint === undefined ? "" : size(content.sizeHint);
   const about = [content.contentType, bytes].filter(Boolean).join(" · ");
   return html`<div class="resource">
-    <button class="chip" aria-expanded=${read !== null} title=${pathOf(content.uri)}
+    <button class="chip card" aria-expanded=${read !== null} title=${pathOf(content.uri)}
       onClick=${() => (read ? setRead(null) : open())}>
       <${Icon} name="file" size=${12} /> <span class="cut">${name}</span>
       ${about && html`<span class="faint">${about}</span>`}

@@ -1,13 +1,14 @@
 // From a session's state to the rows of its timeline. What has not changed is the same row as before, so that a
 // piece of text costs the same whatever came before it.
 
-/** @import {ActiveTurn, ErrorInfo, NotificationPart, ResourcePart, ResponsePart, SessionState} from "../../ahp/types.d.ts" */
-/** @import {ToolCall, Turn, UserMessage} from "../../ahp/types.d.ts" */
+/** @import {ActiveTurn, ErrorInfo, NotificationPart, ResourcePart, ResponsePart} from "../../ahp/types.d.ts" */
+/** @import {SessionState, ToolCall, Turn, UserMessage} from "../../ahp/types.d.ts" */
 
 /**
  * @typedef {{key: string, turnId: string}} RowBase
  * @typedef {RowBase & {kind: "markdown" | "reasoning", text: string, isLive: boolean}} TextRow
- * @typedef {TextRow | (RowBase & ({kind: "user", message: UserMessage} | {kind: "tool", call: ToolCall, isInGroup: boolean}
+ * @typedef {TextRow | (RowBase & ({kind: "user", message: UserMessage}
+ *   | {kind: "tool", call: ToolCall, isInGroup: boolean}
  *   | {kind: "group", calls: readonly ToolCall[], isOpen: boolean} | {kind: "notice", part: NotificationPart}
  *   | {kind: "resource", part: ResourcePart} | {kind: "unknown", name: string} | {kind: "end", turn: Turn}
  *   | {kind: "working" | "starting"} | {kind: "failed", error: ErrorInfo | undefined}))} Row
@@ -158,7 +159,7 @@ export class Rows {
     return to;
   }
 
-  /** The row of a part: the one from before, if it says the same. @param {object} part @param {Row} row @returns {Row} */
+  /** The row of a part: the one from before, if it says the same. @param {object} part @param {Row} row */
   #row(part, row) {
     const known = this.#known.get(part);
     const names = /** @type {(keyof Row)[]} */ (Object.keys(row));

@@ -34,7 +34,7 @@ export function Timeline({ channel }) {
     html`<${Shown} row=${row} isOpen=${rows.isOpen(row.key)} channel=${channel} onToggle=${toggle} />`;
   return html`<div class="timeline">
     ${items.length === 0 && html`<p class="empty">Nothing was said yet.</p>`}
-    <${VirtualList} items=${items} keyOf=${keyOf} draw=${draw} estimate=${heightOf} stickToEnd
+    <${VirtualList} items=${items} keyOf=${keyOf} draw=${draw} estimate=${heightOf}
       label="Conversation" jump=${jump} />
     <${Announced} state=${state} />
   </div>`;
@@ -92,9 +92,9 @@ const Shown = memo(
       case "end":
         return html`<${TurnEnd} turn=${row.turn} channel=${channel} />`;
       case "working":
-        return html`<${Working} channel=${channel} />`;
+        return html`<${WorkingTurn} channel=${channel} />`;
       case "starting":
-        return html`<p class="working" role="status"><span class="pulse" aria-hidden="true" /> Starting the agent…</p>`;
+        return html`<${Working} what="Starting the agent…" />`;
       case "failed":
         return html`<${TurnError} error=${row.error} title="The agent did not start" />`;
       default:
@@ -116,12 +116,16 @@ function Reasoning({ row, isOpen, onToggle }) {
 }
 
 /** What happens now, at the end of a turn that runs. @param {{channel: Channel<SessionState>}} props */
-function Working({ channel }) {
-  const state = channel.state.value;
-  const isAsking = state !== null && groupOf(state.summary) === "needsYou";
+function WorkingTurn({ channel }) {
+  const summary = channel.state.value?.summary;
+  if (summary && groupOf(summary) === "needsYou") return html`<${Working} what="Waits for you" colour="needs" />`;
   const isLost = page.host.connection.value !== "open";
-  const what = isAsking ? "Waits for you" : isLost ? "The connection is lost" : (state?.summary.activity ?? "Working…");
-  return html`<p class=${isAsking ? "working asks" : "working"}>
+  return html`<${Working} what=${isLost ? "The connection is lost" : (summary?.activity ?? "Working…")} />`;
+}
+
+/** @param {{what: string, colour?: string}} props */
+function Working({ what, colour = "running" }) {
+  return html`<p class="working row" data-colour=${colour}>
     <span class="pulse" aria-hidden="true" /> <span class="cut">${what}</span>
   </p>`;
 }

@@ -58,7 +58,7 @@ export function Group({ calls, isOpen, onToggle }) {
   /** @param {(call: ToolCall) => boolean} is @param {string} word @param {string} colour */
   const count = (is, word, colour) => {
     const found = calls.filter(is).length;
-    return found > 0 && html` · <b class=${colour}>${found} ${word}</b>`;
+    return found > 0 && html` · <b data-colour=${colour}>${found} ${word}</b>`;
   };
   const counts = [
     count(hasFailed, "failed", "failed"),
@@ -72,11 +72,11 @@ export function Group({ calls, isOpen, onToggle }) {
 /** @param {{call: ToolCall, isInGroup: boolean, isOpen: boolean, onToggle: () => void}} props */
 export function Tool({ call, isInGroup, isOpen, onToggle }) {
   const [icon, word, state] = standing(call);
-  const title = html`<span class=${`sign ${state}`} title=${word}><${Icon} name=${icon} size=${12} /></span>
+  const title = html`<span class="sign" data-colour=${state} title=${word}><${Icon} name=${icon} size=${12} /></span>
     <span class="hidden">${word}: </span>
     <span class="cut"><${Inline} text=${titleOf(call)} /></span>
     <${Lines} ...${linesOf(call)} />
-    ${state !== "done" && html`<span class=${`word small ${state}`}>${word}</span>`}`;
+    ${state !== "done" && html`<span class="word small" data-colour=${state}>${word}</span>`}`;
   return html`<${Fold} class=${isInGroup ? "tool inner" : "tool"} title=${title} isOpen=${isOpen} onToggle=${onToggle}>
     ${isOpen && html`<${Opened} call=${call} />`}
   <//>`;
@@ -134,7 +134,7 @@ function Content({ content, hasText, isRunning }) {
       // A call that is over has said what the terminal had: there is no need to follow it any more.
       return html`
         ${(isRunning || !hasText) && html`<${TerminalOutput} uri=${content.resource} title=${content.title} />`}
-        <button class="chip" onClick=${() => showAside("terminals", content.resource)}>
+        <button class="chip card" onClick=${() => showAside("terminals", content.resource)}>
           <${Icon} name="terminal" size=${12} /> <span class="cut">${content.title || "Terminal"}</span>
         </button>
       `;

@@ -42,7 +42,7 @@ export function TurnEnd({ turn, channel }) {
   return html`<div class="turn-end" onClickCapture=${turnMenu}>
     ${turn.state === "error" && html`<${TurnError} error=${turn.error} title="The turn failed" />`}
     <div class="row">
-      ${turn.state === "cancelled" && html`<span class="mark waiting">■ Stopped</span>`}
+      ${turn.state === "cancelled" && html`<span class="small" data-colour="waiting">■ Stopped</span>`}
       <span class="faint small grow cut">${usageOf(turn.usage).join(" · ")}</span>
       <${Menu} label="What to do with this turn" items=${itemsOf(turn, channel)} />
     </div>

@@ -27,9 +27,9 @@ export function Found({ words }) {
   const found = useSearch(words);
   return html`<section class="group" aria-live="polite">
     <h2 class="found">Said somewhere <span class="count">${found.length}</span></h2>
-    <ul>
+    <ul class="bare">
       ${found.map(({ title, text, href, run }) => html`<li class="session-row">
-        <a href=${href} onClick=${run}>
+        <a class="stack" href=${href} onClick=${run}>
           <span class="cut">${title}</span>
           <span class="small faint clamp">${text}</span>
         </a>

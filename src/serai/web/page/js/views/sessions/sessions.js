@@ -34,7 +34,8 @@ export function Sessions() {
         placeholder="Filter, or search all" value=${filter.value}
         onInput=${typing((text) => (filter.value = text))} />
       <${IconButton} name="search" label="Find anything (Ctrl K)" onClick=${() => (isPaletteOpen.value = true)} />
-      ${!page.host.isReading.value && html`<${IconButton} name="add" label="New session" onClick=${() => goTo(null)} />`}
+      ${!page.host.isReading.value &&
+      html`<${IconButton} name="add" label="New session" onClick=${() => goTo(null)} />`}
     </div>
     <div class="list">
       ${groups.value.map((group) => html`<${Group} key=${group.group} group=${group} />`)}
@@ -64,7 +65,7 @@ function Group({ group }) {
         <span class="count">${group.sessions.length}</span>
       </button>
     </h2>
-    ${!isClosed && html`<ul>
+    ${!isClosed && html`<ul class="bare">
       ${group.sessions.map((summary) => html`<${Row} key=${summary.resource} summary=${summary}
         isOpen=${openSession.value === summary.resource} isPinned=${pinned.value.includes(summary.resource)} />`)}
     </ul>`}
@@ -86,7 +87,7 @@ const Row = memo(function Row({ summary, isOpen, isPinned }) {
     }
   }, [isOpen, isNew]);
   return html`<li class="session-row" data-state=${isFailed(summary) ? "failed" : state}>
-    <a href=${addressOf(uri)} aria-current=${isOpen ? "page" : undefined} onClick=${showCentre}>
+    <a class="stack" href=${addressOf(uri)} aria-current=${isOpen ? "page" : undefined} onClick=${showCentre}>
       <span class="sign" aria-hidden="true"></span>
       <span class="row first">
         <span class=${isNew ? "grow cut title unread" : "grow cut title"}>${summary.title || "New session"}</span>

@@ -1,6 +1,5 @@
 // The agents that were found: which is chosen, who is signed in, and how to get the others.
 import { page, showAside, told } from "../../page.js";
-import { signIn } from "../composer/sign_in.js";
 import { Busy, useAnswer } from "../parts/field.js";
 import { html } from "../preact.js";
 
@@ -43,10 +42,10 @@ export function usualAgent(agents) {
 export function Agents({ agents, chosen, onChoose }) {
   const usable = agents.filter((one) => one.installed);
   const others = agents.filter((one) => !one.installed);
-  return html`<fieldset class="agents">
+  return html`<fieldset class="agents bare">
       <legend>Agent</legend>
-      ${usable.map((agent) => html`<div class="agent" key=${agent.provider}>
-        <label class="row">
+      ${usable.map((agent) => html`<div class="agent card row" key=${agent.provider}>
+        <label class="row grow">
           <input type="radio" name="agent" value=${agent.provider} checked=${agent.provider === chosen}
             onChange=${() => onChoose(agent.provider)} />
           <${Name} agent=${agent} />
@@ -57,8 +56,8 @@ export function Agents({ agents, chosen, onChoose }) {
     </fieldset>
     ${others.length > 0 && html`<details class="others" open=${usable.length < 2}>
       <summary>Agents that can be installed (${others.length})</summary>
-      <ul class="agents">
-        ${others.map((agent) => html`<li class="agent" key=${agent.provider}>
+      <ul class="agents bare">
+        ${others.map((agent) => html`<li class="agent card row" key=${agent.provider}>
           <${Name} agent=${agent} />
           ${agent.install
             ? html`<${Busy} class="small" title=${agent.install} label=${`Install: ${agent.displayName}`}
@@ -69,11 +68,13 @@ export function Agents({ agents, chosen, onChoose }) {
     </details>`}`;
 }
 
+const COLOURS = /** @type {Record<string, string>} */ ({ true: "done", false: "needs" });
+
 /** @param {{agent: FoundAgent}} props */
 function Name({ agent }) {
   return html`<span class="grow">
     <b>${agent.displayName}</b>
-    <span class="state small" data-signed=${String(agent.signedIn)}>${stateOf(agent)}</span>
+    <span class="state small faint" data-colour=${COLOURS[String(agent.signedIn)]}>${stateOf(agent)}</span>
   </span>`;
 }
 
@@ -94,4 +95,16 @@ function Homepage({ url }) {
 async function install(provider) {
   const answer = await told(page.host.request("serai/installAgent", { provider }));
   if (answer?.terminal) showAside("terminals", answer.terminal);
+}
+
+/** Begin to sign in. What the person has to do is shown: a terminal, or words. @param {string} provider */
+export async function signIn(provider) {
+  const answer = await told(page.host.request("serai/signIn", { provider }));
+  if (!answer) return;
+  const { terminal, message, method, signedIn } = answer;
+  if (terminal) showAside("terminals", terminal);
+  const variables = method.variables?.length ? `Set ${method.variables.join(", ")}, and start the host again.` : "";
+  const rest = variables || (signedIn ? "You are signed in." : method.description);
+  const words = message ?? (terminal ? "" : rest);
+  if (words) page.host.notify(words);
 }

@@ -24,12 +24,12 @@ export function folderUri(path) {
 export function Folders({ folder, onChange }) {
   const id = useId();
   const recent = recentFolders();
-  return html`<div class="folders">
+  return html`<div class="folders stack">
     <label for=${id}>Folder</label>
     <input id=${id} class="mono" list=${`${id}-recent`} value=${folder} spellcheck=${false} autocomplete="off"
       placeholder="/path/of/a/project" onInput=${typing(onChange)} />
     <datalist id=${`${id}-recent`}>${recent.map((path) => html`<option value=${path}></option>`)}</datalist>
-    ${recent.length > 1 && html`<div class="recent" role="group" aria-label="Folders used last">
+    ${recent.length > 1 && html`<div class="recent row wrap" role="group" aria-label="Folders used last">
       ${recent.slice(0, MOST_SHOWN).map((path) => html`<button class="small" key=${path} title=${path}
         aria-pressed=${path === folder} onClick=${() => onChange(path)}>
         <${Icon} name="folder" /> ${nameOf(path) || path}

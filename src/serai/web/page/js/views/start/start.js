@@ -75,13 +75,13 @@ function NewSession() {
     pick(next);
     setChosen({});
   };
-  return html`<div class="start">
+  return html`<div class="start stack">
     <h1>What should be done?</h1>
-    <div class="composer">
+    <div class="composer stack">
       <div class="desk">
         <${Writing} draftKey=${DRAFT} uri=${null} label="What should be done?"
           placeholder="Describe it, as you would to a colleague" onSend=${send} />
-        <div class="row under">
+        <div class="row wrap under">
           <${Pickers} models=${info?.models ?? []} model=${chosen.model} schema=${settings?.schema}
             values=${{ ...settings?.values, ...config }} customizations=${info?.customizations}
             agent=${chosen.agent?.uri} isNew=${true} context=${context}
@@ -98,8 +98,8 @@ function NewSession() {
     ${problem && html`<p class="problem" role="alert">${problem}</p>`}
     <${Folders} folder=${folder} onChange=${setWritten} />
     ${agents.some((one) => one.provider === "demo") && (hasOnlyDemo || provider === "demo") && html`
-      <aside class="tour" aria-label="Tour">
-        <p>
+      <aside class="tour row" aria-label="Tour">
+        <p class="grow">
           ${hasOnlyDemo && "No other agent is installed yet, so the demo agent answers. "}Its tour takes a minute, needs
           no key, and shows an approval, a diff, a question and a queue.
         </p>
