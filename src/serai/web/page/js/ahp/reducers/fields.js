@@ -38,8 +38,8 @@ export function withoutAt(items, at) {
  * @template {{id: unknown}} T @param {readonly T[]} items @param {T} item @returns {T[]}
  */
 export function setById(items, item) {
-  const at = item.id == null ? -1 : items.findIndex((other) => other.id === item.id);
-  return at < 0 ? [...items, item] : putAt(items, at, item);
+  const isThere = items.some((other) => other.id === item.id);
+  return isThere ? items.map((other) => (other.id === item.id ? item : other)) : [...items, item];
 }
 
 /**

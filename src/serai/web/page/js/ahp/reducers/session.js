@@ -1,7 +1,7 @@
 // The session channel's reducer: a table of handlers, by type of action.
 // Exports: sessionHandlers, Status (the bits of a summary's status).
 
-/** @import {Customization, Handlers, PendingMessage, SessionActions} from '../types.d.ts' */
+/** @import {Customization, ErrorInfo, Handlers, PendingMessage, SessionActions} from '../types.d.ts' */
 /** @import {SessionState, SessionSummary, ToolCall, Turn} from '../types.d.ts' */
 
 import { merged, put, putAt, setById, withoutAt } from "./fields.js";
@@ -76,10 +76,11 @@ function stepping(step) {
   return (state, action) => refreshed(change(state, action));
 }
 
-/** @param {SessionState} state @param {Partial<Turn> & {turnId: string}} action @param {number} now @param {string} how */
+/** @typedef {{turnId: string, error?: ErrorInfo}} Ending */
+/** @param {SessionState} state @param {Ending} action @param {number} now @param {string} how @returns {SessionState} */
 function ended(state, { turnId, error }, now, how) {
   const active = state.activeTurn;
-  if (!active || active.id !== turnId) return state;
+  if (active?.id !== turnId) return state;
   const { id, userMessage, usage } = active;
   const parts = { id, userMessage, responseParts: turns.finishedParts(active), state: how };
   const turn = put(/** @type {Turn} */ (parts), { usage, error });
@@ -170,14 +171,17 @@ export const sessionHandlers = {
   "session/activeClientToolsChanged": (state, { tools }) =>
     state.activeClient ? { ...state, activeClient: { ...state.activeClient, tools } } : state,
   "session/customizationsChanged": (state, action) => ({ ...state, customizations: action.customizations }),
-  "session/customizationToggled": (state, { id, enabled }) =>
-    state.customizations
-      ? { ...state, customizations: state.customizations.map((one) => (one.id === id ? { ...one, enabled } : one)) }
-      : state,
-  "session/customizationUpdated": (state, { customization }) => ({
-    ...state,
-    customizations: setById(state.customizations ?? [], customization),
-  }),
+  "session/customizationToggled": (state, { id, enabled }) => {
+    const containers = state.customizations ?? [];
+    const at = containers.findIndex((container) => container.id === id);
+    const container = containers[at];
+    return container ? { ...state, customizations: putAt(containers, at, { ...container, enabled }) } : state;
+  },
+  "session/customizationUpdated": (state, { customization }) => {
+    const containers = state.customizations ?? [];
+    const at = containers.findIndex((container) => container.id === customization.id && customization.id != null);
+    return { ...state, customizations: putAt(containers, at < 0 ? containers.length : at, customization) };
+  },
   "session/customizationRemoved": (state, { id }) =>
     state.customizations ? { ...state, customizations: withoutCustomization(state.customizations, id) } : state,
   "session/configChanged": (state, action, now) =>
