@@ -1,4 +1,4 @@
-"""`serai ask`: one question to an agent, without a host."""
+"""`serai ask`: one question to an agent. Only for those that a running host alone has, one is needed."""
 
 from __future__ import annotations
 
@@ -120,7 +120,13 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> in
 
 async def _main(options: argparse.Namespace) -> int:
     with open_terminal(apart=True) as terminal:
-        told = await _told(options, terminal)
+        catalogue, finder = await _agents(options, terminal)
+        if options.agent != DEMO and catalogue.resolve(options.agent) is None:
+            from serai.cli.hosted import ask_hosted, hosted_agent  # noqa: PLC0415 - few need it
+
+            hosted = await hosted_agent(options.agent, catalogue, options.home)
+            return await ask_hosted(hosted, options, terminal)
+        told = _told(options, terminal, catalogue, finder)
         agent = demo_agent() if options.agent == DEMO else options.agent
         if options.schema:
             is_json = options.schema.lstrip().startswith("{")
@@ -139,9 +145,10 @@ async def _main(options: argparse.Namespace) -> int:
     return 0
 
 
-async def _told(options: argparse.Namespace, terminal: PlainTerminal) -> Options:
+def _told(
+    options: argparse.Namespace, terminal: PlainTerminal, catalogue: Catalogue, finder: Finder
+) -> Options:
     """What the words of the command mean to `serai.agents`."""
-    catalogue, finder = await _agents(options, terminal)
     redactor = Redactor(managed_from_environment(os.environ) | managed_secrets(catalogue))
     told: Options = {
         "catalogue": catalogue,
