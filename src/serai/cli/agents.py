@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from serai.cli.console.progress import progress
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.target import add_client_command
 from serai.cli.console.terminal import open_terminal
-from serai.cli.hosted import HostedAgent, hosted_agent, hosted_agents
+from serai.cli.hosted import hosted_agents
 from serai.client import Client
 from serai.config.load import load
 from serai.config.paths import find_paths, here
@@ -94,19 +94,10 @@ def _list(options: argparse.Namespace) -> int:
     memory = _memory(options)
     agents = [(one, memory.recall(one)) for one in found]
     known = {DEMO, *(one.id for one in found)}
-    others = [one for one in asyncio.run(hosted_agents(options.home)) if one.name not in known]
+    others = {name: to for name, to in asyncio.run(hosted_agents(options.home)).items() if name not in known}
     if options.json:
-        hosted = [
-            {
-                **_DEMO,
-                "id": one.name,
-                "label": one.name,
-                "version": None,
-                "usable": one.handle is None,
-                "handle": one.handle,
-            }
-            for one in others
-        ]
+        named = ((name, {"id": name, "label": name, "version": None}) for name in others)
+        hosted = [{**_DEMO, **own, "usable": not others[name], "handle": others[name]} for name, own in named]
         documents = [_DEMO, *hosted, *(_document(one, remembered) for one, remembered in agents)]
         print_json({"agents": documents, "skipped": list(registry.skipped)})
         return 0
@@ -123,6 +114,8 @@ def _memory(options: argparse.Namespace) -> AgentMemory:
 
 async def _open(options: argparse.Namespace, name: str | None = None) -> tuple[KnownAgents, Finder]:
     """The agents that are known here, and who finds them."""
+    if name == DEMO:
+        raise AgentUnknown("demo is a part of Serai: there is no program to start or to install")
     paths = find_paths(options.home, os.environ)
     place = here()
     configuration = load(paths, os.environ, project=place)
@@ -151,10 +144,6 @@ def _probe(options: argparse.Namespace) -> int:
 
 async def _ask(options: argparse.Namespace) -> tuple[FoundAgent, Introduction]:
     (catalogue, _), finder = await _open(options, options.agent)
-    if catalogue.resolve(options.agent) is None:
-        if options.agent != DEMO:
-            await hosted_agent(options.agent, catalogue, options.home)
-        raise AgentUnknown(f"{options.agent} is no program that could be started and asked")
     found = await finder.find(catalogue.definition_for(options.agent))
     launch = found.launching()
     redactor = Redactor(managed_from_environment(os.environ) | managed_secrets(catalogue))
@@ -167,24 +156,20 @@ async def _ask(options: argparse.Namespace) -> tuple[FoundAgent, Introduction]:
 
 
 def _install(options: argparse.Namespace) -> int:
-    if options.agent == DEMO:
-        raise AgentUnknown("demo is a part of Serai: there is nothing to install")
     (catalogue, _), finder = asyncio.run(_open(options, options.agent))
     definition = catalogue.definition_for(options.agent)
-    command = definition.install
-    if not command:
+    if not definition.install:
         raise AgentNotInstalled(f"nobody knows how to install {definition.label}", agent=definition.id)
-    print(f"Running: {clean(command)}", flush=True)
+    print(f"Running: {clean(definition.install)}", flush=True)
+    command = ["/bin/sh", "-c", definition.install]
     with progress(f"Installing {definition.label}"):
-        done = subprocess.run(  # noqa: S602 - the catalogue's commands are those of a shell
-            command, shell=True, stdin=subprocess.DEVNULL, capture_output=True, check=False
-        )
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603 - a command of the catalogue's
     found = asyncio.run(finder.find(definition))
     if done.returncode or found.launch is None:
-        print(clean((done.stdout + done.stderr).decode(errors="replace")), end="", file=sys.stderr)
+        print(clean((done.stdout + done.stderr).decode(errors="replace")), file=sys.stderr)
         why = f"the command ended with {done.returncode}" if done.returncode else found.reason
         raise AgentNotInstalled(f"{definition.label} is not installed: {why}", agent=definition.id)
-    asyncio.run(hosted_agents(options.home))  # whoever asks a host has it look
+    asyncio.run(hosted_agents(options.home))  # asked for its agents, a host looks for them
     print(f"{definition.label} is installed.")
     return 0
 
@@ -220,14 +205,14 @@ _LONGEST_VERSION = 16
 def table_of(
     agents: Sequence[tuple[FoundAgent, Remembered | None]],
     width: int | None = None,
-    others: Iterable[HostedAgent] = (),
+    others: Mapping[str, str | None] | None = None,
 ) -> Iterator[str]:
     """The table of agents, each with what it said of itself when it last ran; below it what is to be done."""
     # The demo agent is a part of Serai: it is always there, and there is nothing to sign in to.
     demo = (DEMO, "yes", __version__, "not needed", "pretend")
     hosted = [
-        (one.name, "yes", "-", "not needed", f"serai send {one.handle}" if one.handle else "on the host")
-        for one in others
+        (name, "yes", "-", "not needed", f"serai send {handle}" if handle else "on the host")
+        for name, handle in (others or {}).items()
     ]
     rows = [_HEAD, demo, *hosted, *(_row(found, remembered) for found, remembered in agents)]
     yield from table(rows, gives_way=len(_HEAD) - 1, wraps=True, width=width)

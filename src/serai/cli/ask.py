@@ -34,6 +34,7 @@ from serai.agents.catalogue.programs import Surroundings
 from serai.cli.agents import managed_secrets
 from serai.cli.console.output import print_json
 from serai.cli.console.terminal import PlainTerminal, open_terminal, read_input
+from serai.cli.hosted import ask_hosted
 from serai.config.load import load
 from serai.config.paths import find_paths, here, is_folder, real
 from serai.config.trust import Trust
@@ -122,10 +123,7 @@ async def _main(options: argparse.Namespace) -> int:
     with open_terminal(apart=True) as terminal:
         catalogue, finder = await _agents(options, terminal)
         if options.agent != DEMO and catalogue.resolve(options.agent) is None:
-            from serai.cli.hosted import ask_hosted, hosted_agent  # noqa: PLC0415 - few need it
-
-            hosted = await hosted_agent(options.agent, catalogue, options.home)
-            return await ask_hosted(hosted, options, terminal)
+            return await ask_hosted(options, catalogue, terminal)
         told = _told(options, terminal, catalogue, finder)
         agent = demo_agent() if options.agent == DEMO else options.agent
         if options.schema:

@@ -18,6 +18,7 @@ from serai.cli.chat.conversation import Chat
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.target import add_connection_options, is_on_this_machine, run_connected
 from serai.cli.console.terminal import PlainTerminal, open_terminal
+from serai.cli.hosted import participants
 from serai.cli.sessions import find_session, session_table
 from serai.client import Client, SessionClient
 from serai.client.agent_session import is_agent_file, named_agent
@@ -165,19 +166,6 @@ async def _create(
             raise error from None
 
 
-async def _no_sessions(error: ProtocolError, options: argparse.Namespace) -> SeraiError:
-    """The error for a name that no session can be made with: who has it may be someone to write to."""
-    from serai.cli.hosted import named, participants  # noqa: PLC0415 - only now
-
-    there = await participants(options.url, options.token, home=options.home)
-    if error.number != AhpErrorCode.PROVIDER_NOT_FOUND or (one := named(there, options.agent)) is None:
-        return error
-    return AgentUnknown(
-        f"{one.name} takes messages, and has no sessions",
-        remedy=f"Write to it: serai send {one.handle} TEXT --wait answered",
-    )
-
-
 async def _begin(client: Client, terminal: PlainTerminal, options: argparse.Namespace) -> SessionClient:
     """Begin a session; where nobody is signed in to its agent, that is offered first."""
     uri = f"ahp-session:/{uuid.uuid4()}"
@@ -186,7 +174,12 @@ async def _begin(client: Client, terminal: PlainTerminal, options: argparse.Name
     try:
         return await _create(client, options.agent, own, uri, directory)
     except ProtocolError as error:
-        raise await _no_sessions(error, options) from None
+        name = (options.agent or "").removeprefix("@")
+        there = await participants(options.url, options.token, home=options.home)
+        if error.number != AhpErrorCode.PROVIDER_NOT_FOUND or name not in there:
+            raise
+        remedy = f"Write to it: serai send {there[name]} TEXT --wait answered"
+        raise AgentUnknown(f"{name} takes messages, and has no sessions", remedy=remedy) from None
     except SessionFailed as error:
         has_person = terminal.is_interactive and options.once is None and not options.json
         if error.error_type != AuthRequired.code or not has_person:
