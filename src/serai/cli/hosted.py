@@ -33,10 +33,7 @@ _CHOICES = (
 
 
 async def hosted_agents(home: str | None) -> dict[str, str | None]:
-    """The agents of the host that commands talk to by default; none where no host answers.
-
-    With each name comes the handle of who takes messages and has no sessions.
-    """
+    """The agents of a running host, if any; with each name, its handle if it takes messages alone."""
     is_elsewhere = home is None and os.environ.get("SERAI_URL")
     if is_elsewhere or FileLock(find_paths(home, os.environ).database).holder() is not None:
         with contextlib.suppress(SeraiError, TimeoutError):  # it goes, or has only just come

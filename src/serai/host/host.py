@@ -406,7 +406,7 @@ class Host:
     def add(self, harnesses: Iterable[HostedHarness], gone: Iterable[str] = ()) -> None:
         """Offer more kinds of agents from now on, and those of some names no longer: what runs goes on."""
         for name in gone:
-            del self.harnesses[name]
+            self.harnesses.pop(name, None)
         self.harnesses |= {harness.name: harness for harness in harnesses}
         self.agents_changed()
 
