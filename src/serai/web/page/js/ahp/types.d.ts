@@ -350,8 +350,11 @@ export interface CompletionItem {
   rangeStart?: number;
   rangeEnd?: number;
 }
-/** An agent that may be installed: how (`install`), or why it cannot be used. `signedIn` is null where nobody knows. */
-export interface FoundAgent extends Partial<Record<"install" | "homepage" | "reason", string>> {
+/**
+ * An agent, installed or not: how to get it, or why it cannot be used. `signedIn` is null where nobody knows; `handle`
+ * is where one writes to it, if it takes messages and has no sessions.
+ */
+export interface FoundAgent extends Partial<Record<"install" | "homepage" | "reason" | "handle", string>> {
   provider: string;
   displayName: string;
   installed: boolean;

@@ -18,7 +18,17 @@ export function useAgents() {
     displayName,
     installed: true,
   }));
-  return [...usable, ...found.filter((one) => !agents.some(({ provider }) => provider === one.provider))];
+  const others = found.filter((one) => !agents.some(({ provider }) => provider === one.provider));
+  return [...usable, ...participants(), ...others];
+}
+
+/** The programs that take part in the relay, and are connected. @returns {FoundAgent[]} */
+function participants() {
+  return page.relay.agents.value
+    .filter((one) => one.capabilities && !one.session && one.status !== "offline")
+    .map(({ identity: { handle, name, displayName } }) => {
+      return { provider: handle, handle, displayName: displayName ?? name, installed: true, signedIn: true };
+    });
 }
 
 /**
@@ -26,7 +36,7 @@ export function useAgents() {
  * @param {FoundAgent[]} agents
  */
 export function usualAgent(agents) {
-  const usable = agents.filter((one) => one.installed);
+  const usable = agents.filter((one) => one.installed && !one.handle);
   const last = localStorage.getItem("serai.agent");
   const real = usable.filter((one) => one.provider !== "demo");
   return (
@@ -82,6 +92,7 @@ function Name({ agent }) {
 function stateOf(agent) {
   if (!agent.installed) return agent.reason ?? "not installed";
   if (agent.provider === "demo") return "needs no key";
+  if (agent.handle) return `takes messages as ${agent.handle}`;
   return agent.signedIn == null ? "sign-in unknown" : agent.signedIn ? "✓ signed in" : "not signed in";
 }
 

@@ -1,5 +1,5 @@
 // Screen one: what should be done, where, and by whom.
-import { newSession, page } from "../../page.js";
+import { newSession, page, showAside, told } from "../../page.js";
 import { draftOf, isBlank, messageOf, setDraft } from "../composer/drafts.js";
 import { Pickers } from "../composer/pickers.js";
 import { Writing } from "../composer/writing.js";
@@ -59,8 +59,18 @@ function NewSession() {
       setBusy(false);
     }
   };
+  /** Who has no sessions gets a message, and the conversation opens. @param {string} to */
+  const write = async (to) => {
+    if (draft.attached.length) return setProblem(`Files cannot be sent to ${to}.`);
+    const sent = await told(page.relay.call("messages.send", { to, text: draft.text }));
+    if (!sent) return;
+    setDraft(DRAFT, { text: "", attached: [] });
+    showAside("messages", { room: sent.message.conversationId });
+  };
   const send = () => {
     if (isBlank(draft) || !provider) return;
+    const { handle } = agents.find((one) => one.provider === provider) ?? {};
+    if (handle) return void write(handle);
     if (folder.trim() && !folder.trim().startsWith("/")) {
       setProblem("Write the whole path of the folder, from the first / on.");
       return;
