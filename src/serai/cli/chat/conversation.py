@@ -13,6 +13,7 @@ from serai.ahp import actions as a
 from serai.ahp.channels import is_run
 from serai.ahp.extensions import LOGIN
 from serai.ahp.types import PendingMessage, TurnState
+from serai.cli.chat.completion import ChatCompletions
 from serai.cli.chat.dialogs import Decision
 from serai.cli.chat.questions import ChatQuestions, Question, decide, is_open
 from serai.cli.chat.view import TurnView, diff_of, one_line, output_elsewhere, turn_told, why_held
@@ -42,24 +43,26 @@ from serai.errors import AuthRequired, SeraiError
 _PATIENCE = 2.0
 """How long leaving may take when something is still to be told to the host, in seconds."""
 
+_USAGE = {
+    "/cancel": "stop the running turn (Ctrl-C does it, too)",
+    "/queue TEXT": "leave a message for after the turn, also while something is asked",
+    "/steer TEXT": "leave a message that reaches the running turn",
+    "/go": "send the messages that are held",
+    "/drop NUMBER": "take back a message that waits",
+    "/title TEXT": "give the session a title",
+    "/signin": "sign in to the agent, in a terminal of the host",
+    "/quit": "leave; the session stays, and so does a running turn",
+    "/help": "tell all this",
+    "//TEXT": "send a message that begins with a slash",
+}
 _HELP = """\
-Write a message, and the agent answers. Lines that are pasted together are one message.
-  /cancel        stop the running turn (Ctrl-C does it, too)
-  /queue TEXT    leave a message for after the running turn
-  /steer TEXT    leave a message that reaches the running turn
-  /go            send the messages that are held
-  /drop NUMBER   take back a message that waits
-  /title TEXT    give the session a title
-  /signin        sign in to the agent, in a terminal of the host
-  /quit          leave; the session stays, and so does a running turn
-  //TEXT         send a message that begins with a slash"""
+Write a message, and the agent answers. While it works, the next one waits for its end.
+Lines that are pasted together are one message. Tab completes @files and /commands.
+""" + "\n".join(f"  {usage:<14} {about}" for usage, about in _USAGE.items())
 
-_COMMANDS = frozenset({"/cancel", "/queue", "/steer", "/go", "/drop", "/title", "/signin", "/quit", "/help"})
+_COMMANDS = {usage.split()[0]: about for usage, about in _USAGE.items() if not usage.startswith("//")}
 
-_TAKE_A_PASTE = frozenset({"/queue", "/steer"})
-"""The commands whose text may have several lines."""
-
-_BUSY = "A turn is running: /queue sends this afterwards, /steer now, /cancel stops the turn."
+_QUEUED = "(queued: it follows this turn; /drop takes it back)"
 _NOTHING_WAITS = "No message waits."
 
 
@@ -90,6 +93,8 @@ class Chat:
         self._as_json = as_json
         self._has_person = terminal.is_interactive and not as_json
         self._view = TurnView(terminal)
+        self._completions = ChatCompletions(client, session, _COMMANDS)
+        terminal.offers = self._completions.offers
         self._questions = ChatQuestions(session, terminal, self._listen, self._decided)
         self._heard: Inbox[Callable[[], None]] = Inbox()  # what to do about what was heard, in order
         self._tasks: set[asyncio.Task[None]] = set()
@@ -104,7 +109,6 @@ class Chat:
         self._is_lost = False
         self._is_signing_in = False
         self._refused: str | None = None  # the message that needs a sign-in
-        self._unsent = ""  # what was written while a turn was running
         self._exit: int | None = None
 
     async def run(self) -> int:
@@ -253,14 +257,11 @@ class Chat:
             self._questions.answer(text)
             self._show_prompt()
         elif command.startswith("/") and not command.startswith("//"):
-            self._tell(f"There is no command {command}. /help lists those that there are.")
+            self._do(self._pass_on(command, message))
         elif not command:
             self._show_prompt()
-        elif self._is_busy:
-            self._unsent = message
-            self._note(_BUSY)
         else:
-            self._prompt(message)
+            self._send(message)
 
     def _command(self, command: str, rest: str) -> None:
         match command:
@@ -282,27 +283,33 @@ class Chat:
 
     def _text_command(self, command: str, text: str) -> None:
         session = self._session
-        if command in _TAKE_A_PASTE:
-            text, self._unsent = text or self._unsent, ""
         if not text:
             self._tell(f"{command} needs a text after it.")
         elif command == "/queue":
-            when = "It waits for the end of the turn." if self._is_busy else None
-            self._do(session.queue(text), when)
-            self._is_busy = True  # an idle session takes it at once
-            self._show_prompt()
+            self._send(text)
         elif command == "/steer":
             when = "It waits for the turn's next step." if self._is_busy else "It waits for the next turn."
-            self._do(session.steer(text), when)
+            self._do(session.steer(text, attachments=self._completions.attachments(text)), when)
         else:
             self._do(session.set_title(text), "The session has a new title.")
 
-    def _prompt(self, text: str) -> None:
+    async def _pass_on(self, command: str, text: str) -> None:
+        """Send a command that is not the chat's own, if the host or the agent knows it."""
+        if await self._completions.has(command):
+            self._later(self._send, text)
+        else:
+            self._tell(f"There is no command {command}. /help lists those that there are.")
+
+    def _send(self, text: str) -> None:
+        """Send a message: now, or after the turn that runs."""
+        attachments = self._completions.attachments(text)
+        if self._is_busy:
+            self._do(self._session.queue(text, attachments=attachments), _QUEUED)
+            return
         self._is_busy = True
-        self._unsent = ""
         turn_id = str(uuid.uuid4())
         self._own_turns.add(turn_id)
-        self._do(self._session.begin_turn(text, turn_id=turn_id))
+        self._do(self._session.begin_turn(text, attachments=attachments, turn_id=turn_id))
 
     def _interrupt(self) -> None:
         if self._sign_in_dialog is not None:
@@ -474,7 +481,7 @@ class Chat:
             self._want_line()
         if text is not None and not work.cancelled() and work.result() and not self._is_busy:
             self._note(f"> {text}")
-            self._prompt(text)
+            self._send(text)
         else:
             self._show_prompt()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from serai.ahp.extensions import SignInKind, SignInMethod
 from serai.cli.console.target import session_id
-from serai.cli.console.terminal import PlainTerminal, has_person, screen_size
+from serai.cli.console.terminal import Ask, PlainTerminal, has_person, screen_size
 from serai.client import Client, SignIn
 from serai.errors import SeraiError
 
@@ -52,7 +52,7 @@ class SignInDialog:
             self._say(_told(methods[0]))
             choices = "[Y/n]"
         while True:
-            self._terminal.ask(f"{question} {choices} ")
+            self._terminal.ask(Ask(f"{question} {choices} "))
             answer = await self._terminal.lines.read()
             if answer is not None:
                 self._terminal.typed()

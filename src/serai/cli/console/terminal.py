@@ -6,15 +6,24 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import NamedTuple, Protocol, TextIO
 
 from serai.cli.console.markdown import DIM, diff_style
 from serai.cli.console.output import clean
 from serai.client.events import Inbox
 from serai.errors import FileUnreadable
+
+
+class Offer(NamedTuple):
+    """What could stand in a line, from `start` up to the cursor."""
+
+    text: str
+    start: int
+    about: str
 
 
 class LineSource(Protocol):
@@ -87,6 +96,18 @@ class StdinLines:
         return bool(data)
 
 
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is asked. The last line of the text stands before the answer; the rest is for edited lines."""
+
+    text: str
+    prefill: str = ""
+    """What the answer begins with."""
+    secret: bool = False
+    choices: frozenset[str] = frozenset()
+    """The words that answer it, where others do not: of those, `y` and `n` need no Enter."""
+
+
 class PlainTerminal:
     """Where a person is, or a pipe."""
 
@@ -100,6 +121,8 @@ class PlainTerminal:
         self.has_colour = has_colour
         # Who wrote last, when that did not end its line.
         self._unfinished: TextIO | None = None
+        self.offers: Callable[[str, int], Awaitable[Sequence[Offer]]] | None = None
+        """Tells what could stand at a place in a line, where Tab can ask for it."""
 
     def text(self, text: str) -> None:
         """Write a piece of an answer, as it comes."""
@@ -115,12 +138,9 @@ class PlainTerminal:
         self.new_line()
         self._write(self._notes, f"{text}\n", style)
 
-    def ask(self, text: str, *, prefill: str = "", secret: bool = False) -> None:  # noqa: ARG002 - see below
-        """Ask something: the next line answers it. The last line of the text stands before the answer.
-
-        Where lines can be edited, the answer begins with `prefill`, and a secret one is not shown.
-        """
-        *lines, last = text.split("\n")
+    def ask(self, asked: Ask) -> None:
+        """Ask something: the next line answers it."""
+        *lines, last = asked.text.split("\n")
         for line in lines:
             self.note(line, style=diff_style(line))
         self.new_line()
@@ -131,7 +151,7 @@ class PlainTerminal:
 
     def prompt(self) -> None:
         """Show that the person may write."""
-        self.ask("> ")
+        self.ask(Ask("> "))
 
     def raw(self, line: str) -> None:
         """Write one line for a program."""
