@@ -26,7 +26,7 @@ async def test_what_is_pasted_is_one_message_and_arrows_edit_it(tmp_path: Path) 
         await seat.sees("^> first line\n  second eü$")
         await seat.sees("You said “first line second eü”")
         await seat.sees("^>$")
-        assert "A turn is running" not in seat.screen
+        assert "queued" not in seat.screen
         seat.type(pasted("a\x1b[2J\x9b31mb\x07") + "\r")
         await seat.sees("You said “a.*b”(.|\n)*start.\n>$")
         assert not re.search("\x1b\\[2J|\x9b|\x07", seat.text)

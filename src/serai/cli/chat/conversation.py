@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
 import uuid
 from collections.abc import Callable, Coroutine
 from functools import partial
@@ -19,7 +20,7 @@ from serai.cli.chat.questions import ChatQuestions, Question, decide, is_open
 from serai.cli.chat.view import TurnView, diff_of, one_line, output_elsewhere, turn_told, why_held
 from serai.cli.console.output import json_text
 from serai.cli.console.signin import SignInDialog
-from serai.cli.console.terminal import PlainTerminal, interrupts
+from serai.cli.console.terminal import PlainTerminal, signals
 from serai.client import (
     Client,
     ClientEvent,
@@ -64,10 +65,6 @@ _COMMANDS = {usage.split()[0]: about for usage, about in _USAGE.items() if not u
 
 _QUEUED = "(queued: it follows this turn; /drop takes it back)"
 _NOTHING_WAITS = "No message waits."
-
-
-def _first_word(text: str) -> str:
-    return next(iter(text.split(None, 1)), "")
 
 
 class Chat:
@@ -119,7 +116,7 @@ class Chat:
         """
         stop = self._client.on_event(partial(self._later, self._connection))
         try:
-            with interrupts(self._interrupt):
+            with signals({signal.SIGINT: self._interrupt}):
                 self._begin()
                 while self._exit is None:
                     (await self._heard.get())()
@@ -233,23 +230,19 @@ class Chat:
         self._reading = None
         if text is None:
             self._no_more_lines = True
-            self._no_more()
+            if self._is_busy and self._questions:  # what no turn waits for, others may answer
+                self._questions.answer(None)
+                self._show_prompt()
+            elif self._terminal.is_interactive or not self._is_busy:
+                self._leave()
             return
         self._terminal.typed()
         if self._terminal.is_interactive:
             self._want_line()  # a person may write at any time
         self._line(text.strip("\n"))
 
-    def _no_more(self) -> None:
-        """There will be no more lines. What no turn waits for, others may answer."""
-        if self._is_busy and self._questions:
-            self._questions.answer(None)
-            self._show_prompt()
-        elif self._terminal.is_interactive or not self._is_busy:
-            self._leave()
-
     def _line(self, text: str) -> None:
-        command = _first_word(text)
+        command = next(iter(text.split(None, 1)), "")
         message = text[1:] if text.startswith("//") else text
         if command in _COMMANDS:
             self._command(command, text.strip().removeprefix(command).strip())
@@ -278,20 +271,16 @@ class Chat:
                 self._go_on()
             case "/drop":
                 self._drop(rest)
+            case _ if not rest:
+                self._tell(f"{command} needs a text after it.")
+            case "/queue":
+                self._send(rest)
+            case "/steer":
+                when = "the turn's next step" if self._is_busy else "the next turn"
+                steered = self._session.steer(rest, attachments=self._completions.attachments(rest))
+                self._do(steered, f"It waits for {when}.")
             case _:
-                self._text_command(command, rest)
-
-    def _text_command(self, command: str, text: str) -> None:
-        session = self._session
-        if not text:
-            self._tell(f"{command} needs a text after it.")
-        elif command == "/queue":
-            self._send(text)
-        elif command == "/steer":
-            when = "It waits for the turn's next step." if self._is_busy else "It waits for the next turn."
-            self._do(session.steer(text, attachments=self._completions.attachments(text)), when)
-        else:
-            self._do(session.set_title(text), "The session has a new title.")
+                self._do(self._session.set_title(rest), "The session has a new title.")
 
     async def _pass_on(self, command: str, text: str) -> None:
         """Send a command that is not the chat's own, if the host or the agent knows it."""
@@ -322,7 +311,7 @@ class Chat:
         if self._interrupts > 1:
             self._leave()
         elif self._is_busy:
-            self._note("(stopping the turn; Ctrl-C again leaves)")
+            self._terminal.note("(stopping the turn; Ctrl-C again leaves)", aside=True)
             self._cancel()
         else:
             self._tell("(Ctrl-C again leaves, and so does /quit)")
@@ -516,7 +505,8 @@ class Chat:
         self._show_prompt()
 
     def _tell(self, text: str) -> None:
-        self._note(text)
+        """Answer the person, whatever the agent is just saying."""
+        self._terminal.note(text, aside=True)
         self._show_prompt()
 
     def _print(self, event: TurnEvent | ClientEvent) -> None:

@@ -199,10 +199,8 @@ def _ask(
         text = (said or "").strip()
         if said is None or text == "/decline":
             return Refuse(reason=_NOBODY if said is None else None)
-        if not text and default is not None:
+        if not text and (default is not None or not question.required):
             return {question.id: default}
-        if not text and not question.required:
-            return {question.id: None}
         if not text:
             problem = "An answer is needed (or /decline).\n"
             continue

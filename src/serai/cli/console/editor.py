@@ -33,8 +33,7 @@ from prompt_toolkit.utils import get_cwidth
 
 from serai.cli.console.markdown import BOLD, DIM, LineStream, diff_style
 from serai.cli.console.output import clean
-from serai.cli.console.terminal import Ask, PlainTerminal
-from serai.client.events import Inbox
+from serai.cli.console.terminal import Ask, Lines, PlainTerminal
 from serai.redact import Redactor
 from serai.redact.environment import managed_from_environment
 
@@ -52,19 +51,6 @@ class _History(FileHistory):
 
     def store_string(self, string: str) -> None:
         super().store_string(self._redactor.redact(string))
-
-
-class _Lines:
-    """The lines that were entered."""
-
-    def __init__(self) -> None:
-        self.entered: Inbox[str] = Inbox()
-
-    async def read(self) -> str | None:
-        """The next one."""
-        with suppress(StopAsyncIteration):
-            return await self.entered.get()
-        return None
 
 
 class _Output(Vt100_Output):
@@ -106,8 +92,7 @@ class EditedTerminal(PlainTerminal):
     """The person's terminal, while a block lasts: see `open_editor`."""
 
     def __init__(self, history: Path, *, has_colour: bool) -> None:
-        self._lines = _Lines()
-        super().__init__(self._lines, sys.stdout, sys.stdout, is_interactive=True, has_colour=has_colour)
+        super().__init__(Lines(), sys.stdout, sys.stdout, is_interactive=True, has_colour=has_colour)
         # Where the cursor is need not be asked: the answer could come when someone else reads.
         self._output = _Output(
             sys.stdout,
@@ -139,7 +124,7 @@ class EditedTerminal(PlainTerminal):
         """Edit lines, until the person ends it or this is cancelled."""
         with suppress(EOFError):
             await self._app.run_async(set_exception_handler=False, handle_sigint=False)
-        self._lines.entered.end()
+        self.lines.end()
 
     def close(self) -> None:
         """Leave the screen as it was found."""
@@ -158,9 +143,9 @@ class EditedTerminal(PlainTerminal):
         """Write something that matters less."""
         self._print(self._stream.feed(clean(text), dim=True))
 
-    def note(self, text: str, *, style: str = "") -> None:
-        """Write something on a line of its own."""
-        self._print([*self._stream.end(), *self._stream.plain(clean(text), style)])
+    def note(self, text: str, *, style: str = "", aside: bool = False) -> None:
+        """Write something on a line of its own; `aside`, above one that is still coming in."""
+        self._print([*([] if aside else self._stream.end()), *self._stream.plain(clean(text), style)])
 
     def new_line(self) -> None:
         """Begin a new line, unless one has just begun."""
@@ -209,9 +194,11 @@ class EditedTerminal(PlainTerminal):
 
     def _enter(self, buffer: Buffer) -> None:
         text, asked = buffer.text, self.asked
-        if asked and self._draft.text and self._is_no_choice(text):
+        word = text.strip().casefold()
+        is_choice = not (asked and asked.choices) or word in {"", *asked.choices} or word.startswith("/")
+        if self._draft.text and not is_choice:
             self.unask()  # it was the rest of the message: with it, that waits for the answer
-            self._lines.entered.put("")
+            self.lines.put("")
             return
         shown = "*" * len(text) if asked and asked.secret else clean(text).replace("\n", "\n  ")
         # Above a line that is still coming in, which goes on.
@@ -219,12 +206,7 @@ class EditedTerminal(PlainTerminal):
         # Only what was said is remembered, never an answer: that may be a secret.
         buffer.reset(append_to_history=asked is None)
         self.unask()
-        self._lines.entered.put(text)
-
-    def _is_no_choice(self, text: str) -> bool:
-        choices = self.asked.choices if self.asked else ()
-        word = text.strip().casefold()
-        return bool(word and choices) and word not in choices and not word.startswith("/")
+        self.lines.put(text)
 
     def _takes_a_key(self) -> bool:
         """Whether one key answers. While a message is half written, the key may be meant for that."""
