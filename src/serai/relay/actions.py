@@ -34,6 +34,7 @@ from serai.contract import (
     encode,
     name_key,
     require,
+    supports,
     to_wire,
 )
 from serai.errors import ActionNotFound, Forbidden, InvalidParams, NameTaken, SeraiError
@@ -45,10 +46,13 @@ from serai.relay.post import Post
 from serai.relay.runner import Runner
 from serai.store.contract import RelayWrite
 
-__all__ = ["Actions", "RunAction"]
+__all__ = ["Actions", "MayAsk", "RunAction"]
 
 RunAction = Callable[[ActionRunParams, Caller], Awaitable[Any]]
 """Does what an action is for. What it raises is the outcome: `Forbidden` a denial, all else a failure."""
+
+MayAsk = Callable[[Caller, Participant], bool]
+"""Whether an action exists for a caller, who speaks for a participant."""
 
 _LONGEST = 10 * 60
 """How long an action may take, in seconds."""
@@ -66,6 +70,7 @@ class _Registered(NamedTuple):
     """Who answers for it: when that is gone, the action is."""
     check_input: Callable[[Any], str | None]
     check_output: Callable[[Any], str | None]
+    may_ask: MayAsk
 
 
 class _Invocation(Record):
@@ -139,22 +144,30 @@ class Actions:
         described = ActionDescriptor(**asdict(params) | {"description": told}, owner=owner.handle)
         if not any(one.connection is link for one in self._actions.values()):
             link.when_closed(lambda: self._left(link))
-        return self._add(described, run, owner, link)
+        selectors = params.available_to
+        return self._add(described, run, owner, link, lambda _caller, who: _is_available(selectors, who))
 
-    def build_in(self, params: ActionRegisterParams, run: RunAction) -> None:
+    def build_in(self, params: ActionRegisterParams, run: RunAction, may_ask: MayAsk) -> None:
         """Have the host itself do something when it is asked for."""
-        self._add(ActionDescriptor(**asdict(params)), run, None, self)
+        self._add(ActionDescriptor(**asdict(params)), run, None, self, may_ask)
 
     def _add(
-        self, descriptor: ActionDescriptor, run: RunAction, owner: Participant | None, connection: object
+        self,
+        descriptor: ActionDescriptor,
+        run: RunAction,
+        owner: Participant | None,
+        connection: object,
+        may_ask: MayAsk,
     ) -> ActionDescriptor:
         check_input = partial(_misfit, descriptor.input_schema)
         check_output = partial(_misfit, descriptor.output_schema or {})
         self._actions[descriptor.name] = _Registered(
-            descriptor, run, owner, connection, check_input, check_output
+            descriptor, run, owner, connection, check_input, check_output, may_ask
         )
         if owner is not None:
-            data = {"action": descriptor.name, "description": descriptor.description}
+            data: dict[str, Any] = {"action": descriptor.name, "description": descriptor.description}
+            if descriptor.available_to is not None:
+                data["availableTo"] = descriptor.available_to
             self._ledger.event("action.registered", data, actor=owner.identity.id)
         return descriptor
 
@@ -174,12 +187,11 @@ class Actions:
         """A connection is gone, and what was registered over it."""
         self._actions = {name: one for name, one in self._actions.items() if one.connection is not connection}
 
-    def list(self, caller: Participant | None) -> tuple[ActionDescriptor, ...]:
-        """The actions that someone may ask for, by name; for an observer (`None`) all."""
-        if caller is not None and self._problem_with_invoking(caller):
+    def list(self, caller: Caller, who: Participant) -> tuple[ActionDescriptor, ...]:
+        """The actions that someone may ask for, by name."""
+        if (declared := self._declared(who)) is not None and not supports(declared, ActionUse.INVOKE):
             return ()
-        shown = [one.descriptor for one in self._actions.values()]
-        mine = [one for one in shown if caller is None or _is_available(one.available_to, caller)]
+        mine = [one.descriptor for one in self._actions.values() if one.may_ask(caller, who)]
         return tuple(sorted(mine, key=lambda one: one.name))
 
     # -- invoking ------------------------------------------------------------------------------------------
@@ -272,7 +284,7 @@ class Actions:
         result = InvokeResult(invocation_id=call.invocation_id)
         if problem := action.check_input(call.input):
             return _failed(result, "validation_failed", f"the input does not fit: {problem}")
-        if not _is_available(action.descriptor.available_to, who):
+        if not action.may_ask(caller, who):
             return _denied(result, f"{call.name!r} is not available to {who.handle}")
         try:
             async with asyncio.timeout(_LONGEST):
@@ -323,10 +335,6 @@ class Actions:
         declared = self._declared(who)
         if declared is not None:
             require(declared, use, agent=who.handle)
-
-    def _problem_with_invoking(self, who: Participant) -> bool:
-        declared = self._declared(who)
-        return declared is not None and not (declared.actions and declared.actions.invoke)
 
     def _masked(self, value: Any) -> Any:
         return self._redactor.redact_value(value, observed=True)

@@ -61,7 +61,7 @@ _OFFLINE_LEAST, _OFFLINE_MOST = timedelta(seconds=30), timedelta(hours=1)
 _AWAY = frozenset({AgentStatus.OFFLINE, AgentStatus.STARTING, AgentStatus.RELEASED, AgentStatus.FAILED})
 
 Tell = Callable[[Participant, Sequence[c.AgentSessionEvent]], None]
-Fitting = Callable[[RelayMessage, "AdapterBox"], tuple[RelayMessage, str | None]]
+Fitting = Callable[[RelayMessage, "AdapterBox"], RelayMessage]
 """Makes of a message what a session can take."""
 
 
@@ -425,7 +425,7 @@ class AdapterBox:
                 self._backlog = True
             else:
                 idle_room = min(idle_room - is_idle, room - len(entries) - 1)
-                entries.append(Delivery(record, self._fitting(decode(message, RelayMessage), self)[0]))
+                entries.append(Delivery(record, self._fitting(decode(message, RelayMessage), self)))
         return entries
 
     async def fetch(self, limit: int, seconds: float) -> tuple[c.Offer, ...]:

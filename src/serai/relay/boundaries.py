@@ -31,7 +31,7 @@ from serai.contract import (
 )
 from serai.host.host import Host
 from serai.host.identities import Participant
-from serai.host.ledger import record_of
+from serai.host.ledger import ALL, record_of
 from serai.host.session.core import is_paused
 from serai.host.session.delegation import PARENT
 from serai.host.session.deliveries import Delivery
@@ -127,7 +127,8 @@ class SessionBox:
 
     def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:
         """Have a message enter now, or wait for its boundary."""
-        if self.waiting.total() >= self._policy.mailbox:
+        is_new = record.state == DeliveryState.CREATED  # what was accepted stays so
+        if is_new and self.waiting.total() >= self._policy.mailbox:
             return self._ledger.settle(record, Failed(delivery_id=record.id, reason="mailbox_full"), own=True)
         entry = Delivery(record, message)
         session = self._session
@@ -287,7 +288,7 @@ class SessionBox:
     async def _fail_all(self) -> None:
         with self._ledger.watching() as seen:
             await self._host.journal.committed()
-            rows = await self._ledger.store.relay("list_open", self._participant.number, self._policy.mailbox)
+            rows = await self._ledger.store.relay("list_open", self._participant.number, ALL)
         for record in map(record_of, rows):
             latest = seen.get(record.id, record)
             if latest.is_open:

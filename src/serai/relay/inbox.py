@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from serai.contract import (
     Accepted,
+    ActionCapabilities,
     AgentSessionCapabilities,
     ContentType,
     Delivered,
@@ -104,27 +105,29 @@ class Caller(NamedTuple):
         return self.role in {Role.OBSERVER, Role.RESPONDER}
 
 
-_OF_ANYONE = AgentSessionCapabilities(
-    messaging=MessagingCapabilities(receive=True, send=True, attachments=tuple(ContentType)),
-    delivery=DeliveryCapabilities(modes=tuple(DeliveryMode)),
-    events=EventCapabilities(emits=()),
-    lifecycle=LifecycleCapabilities(release=False),
-)
-"""What can be delivered to someone who fetches: everything, for it only has to wait."""
-
-
 class InboxBox:
-    """Holds messages until someone looks into the inbox: only then are they delivered."""
+    """Holds messages until someone looks into the inbox: only then are they delivered.
 
-    capabilities = _OF_ANYONE
+    A person takes them in any mode, for they only have to wait; whoever else only fetches, in `manual`.
+    """
+
     is_busy = False
     hops = 0
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, *, is_person: bool) -> None:
         self._ledger = ledger
+        self.capabilities = AgentSessionCapabilities(
+            messaging=MessagingCapabilities(receive=True, send=True, attachments=tuple(ContentType)),
+            delivery=DeliveryCapabilities(modes=tuple(DeliveryMode) if is_person else (DeliveryMode.MANUAL,)),
+            events=EventCapabilities(emits=()),
+            actions=ActionCapabilities(invoke=True, expose=True),
+            lifecycle=LifecycleCapabilities(release=False),
+        )
 
     def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:  # noqa: ARG002 - it is stored
         """Hold a message for whoever looks."""
+        if record.mode not in self.capabilities.delivery.modes:  # it was flushed
+            record = replace(record, mode=DeliveryMode.MANUAL)
         held = {"heldBy": "inbox", "waitsFor": "fetch"}
         return self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=held), own=True)
 
@@ -175,7 +178,8 @@ class Inboxes:
             return True
         if event.type.startswith("token."):
             return False
-        if event.type in _PRIVATE or (event.type == "log" and event.subject is not None):
+        is_private = event.type in _PRIVATE or "availableTo" in event.data
+        if is_private or (event.type == "log" and event.subject is not None):
             own = caller.participant.identity.id if caller.participant else None
             return own is not None and own in {event.actor, event.subject}
         message = event.data.get("message")

@@ -207,6 +207,7 @@ class Post:
             others = [self._identities.get(name) for name in names]
             if gone := next((other for other in others if other.gone), None):
                 raise UnknownTarget(f"{gone.handle} is gone: its session was disposed of")
+            self._runner.check(others, sender, params)
             room = self._rooms.conversation([sender, *others])
         return self._store(params, sender, room, None, least_hops=least_hops)
 
@@ -253,9 +254,12 @@ class Post:
         text, attachments = self._masked(params, sender)
         mentioned, unknown = self._mentions(text)
         is_channel = room.room.kind == RoomKind.CHANNEL
+        recipients = self._recipients(room, sender, mentioned, is_reply=parent is not None)
+        self._runner.check([one for one, _ in recipients], sender, params)
         if is_channel:  # who is in a conversation never changes, whoever answers in it
             self._rooms.join(room, sender)
-        hops = max(least_hops, self._runner.hops_of(sender, parent))
+        told = params.metadata.get("hops")  # what a program sends may continue a chain that only it knows
+        hops = max(least_hops, self._runner.hops_of(sender, parent), told if isinstance(told, int) else 0)
         metadata = {name: value for name, value in params.metadata.items() if name != "hops"}
         metadata |= {"hops": hops} if hops else {}
         now, message_id = self._ledger.now, self._new_id("msg")
@@ -284,7 +288,7 @@ class Post:
         )
         deliveries = [
             self._runner.deliver(message, recipient, reason or why, sender, params, hops=hops)
-            for recipient, why in self._recipients(room, sender, mentioned, is_reply=parent is not None)
+            for recipient, why in recipients
         ]
         return SendResult(message=message, deliveries=tuple(deliveries), unknown_mentions=unknown)
 

@@ -55,8 +55,8 @@ def register(
     if given.kind not in {IdentityKind.AGENT, IdentityKind.SERVICE}:
         raise Forbidden(f"a session cannot register as {given.kind.value}", remedy="Register as an agent")
     known = identities.find(handle_of(name))
-    own = caller.participant.number if caller.participant is not None else None
-    if caller.role != Role.OWNER and (known is None or known.number != own):
+    number = caller.participant.number if caller.participant is not None else None
+    if caller.role != Role.OWNER and (known is None or known.number != number):
         raise Forbidden("a token of a participant is for that participant alone")
     if known is not None and (
         known.session is not None
@@ -65,6 +65,10 @@ def register(
     ):
         raise NameTaken(f"someone is called {name!r} already", remedy="Choose another name")
     fields: dict[str, Any] = asdict(given) | {"id": "", "name": name, "handle": ""}
+    if caller.role != Role.OWNER and known is not None:  # what others decide by is not the holder's to say
+        tags = {key: value for key, value in known.identity.metadata.items() if key == "tags"}
+        own = {key: value for key, value in given.metadata.items() if key != "tags"}
+        fields |= {"kind": known.identity.kind, "metadata": own | tags}
     described = AgentIdentity(**fields)
     secret = None
     if params.url is not None and (known is None or known.url != params.url or known.secret is None):

@@ -26,7 +26,7 @@ from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.session.delegation import PARENT, check_depth
 from serai.host.session.session import Session
-from serai.relay.actions import Actions
+from serai.relay.actions import Actions, MayAsk, RunAction
 from serai.relay.inbox import Caller
 from serai.relay.lifecycle import Lifecycle
 
@@ -69,17 +69,18 @@ class RuntimeActions:
 
     def add_to(self, actions: Actions) -> None:
         """Register them."""
-        table = (
-            ("agent.create", "Make an agent", _CREATE, self._create),
-            ("agent.status", "What an agent does right now, and what waits for it", _AGENT, self._status),
-            ("agent.pause", "Let nothing enter an agent's session by itself", _WITH_REASON, self._operate),
-            ("agent.resume", "Let a paused agent go on", _AGENT, self._operate),
-            ("agent.release", "End an agent's session for good", _WITH_REASON, self._operate),
+        status = "What an agent does right now, and what waits for it"
+        pause = "Let nothing enter an agent's session by itself"
+        table: tuple[tuple[str, str, dict[str, Any], RunAction, MayAsk], ...] = (
+            ("agent.create", "Make an agent", _CREATE, self._create, _is_of_host),
+            ("agent.status", status, _AGENT, self._status, lambda _caller, _who: True),
+            ("agent.pause", pause, _WITH_REASON, self._operate, _has_session),
+            ("agent.resume", "Let a paused agent go on", _AGENT, self._operate, _has_session),
+            ("agent.release", "End an agent's session for good", _WITH_REASON, self._operate, _has_session),
         )
-        for name, description, schema, run in table:
-            actions.build_in(
-                ActionRegisterParams(name=name, description=description, input_schema=schema), run
-            )
+        for name, description, schema, run, may_ask in table:
+            described = ActionRegisterParams(name=name, description=description, input_schema=schema)
+            actions.build_in(described, run, may_ask)
 
     async def _create(self, call: ActionRunParams, caller: Caller) -> Any:
         wanted: dict[str, str] = call.input
@@ -92,8 +93,6 @@ class RuntimeActions:
             if folder is not None and _uri(folder) != own:
                 raise Forbidden("an agent makes others in its own folder only")
             folder, meta = own, {PARENT: parent.uri}
-        elif caller.role != Role.OWNER:
-            raise Forbidden("only the owner and agents of this host make agents")
         await self._host.sought(provider)
         uri = f"ahp-session:/{self._host.new_id()}"
         identities = self._host.identities
@@ -122,6 +121,16 @@ class RuntimeActions:
     async def _own_session(self, caller: Caller) -> Session | None:
         uri = caller.participant.session if caller.participant else None
         return await self._host.sessions.bring(uri) if uri else None
+
+
+def _is_of_host(caller: Caller, who: Participant) -> bool:
+    """Whether the owner asks, or the agent of a session of this host."""
+    return caller.role == Role.OWNER or who.session is not None
+
+
+def _has_session(caller: Caller, who: Participant) -> bool:
+    """The same, or a session elsewhere."""
+    return _is_of_host(caller, who) or who.capabilities is not None
 
 
 def _uri(folder: str) -> str:

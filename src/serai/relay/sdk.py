@@ -12,7 +12,9 @@ import asyncio
 import contextlib
 import inspect
 import logging
+import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextvars import ContextVar
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 from urllib.parse import urlsplit, urlunsplit
@@ -55,6 +57,9 @@ if TYPE_CHECKING:
 __all__ = ["ActionCall", "ActionHandler", "Answer", "EventHandler", "Link", "Listening", "Relay"]
 
 _log = logging.getLogger(__name__)
+
+_led_by: ContextVar[dict[str, Any]] = ContextVar("led_by", default={})  # noqa: B039 - it is never changed
+"""What a handler sends continues the chain that led there: how long it is, and which listeners are in it."""
 
 EventHandler = Callable[[WorkspaceEvent], Awaitable[None] | None]
 """Is called with each event, one after the other. What it raises is logged, and disturbs nobody else."""
@@ -220,6 +225,8 @@ class Relay:
         """
         if self._subscribing:
             await asyncio.wait(self._subscribing)  # what comes of the call is heard
+        if (led_by := _led_by.get()) and method in {"messages.send", "messages.reply"}:
+            params["metadata"] = {**params.get("metadata", {}), **led_by}
         return await self._link.call(
             method, {key: value for key, value in params.items() if value is not None}
         )
@@ -400,12 +407,20 @@ class Relay:
             if not begun.done() and (task := asyncio.current_task()) is not None and task.cancelling():
                 begun.cancel()
         begun.set_result(None)
+        own = secrets.token_hex(4)
         async with contextlib.aclosing(events):
             async for event in events:
-                await self._handle(wanted, handler, event)
+                await self._handle(wanted, handler, event, own)
 
-    async def _handle(self, wanted: Predicate, handler: EventHandler, event: WorkspaceEvent) -> None:
+    async def _handle(
+        self, wanted: Predicate, handler: EventHandler, event: WorkspaceEvent, own: str
+    ) -> None:
         try:
+            before = event.message.metadata if event.message else {}
+            heard_by: list[str] = before.get("listeners", [])
+            if own in heard_by:
+                return  # it led to this itself: it would tell of its own messages for ever
+            _led_by.set({"hops": before.get("hops", 0) + 1, "listeners": [*heard_by, own]})
             outcome = handler(event) if wanted(event) else None
             if inspect.isawaitable(outcome):
                 await outcome

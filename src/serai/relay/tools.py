@@ -39,8 +39,10 @@ from serai.contract import (
     WaitFor,
     to_wire,
 )
+from serai.contract.record import mismatch
+from serai.contract.relay_calls import misfit
 from serai.contract.tool_schema import tool_schema
-from serai.errors import Forbidden, InvalidParams, MethodNotFound
+from serai.errors import Forbidden, MethodNotFound
 from serai.relay.action_tools import ActionTool, action_tools, outcome
 from serai.relay.idle_notices import IdleNotices
 from serai.relay.inbox import Caller
@@ -191,7 +193,7 @@ class RelayTools:
         try:
             read = msgspec.convert(arguments, kind, strict=False)
         except msgspec.ValidationError as error:
-            raise InvalidParams(f"{name}: {error}", field="arguments") from None
+            raise misfit(mismatch(str(error))) from None
         return await run(self, caller, read)
 
     async def close(self) -> None:
@@ -323,7 +325,7 @@ class RelayTools:
 
     def _delivery(self, record: DeliveryRecord) -> dict[str, Any]:
         answer = record.answer
-        return {"to": self._handle(record.agent), "delivery": record.id} | _without_nothing(
+        return {"to": record.agent, "delivery": record.id} | _without_nothing(
             state=record.state,
             mode=record.mode if record.requested_mode else None,
             waitsFor=record.waits_for,

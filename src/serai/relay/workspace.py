@@ -171,7 +171,7 @@ class Workspace:
                     self.host, participant, self.policy, self.runner.fitting, self.observer.reported
                 )
             else:
-                box = InboxBox(self.ledger)
+                box = InboxBox(self.ledger, is_person=participant.is_person)
             self._boxes[participant.number] = box
         return box
 
@@ -190,6 +190,7 @@ class Workspace:
     def info(self, participant: Participant) -> AgentInfo:
         """A participant as it is now."""
         box = self.box_of(participant)
+        declared = None if participant.is_person else box.capabilities
         status, waiting = None, 0
         if isinstance(box, AdapterBox):
             status, waiting = box.status, box.waiting
@@ -199,7 +200,7 @@ class Workspace:
             identity=participant.identity,
             session=participant.session,
             status=AgentStatus.RELEASED if participant.gone else status,
-            capabilities=participant.capabilities if participant.gone else self._declared(participant),
+            capabilities=participant.capabilities if participant.gone else declared,
             waiting=waiting,
         )
 

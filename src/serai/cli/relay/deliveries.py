@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from serai.cli.relay.target import add_relay_command, line_of_delivery, names_of, show
+from serai.cli.relay.target import add_relay_command, line_of_delivery, show
 from serai.contract import DeliveriesResult, DeliveryMode, DeliveryState
 from serai.relay.sdk import Relay
 
@@ -39,12 +39,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 async def _list(relay: Relay, options: argparse.Namespace) -> int:
     params = {"agent": options.agent, "state": options.state, "stuck": options.stuck, "limit": options.limit}
-    names = await names_of(relay)
     found: DeliveriesResult = await relay.call("deliveries.list", **params)
     show(
         found,
         options,
-        lambda result: [line_of_delivery(one, names) for one in result.deliveries] or ["There is none."],
+        lambda result: [line_of_delivery(one) for one in result.deliveries] or ["There is none."],
     )
     if options.watch:
         async for event in relay.follow("delivery.*", agent=options.agent):
@@ -57,17 +56,15 @@ async def _list(relay: Relay, options: argparse.Namespace) -> int:
 
 async def _change(relay: Relay, options: argparse.Namespace) -> int:
     record = await relay.call(f"deliveries.{options.verb}", deliveryId=options.delivery)
-    names = await names_of(relay)
-    show(record, options, lambda record: [line_of_delivery(record, names)])
+    show(record, options, lambda record: [line_of_delivery(record)])
     return 0
 
 
 async def _flush(relay: Relay, options: argparse.Namespace) -> int:
-    names = await names_of(relay)
     flushed: DeliveriesResult = await relay.call("deliveries.flush", agent=options.agent, mode=options.mode)
     show(
         flushed,
         options,
-        lambda result: [line_of_delivery(one, names) for one in result.deliveries] or ["Nothing waits."],
+        lambda result: [line_of_delivery(one) for one in result.deliveries] or ["Nothing waits."],
     )
     return 0

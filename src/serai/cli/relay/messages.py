@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from serai.cli.relay.target import add_relay_command, line_of_delivery, line_of_message, names_of, show
+from serai.cli.relay.target import add_relay_command, line_of_delivery, line_of_message, show
 from serai.contract import DeliveryMode, DeliveryState, Inbox, SearchResult, SendResult
 from serai.relay.sdk import Relay
 
@@ -46,12 +46,10 @@ async def _send(relay: Relay, options: argparse.Namespace) -> int:
         timeoutMs=round(options.timeout * 1000),
     )
 
-    names = {} if options.json else await names_of(relay)
-
     def lines(result: SendResult) -> list[str]:
         shown = [result.message.id]
         for record in result.deliveries:
-            shown.append(f"  {line_of_delivery(record, names)}")
+            shown.append(f"  {line_of_delivery(record)}")
             if record.answer is not None:
                 shown.append(f"  {record.answer.state}: {record.answer.text}")
         shown += [f"  nobody is called {name}" for name in result.unknown_mentions]

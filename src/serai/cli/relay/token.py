@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from serai.cli.relay.target import add_relay_command, show
-from serai.contract import TokenInfo, TokenResult, TokensResult
+from serai.contract import IdentityKind, TokenInfo, TokenResult, TokensResult
 from serai.relay.sdk import Relay
 
 __all__ = ["configure"]
@@ -16,8 +16,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT", required=True)
     create = verbs.add_parser("create", help="make a token; it is shown this once")
     whom = create.add_mutually_exclusive_group(required=True)
-    whom.add_argument("--for", dest="agent", metavar="NAME", help="a participant; a new one is a service")
+    whom.add_argument("--for", dest="agent", metavar="NAME", help="a participant, perhaps a new one")
     whom.add_argument("--observer", action="store_true", help="to look on, and nothing else")
+    create.add_argument("--kind", choices=list(IdentityKind), help="what a new one is (default: agent)")
     create.add_argument("--label", default="", help="what it is for")
     add_relay_command(create, _create)
     add_relay_command(verbs.add_parser("list", help="show which tokens there are"), _list)
@@ -33,7 +34,9 @@ def _line(info: TokenInfo) -> str:
 
 
 async def _create(relay: Relay, options: argparse.Namespace) -> int:
-    made: TokenResult = await relay.call("tokens.create", agent=options.agent, label=options.label)
+    made: TokenResult = await relay.call(
+        "tokens.create", agent=options.agent, kind=options.kind, label=options.label
+    )
     show(made, options, lambda result: [result.token])
     return 0
 

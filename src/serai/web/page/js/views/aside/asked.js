@@ -93,12 +93,12 @@ export function agentOf(uri) {
 }
 
 /**
- * The agent of an identity.
+ * The agent of an identity, by its id or its handle.
  * @param {string} id
  * @returns {Agent | undefined}
  */
 export function agentById(id) {
-  return page.relay.agents.value.find((agent) => agent.identity.id === id);
+  return page.relay.agents.value.find(({ identity }) => identity.id === id || identity.handle === id);
 }
 
 /**

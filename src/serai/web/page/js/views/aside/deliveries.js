@@ -100,12 +100,11 @@ function FlushAll({ deliveries, onSaid }) {
   const several = [...waiting].filter(([, count]) => count > 1);
   if (several.length === 0 || page.host.isReading.value) return null;
   return html`<div class="row bar">
-    ${several.map(([id, count]) => {
-      const handle = agentById(id)?.identity.handle ?? id;
+    ${several.map(([handle, count]) => {
       const flush = async () => {
         if (await act("deliveries.flush", { agent: handle })) onSaid(`What waited for ${handle} is let in.`);
       };
-      return html`<button key=${id} onClick=${flush}>Deliver all ${count} to ${handle}</button>`;
+      return html`<button key=${handle} onClick=${flush}>Deliver all ${count} to ${handle}</button>`;
     })}
   </div>`;
 }
@@ -129,9 +128,7 @@ function DeliveryView({ delivery, onChanged, onSaid }) {
       <time class="faint small" datetime=${delivery.createdAt}>${moment(delivery.createdAt)}</time>
     </header>
     <p class="small who">
-      ${message ? html`${handleOf(message.from)} → ` : cameDirectly(delivery) ? "a client → " : ""}${
-        agent?.identity.handle ?? "someone who is gone"
-      }
+      ${message ? html`${handleOf(message.from)} → ` : cameDirectly(delivery) ? "a client → " : ""}${delivery.agent}
       ${message?.channel && html` in ${message.channel.name}`}
     </p>
     ${message && html`<p class="excerpt">${message.text}</p>`} ${why && html`<p class="why">${why}</p>`}
@@ -142,7 +139,7 @@ function DeliveryView({ delivery, onChanged, onSaid }) {
         delivery.deadline ? `, until ${moment(delivery.deadline)}` : ""
       }
     </p>
-    <${Operations} delivery=${delivery} handle=${agent?.identity.handle} onChanged=${onChanged} onSaid=${onSaid} />
+    <${Operations} delivery=${delivery} onChanged=${onChanged} onSaid=${onSaid} />
     <details>
       <summary class="small">Details</summary>
       <${DeliveryFacts} delivery=${delivery} />
@@ -150,8 +147,8 @@ function DeliveryView({ delivery, onChanged, onSaid }) {
   </article>`;
 }
 
-/** @param {{delivery: Delivery, handle?: string, onChanged: () => void, onSaid: (text: string) => void}} props */
-function Operations({ delivery, handle, onChanged, onSaid }) {
+/** @param {{delivery: Delivery, onChanged: () => void, onSaid: (text: string) => void}} props */
+function Operations({ delivery, onChanged, onSaid }) {
   if (page.host.isReading.value || cameDirectly(delivery)) return null;
   const id = { deliveryId: delivery.id };
   /**
@@ -165,7 +162,7 @@ function Operations({ delivery, handle, onChanged, onSaid }) {
   };
   const isWaiting = delivery.state === "accepted" || delivery.state === "deferred" || delivery.state === "created";
   const held = isHeld(delivery);
-  const flush = () => run("deliveries.flush", { agent: handle ?? delivery.agent, ...id }, "It is let in.");
+  const flush = () => run("deliveries.flush", { agent: delivery.agent, ...id }, "It is let in.");
   return html`<div class="row operations">
     ${mayBeLetIn(delivery) &&
     html`<button class=${held ? "main" : ""} onClick=${flush}>${held ? "Let it in" : "Deliver now"}</button>`}

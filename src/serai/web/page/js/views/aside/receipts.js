@@ -43,7 +43,7 @@ function Receipt({ delivery }) {
   return html`<details class="receipt" data-state=${delivery.state}>
     <summary title=${why || stateOf(delivery)}>
       <${Steps} steps=${steps} />
-      <span class="cut">${agent?.identity.handle ?? "someone who is gone"}</span>
+      <span class="cut">${delivery.agent}</span>
       <span class="state">${stateOf(delivery)}</span>
       ${delivery.answer?.text && html`<span class="grow cut excerpt">${delivery.answer.text}</span>`}
     </summary>
