@@ -97,8 +97,6 @@ class SessionBox:
         self._steering: list[Delivery] = []
         """Those that enter before the next tool call; the first one is in the session's slot."""
         self._pumping: asyncio.Task[None] | None = None
-        self.idled: set[Callable[[], object]] = set()
-        """Each is called when the session may have become idle."""
         self._is_to_pump = False
         """Whether something has happened since the pump looked last."""
 
@@ -275,8 +273,6 @@ class SessionBox:
         """The session may have become idle."""
         if self.waiting["idle"]:
             self.pump()
-        for tell in list(self.idled):
-            tell()
 
     def disposed(self) -> None:
         """The session is gone: what waits for it fails."""

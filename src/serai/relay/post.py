@@ -87,18 +87,13 @@ class Post:
         self._sending: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
         """Who sends under an idempotency key at this moment."""
 
-    async def send(self, params: SendParams, sender: Participant, *, least_hops: int = 0) -> SendResult:
+    async def send(self, params: SendParams, sender: Participant) -> SendResult:
         """Send a message. Sent again under the same key, it is the same message.
-
-        Args:
-            params: The message.
-            sender: Who sends it.
-            least_hops: How many messages of agents led to it at least, with itself.
 
         Raises:
             RelayError: It cannot be sent; nothing was stored.
         """
-        return await self._once(params, sender, lambda: self._send(params, sender, least_hops))
+        return await self._once(params, sender, lambda: self._send(params, sender))
 
     async def reply(self, params: ReplyParams, sender: Participant) -> SendResult:
         """Answer a message in its thread.
@@ -194,7 +189,7 @@ class Post:
 
     # -- sending -------------------------------------------------------------------------------------------
 
-    def _send(self, params: SendParams, sender: Participant, least_hops: int) -> SendResult:
+    def _send(self, params: SendParams, sender: Participant) -> SendResult:
         names = (params.to,) if isinstance(params.to, str) else params.to
         if not names:
             raise UnknownTarget("a message goes to someone", remedy="Name a #room or a @handle")
@@ -209,7 +204,7 @@ class Post:
                 raise UnknownTarget(f"{gone.handle} is gone: its session was disposed of")
             self._runner.check(others, sender, params)
             room = self._rooms.conversation([sender, *others])
-        return self._store(params, sender, room, None, least_hops=least_hops)
+        return self._store(params, sender, room, None)
 
     def _reply(self, params: ReplyParams, sender: Participant, parent: RelayMessage) -> SendResult:
         self._check(params)

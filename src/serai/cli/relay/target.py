@@ -14,7 +14,7 @@ from serai.cli.console.target import add_connection_options
 from serai.contract import DeliveryRecord, Record, RelayMessage, to_wire
 from serai.relay.sdk import Relay
 
-__all__ = ["add_relay_command", "line_of_delivery", "line_of_message", "show"]
+__all__ = ["add_relay_command", "calling", "line_of_delivery", "line_of_message", "show"]
 
 RelayCommand = Callable[[Relay, argparse.Namespace], Awaitable[int]]
 
@@ -32,6 +32,17 @@ def _run(command: RelayCommand, options: argparse.Namespace) -> int:
             return await command(relay, options)
 
     return asyncio.run(run())
+
+
+def calling(method: str, lines: Callable[[Any], list[str]], *fields: str) -> RelayCommand:
+    """A command that calls one method with the options of these names, and prints what it returns."""
+
+    async def call(relay: Relay, options: argparse.Namespace) -> int:
+        params = {field: getattr(options, field, None) for field in fields}
+        show(await relay.call(method, **params), options, lines)
+        return 0
+
+    return call
 
 
 def show(result: Record, options: argparse.Namespace, lines: Callable[[Any], list[str]]) -> None:
