@@ -68,7 +68,8 @@ class AdapterBox:
     ) -> None:
         self._host = host
         self._ledger = host.ledger
-        self._participant = participant
+        self.participant = participant
+        """Who registered, with what it declared last."""
         self._policy = policy
         self._fitting = fitting
         self._tell = tell
@@ -94,16 +95,11 @@ class AdapterBox:
     # -- what the runner asks ------------------------------------------------------------------------------
 
     @property
-    def participant(self) -> Participant:
-        """Who registered, with what it declared last."""
-        return self._participant
-
-    @property
     def capabilities(self) -> c.AgentSessionCapabilities:
         """What it declared."""
-        declared = self._participant.capabilities
+        declared = self.participant.capabilities
         if declared is None:
-            raise ValueError(f"{self._participant.handle} has not registered")
+            raise ValueError(f"{self.participant.handle} has not registered")
         return declared
 
     @property
@@ -173,7 +169,7 @@ class AdapterBox:
 
     @property
     def _can_leave(self) -> bool:
-        return self._link is not None or self._participant.url is not None
+        return self._link is not None or self.participant.url is not None
 
     @property
     def _room(self) -> int:
@@ -192,7 +188,7 @@ class AdapterBox:
     @property
     def lease_seconds(self) -> float:
         """How long it may take to answer."""
-        return self._participant.lease_seconds or self._policy.lease.total_seconds()
+        return self.participant.lease_seconds or self._policy.lease.total_seconds()
 
     # -- holding -------------------------------------------------------------------------------------------
 
@@ -257,7 +253,7 @@ class AdapterBox:
         if context.mode not in modes:  # it was flushed
             context = replace(context, mode=record.requested_mode or c.DeliveryMode.MANUAL)
         return c.Offer(
-            agent=self._participant.handle,
+            agent=self.participant.handle,
             message=entry.message,
             context=context,
             lease=str(record.evidence["lease"]),
@@ -277,12 +273,12 @@ class AdapterBox:
 
     async def _ask(self, entry: Delivery) -> None:
         """Offer a message over the connection, or post it, and keep the receipt."""
-        link, url = self._link, self._participant.url
+        link, url = self._link, self.participant.url
         try:
             if link is not None:
                 answer = await link.request("receiveMessage", self.offer(entry))
             else:
-                secret = self._participant.secret or ""
+                secret = self.participant.secret or ""
                 answer = await post_signed(url or "", self.offer(entry), secret, self.lease_seconds)
             # Who is posted to and has nothing to say reports later.
             receipt = c.decode(answer, c.MessageReceipt) if answer else c.Accepted(delivery_id=entry.id)
@@ -373,7 +369,7 @@ class AdapterBox:
         self._recalls = False
         await self._host.journal.committed()
         while rows := await self._ledger.store.relay(
-            "waiting_deliveries", self._participant.number, "adapter", 1000
+            "waiting_deliveries", self.participant.number, "adapter", 1000
         ):
             for record in map(record_of, rows):
                 self._ledger.put(replace(record, held_by=None, waits_for="connection"))
@@ -382,7 +378,7 @@ class AdapterBox:
 
     async def _offerable(self, room: int, idle_room: int) -> list[Delivery]:
         """What can be offered now. While this looks, what comes in is left to the next look."""
-        store, number = self._ledger.store, self._participant.number
+        store, number = self._ledger.store, self.participant.number
         rows: list[tuple[Any, ...]] = []
         looks, looks_idle = (
             bool(room and self._backlog),
@@ -498,13 +494,13 @@ class AdapterBox:
         """Have the adapter surface now what it holds (`flush`), or give it up (`cancel`)."""
         if (link := self._link) is None:
             return
-        held = c.HeldParams(agent=self._participant.handle, delivery_id=record.id, reason=reason)
+        held = c.HeldParams(agent=self.participant.handle, delivery_id=record.id, reason=reason)
         try:
             answer = await link.request(method, held)
             for receipt in c.decode(answer, list[c.MessageReceipt]) if method == "flush" else ():
                 await self.receipt(receipt.delivery_id or record.id, receipt, None, link)
         except SeraiError as error:
-            _log.info("%s did not %s %s: %s", self._participant.handle, method, record.id, error)
+            _log.info("%s did not %s %s: %s", self.participant.handle, method, record.id, error)
 
     async def operate(self, operation: c.LifecycleOperation, reason: str | None) -> dict[str, Any]:
         """Have the session do something as a whole. Returns what it tells.
@@ -514,13 +510,13 @@ class AdapterBox:
             ProtocolError: It refuses.
         """
         if self._link is None:
-            raise Offline(f"{self._participant.handle} is not connected", remedy="Try again when it is")
-        params = c.OperationParams(agent=self._participant.handle, reason=reason)
+            raise Offline(f"{self.participant.handle} is not connected", remedy="Try again when it is")
+        params = c.OperationParams(agent=self.participant.handle, reason=reason)
         try:
             async with asyncio.timeout(self.lease_seconds):
                 told = c.decode(await self._link.request(operation.value, params), dict[str, Any])
         except (ConnectionLost, TimeoutError):
-            raise Offline(f"{self._participant.handle} does not answer") from None
+            raise Offline(f"{self.participant.handle} does not answer") from None
         if operation == c.LifecycleOperation.PAUSE:
             self._become(c.AgentStatus.PAUSED, reason)
         elif operation == c.LifecycleOperation.RESUME and self.status == c.AgentStatus.PAUSED:
@@ -532,7 +528,7 @@ class AdapterBox:
     async def recover(self) -> None:
         """After a restart: what was taken may still be answered, and all else is offered again."""
         self._backlog = self._idle_backlog = self._recalls = True
-        for row in await self._ledger.store.relay("entries_of_session", self._participant.number):
+        for row in await self._ledger.store.relay("entries_of_session", self.participant.number):
             record = record_of(row)
             if record.state == c.DeliveryState.HANDING:
                 self._on_the_way[record.id] = record
@@ -541,7 +537,7 @@ class AdapterBox:
 
     def registered(self, participant: Participant, link: CallerLink | None) -> None:
         """It has registered: over a connection, or to be posted to, or to come for its messages."""
-        self._participant = participant
+        self.participant = participant
         if link is not None and participant.url is None:
             if link is not self._link:
                 self._link = link
@@ -601,7 +597,7 @@ class AdapterBox:
             else:
                 is_told = event.type.is_live and event.type in declared
                 if is_told:
-                    self._tell(self._participant, [event])
+                    self._tell(self.participant, [event])
             if is_told:
                 passed_on += 1
             else:
@@ -614,7 +610,7 @@ class AdapterBox:
             return
         self.status = status
         self._backlog = self._backlog or before == c.AgentStatus.PAUSED
-        self._tell(self._participant, status_events(status, before, reason))
+        self._tell(self.participant, status_events(status, before, reason))
         if self._is_safe:
             self._idle_backlog = True
             self._arrived.set()

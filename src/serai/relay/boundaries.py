@@ -39,7 +39,7 @@ from serai.host.session.session import Session
 from serai.relay.header import MOST_MESSAGES, header, rendered, taken_together
 from serai.relay.policy import RelayPolicy
 
-__all__ = ["BOUNDARIES", "SessionBox", "Wakes"]
+__all__ = ["BOUNDARIES", "SessionBox"]
 
 _WINDOW = 5 * MOST_MESSAGES
 """How many of those that wait are in memory."""
@@ -55,13 +55,6 @@ BOUNDARIES = frozenset({*_WAITS_FOR.values(), "approval"})
 """What a delivery to a session waits for, while its box counts it."""
 
 
-class Wakes:
-    """Lets a few sleeping sessions wake at a time."""
-
-    def __init__(self, most: int = 4) -> None:
-        self.room = asyncio.Semaphore(most)
-
-
 class SessionBox:
     """The box of a session of the host, whether it is in memory or not.
 
@@ -69,7 +62,7 @@ class SessionBox:
         host: The host.
         participant: The session's agent.
         policy: When it may be disturbed.
-        wakes: Shared by all boxes.
+        wakes: Shared by all boxes: lets a few sleeping sessions wake at a time.
         identify: Finds a participant by its id.
     """
 
@@ -78,7 +71,7 @@ class SessionBox:
         host: Host,
         participant: Participant,
         policy: RelayPolicy,
-        wakes: Wakes,
+        wakes: asyncio.Semaphore,
         identify: Callable[[str], Participant],
     ) -> None:
         if participant.session is None:
@@ -317,7 +310,7 @@ class SessionBox:
             await self._let_enter()
 
     async def _let_enter(self) -> None:
-        async with self._wakes.room:
+        async with self._wakes:
             release = self._host.sessions.hold([self.uri])
             try:
                 session = await self._host.sessions.bring(self.uri)

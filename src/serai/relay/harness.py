@@ -26,15 +26,7 @@ from serai import contract as c
 from serai.errors import CapabilityUnsupported, ConnectionLost, SeraiError
 from serai.relay.sdk import Relay
 
-__all__ = [
-    "FunctionSession",
-    "Receive",
-    "Registration",
-    "SeenDeliveries",
-    "define_harness",
-    "register",
-    "stay_registered",
-]
+__all__ = ["Receive", "Registration", "define_harness", "register", "stay_registered"]
 
 _log = logging.getLogger(__name__)
 

@@ -97,14 +97,11 @@ class Lifecycle:
     ) -> c.OperationResult:
         told = await box.operate(operation, params.reason)
         agent = snapshot = None
-        match operation:
-            case c.LifecycleOperation.RELEASE:
-                await self._workspace.unregister(box)
-                return c.OperationResult(status=c.AgentStatus.RELEASED)
-            case c.LifecycleOperation.FORK:
-                agent = self._workspace.info(self._host.identities.get(str(told.get("agent"))))
-            case c.LifecycleOperation.SNAPSHOT:
-                snapshot = self._host.redactor.redact_value(told, observed=True)
-            case _:
-                pass
+        if operation == c.LifecycleOperation.RELEASE:
+            await self._workspace.unregister(box)
+            return c.OperationResult(status=c.AgentStatus.RELEASED)
+        if operation == c.LifecycleOperation.FORK:
+            agent = self._workspace.info(self._host.identities.get(str(told.get("agent"))))
+        elif operation == c.LifecycleOperation.SNAPSHOT:
+            snapshot = self._host.redactor.redact_value(told, observed=True)
         return c.OperationResult(status=box.status, agent=agent, snapshot=snapshot)

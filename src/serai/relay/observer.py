@@ -24,6 +24,7 @@ from serai.errors import CapabilityUnsupported
 from serai.host.identities import Participant
 from serai.host.session.core import needs_sign_in
 from serai.host.surroundings.terminal_channel import HostTerminal
+from serai.relay.predicates import OF_SESSIONS
 from serai.relay.session_events import SessionEvents, status_events
 
 if TYPE_CHECKING:
@@ -36,11 +37,7 @@ _ALSO_OF_WORKSPACE = frozenset(
     {_Type.SESSION_STARTED, _Type.SESSION_RESUMED, _Type.SESSION_FORKED, _Type.LOG, _Type.ERROR}
 )
 """The session events that the workspace has under the same name."""
-_ONLY_OF_SESSIONS = frozenset(
-    kind
-    for kind in _Type
-    if kind.family in {"status", "tool", "transcript", "file", "command", "terminal", "usage"}
-)
+_ONLY_OF_SESSIONS = frozenset(kind for kind in _Type if kind.value.startswith(OF_SESSIONS))
 """Those that are asked for by their own name, and come wrapped."""
 _STATUSES = {f"agent.status.{status.value}": status for status in c.AgentStatus}
 _LIVE = frozenset(

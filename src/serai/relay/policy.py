@@ -18,18 +18,14 @@ from serai.contract import AgentSessionCapabilities, DeliveryMode, DeliveryRecor
 
 __all__ = ["Inbound", "Rates", "RelayPolicy", "choose_mode", "retry_at"]
 
+_NOW, _MESSAGE, _TOOL_CALL, _IDLE, _MANUAL = DeliveryMode
 _CALMER: dict[DeliveryMode, tuple[DeliveryMode, ...]] = {
     # What reaches an agent by itself comes before what waits for a person.
-    DeliveryMode.IMMEDIATE: (
-        DeliveryMode.NEXT_TOOL_CALL,
-        DeliveryMode.ON_IDLE,
-        DeliveryMode.NEXT_MESSAGE,
-        DeliveryMode.MANUAL,
-    ),
-    DeliveryMode.NEXT_TOOL_CALL: (DeliveryMode.ON_IDLE, DeliveryMode.NEXT_MESSAGE, DeliveryMode.MANUAL),
-    DeliveryMode.NEXT_MESSAGE: (DeliveryMode.ON_IDLE, DeliveryMode.MANUAL),
-    DeliveryMode.ON_IDLE: (DeliveryMode.MANUAL,),
-    DeliveryMode.MANUAL: (),
+    _NOW: (_TOOL_CALL, _IDLE, _MESSAGE, _MANUAL),
+    _TOOL_CALL: (_IDLE, _MESSAGE, _MANUAL),
+    _MESSAGE: (_IDLE, _MANUAL),
+    _IDLE: (_MANUAL,),
+    _MANUAL: (),
 }
 
 

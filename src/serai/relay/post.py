@@ -13,6 +13,7 @@ from serai.contract import (
     AgentTarget,
     ChannelTarget,
     DeliveryReason,
+    DeliveryRecord,
     DirectTarget,
     GroupTarget,
     MessageKind,
@@ -121,10 +122,7 @@ class Post:
         write = RelayWrite("retract_message", (message.id, encode(gone)))
         writes = [write, RelayWrite("retract_words", (message.id,))]
         self._ledger.event("message.updated", {"messageId": message.id, "retracted": True}, writes=writes)
-        with self._ledger.watching() as seen:
-            await self._runner.committed()
-            rows = await self._ledger.store.relay("deliveries_of_message", message.id)
-        records = [seen.get(record.id, record) for record in map(record_of, rows)]
+        records = await self._deliveries_of(message)
         settled = [self._runner.cancel(one, "retracted") if one.is_open else one for one in records]
         return SendResult(message=gone, deliveries=tuple(settled))
 
@@ -166,11 +164,13 @@ class Post:
                 f"the key {params.idempotency_key!r} stands for another message, {earlier.id}",
                 remedy="Use a new key for a new message",
             )
+        return SendResult(message=earlier, deliveries=tuple(await self._deliveries_of(earlier)))
+
+    async def _deliveries_of(self, message: RelayMessage) -> list[DeliveryRecord]:
         with self._ledger.watching() as seen:
             await self._runner.committed()
-            rows = await self._ledger.store.relay("deliveries_of_message", earlier.id)
-        records = [seen.get(record.id, record) for record in map(record_of, rows)]
-        return SendResult(message=earlier, deliveries=tuple(records))
+            rows = await self._ledger.store.relay("deliveries_of_message", message.id)
+        return [seen.get(record.id, record) for record in map(record_of, rows)]
 
     def _is_same_place(
         self, earlier: RelayMessage, params: SendParams | ReplyParams, sender: Participant

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, Protocol
 
 from serai.contract import AgentIdentity, AgentStatus, WorkspaceEvent, name_key
 
-__all__ = ["ActionEvents", "Predicate", "action", "events", "has_type", "named"]
+__all__ = ["OF_SESSIONS", "ActionEvents", "Predicate", "action", "events", "has_type", "named"]
 
-_OF_SESSIONS = ("status.", "tool.", "transcript.", "file.", "command.", "terminal.", "usage.")
+OF_SESSIONS = ("status.", "tool.", "transcript.", "file.", "command.", "terminal.", "usage.")
 """How the types begin that only sessions have: those of the workspace begin otherwise."""
 
 
@@ -28,7 +28,7 @@ def has_type(event: WorkspaceEvent, types: tuple[str, ...]) -> bool:
     `tool.called`.
     """
     names = [event.type]
-    if event.type == "session.event" and (own := event.data["event"]["type"]).startswith(_OF_SESSIONS):
+    if event.type == "session.event" and (own := event.data["event"]["type"]).startswith(OF_SESSIONS):
         names.append(own)
     return not types or any(fnmatchcase(name, one) for name in names for one in types)
 

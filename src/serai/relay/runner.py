@@ -171,8 +171,7 @@ class Runner:
         if problem is None and is_held and not box.admit():
             problem = "mailbox_full"
         if problem is not None:
-            failed = Failed(delivery_id=record.id, reason=problem)
-            return self._ledger.settle(record, failed, own=True)
+            return self._ledger.settle(record, Failed(delivery_id=record.id, reason=problem), own=True)
         if is_held:
             held = {"heldBy": "host", "waitsFor": "approval"}
             return self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=held), own=True)

@@ -14,7 +14,6 @@ from serai.ahp.commands import CreateSessionParams
 from serai.errors import Forbidden
 from serai.host.identities import Participant
 from serai.host.session.delegation import PARENT, check_depth
-from serai.host.session.session import Session
 from serai.relay.actions import Actions, MayAsk, RunAction
 from serai.relay.inbox import Caller
 
@@ -73,8 +72,8 @@ class RuntimeActions:
     async def _create(self, call: c.ActionRunParams, caller: Caller) -> Any:
         wanted: dict[str, str] = call.input
         provider, name, folder = wanted["provider"], wanted.get("name"), wanted.get("workingDirectory")
-        parent = await self._own_session(caller)
-        meta = None
+        uri, meta = caller.participant.session if caller.participant else None, None
+        parent = await self._host.sessions.bring(uri) if uri else None
         if parent is not None:
             await check_depth(parent.core, self._host.sessions.bring)
             own = parent.live.head.summary.working_directory
@@ -105,10 +104,6 @@ class RuntimeActions:
         operation = c.LifecycleOperation(call.name.removeprefix("agent."))
         params = c.OperationParams(agent=call.input["agent"], reason=call.input.get("reason"))
         return c.to_wire(await self._workspace.lifecycle.do(operation, caller, params))
-
-    async def _own_session(self, caller: Caller) -> Session | None:
-        uri = caller.participant.session if caller.participant else None
-        return await self._host.sessions.bring(uri) if uri else None
 
 
 def _is_of_host(caller: Caller, who: Participant) -> bool:

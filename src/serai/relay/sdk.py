@@ -16,7 +16,7 @@ import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextvars import ContextVar
 from functools import partialmethod
-from types import TracebackType
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 from urllib.parse import urlsplit, urlunsplit
 
@@ -123,15 +123,6 @@ def _report(begun: asyncio.Future[None]) -> None:
         _log.warning("a listener was not set up: %s", error)
 
 
-class _MessageCalls:
-    """What is done with messages, under the names of the pages: `relay.messages.send`."""
-
-    def __init__(self, relay: Relay) -> None:
-        self.send = relay.send
-        self.reply = relay.reply
-        self.get = relay.message
-
-
 class Relay:
     """The relay, for a program."""
 
@@ -139,8 +130,10 @@ class Relay:
     """Makes predicates: `relay.on(relay.events.delivery.failed(), handler)`."""
 
     def __init__(self, link: Link) -> None:
-        self._link = link
-        self.messages = _MessageCalls(self)
+        self.link = link
+        """How calls get there. Whoever answers what the relay asks does that here."""
+        self.messages = SimpleNamespace(send=self.send, reply=self.reply, get=self.message)
+        """What is done with messages, under the names of the pages: `relay.messages.send`."""
         self._subscribing: set[asyncio.Future[None]] = set()
         """Who listens, and does not hear anything yet."""
         self._listening: set[asyncio.Task[None]] = set()
@@ -167,12 +160,7 @@ class Relay:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -182,16 +170,11 @@ class Relay:
         for task in self._listening:
             task.cancel()
         await asyncio.gather(*self._listening, return_exceptions=True)
-        await self._link.close()
-
-    @property
-    def link(self) -> Link:
-        """How calls get there. Whoever answers what the relay asks does that here."""
-        return self._link
+        await self.link.close()
 
     async def closed(self) -> None:
         """Wait until the connection is over."""
-        await self._link.closed()
+        await self.link.closed()
 
     async def register(self, session: c.AgentSession, **more: Any) -> Registration:
         """Have a session take part: see `serai.relay.harness.register`."""
@@ -211,7 +194,7 @@ class Relay:
             await asyncio.wait(self._subscribing)  # what comes of the call is heard
         if (led_by := _led_by.get()) and method in {"messages.send", "messages.reply"}:
             params["metadata"] = {**params.get("metadata", {}), **led_by}
-        return await self._link.call(
+        return await self.link.call(
             method, {key: value for key, value in params.items() if value is not None}
         )
 
@@ -250,14 +233,6 @@ class Relay:
         """A message, with its reactions and how many have read it."""
         return await self.call("messages.get", messageId=message_id)
 
-    async def inbox(self, *, peek: bool = False) -> c.Inbox:
-        """What waits for whoever calls. Unless it only peeks, what is in it is delivered by that."""
-        return await self.call("inbox.get", peek=peek)
-
-    async def create_room(self, name: str, topic: str | None = None) -> c.Room:
-        """Make a room."""
-        return await self.call("rooms.create", name=name, topic=topic)
-
     async def delivery(self, delivery_id: str) -> c.DeliveryRecord:
         """How far a delivery has come."""
         return await self.call("deliveries.get", deliveryId=delivery_id)
@@ -290,7 +265,7 @@ class Relay:
                 yield event
 
     async def _subscribe(self, params: c.SubscribeParams) -> AsyncGenerator[c.WorkspaceEvent]:
-        started, events = await self._link.subscribe(params)
+        started, events = await self.link.subscribe(params)
         if started.source == "gap":
             _log.warning(
                 "not all events after %s are there any more: they begin at %s", params.after, started.first
@@ -462,9 +437,11 @@ class RemoteLink:
         await asyncio.wait({self._reading})
 
     async def _respond(self, method: str, call_id: Any, params: bytes) -> None:
-        answer = self._answers.get(method, _no_answer)
+        answer = self._answers.get(method)
         response: dict[str, Any] = {"jsonrpc": "2.0", "id": call_id}
         try:
+            if answer is None:
+                raise MethodNotFound(f"nobody here answers {method!r}")  # noqa: TRY301 - it is told like all else
             told = msgspec.json.encode({**response, "result": await answer(params)})
         except Exception as error:  # noqa: BLE001 - whatever it is, the relay gets an answer
             told = msgspec.json.encode({**response, "error": told_as_error(error)})
@@ -540,11 +517,6 @@ def _schema_of(described: dict[str, Any] | type | None) -> dict[str, Any] | None
         return described
     of_pydantic = getattr(described, "model_json_schema", None)
     return of_pydantic() if of_pydantic is not None else msgspec.json.schema(described)
-
-
-async def _no_answer(params: bytes) -> Any:
-    del params
-    raise MethodNotFound("nobody here answers this")
 
 
 def told_as_error(error: Exception) -> dict[str, Any]:

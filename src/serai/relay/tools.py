@@ -49,15 +49,9 @@ class _Sending(_Arguments, kw_only=True):
 
     def how(self) -> dict[str, Any]:
         """The same, in the words of the relay's methods."""
+        given = {name: getattr(self, name) for name in ("text", "mode", "priority")}
         wait_for = c.WaitFor.ANSWERED if self.wait else c.WaitFor.ACCEPTED
-        timeout_ms = self.wait * 1000
-        return {
-            "text": self.text,
-            "mode": self.mode,
-            "priority": self.priority,
-            "wait_for": wait_for,
-            "timeout_ms": timeout_ms,
-        }
+        return given | {"wait_for": wait_for, "timeout_ms": self.wait * 1000}
 
 
 class _SendMessage(_Sending, kw_only=True):
@@ -81,10 +75,6 @@ class _CheckInbox(_Arguments):
 
 class _OneMessage(_Arguments):
     message: _MessageId
-
-
-class _Nothing(_Arguments):
-    pass
 
 
 class _CreateRoom(_Arguments):
@@ -188,6 +178,12 @@ class RelayTools:
         """Notify nobody any more."""
         await self._notices.close()
 
+    async def _own(self, caller: Caller) -> c.AgentIdentity:
+        """Who calls and receives."""
+        if (identity := (await self._do(caller, "hello", c.Empty())).identity) is None:
+            raise Forbidden("an observer receives nothing")
+        return identity
+
     async def _do(self, caller: Caller, method: str, params: c.Record) -> Any:
         return await self._workspace.call(caller, method, params)
 
@@ -247,8 +243,8 @@ class RelayTools:
 
     # -- agents and rooms ----------------------------------------------------------------------------------
 
-    @_tool(_Nothing, "Who takes part, what each does, and who you are.")
-    async def _list_agents(self, caller: Caller, _given: _Nothing) -> Any:
+    @_tool(_Arguments, "Who takes part, what each does, and who you are.")
+    async def _list_agents(self, caller: Caller, _given: _Arguments) -> Any:
         hello = await self._do(caller, "hello", c.Empty())
         found = await self._do(caller, "agents.list", c.AgentsListParams())
         agents = [
@@ -259,8 +255,8 @@ class RelayTools:
         ]
         return _without_nothing(you=hello.identity and hello.identity.handle, agents=agents)
 
-    @_tool(_Nothing, "The rooms, and the conversations that you are in.")
-    async def _list_rooms(self, caller: Caller, _given: _Nothing) -> Any:
+    @_tool(_Arguments, "The rooms, and the conversations that you are in.")
+    async def _list_rooms(self, caller: Caller, _given: _Arguments) -> Any:
         found = await self._do(caller, "rooms.list", c.RoomsListParams())
         return {"rooms": [_room(room) for room in found.rooms]}
 
@@ -286,26 +282,22 @@ class RelayTools:
 
     @_tool(_FlushDeliveries, "Have what waits for you enter as soon as you are idle, whatever it waits for.")
     async def _flush_deliveries(self, caller: Caller, given: _FlushDeliveries) -> Any:
-        hello = await self._do(caller, "hello", c.Empty())
-        if hello.identity is None:
-            raise Forbidden("an observer receives nothing")
-        params = c.FlushParams(agent=hello.identity.handle, mode=given.mode)
+        own = await self._own(caller)
+        params = c.FlushParams(agent=own.handle, mode=given.mode)
         flushed = await self._do(caller, "deliveries.flush", params)
         return {"deliveries": [self._delivery(record) for record in flushed.deliveries]}
 
     @_tool(_OneAgent, "Get a message, once, when someone has nothing to do any more, or is gone.")
     async def _notify_when_idle(self, caller: Caller, given: _OneAgent) -> Any:
-        hello = await self._do(caller, "hello", c.Empty())
-        if hello.identity is None:
-            raise Forbidden("an observer receives nothing")
+        own = await self._own(caller)
         about = await self._do(caller, "agents.get", c.AgentParams(agent=given.agent))
-        will_notify = self._notices.watch(hello.identity.id, about.identity.id)
+        will_notify = self._notices.watch(own.id, about.identity.id)
         return {"agent": about.identity.handle, "status": about.status, "willNotify": will_notify}
 
     # -- actions -------------------------------------------------------------------------------------------
 
-    @_tool(_Nothing, "What others do for you when you invoke it.")
-    async def _list_actions(self, caller: Caller, _given: _Nothing) -> Any:
+    @_tool(_Arguments, "What others do for you when you invoke it.")
+    async def _list_actions(self, caller: Caller, _given: _Arguments) -> Any:
         found = await self._do(caller, "actions.list", c.Empty())
         return {
             "actions": [

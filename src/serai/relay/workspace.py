@@ -18,7 +18,7 @@ from serai.host.identities import Participant
 from serai.host.ledger import record_of
 from serai.relay.actions import Actions
 from serai.relay.adapters import AdapterBox
-from serai.relay.boundaries import BOUNDARIES, SessionBox, Wakes
+from serai.relay.boundaries import BOUNDARIES, SessionBox
 from serai.relay.calls import Calls
 from serai.relay.events import EventStream, Place, Wanted, wanted
 from serai.relay.inbox import Caller, CallerLink, InboxBox, Inboxes
@@ -66,7 +66,7 @@ class Workspace:
         self.observer = Observer(self)
         self.webhooks = Webhooks(self)
         self._boxes: dict[int, Box] = {}
-        self._wakes = Wakes()
+        self._wakes = asyncio.Semaphore(4)
         self._owner: Participant | None = None
         self._indexing: asyncio.Task[None] | None = None
         self._last_id = self._subscribed = 0
@@ -249,18 +249,16 @@ class Workspace:
         may_hear = self.inboxes.may_hear
         return result, self.follow(after, params, lambda event: wants(event) and may_hear(caller, event))
 
-    def follow(self, after: Place, params: c.EventFilter, wants: Wanted) -> AsyncGenerator[c.WorkspaceEvent]:
+    async def follow(
+        self, after: Place, params: c.EventFilter, wants: Wanted
+    ) -> AsyncGenerator[c.WorkspaceEvent]:
         """Events after a place, with what sessions let one observe if the types that are wanted say so."""
         live = wants_live(params.types)
-        events = self.events.follow(after, wants, live=live)
-        return self._attended(events) if live else events
-
-    async def _attended(self, events: AsyncGenerator[c.WorkspaceEvent]) -> AsyncGenerator[c.WorkspaceEvent]:
-        """Events, with what sessions let one observe as long as they are asked for."""
-        leave = self.observer.attend()
+        leave = self.observer.attend() if live else None
         try:
-            async with contextlib.aclosing(events):
+            async with contextlib.aclosing(self.events.follow(after, wants, live=live)) as events:
                 async for event in events:
                     yield event
         finally:
-            leave()
+            if leave is not None:
+                leave()

@@ -35,10 +35,13 @@ def _run(command: RelayCommand, options: argparse.Namespace) -> int:
 
 
 def calling(method: str, lines: Callable[[Any], list[str]], *fields: str) -> RelayCommand:
-    """A command that calls one method with the options of these names, and prints what it returns."""
+    """A command that calls one method with the options of these names, and prints what it returns.
+
+    A field `url=to` is called `url` there and `to` among the options.
+    """
 
     async def call(relay: Relay, options: argparse.Namespace) -> int:
-        params = {field: getattr(options, field, None) for field in fields}
+        params = {one.partition("=")[0]: getattr(options, one.rpartition("=")[2], None) for one in fields}
         show(await relay.call(method, **params), options, lines)
         return 0
 
