@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from serai.cli.console.progress import progress
 from serai.cli.relay.target import add_relay_command, calling, line_of_delivery, line_of_message, show
 from serai.contract import DeliveryMode, DeliveryState, Inbox, SearchHit, SearchResult, SendResult
 from serai.relay.sdk import Relay
@@ -81,7 +82,8 @@ def configure_search(parser: argparse.ArgumentParser) -> None:
 
 async def _search(relay: Relay, options: argparse.Namespace) -> int:
     query = " ".join(options.query)
-    found: SearchResult = await relay.call("messages.search", query=query, limit=options.limit)
+    with progress("Searching; what is new is indexed first"):
+        found: SearchResult = await relay.call("messages.search", query=query, limit=options.limit)
     show(found, options, lambda result: [*map(_hit, result.hits)] or ["Nothing was found."])
     return 0 if found.hits else 1
 
