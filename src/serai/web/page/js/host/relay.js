@@ -115,7 +115,7 @@ export class Relay {
       ...OPEN.map((state) => ask("deliveries.list", { state, limit: MOST })),
     ]);
     const agents = told?.agents ?? this.agents.peek();
-    const sessions = new Map(agents.map((/** @type {Agent} */ agent) => [agent.identity.id, agent.session]));
+    const sessions = new Map(agents.map((/** @type {Agent} */ agent) => [agent.identity.handle, agent.session]));
     /** @type {Map<string, Delivery[]>} */
     const bySession = new Map();
     for (const delivery of open.flatMap((/** @type {{deliveries: Delivery[]}} */ one) => one?.deliveries ?? [])) {
