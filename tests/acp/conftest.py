@@ -155,7 +155,7 @@ async def agent(start: Start) -> Agent:
 @pytest.fixture
 async def session(agent: Agent, tmp_path: Path) -> AcpSession:
     """A new session, whose first updates are taken."""
-    session = await agent.new_session(tmp_path)
+    session = await agent.open_session(tmp_path)
     async for item in session.updates():
         if isinstance(item, AgentMessageChunk):
             break

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from requirements import proves
-from serai.acp import Agent, BasicClient, ClientCapabilities, Launch
+from serai.acp import Agent, BasicClient, ClientCapabilities, Launch, OpenWay
 from serai.errors import (
     AgentClosed,
     AgentInitFailed,
@@ -182,7 +182,7 @@ async def test_closing_ends_the_process_and_may_be_done_again(agent: Agent) -> N
 async def test_what_is_asked_of_a_closed_agent_fails(agent: Agent, tmp_path: Path) -> None:
     await agent.close()
     with pytest.raises(AgentClosed):
-        await agent.new_session(tmp_path)
+        await agent.open_session(tmp_path)
 
 
 @pytest.mark.usefixtures("short_graces")
@@ -232,14 +232,14 @@ SSE = {"name": "a", "type": "sse", "url": "u"}
 @pytest.mark.parametrize(
     ("name", "arguments", "servers", "capability"),
     [
-        ("load_session", ["s", Path("/")], None, "loadSession"),
-        ("resume_session", ["s", Path("/")], None, "sessionCapabilities.resume"),
-        ("fork_session", ["s", Path("/")], None, "sessionCapabilities.fork"),
+        ("open_session", [Path("/"), OpenWay.LOADED, "s"], None, "loadSession"),
+        ("open_session", [Path("/"), OpenWay.RESUMED, "s"], None, "sessionCapabilities.resume"),
+        ("open_session", [Path("/"), OpenWay.FORKED, "s"], None, "sessionCapabilities.fork"),
         ("list_sessions", [], None, "sessionCapabilities.list"),
         ("delete_session", ["s"], None, "sessionCapabilities.delete"),
         ("logout", [], None, "auth.logout"),
-        ("new_session", [Path("/")], [HTTP], "mcpCapabilities.http"),
-        ("new_session", [Path("/")], [SSE], "mcpCapabilities.sse"),
+        ("open_session", [Path("/")], [HTTP], "mcpCapabilities.http"),
+        ("open_session", [Path("/")], [SSE], "mcpCapabilities.sse"),
     ],
 )
 async def test_what_is_not_offered_is_refused_before_any_call(

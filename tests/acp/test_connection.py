@@ -77,7 +77,7 @@ async def test_an_answer_may_take_as_long_as_a_person_who_is_asked_before_it(
         person.released.clear()
         return result
 
-    session = await after_a_person(asyncio.create_task(agent.new_session(tmp_path)))
+    session = await after_a_person(asyncio.create_task(agent.open_session(tmp_path)))
     await after_a_person(asyncio.create_task(session.set_mode("do")))
     assert session.modes.current == "do"
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from serai.acp import AcpSession, Agent, ClientCapabilities, Item, PermissionRequest
+from serai.acp import AcpSession, Agent, ClientCapabilities, PermissionRequest
 from serai.errors import AgentClosed
 
 SELECTED = {"outcome": {"outcome": "selected", "optionId": "yes"}}
@@ -50,7 +50,7 @@ async def test_files_are_read_and_written_by_a_client_that_says_so(
 ) -> None:
     person.has = ClientCapabilities(read_text_file=True, write_text_file=True, terminal=True)
     agent = await start()
-    session = await agent.new_session(tmp_path)
+    session = await agent.open_session(tmp_path)
 
     async def ask(method: str, **params: Any) -> Any:
         conversation = await converse(session, f"asks {method} {json.dumps(params, separators=(',', ':'))}")
@@ -69,7 +69,7 @@ async def test_questions_are_asked_in_the_ways_that_the_client_has(
 ) -> None:
     person.has = ClientCapabilities(elicitation_form=True)
     agent = await start()
-    session = await agent.new_session(tmp_path)
+    session = await agent.open_session(tmp_path)
     form = await converse(session, 'asks elicitation/create {"message":"m","mode":"form"}')
     assert json.loads(form.texts[-1]) == {"action": "accept", "content": {"said": "m"}}
     url = await converse(session, 'asks elicitation/create {"message":"m","mode":"url"}')
@@ -141,12 +141,13 @@ async def test_a_request_is_heard_between_what_came_before_it_and_what_came_afte
         await asyncio.sleep(0)
         return "yes"
 
-    def hear(item: Item) -> None:
-        heard.append(getattr(item, "text", None) or type(item).__name__)
-
     monkeypatch.setattr(person, "request_permission", choose)
-    session = await agent.new_session(tmp_path, on_update=hear)
-    heard.clear()
+    session = await agent.open_session(tmp_path)
+
+    def receive(item: Any, _size: int) -> None:
+        heard.append(item.text)
+
+    monkeypatch.setattr(session, "receive", receive)
     agent._connection.peer.feed(
         b"".join(
             json.dumps(message).encode() + b"\n"

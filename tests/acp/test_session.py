@@ -49,7 +49,7 @@ async def test_one_prompt_at_a_time_but_sessions_do_not_wait_for_each_other(
     turn = session.prompt("silence")
     with pytest.raises(PromptUnderWay):
         session.prompt("echo no")
-    other = agent.new_session(tmp_path)
+    other = agent.open_session(tmp_path)
     turn.cancel()
     assert (await turn.finished()).stop_reason == "cancelled"
     assert (await converse(await other, "echo yes")).stop_reason == "end_turn"
@@ -144,7 +144,7 @@ async def test_an_agent_that_calls_it_an_error_to_be_stopped_was_stopped(
 
 async def test_an_agent_that_does_not_stop_is_ended(start: Any, tmp_path: Path) -> None:
     agent = await start(cancel_timeout=0.2)
-    session, other = await agent.new_session(tmp_path), await agent.new_session(tmp_path)
+    session, other = await agent.open_session(tmp_path), await agent.open_session(tmp_path)
     turn = session.prompt("deaf")
     waiting = other.prompt("echo never read")
     turn.cancel()
@@ -165,7 +165,7 @@ async def test_an_agent_that_falls_silent_fails_its_turn_and_is_told_to_stop(
     start: Any, tmp_path: Path, converse: Any
 ) -> None:
     agent = await start(inactivity_timeout=0.3)
-    session = await agent.new_session(tmp_path, on_update=None)
+    session = await agent.open_session(tmp_path)
     turn = session.prompt("silence")
     with pytest.raises(AgentInactive) as caught:
         await turn.finished()
@@ -188,7 +188,7 @@ async def test_the_time_does_not_count_while_a_person_is_asked(
     person.patient = True
     person.has = ClientCapabilities(elicitation_url=True)
     agent = await start(inactivity_timeout=0.1)
-    session = await agent.new_session(tmp_path)
+    session = await agent.open_session(tmp_path)
     turn = session.prompt(prompt)
     async with asyncio.timeout(30):
         await person.asked.wait()
@@ -203,7 +203,7 @@ async def test_an_agent_that_tells_of_its_subagents_is_not_silent(
     start: Any, tmp_path: Path, converse: Any
 ) -> None:
     agent = await start(inactivity_timeout=0.3)
-    session = await agent.new_session(tmp_path)
+    session = await agent.open_session(tmp_path)
     assert (await converse(session, "busy_subagent child 0.9")).texts[-1] == "done"
 
 
@@ -226,7 +226,7 @@ async def test_modes_and_options_are_set_and_remembered(session: AcpSession) -> 
 
 async def test_an_agent_that_took_a_value_and_says_nothing_more_has_it(start: Any, tmp_path: Path) -> None:
     agent = await start(set_option="nothing")
-    session = await agent.new_session(tmp_path)
+    session = await agent.open_session(tmp_path)
     for value in ("large", "small"):
         await session.set_config_option("model", value)
         [option] = session.config_options
@@ -249,7 +249,7 @@ async def test_closing_a_session_needs_an_agent_that_can(session: AcpSession, ag
 @proves("wire:Session-capabilities/close-is-not-exit")
 async def test_closing_a_session_ends_its_turn_and_its_stream(start: Any, tmp_path: Path) -> None:
     agent = await start(capabilities={"sessionCapabilities": {"close": {}}})
-    session = await agent.new_session(tmp_path)
+    session = await agent.open_session(tmp_path)
     turn = session.prompt("silence")
     await session.close()
     assert (await turn.finished()).stop_reason == "cancelled"
@@ -278,7 +278,7 @@ async def test_updates_that_nobody_takes_make_the_agent_wait_and_not_the_host(
 async def test_models_without_an_option_are_a_choice(start: Any, tmp_path: Path) -> None:
     models = [{"modelId": "small", "name": "Small"}, {"modelId": "large", "name": "Large"}]
     agent = await start(models={"currentModelId": "small", "availableModels": models})
-    session = await agent.new_session(tmp_path)
+    session = await agent.open_session(tmp_path)
     (option,) = session.config_options
     assert (option.category, option.value) == ("model", "small")
     assert [choice.value for choice in option.choices] == ["small", "large"]
@@ -291,7 +291,7 @@ async def test_no_secret_is_in_what_an_agent_says_about_itself(
 ) -> None:
     method = {"id": "m", "name": "Use hunter2", "description": "hunter2"}
     agent = await start(methods=[method], capabilities={"_meta": {"key": "hunter2"}})
-    session = await agent.new_session(tmp_path)
+    session = await agent.open_session(tmp_path)
     conversation = await converse(session, "secretive")
     told = [agent.handshake.raw, agent.handshake.auth_methods, session.reply, session.modes]
     told += [session.config_options, session.commands, session.title]

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from serai.acp import AgentCapabilities
-from serai.acp.session_start import Link, Opened, OpenWay, Wanted
+from serai.acp import AgentCapabilities, OpenWay
+from serai.acp.session_start import Link, Opened, Wanted
 from serai.errors import (
     AgentClosed,
     AgentError,

@@ -13,7 +13,7 @@ def item(number: int) -> RawUpdate:
 
 
 async def test_what_waits_is_taken_in_its_order_until_the_end() -> None:
-    stream = Stream(None, lambda _: None)
+    stream = Stream(lambda _: None)
     for number in range(3):
         stream.put(item(number))
     stream.put(Finished("end_turn"))
@@ -22,7 +22,7 @@ async def test_what_waits_is_taken_in_its_order_until_the_end() -> None:
 
 
 async def test_a_taker_that_stops_loses_nothing() -> None:
-    stream = Stream(None, lambda _: None)
+    stream = Stream(lambda _: None)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0):
             await anext(stream.take())
@@ -32,7 +32,7 @@ async def test_a_taker_that_stops_loses_nothing() -> None:
 
 async def test_when_too_much_waits_someone_is_told_and_told_again_when_it_is_taken() -> None:
     told: list[bool] = []
-    stream = Stream(None, told.append)
+    stream = Stream(told.append)
     for number in range(3):
         stream.put(item(number), FULL // 2)
     assert told == [True]

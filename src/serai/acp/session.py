@@ -15,6 +15,7 @@ from serai.acp.process.connection import Connection
 from serai.acp.prompt import (
     Finished,
     Item,
+    Mark,
     PromptFailure,
     PromptTurn,
     SessionTokens,
@@ -67,14 +68,12 @@ class Surroundings:
 
 
 class AcpSession:
-    """One conversation with an agent. `Agent.new_session` and its like make it.
+    """One conversation with an agent. `Agent.open_session` makes it.
 
     Args:
         surroundings: What it has from its agent.
         session_id: The agent's name for it.
         cwd: Where it works.
-        on_update: Is given every update and the end of every turn, as they come. Without it they wait for
-            `updates`, and when too many wait the agent has to.
         replaying: Whether what comes now is history.
         forget: Takes it from the agent's list.
     """
@@ -85,7 +84,6 @@ class AcpSession:
         session_id: str,
         cwd: Path,
         *,
-        on_update: Callable[[Item], None] | None,
         replaying: bool,
         forget: Callable[[AcpSession], None],
     ) -> None:
@@ -111,7 +109,7 @@ class AcpSession:
         """As the agent told them last."""
         self._models: ConfigOption | None = None
         """From an agent that has a choice of models, and no option for it."""
-        self._stream = Stream(on_update, lambda full: self._connection.fill(session_id, full=full))
+        self._stream = Stream(lambda full: self._connection.fill(session_id, full=full))
         self._tokens = SessionTokens() if surroundings.cumulative_tokens else None
         self._turn: PromptTurn | None = None
         self._silence: Silence | None = None
@@ -135,8 +133,8 @@ class AcpSession:
     def updates(self) -> AsyncIterator[Item]:
         """What happens in the session from now on, and what waits: updates, and the ends of turns.
 
-        It ends with the session or the agent. One taker at a time, and not beside `on_update`. Cancelling it
-        loses nothing.
+        It ends with the session or the agent. One taker at a time; cancelling it loses nothing. When too much
+        waits to be taken, the agent has to wait.
         """
         return self._stream.take()
 
@@ -155,6 +153,10 @@ class AcpSession:
         if self._silence is not None and not is_state:  # which is told without any work
             self._silence.heard()
         self._stream.put(update, size)
+
+    def mark(self, what: Any) -> None:
+        """Put something of one's own among the updates, to be met in their order: see `Mark`."""
+        self._stream.put(Mark(what))
 
     def opened(self, reply: Any, *, settles: bool = False) -> None:
         """The agent has opened it. What comes now is new; with `settles`, only what comes after `settle`."""

@@ -10,37 +10,17 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
-from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from serai import errors
-from serai.acp.agent import Agent
 from serai.acp.capabilities import AgentCapabilities
-from serai.acp.session import AcpSession
-from serai.acp.sessions import SessionOpening
+from serai.acp.sessions import OpenWay
 from serai.machine.processes.uninterrupted import to_its_end
 
 _log = logging.getLogger(__name__)
 
 _WAYS = frozenset({"loadSession", "sessionCapabilities.resume", "sessionCapabilities.fork"})
 """What an agent lacks that offers a way to open a session, and does not know the method."""
-
-
-class OpenWay(StrEnum):
-    """How a session was opened."""
-
-    NEW = "new"
-    RESUMED = "resumed"
-    LOADED = "loaded"
-    FORKED = "forked"
-    RECREATED = "re-created"
-    """A new session in place of an earlier one: the agent knows nothing of what was said before."""
-
-    @property
-    def knows_past(self) -> bool:
-        """Whether the agent remembers what was said before."""
-        return self in (OpenWay.RESUMED, OpenWay.LOADED, OpenWay.FORKED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +77,7 @@ class Link(Generic[A, S]):
 
     Args:
         start: Starts the agent.
-        attempt: Opens a session in one way; see `open_session` for a plain `Agent`.
+        attempt: Opens a session in one way, as `Agent.open_session` does.
         name: What people call the agent.
         opened: Is called with each session that was opened, before anyone gets it.
     """
@@ -233,22 +213,3 @@ def _ways(offered: AgentCapabilities, wanted: Wanted) -> Iterator[OpenWay]:
         yield OpenWay.RESUMED
     if offered.load_session:
         yield from [OpenWay.LOADED] * wanted.loads
-
-
-async def open_session(
-    agent: Agent, way: OpenWay, session_id: str | None, cwd: Path, how: SessionOpening
-) -> AcpSession:
-    """Open a session of a plain agent in one way.
-
-    Raises:
-        AgentError: The agent refused, does not offer this, or is gone.
-    """
-    if session_id is None or way in (OpenWay.NEW, OpenWay.RECREATED):
-        return await agent.new_session(cwd, **how)
-    match way:
-        case OpenWay.FORKED:
-            return await agent.fork_session(session_id, cwd, **how)
-        case OpenWay.RESUMED:
-            return await agent.resume_session(session_id, cwd, **how)
-        case _:
-            return await agent.load_session(session_id, cwd, **how)

@@ -19,12 +19,12 @@ from serai.acp import (
     ConfigOption,
     Handshake,
     Launch,
+    OpenWay,
     PermissionRequest,
     SessionInfo,
     SessionOpening,
     SessionPage,
 )
-from serai.acp.session_start import OpenWay, open_session
 from serai.agents.ask.options import (
     Options,
     SessionOptions,
@@ -309,7 +309,7 @@ class WireHost(Closing):
             meta = {"systemPrompt": {"append": text}, **meta}
         if meta:
             how["meta"] = meta
-        acp = await open_session(self._agent, way, session_id, folder_of(options), how)
+        acp = await self._agent.open_session(folder_of(options), way, session_id, **how)
         try:
             await self._configure(acp, options)
         except BaseException:

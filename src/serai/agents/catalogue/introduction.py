@@ -6,6 +6,7 @@ import asyncio
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -151,18 +152,15 @@ async def introduce(
 
 
 async def _ask(agent: Agent, folder: Path, commands_within: float) -> Introduction:
-    told = asyncio.Event()
     try:
-        session = await agent.new_session(folder, on_update=lambda _: told.set())
+        session = await agent.open_session(folder)
     except AgentError as problem:
         return Introduction(agent.handshake, problem=problem)
-    try:
+    with suppress(TimeoutError):  # it has no commands, or is slow to say so
         async with asyncio.timeout(commands_within):
-            while not session.commands and agent.is_running:
-                await told.wait()
-                told.clear()
-    except TimeoutError:
-        pass  # it has none, or is slow to say so
+            async for _ in session.updates():
+                if session.commands:
+                    break
     return Introduction(
         agent.handshake,
         modes=session.modes,

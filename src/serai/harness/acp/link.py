@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from serai import contract as c
-from serai.acp import AcpSession, Agent, AgentCapabilities, Handshake, SessionOpening, fit_prompt
+from serai.acp import AcpSession, Agent, AgentCapabilities, Handshake, OpenWay, SessionOpening, fit_prompt
 from serai.acp import session_start as acp
 from serai.acp.servers import HttpServer, McpServer, StdioServer, read_server
-from serai.acp.session_start import OpenWay, Wanted
+from serai.acp.session_start import Wanted
 from serai.acp.shapes import object_of, text_of, texts_of
 from serai.agents.catalogue.definitions import Quirk
 from serai.ahp.types import MarkdownResponsePart, Turn, UserMessage
@@ -120,7 +120,7 @@ class AgentProcess:
     agent: Agent
     client: HostClient
     work: RunningPrompt | None = None
-    """The turn that the agent tells of, as far as that was taken: it begins with a `BeginMark`."""
+    """The turn that the agent tells of, as far as that was taken: it begins with a mark."""
     is_untold: bool = False
     """Whether the agent does not know the conversation so far, and is given it with the next prompt."""
     is_replaying: bool = False
@@ -240,7 +240,7 @@ class SessionLink(acp.Link[AgentProcess, AcpSession]):
             additional_directories=[directory_of(each) or Path(each) for each in directories],
         )
         return await self._harness.login.through(
-            process.agent, lambda agent: acp.open_session(agent, way, session_id, self._folder, how)
+            process.agent, lambda agent: agent.open_session(self._folder, way, session_id, **how)
         )
 
     async def _mcp_servers(

@@ -205,7 +205,7 @@ class Login:
                 async with asyncio.timeout(_PERSON):
                     await agent.authenticate(method_id)
                 self._refused = self._refused or LoginStage.OPENING  # it said itself that this is the way out
-                session = await agent.new_session(folder)
+                session = await agent.open_session(folder)
                 told = Introduction(agent.handshake, modes=session.modes, options=session.config_options)
             except TimeoutError:
                 what = f"nobody has signed in to {self._found.label} within {_PERSON / 60:g} minutes"

@@ -28,7 +28,7 @@ from serai.harness.acp.link import (
 from serai.harness.acp.login import LoginStage
 from serai.harness.acp.notices import Notices
 from serai.harness.acp.settings import Choices, SessionSettings
-from serai.harness.acp.turn import OF_A_TURN, BeginMark, RunningPrompt
+from serai.harness.acp.turn import OF_A_TURN, RunningPrompt
 from serai.host.agents import HostContext
 from serai.host.messages import user_message
 from serai.host.project import directory_of
@@ -208,7 +208,7 @@ class AcpAgentSession(c.BasicSession):
             self.work = None
             self._free.set()
             raise
-        session.receive(BeginMark(work))  # nothing of the agent can have come in between
+        session.mark(work)  # nothing of the agent can have come in between
         work.sent = True
         process.is_untold = False
         self._record.turn = turn.id
@@ -296,7 +296,7 @@ class AcpAgentSession(c.BasicSession):
                     await work.finish(item, cancelled=not work.turn.is_running)
             case acp.PromptFailure(error=error):
                 await self._failed(opened, error)
-            case BeginMark(data={"work": RunningPrompt() as begun}):
+            case acp.Mark(what=RunningPrompt() as begun):
                 process.work, process.is_replaying = begun, False
                 if begun.turn.is_running:
                     await self._notices.tell(begun.turn)
@@ -324,7 +324,7 @@ class AcpAgentSession(c.BasicSession):
         opened.agent.work = self.work = None
         self._free.set()
 
-    def _keep(self, session: acp.AcpSession, update: acp.Update) -> None:
+    def _keep(self, session: acp.AcpSession, update: acp.Item) -> None:
         """Show what holds for the session, and not for a turn."""
         match update:
             case acp.AvailableCommandsUpdate():

@@ -79,7 +79,7 @@ class RunningPrompt:
             return True
         return False
 
-    async def take(self, update: acp.Update) -> None:
+    async def take(self, update: acp.Item) -> None:
         """Something has happened."""
         if not self.receipt.done() and isinstance(update, OF_A_TURN):
             self.delivered("the first update")
@@ -197,16 +197,6 @@ class RunningPrompt:
         """The agent does not have the message, or nobody knows."""
         if not self.receipt.done():
             self.receipt.set_result(Failed(delivery_id=self._delivery_id, reason=reason))
-
-
-class BeginMark(acp.RawUpdate):
-    """Stands among the updates where a turn began: what comes before it belongs to no answer.
-
-    It has a type of its own: no agent can tell anything that is taken for it.
-    """
-
-    def __init__(self, work: RunningPrompt) -> None:
-        super().__init__("", {"work": work})
 
 
 def _checklist(entries: list[dict[str, Any]]) -> str:
