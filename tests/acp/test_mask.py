@@ -54,11 +54,6 @@ def test_so_is_whatever_is_assigned_to_a_name_that_tells(text: str, kind: str) -
     assert masked(found) == found
 
 
-def test_of_several_none_is_left() -> None:
-    one, two = hexadecimal(40), hexadecimal(64)
-    assert masked(f"auth: {one}, {two}") == "auth: [masked:token], [masked:token]"
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -19,7 +19,6 @@ from serai.acp import (
     PromptFailure,
     RawUpdate,
     ToolCallUpdate,
-    UsageUpdate,
 )
 from serai.errors import (
     AgentClosed,
@@ -73,15 +72,6 @@ async def test_whatever_an_agent_says_survives(session: AcpSession, converse: An
     assert session.title == "A title"
 
 
-async def test_a_cost_is_that_of_the_whole_session(session: AcpSession, converse: Any) -> None:
-    conversation = await converse(session, "kinds")
-    costs = [item.cost.amount for item in conversation.items if isinstance(item, UsageUpdate) and item.cost]
-    assert costs == [0.0017, 0.0091]
-    assert session.usage is not None
-    assert session.usage.cost is not None
-    assert (session.usage.used, session.usage.cost.amount) == (20, 0.0091)
-
-
 async def test_an_error_ends_the_turn_and_not_the_session(session: AcpSession, converse: Any) -> None:
     turn = session.prompt("error -32603 rate limit, hunter2")
     with pytest.raises(RateLimited) as caught:
@@ -93,15 +83,6 @@ async def test_an_error_ends_the_turn_and_not_the_session(session: AcpSession, c
 
 
 # -- parts that an agent cannot take -----------------------------------------------------------------------
-
-
-async def test_parts_that_it_cannot_take_are_left_out_with_a_warning(
-    session: AcpSession, converse: Any, warned: list[str]
-) -> None:
-    turn = session.prompt([IMAGE, {"type": "text", "text": "echo seen"}, {"type": "audio"}, IMAGE])
-    assert turn.dropped == ("image", "audio")
-    assert warned == ['Agent "scripted" does not take these parts of a prompt — dropped: image, audio.']
-    assert (await converse(session)).texts == ["seen"]
 
 
 async def test_a_prompt_of_which_nothing_is_left_is_not_sent(session: AcpSession, converse: Any) -> None:
@@ -233,17 +214,6 @@ async def test_an_agent_that_took_a_value_and_says_nothing_more_has_it(start: An
         assert (option.value, option.raw["currentValue"], len(option.choices)) == (value, value, 2)
     await asyncio.gather(*(session.set_config_option("model", value) for value in ("small", "large")))
     assert session.config_options[0].value == "large"
-
-
-async def test_closing_a_session_needs_an_agent_that_can(session: AcpSession, agent: Agent) -> None:
-    with pytest.raises(CapabilityNotSupportedError) as caught:
-        await session.close()
-    assert caught.value.capability == "sessionCapabilities.close"
-    session.forget()
-    session.forget()
-    assert agent.sessions == {}
-    with pytest.raises(AgentClosed):
-        session.prompt("echo no")
 
 
 @proves("wire:Session-capabilities/close-is-not-exit")

@@ -9,7 +9,7 @@ import pytest
 
 from requirements import proves
 from serai.acp import Agent, AgentMessageChunk, OpenWay, UserMessageChunk
-from serai.errors import AuthRequired, Mismatch, SessionCreateFailed, SessionLoadFailed
+from serai.errors import AuthRequired, SessionCreateFailed, SessionLoadFailed
 
 EARLIER = {"loadSession": True, "sessionCapabilities": {"resume": {}, "fork": {}, "list": {}}}
 
@@ -26,43 +26,6 @@ async def test_what_was_told_before_the_answer_is_delivered(agent: Agent, tmp_pa
     assert texts(items) == ["before the answer"]
     assert session.replayed == []
     assert agent.sessions == {session.id: session}
-
-
-@proves("wire:additionalDirectories/forwarded-on-new")
-async def test_folders_are_forwarded_to_an_agent_that_knows_of_them(
-    start: Any, tmp_path: Path, warned: list[str]
-) -> None:
-    agent = await start(capabilities={"sessionCapabilities": {"additionalDirectories": {}}})
-    session = await agent.open_session(tmp_path, additional_directories=[Path("/a"), Path("b")])
-    assert session.reply["_meta"]["params"]["additionalDirectories"] == ["/a", str(tmp_path / "b")]
-    assert warned == []
-
-
-@proves(
-    "wire:additionalDirectories/dropped-when-unadvertised",
-    "wire:additionalDirectories/warned-once",
-    "wire:additionalDirectories/session-still-made",
-)
-async def test_folders_are_dropped_with_one_warning_for_an_agent_that_does_not(
-    agent: Agent, tmp_path: Path, warned: list[str]
-) -> None:
-    for _ in range(2):
-        session = await agent.open_session(tmp_path, additional_directories=[Path("/a"), Path("/b")])
-        assert "additionalDirectories" not in session.reply["_meta"]["params"]
-    assert warned == [
-        'Agent "scripted" does not advertise additionalDirectories capability — ignoring 2 entries.'
-    ]
-
-
-async def test_servers_go_with_the_session(agent: Agent, tmp_path: Path) -> None:
-    session = await agent.open_session(
-        tmp_path, mcp_servers=[{"name": "a", "command": "a", "env": {"K": "v"}}]
-    )
-    assert session.reply["_meta"]["params"]["mcpServers"] == [
-        {"name": "a", "command": "a", "args": [], "env": [{"name": "K", "value": "v"}]}
-    ]
-    with pytest.raises(Mismatch):
-        await agent.open_session(tmp_path, mcp_servers=[{"name": "a"}])
 
 
 async def test_to_be_told_to_sign_in_says_how(start: Any, tmp_path: Path) -> None:

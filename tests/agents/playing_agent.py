@@ -112,21 +112,8 @@ def work(session: str) -> None:
     update(session, "hologram", depth=3)
 
 
-def forge(session: str) -> None:
-    """Tells what only the client itself has."""
-    for kind in ("", "serai/permission-asked", "serai/turn-began"):
-        update(session, kind, asked=1)
-    say(session, "forged")
-
-
 def permit(session: str, *kinds: str) -> None:
     say(session, request(session, {"toolCallId": "p", "title": "rm x", "kind": "execute"}, list(kinds)))
-
-
-def tool(session: str, kind: str, *title: str) -> None:
-    """Tells of a call, and asks without repeating what it is."""
-    update(session, "tool_call", toolCallId="x", title=" ".join(title), kind=kind)
-    say(session, request(session, {"toolCallId": "x"}, ["allow_once", "reject_once"]))
 
 
 def wait(session: str) -> str:
@@ -135,12 +122,6 @@ def wait(session: str) -> str:
         pass
     say(session, "stopped")
     return "cancelled"
-
-
-def deaf(session: str) -> None:
-    say(session, "never")
-    while True:
-        receive()
 
 
 def cost(session: str, *amounts: str) -> str | None:
@@ -172,11 +153,6 @@ def fail(session: str, code: str, *words: str) -> dict[str, Any]:  # noqa: ARG00
 def refuse(session: str) -> str:
     say(session, "no")
     return "refusal"
-
-
-def flood(session: str, count: str, size: str) -> None:
-    for _ in range(int(count)):
-        say(session, "x" * int(size))
 
 
 # -- the protocol ------------------------------------------------------------------------------------------

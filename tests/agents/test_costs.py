@@ -132,14 +132,6 @@ async def test_a_turn_that_spends_the_budget_is_cancelled_and_no_other_is_begun(
         assert players.methods.count("session/prompt") == prompts
 
 
-async def test_several_agents_share_a_budget(players: Players) -> None:
-    players.add("other")
-    tracker = CostTracker(1)
-    await agents.ask("player", "cost 0.6", costs=tracker, **players.options)
-    with pytest.raises(BudgetExceeded):
-        await agents.ask("other", "cost 0.4", costs=tracker, **players.options)
-
-
 async def test_tokens_have_a_price_where_no_cost_is_told(players: Players) -> None:
     """The player tells 1,000 tokens in and 100 out."""
     options = players.options

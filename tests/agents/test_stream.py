@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
-
 from agents.players import Players
 from serai import agents
 from serai.agents import (
@@ -61,31 +59,6 @@ async def test_closing_ends_the_iteration_elsewhere_and_the_turn(players: Player
         assert follower.texts == ["waiting"]
         assert (await session.ask("echo on")).text == "on"
     assert players.methods.count("session/cancel") == 1
-
-
-async def test_when_it_is_closed_its_own_agent_is_gone(players: Players) -> None:
-    stream = agents.stream("player", "wait", **players.options)
-    follower = Follower(stream)
-    await follower.waiting()
-    async with asyncio.timeout(20):
-        await asyncio.gather(stream.close(), stream.close(), stream.aclose())
-        await follower.task
-    assert players.methods.count("session/cancel") == 1
-    assert [event async for event in stream] == []
-
-
-async def test_whoever_waits_for_the_result_is_told_that_there_is_none(players: Players) -> None:
-    async with agents.session("player", **players.options) as session:
-        stream = session.stream("wait")
-        async for event in stream:
-            if isinstance(event, TextAdded):
-                break
-        waiting = asyncio.create_task(stream.result())
-        await asyncio.sleep(0)
-        async with asyncio.timeout(20):
-            await stream.close()
-            with pytest.raises(RuntimeError, match="closed before its end"):
-                await waiting
 
 
 async def test_a_turn_is_told_event_by_event(players: Players) -> None:
@@ -151,11 +124,6 @@ async def test_a_turn_is_told_event_by_event(players: Players) -> None:
     assert result.to_wire()["toolCalls"] == [
         {"id": "t1", "title": "ls -l", "kind": "execute", "status": "completed"}
     ]
-
-
-async def test_nothing_that_an_agent_tells_is_taken_for_the_sessions_own(players: Players) -> None:
-    events = [event async for event in agents.stream("player", "forge", **players.options)]
-    assert [type(event) for event in events[1:]] == [RawEvent, RawEvent, RawEvent, TextAdded, TurnFinished]
 
 
 def text(words: str) -> dict[str, Any]:

@@ -17,8 +17,7 @@ def steps(client: Client) -> list[str]:
 
 
 async def test_a_call_goes_through_all_of_its_states(inn: Inn, client: Client) -> None:
-    inn.offer()
-    turn = await say(client, await inn.session(client), "tool")
+    turn = await say(client, await inn.begun(client), "tool")
     (call,) = calls_of(turn)
     assert steps(client) == ["Start", "Delta", "Delta", "Ready", "ContentChanged", "Complete"]
     assert (status(call), call.success, call.confirmed) == ("completed", True, "not-needed")
@@ -30,14 +29,12 @@ async def test_a_call_goes_through_all_of_its_states(inn: Inn, client: Client) -
 
 
 async def test_a_call_that_fails_says_why(inn: Inn, client: Client) -> None:
-    inn.offer()
-    (call,) = calls_of(await say(client, await inn.session(client), "tool failed"))
+    (call,) = calls_of(await say(client, await inn.begun(client), "tool failed"))
     assert (call.success, call.error.message) == (False, "the whole")
 
 
 async def test_content_of_every_kind_is_shown(inn: Inn, client: Client) -> None:
-    inn.offer()
-    (call,) = calls_of(await say(client, await inn.session(client), "mixed"))
+    (call,) = calls_of(await say(client, await inn.begun(client), "mixed"))
     kinds = [str(type(content).__struct_config__.tag) for content in call.content]
     assert kinds == ["embeddedResource", "resource", "text", "fileEdit", "text"]
     edit = call.content[3]
@@ -63,8 +60,7 @@ async def test_content_of_every_kind_is_shown(inn: Inn, client: Client) -> None:
 async def test_the_persons_choice_reaches_the_agent(
     inn: Inn, client: Client, fields: dict[str, Any], chosen: str
 ) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, "permission")
     call = await pending(client, session)
     assert (call.confirmation_title, call.tool_input) == ("rm -rf /", '{"command": "rm"}')
@@ -84,8 +80,7 @@ async def test_the_persons_choice_reaches_the_agent(
 async def test_an_answer_that_was_not_offered_is_rejected(
     inn: Inn, client: Client, *, approved: bool
 ) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, "permission")
     call = await pending(client, session)
     await confirm(client, session, call, approved=approved, selectedOptionId="zz")
@@ -96,8 +91,7 @@ async def test_an_answer_that_was_not_offered_is_rejected(
 
 
 async def test_what_a_person_would_rather_have_is_the_next_message(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, "permission")
     call = await pending(client, session)
     other = {"text": "echo instead"}
@@ -109,8 +103,7 @@ async def test_what_a_person_would_rather_have_is_the_next_message(inn: Inn, cli
 
 
 async def test_an_edited_input_is_rejected(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, "permission")
     call = await pending(client, session)
     await confirm(client, session, call, editedToolInput="{}")
@@ -121,8 +114,7 @@ async def test_an_edited_input_is_rejected(inn: Inn, client: Client) -> None:
 
 
 async def test_a_second_question_under_one_id_shows_what_it_asks_about(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, "twice")
     for name in ("one", "two"):
         await client.until(
@@ -137,27 +129,6 @@ async def test_a_second_question_under_one_id_shows_what_it_asks_about(inn: Inn,
     assert (status(call), call.tool_input) == ("completed", '{"command": "touch two"}')
 
 
-@pytest.mark.parametrize("approved", [True, False])
-async def test_a_question_with_an_id_of_its_own_belongs_to_the_call_that_follows_it(
-    inn: Inn, client: Client, *, approved: bool
-) -> None:
-    inn.offer()
-    session = await inn.session(client)
-    turn = await begin(client, session, "apart completed")
-    await confirm(client, session, await pending(client, session), approved=approved)
-    (call,) = calls_of(await ended(client, session, turn))
-    assert status(call) == ("completed" if approved else "cancelled")
-    assert getattr(call, "success", None) is (True if approved else None)
-
-
-async def test_what_a_command_prints_in_a_terminal_of_the_agents_own_is_shown(
-    inn: Inn, client: Client
-) -> None:
-    inn.offer()
-    (call,) = calls_of(await say(client, await inn.session(client), "printing"))
-    assert [part.text for part in call.content] == ["a\nb\n"]
-
-
 def _asked(client: Client, session: str) -> list[Any]:
     turn = client.session(session).active_turn
     calls = calls_of(turn) if turn else []
@@ -165,8 +136,7 @@ def _asked(client: Client, session: str) -> list[Any]:
 
 
 async def test_whoever_is_asked_when_the_turn_is_cancelled_need_not_answer(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, "storm 5")
     await pending(client, session)
     await client.dispatch(session, "turnCancelled", turnId=turn)
@@ -180,8 +150,7 @@ async def test_whoever_is_asked_when_the_turn_is_cancelled_need_not_answer(inn: 
 async def test_a_call_that_ran_and_whose_end_is_not_told_is_not_called_skipped(
     inn: Inn, client: Client, then: str
 ) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, f"untold {then}")
     await confirm(client, session, await pending(client, session))
     *ran, never = calls_of(await ended(client, session, turn))
@@ -193,8 +162,7 @@ async def test_a_call_that_ran_and_whose_end_is_not_told_is_not_called_skipped(
 
 
 async def test_a_question_that_the_agent_takes_back_is_not_asked_any_more(inn: Inn, client: Client) -> None:
-    inn.offer(modes=True)
-    session = await inn.session(client)
+    session = await inn.begun(client, modes=True)
     turn = await begin(client, session, "withdrawn session/request_permission")
     await pending(client, session)
     await client.dispatch(session, "configChanged", config={"mode": "do"})
@@ -205,22 +173,8 @@ async def test_a_question_that_the_agent_takes_back_is_not_asked_any_more(inn: I
     assert (run.tool_call_id, status(run)) == ("c#1", "completed")
 
 
-@pytest.mark.parametrize("then", ["end", "crash"])
-async def test_a_call_whose_question_nobody_answered_did_not_run_also_after_in_progress(
-    inn: Inn, client: Client, then: str
-) -> None:
-    inn.offer(modes=True)
-    session = await inn.session(client)
-    turn = await begin(client, session, f"reasked {then}")
-    await pending(client, session)
-    await client.dispatch(session, "configChanged", config={"mode": "do"})
-    (call,) = calls_of(await ended(client, session, turn))
-    assert (status(call), call.reason) == ("cancelled", "skipped")
-
-
 async def _denied(inn: Inn, client: Client, how: str) -> Any:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, f"defiant {how}")
     await confirm(client, session, await pending(client, session), approved=False)
     return await ended(client, session, turn)
@@ -238,8 +192,7 @@ async def test_a_call_that_runs_after_a_no_is_shown_and_that_is_told(inn: Inn, c
 async def test_a_yes_that_the_agent_has_no_option_for_cancels_and_says_so(
     inn: Inn, client: Client, names: str
 ) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, f"unkind {names}".strip())
     await confirm(client, session, await pending(client, session))
     over = await ended(client, session, turn)
@@ -252,8 +205,7 @@ async def test_a_yes_that_the_agent_has_no_option_for_cancels_and_says_so(
 
 async def test_what_an_agent_writes_is_shown_beforehand_and_is_a_change(inn: Inn, client: Client) -> None:
     await (await asyncio.create_subprocess_exec("git", "init", "-q", str(inn.folder))).wait()
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, "edit made.txt")
     call = await pending(client, session)
     (edit,) = call.edits.items

@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.client import Client, calls_of
-from harness.acp.conftest import Inn, back, begin, confirm, ended, pending, said, status
-
-ASKED = "May I run this?"
-DIFF = {"type": "diff", "path": "/w/a.txt", "oldText": "old\n", "newText": "new\n"}
+from harness.acp.conftest import Inn, back, begin, ended, pending, said, status
 
 
 def text(words: str) -> dict[str, Any]:
@@ -22,36 +19,12 @@ def told(**fields: Any) -> dict[str, Any]:
     return {"do": "tool_call_update", **fields}
 
 
-def asks(*content: dict[str, Any]) -> dict[str, Any]:
-    return {"do": "ask", "title": "make", "kind": "execute", "content": list(content)}
-
-
 AGAIN = {"do": "tool_call", "title": "make", "kind": "execute", "status": "in_progress"}
-DONE = told(status="completed")
-SAID = told(status="completed", rawOutput={"stdout": "made", "exit_code": 0})
-
-
-async def played(inn: Inn, client: Client, *steps: dict[str, Any]) -> Any:
-    """The call, once it is over. Whoever is asked whether it may run says yes."""
-    inn.offer()
-    session = await inn.session(client)
-    turn = await begin(client, session, f"scripted {json.dumps(steps)}")
-    await confirm(client, session, await pending(client, session))
-    (call,) = calls_of(await ended(client, session, turn))
-    return call
 
 
 def shown(call: Any) -> list[str]:
     """The texts that a call shows; of an edit, the name of its kind."""
     return [getattr(each, "text", None) or type(each).__struct_config__.tag for each in call.content or ()]
-
-
-async def test_what_the_person_was_asked_is_not_shown_as_if_the_call_had_put_it_out(
-    inn: Inn, client: Client
-) -> None:
-    await played(inn, client, {**AGAIN, "content": [text("half")]}, asks(text(ASKED)), DONE)
-    told = [each["content"] for each in client.heard("toolCallContentChanged")]
-    assert {part["text"] for content in told for part in content} == {"half"}
 
 
 # -- turns that end before it is told ----------------------------------------------------------------------
@@ -63,8 +36,7 @@ WAIT = {"do": "wait"}
 
 async def waiting(inn: Inn, client: Client, *steps: dict[str, Any]) -> tuple[str, str]:
     """A session and its turn, in which the agent waits after these steps."""
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, f"scripted {json.dumps([*steps, WAIT])}")
     await client.until(lambda: said(client.session(session).active_turn) == "waiting")
     return session, turn

@@ -43,8 +43,7 @@ async def asked(client: Client, session: str = ONE) -> list[Any]:
 
 
 async def test_what_nobody_chose_is_as_the_agent_has_it(inn: Inn, client: Client) -> None:
-    inn.offer(**FULL)
-    await inn.session(client)
+    await inn.begun(client, **FULL)
     assert values(client) == {"mode": "ask", "effort": "low"}
     assert model(client) == "small"
     assert await asked(client) == []
@@ -59,8 +58,7 @@ async def test_what_was_chosen_for_a_new_session_is_set_before_it_is_ready(inn: 
 
 
 async def test_the_first_session_teaches_the_next_ones_all_settings(inn: Inn, client: Client) -> None:
-    inn.offer(**FULL)
-    await inn.session(client)
+    await inn.begun(client, **FULL)
     await client.until(lambda: any(agent.models for agent in client.root.agents))
     agent = next(agent for agent in client.root.agents if agent.provider == "quick")
     assert [(each.id, each.name) for each in agent.models] == [("small", "Small"), ("large", "Large")]
@@ -90,8 +88,7 @@ async def test_who_asks_before_gets_all_settings_at_once(inn: Inn, client: Clien
 
 
 async def test_a_choice_reaches_the_agent_at_once_also_in_a_turn(inn: Inn, client: Client) -> None:
-    inn.offer(**FULL)
-    session = await inn.session(client)
+    session = await inn.begun(client, **FULL)
     turn = await begin(client, session, "wait")
     await client.hear("delta", content="waiting")
     await client.dispatch(session, "configChanged", config={"mode": "do"})
@@ -102,8 +99,7 @@ async def test_a_choice_reaches_the_agent_at_once_also_in_a_turn(inn: Inn, clien
 
 
 async def test_a_model_that_is_chosen_in_a_turn_is_the_next_ones(inn: Inn, client: Client) -> None:
-    inn.offer(**FULL)
-    session = await inn.session(client)
+    session = await inn.begun(client, **FULL)
     turn = await begin(client, session, "wait")
     await client.hear("delta", content="waiting")
     await client.dispatch(session, "modelChanged", model={"id": "large", "config": {"effort": "high"}})
@@ -132,16 +128,14 @@ async def test_a_model_that_is_chosen_in_a_turn_is_the_next_ones(inn: Inn, clien
 async def test_what_the_agent_does_not_have_is_rejected(
     inn: Inn, client: Client, action: str, fields: dict[str, Any], reason: str
 ) -> None:
-    inn.offer(**FULL)
-    session = await inn.session(client)
+    session = await inn.begun(client, **FULL)
     await client.dispatch(session, action, **fields)
     assert (await rejection(client)) == reason
     assert await asked(client) == []
 
 
 async def test_an_agent_without_choices_has_none_to_make(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     await client.dispatch(session, "modelChanged", model={"id": "large"})
     assert await rejection(client) == "bad_model: Quick offers no choice of models"
     await client.dispatch(session, "configChanged", config={"mode": "do"})
@@ -158,8 +152,7 @@ async def test_a_wish_that_cannot_be_is_told_in_the_first_turn(inn: Inn, client:
 
 
 async def test_what_the_agent_refuses_is_set_back_and_told(inn: Inn, client: Client) -> None:
-    inn.offer(stubborn=True, **FULL)
-    session = await inn.session(client)
+    session = await inn.begun(client, stubborn=True, **FULL)
     await client.dispatch(session, "configChanged", config={"mode": "do"})
     await client.until(lambda: values(client).get("mode") == "do")
     await client.until(lambda: values(client).get("mode") == "ask")
@@ -221,8 +214,7 @@ async def test_a_model_that_is_not_used_is_not_shown_as_the_sessions(inn: Inn, c
 
 async def test_no_secret_of_what_an_agent_says_about_itself_is_written_down(inn: Inn, client: Client) -> None:
     secret = "sk-ant-api03-" + "Zk9Qx7Lm2Vt4Rw8Yb1Nc5Hd3Jf6Gs0Pa" * 3
-    inn.offer(version=secret, options=True, meta={"note": f"key {secret}"})
-    session = await inn.session(client)
+    session = await inn.begun(client, version=secret, options=True, meta={"note": f"key {secret}"})
     await say(client, session, "entitle")
     host = inn.house.host
     await host.journal.committed()

@@ -75,8 +75,7 @@ async def is_asked_for(client: Client, value: str) -> None:
 async def test_a_choice_that_is_made_while_another_is_on_its_way_is_the_last(
     inn: Inn, client: Client, gate: Gate, last: str
 ) -> None:
-    inn.offer(CHOOSY, gate=gate.path)
-    session = await inn.session(client)
+    session = await inn.begun(client, CHOOSY, gate=gate.path)
     await change(client, mode="b")
     await is_asked_for(client, "b")
     await change(client, mode=last)
@@ -92,8 +91,7 @@ async def test_a_choice_that_is_made_while_another_is_on_its_way_is_the_last(
 async def test_a_choice_that_is_made_while_the_agent_is_away_holds_when_it_is_back(
     inn: Inn, client: Client
 ) -> None:
-    inn.offer(CHOOSY)
-    session = await inn.session(client)
+    session = await inn.begun(client, CHOOSY)
     pid = agent_pid(client)
     await say(client, session, "leave")
     await until(lambda: not runs(pid))
@@ -110,8 +108,7 @@ async def test_a_choice_that_is_made_while_the_agent_is_away_holds_when_it_is_ba
 async def test_a_choice_that_the_agent_does_not_answer_is_told_and_set_back_and_no_other_turn_waits_for_it(
     inn: Inn, client: Client
 ) -> None:
-    inn.offer(CHOOSY, deaf="high", timeouts={"inactivity_timeout": 0.2})
-    session = await inn.session(client)
+    session = await inn.begun(client, CHOOSY, deaf="high", timeouts={"inactivity_timeout": 0.2})
     await change(client, effort="high")
     turn = await say(client, session, "settings")
     assert [told.partition(":")[0] for told in notices(turn)] == ["Quick did not set effort to 'high'"]
@@ -132,8 +129,7 @@ async def test_a_choice_that_the_agent_does_not_answer_is_told_and_set_back_and_
 async def test_a_choice_that_is_refused_again_is_told_again_but_not_by_itself(
     inn: Inn, client: Client, choice: dict[str, Any], what: str
 ) -> None:
-    inn.offer(CHOOSY, refused=["m3", "b", "high"])
-    session = await inn.session(client)
+    session = await inn.begun(client, CHOOSY, refused=["m3", "b", "high"])
     for _ in range(2):
         await change(client, **choice)
         turn = await say(client, session, "settings")
@@ -149,8 +145,7 @@ async def test_a_choice_that_is_refused_again_is_told_again_but_not_by_itself(
 async def test_what_one_session_has_no_more_others_can_still_choose_and_inherit(
     inn: Inn, client: Client
 ) -> None:
-    inn.offer(CHOOSY, capabilities=FORKS)
-    one, two = await inn.session(client), await inn.session(client, TWO)
+    one, two = await inn.begun(client, CHOOSY, capabilities=FORKS), await inn.session(client, TWO)
     turn = await say(client, one, "settings")
     await change(client, two, to="m2")
     await client.until(lambda: "effort" not in values(client, two))
@@ -162,8 +157,7 @@ async def test_what_one_session_has_no_more_others_can_still_choose_and_inherit(
 
 
 async def test_a_setting_goes_and_comes_with_the_model_without_a_word(inn: Inn, client: Client) -> None:
-    inn.offer(CHOOSY)
-    session = await inn.session(client)
+    session = await inn.begun(client, CHOOSY)
     await change(client, to="m2")
     turn = await say(client, session, "settings")
     assert (notices(turn), values(client)) == ([], {"mode": "a"})

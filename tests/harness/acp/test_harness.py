@@ -25,8 +25,7 @@ async def agent_of(inn: Inn, uri: str) -> AcpAgentSession:
 
 
 async def test_a_repeated_delivery_prompts_nobody_and_has_the_same_receipt(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     agent = await agent_of(inn, session)
     await say(client, session, "echo once")
     delivery = next(iter(agent._receipts))
@@ -39,8 +38,7 @@ async def test_a_repeated_delivery_prompts_nobody_and_has_the_same_receipt(inn: 
 async def test_a_fork_by_the_contract_is_another_session_of_the_host(
     inn: Inn, client: Client, tmp_path: Any
 ) -> None:
-    inn.offer(keep=str(tmp_path), capabilities=FORKS)
-    session = await inn.session(client)
+    session = await inn.begun(client, keep=str(tmp_path), capabilities=FORKS)
     await say(client, session, "echo one")
     forked = await (await agent_of(inn, session)).fork()
     assert isinstance(forked, AcpAgentSession)
@@ -55,8 +53,7 @@ async def test_a_fork_by_the_contract_is_another_session_of_the_host(
 
 
 async def test_the_process_ends_with_the_session(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     agent = await agent_of(inn, session)
     assert agent._link.last is not None
     running = agent._link.last.agent.agent
@@ -67,8 +64,7 @@ async def test_the_process_ends_with_the_session(inn: Inn, client: Client) -> No
 async def test_a_session_that_is_put_out_of_memory_ends_its_agent_and_comes_back(
     inn: Inn, client: Client, tmp_path: Any
 ) -> None:
-    inn.offer(keep=str(tmp_path), capabilities=RESUMES)
-    session = await inn.session(client)
+    session = await inn.begun(client, keep=str(tmp_path), capabilities=RESUMES)
     await say(client, session, "echo one")
     agent = await agent_of(inn, session)
     assert agent._link.last is not None
@@ -91,16 +87,14 @@ async def test_a_session_that_is_put_out_of_memory_ends_its_agent_and_comes_back
 async def test_switching_a_customisation_is_rejected_since_it_cannot_reach_the_agent(
     inn: Inn, client: Client
 ) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     await client.dispatch(session, "customizationToggled", id="x", enabled=False)
     reason = (await client.hear("customizationToggled"))["rejectionReason"]
     assert reason.startswith("capability_unsupported")
 
 
 async def test_a_program_that_is_gone_is_no_session_and_says_how_to_get_it(inn: Inn, client: Client) -> None:
-    inn.offer(argv=("/nowhere/agent",))
-    session = await inn.session(client)
+    session = await inn.begun(client, argv=("/nowhere/agent",))
     error = client.session(session).creation_error
     assert error is not None
     assert error.error_type == "agent_not_installed"

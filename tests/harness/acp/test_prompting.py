@@ -42,8 +42,7 @@ LINK = {
 
 async def test_attachments_of_all_kinds_are_content_blocks(inn: Inn, client: Client) -> None:
     can = {"promptCapabilities": {"image": True, "audio": True, "embeddedContext": True}}
-    inn.offer(capabilities=can)
-    turn = await say(client, await inn.session(client), "blocks", attachments=ATTACHMENTS)
+    turn = await say(client, await inn.begun(client, capabilities=can), "blocks", attachments=ATTACHMENTS)
     assert notices(turn) == []
     assert json.loads(said(turn)) == [
         TEXT,
@@ -62,8 +61,7 @@ async def test_attachments_of_all_kinds_are_content_blocks(inn: Inn, client: Cli
 
 
 async def test_what_the_agent_cannot_take_is_left_out_and_named(inn: Inn, client: Client) -> None:
-    inn.offer()
-    turn = await say(client, await inn.session(client), "blocks", attachments=ATTACHMENTS)
+    turn = await say(client, await inn.begun(client), "blocks", attachments=ATTACHMENTS)
     assert json.loads(said(turn)) == [TEXT, LINK]
     assert notices(turn) == [
         'Agent "quick" does not take these parts of a prompt — dropped: image, audio, resource.'
@@ -71,8 +69,7 @@ async def test_what_the_agent_cannot_take_is_left_out_and_named(inn: Inn, client
 
 
 async def test_a_message_of_which_nothing_is_left_fails(inn: Inn, client: Client) -> None:
-    inn.offer()
-    turn = await say(client, await inn.session(client), "", attachments=ATTACHMENTS[1:2])
+    turn = await say(client, await inn.begun(client), "", attachments=ATTACHMENTS[1:2])
     assert (turn.state, turn.error.error_type) == ("error", "invalid_prompt_content")
 
 

@@ -26,11 +26,3 @@ def test_of_a_long_conversation_the_end_is_told() -> None:
     assert "Earlier messages are left out" in told
     assert "User: last" in told
     assert told.count("x") > 40_000
-
-
-def test_of_a_long_answer_the_end_is_told() -> None:
-    for answer in ("x" * 60_000 + " the end", "x" * 48 * 1024 + " the end"):
-        told = retold([turn("first", "yes"), turn("last", answer)])
-        assert told.endswith("x the end")
-        assert "Earlier messages are left out" in told
-        assert len(told) < 50_000

@@ -7,8 +7,6 @@ import signal
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from conformance.client import Client
 from harness.acp.conftest import RESUMES, Inn, begin, ended, notices, said, say
 from hosts import deliveries
@@ -50,17 +48,15 @@ async def test_a_turn_that_is_cancelled_while_the_agent_comes_back_does_not_dist
     assert said(await say(client, session, "echo three")) == "three"
 
 
-@pytest.mark.parametrize("count", [1, 50])
 async def test_what_an_agent_says_while_its_session_is_opened_in_a_turn_is_no_answer(
-    inn: Inn, client: Client, count: int
+    inn: Inn, client: Client
 ) -> None:
-    inn.offer(chatty=count)
-    session = await inn.session(client)
+    session = await inn.begun(client, chatty=50)
     await say(client, session, "echo one")
     await kill(inn, session)
     turn = await say(client, session, "stops end_turn")
     assert said(turn) == ""
-    assert notices(turn)[1:] == ["Between the turns Quick said: " + "welcome" * count]
+    assert notices(turn)[1:] == ["Between the turns Quick said: " + "welcome" * 50]
     evidence = [record.evidence["evidence"] for record in await deliveries(inn.house.host, session)]
     assert evidence == ["the first update", "the response to the prompt"]
     assert notices(await say(client, session, "echo two")) == []

@@ -26,8 +26,7 @@ async def steer(client: Client, session: str, text: str, name: str = "s1", **mes
 
 
 async def test_steering_is_refused_where_the_agent_does_not_offer_it(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, "wait")
     await client.hear("delta", content="waiting")
     await steer(client, session, "left")
@@ -37,8 +36,7 @@ async def test_steering_is_refused_where_the_agent_does_not_offer_it(inn: Inn, c
 
 
 async def test_a_steering_message_reaches_the_turn_that_runs(inn: Inn, client: Client) -> None:
-    inn.offer(**STEERS)
-    session = await inn.session(client)
+    session = await inn.begun(client, **STEERS)
     turn = await begin(client, session, "until_steered")
     await client.hear("delta", content="working")
     await steer(client, session, "left")
@@ -48,8 +46,7 @@ async def test_a_steering_message_reaches_the_turn_that_runs(inn: Inn, client: C
 
 
 async def test_a_steering_message_that_comes_too_late_is_the_next_one(inn: Inn, client: Client) -> None:
-    inn.offer(steering_outcome="promptRequired", **STEERS)
-    session = await inn.session(client)
+    session = await inn.begun(client, steering_outcome="promptRequired", **STEERS)
     turn = await begin(client, session, "until_steered")
     await client.hear("delta", content="working")
     await steer(client, session, "echo later")
@@ -89,8 +86,7 @@ async def cancelled(client: Client, session: str, outcome: str) -> None:
 async def test_a_message_that_is_refused_after_a_cancel_waits_until_someone_goes_on(
     inn: Inn, client: Client, outcome: str
 ) -> None:
-    inn.offer(**STEERS)
-    session = await inn.session(client)
+    session = await inn.begun(client, **STEERS)
     await cancelled(client, session, outcome)
     await client.until(lambda: waiting(client, session) == (None, ["echo steering"], "cancelled"))
     await client.ping()

@@ -9,7 +9,6 @@ import pytest
 
 from conformance.client import Client
 from harness.acp.conftest import LOADS, Inn, back, begin, ended, notices, said, say
-from harness.acp.test_choosing import CHOOSY
 from hosts import deliveries, outcome
 from serai.ahp.types import (
     MarkdownResponsePart,
@@ -19,8 +18,7 @@ from serai.ahp.types import (
 
 
 async def test_what_an_agent_says_becomes_the_answer(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     assert client.session(session).lifecycle == "ready"
     turn = await say(client, session, "echo Hello there")
     assert (turn.state, said(turn)) == ("complete", "Hellothere")
@@ -29,8 +27,7 @@ async def test_what_an_agent_says_becomes_the_answer(inn: Inn, client: Client) -
 
 
 async def test_thoughts_are_reasoning_and_each_message_is_a_part_of_its_own(inn: Inn, client: Client) -> None:
-    inn.offer()
-    turn = await say(client, await inn.session(client), "think")
+    turn = await say(client, await inn.begun(client), "think")
     kinds = [(type(part), part.content) for part in turn.response_parts]
     assert kinds == [
         (ReasoningResponsePart, "hm, well"),
@@ -42,8 +39,7 @@ async def test_thoughts_are_reasoning_and_each_message_is_a_part_of_its_own(inn:
 async def test_a_plan_is_in_the_session_and_its_first_and_last_state_in_the_turn(
     inn: Inn, client: Client
 ) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await say(client, session, "plan")
     assert notices(turn) == ["- [ ] look", "- [x] look"]
     meta = client.session(session).meta
@@ -52,8 +48,7 @@ async def test_a_plan_is_in_the_session_and_its_first_and_last_state_in_the_turn
 
 
 async def test_cost_is_that_of_the_session_and_never_added_up(inn: Inn, client: Client) -> None:
-    inn.offer(options=True)
-    turn = await say(client, await inn.session(client), "usage")
+    turn = await say(client, await inn.begun(client, options=True), "usage")
     usage = turn.usage
     assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) == (3, 2, 1)
     assert usage.meta["serai.sessionCost"] == {"amount": 0.5, "currency": "USD"}
@@ -64,8 +59,7 @@ async def test_cost_is_that_of_the_session_and_never_added_up(inn: Inn, client: 
 async def test_of_tokens_that_are_counted_over_the_session_a_turn_has_its_own(
     inn: Inn, client: Client, keep: str
 ) -> None:
-    inn.offer(definition={"cumulative_tokens": True}, keep=keep, capabilities=LOADS)
-    session = await inn.session(client)
+    session = await inn.begun(client, definition={"cumulative_tokens": True}, keep=keep, capabilities=LOADS)
     turns = [await say(client, session, f"usage {times}") for times in (1, 3, 4)]
     client = await back(inn)
     turns += [await say(client, session, f"usage {times}") for times in (2, 3)]
@@ -88,15 +82,13 @@ async def test_of_tokens_that_are_counted_over_the_session_a_turn_has_its_own(
 async def test_another_end_than_the_usual_one_is_told(
     inn: Inn, client: Client, reason: str, told: str
 ) -> None:
-    inn.offer()
-    turn = await say(client, await inn.session(client), f"stops {reason}")
+    turn = await say(client, await inn.begun(client), f"stops {reason}")
     assert turn.state == "complete"
     assert told in notices(turn)[0]
 
 
 async def test_a_title_a_mode_a_model_and_commands_are_the_sessions(inn: Inn, client: Client) -> None:
-    inn.offer(modes=True, options=True)
-    session = await inn.session(client)
+    session = await inn.begun(client, modes=True, options=True)
     await say(client, session, "news")
     state = client.session(session)
     assert state.summary.title == "A title of the agent's own"
@@ -107,31 +99,13 @@ async def test_a_title_a_mode_a_model_and_commands_are_the_sessions(inn: Inn, cl
     assert found["items"][0]["insertText"] == "/review"
 
 
-async def test_what_an_agent_says_before_it_is_asked_is_told_in_the_first_turn(
-    inn: Inn, client: Client
-) -> None:
-    inn.offer(chatty=True)
-    turn = await say(client, await inn.session(client), "echo hi")
-    assert notices(turn) == ["Between the turns Quick said: welcome"]
-    assert said(turn) == "hi"
-
-
 async def test_pictures_and_links_of_an_answer_are_parts_of_it(inn: Inn, client: Client) -> None:
-    inn.offer()
-    turn = await say(client, await inn.session(client), "mixed")
+    turn = await say(client, await inn.begun(client), "mixed")
     pictures = [part for part in turn.response_parts if isinstance(part, ResourceResponsePart)]
     assert [picture.content_type for picture in pictures] == ["image/png"]
     content = await client.request("resourceRead", uri=pictures[0].uri)
     assert content["data"] == "hi"
     assert "[a](file:///a)" in said(turn)
-
-
-async def test_a_link_of_an_answer_is_no_other_link_whatever_its_name(inn: Inn, client: Client) -> None:
-    inn.offer(CHOOSY)
-    link = {"type": "resource_link", "uri": "javascript:alert(1)", "name": "[x](http://evil) y"}
-    told = [{"sessionUpdate": "agent_message_chunk", "content": link}]
-    turn = await say(client, await inn.session(client), f"updates {json.dumps(told)}")
-    assert said(turn).startswith(r"\[x\](http://evil) y (javascript:alert(1))")
 
 
 # -- cancelling --------------------------------------------------------------------------------------------
@@ -140,8 +114,7 @@ async def test_a_link_of_an_answer_is_no_other_link_whatever_its_name(inn: Inn, 
 async def test_a_turn_that_is_cancelled_is_over_at_once_and_the_next_one_works(
     inn: Inn, client: Client
 ) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, "wait")
     await client.hear("delta", content="waiting")
     await client.dispatch(session, "turnCancelled", turnId=turn)
@@ -150,8 +123,7 @@ async def test_a_turn_that_is_cancelled_is_over_at_once_and_the_next_one_works(
 
 
 async def test_an_agent_that_does_not_stop_is_ended_and_started_again(inn: Inn, client: Client) -> None:
-    inn.offer(timeouts={"cancel_timeout": 0.2})
-    session = await inn.session(client)
+    session = await inn.begun(client, timeouts={"cancel_timeout": 0.2})
     turn = await begin(client, session, "until_steered")
     await client.hear("delta", content="working")
     await client.dispatch(session, "turnCancelled", turnId=turn)
@@ -162,8 +134,7 @@ async def test_an_agent_that_does_not_stop_is_ended_and_started_again(inn: Inn, 
 
 
 async def test_a_silent_agent_fails_its_turn(inn: Inn, client: Client) -> None:
-    inn.offer(timeouts={"inactivity_timeout": 0.2})
-    session = await inn.session(client)
+    session = await inn.begun(client, timeouts={"inactivity_timeout": 0.2})
     turn = await say(client, session, "mute")
     assert (turn.state, turn.error.error_type) == ("error", "inactivity_timeout")
     assert said(await say(client, session, "echo back")) == "back"
@@ -175,8 +146,7 @@ async def test_a_silent_agent_fails_its_turn(inn: Inn, client: Client) -> None:
 async def test_a_message_is_delivered_when_the_agent_has_shown_that_it_has_it(
     inn: Inn, client: Client
 ) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, "wait")
     await client.hear("delta", content="waiting")
     await client.ping()
@@ -187,8 +157,7 @@ async def test_a_message_is_delivered_when_the_agent_has_shown_that_it_has_it(
 
 
 async def test_a_prompt_that_nobody_answered_was_perhaps_not_delivered(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, "mute")
     async with asyncio.timeout(30):
         while client.session(session).active_turn is None:
@@ -210,8 +179,7 @@ async def test_a_prompt_that_nobody_answered_was_perhaps_not_delivered(inn: Inn,
 async def test_a_dead_agent_fails_its_turn_with_code_and_log_and_is_started_again(
     inn: Inn, client: Client
 ) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await say(client, session, "crash 7")
     assert (turn.state, turn.error.error_type) == ("error", "connection_closed")
     assert "7" in turn.error.message
@@ -223,8 +191,7 @@ async def test_a_dead_agent_fails_its_turn_with_code_and_log_and_is_started_agai
 
 
 async def test_an_error_of_the_agent_ends_the_turn_with_what_it_means(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await say(client, session, "error -32603 rate limit reached")
     assert (turn.state, turn.error.error_type) == ("error", "rate_limit")
     assert said(await say(client, session, "echo fine")) == "fine"
