@@ -224,7 +224,7 @@ async def test_closing_a_session_ends_its_turn_and_its_stream(start: Any, tmp_pa
     await session.close()
     assert (await turn.finished()).stop_reason == "cancelled"
     assert isinstance([item async for item in session.updates()][-1], Finished)
-    assert agent.sessions == {}
+    assert agent.open_sessions == {}
     assert agent.is_running
 
 

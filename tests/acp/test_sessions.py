@@ -25,7 +25,7 @@ async def test_what_was_told_before_the_answer_is_delivered(agent: Agent, tmp_pa
     items = [await anext(updates) for _ in range(2)]
     assert texts(items) == ["before the answer"]
     assert session.replayed == []
-    assert agent.sessions == {session.id: session}
+    assert agent.open_sessions == {session.id: session}
 
 
 async def test_to_be_told_to_sign_in_says_how(start: Any, tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ async def test_an_answer_without_an_id_is_no_session(session_id: Any, start: Any
     agent = await start(session_id=session_id)
     with pytest.raises(SessionCreateFailed):
         await agent.open_session(tmp_path)
-    assert agent.sessions == {}
+    assert agent.open_sessions == {}
 
 
 @proves("wire:Session-capabilities/load-works")
@@ -68,7 +68,7 @@ async def test_a_session_that_is_lost_is_told_and_may_be_tried_again(start: Any,
         with pytest.raises(SessionLoadFailed) as caught:
             await agent.open_session(tmp_path, OpenWay.LOADED, "lost")
         assert caught.value.number == -32002
-    assert agent.sessions == {}
+    assert agent.open_sessions == {}
 
 
 async def test_a_session_is_opened_once(start: Any, tmp_path: Path) -> None:

@@ -236,41 +236,6 @@ async def test_an_agent_that_does_not_start_is_started_again(fails: Any) -> None
     assert agent.starts == 2
 
 
-class Forgetful(ScriptedAgent):
-    """Answers when an earlier session is opened, and tells its history a little later."""
-
-    def answer(self, method: str, params: Any) -> Any:
-        answer = super().answer(method, params)
-        if method in ("session/load", "session/resume", "session/fork"):
-            loop = asyncio.get_running_loop()
-            loop.call_later(0.01, self._retell, answer["sessionId"])
-        return answer
-
-    def _retell(self, session_id: str) -> None:
-        self.tell(session_id, "agent_message_chunk", content={"type": "text", "text": "of old"})
-        self.tell(session_id, "tool_call", toolCallId="old", title="rm x", kind="delete", status="completed")
-
-
-async def takes_its_time(turn: ScriptedTurn) -> None:
-    await asyncio.sleep(0.1)  # history that is not waited for would come now
-    turn.say("new")
-
-
-@pytest.mark.parametrize("how", ["load", "resume", "fork"])
-async def test_history_that_is_told_after_the_answer_is_not_part_of_the_next(how: Any) -> None:
-    warnings: list[str] = []
-    tools = agents.ToolFilter(block_kinds=["delete"])
-    agent = Forgetful(["one", takes_its_time], capabilities=EVERYTHING)
-    async with agents.session(agent) as session:
-        await session.ask("go")
-        earlier: dict[str, Any] = {how: session.id}
-    async with agents.session(agent, tools=tools, on_warning=warnings.append, **earlier) as session:
-        assert [update.kind for update in session.history] == ["agent_message_chunk", "tool_call"]
-        result = await session.ask("go on")
-    assert (result.text, result.tool_uses) == ("new", ())
-    assert warnings == []
-
-
 # -- what cannot be chosen again ---------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any, Required, TypedDict, Unpack, cast
+from typing import Any, Required, Self, TypedDict, Unpack, cast
 
 from serai import errors
 from serai.acp.capabilities import AgentCapabilities, Handshake
@@ -71,6 +71,7 @@ class Agent:
         self.launch = launch
         self.handshake = Handshake.of(None)
         """What it answered to `initialize`."""
+        self._options = options
         self._client = options["client"]
         self._connection = Connection(
             launch,
@@ -81,7 +82,9 @@ class Agent:
             on_stderr=options.get("on_stderr"),
             overhear=options.get("overhear"),
         )
-        self._serving = AgentRequests(self._connection.peer, self._client, self._heard, lambda: self.sessions)
+        self._serving = AgentRequests(
+            self._connection.peer, self._client, self._heard, lambda: self.open_sessions
+        )
         self._around = Surroundings(
             connection=self._connection,
             serving=self._serving,
@@ -91,7 +94,7 @@ class Agent:
             cancel_patience=options.get("cancel_timeout", CANCEL_TIMEOUT),
             cumulative_tokens=launch.cumulative_tokens,
         )
-        self.sessions: dict[str, AcpSession] = {}
+        self.open_sessions: dict[str, AcpSession] = {}
         """The sessions that are open, by their ids."""
         self._openings = 0
         self._early: list[tuple[str, Update, int]] = []
@@ -99,7 +102,7 @@ class Agent:
         self._warned_directories = False
 
     @classmethod
-    async def start(cls, launch: Launch, processes: Processes, **options: Unpack[AgentOptions]) -> Agent:
+    async def start(cls, launch: Launch, processes: Processes, **options: Unpack[AgentOptions]) -> Self:
         """Start an agent and initialise it. When this fails or is cancelled, nothing of it is left.
 
         Args:
@@ -116,13 +119,17 @@ class Agent:
             AgentInitFailed: It ended, or answered with an error.
         """
         agent = cls(launch, options)
-        await agent._connection.open(processes)
-        try:
-            await agent._initialize(_limit(options.get("initialize_timeout", INITIALIZE_TIMEOUT)))
-        except BaseException:
-            await agent.close()
-            raise
+        await agent.run(processes)
         return agent
+
+    async def run(self, processes: Processes) -> None:
+        """Start the process and initialise the agent, as `start` does."""
+        await self._connection.open(processes)
+        try:
+            await self._initialize(_limit(self._options.get("initialize_timeout", INITIALIZE_TIMEOUT)))
+        except BaseException:
+            await self.close()
+            raise
 
     # -- what it is ----------------------------------------------------------------------------------------
 
@@ -144,7 +151,7 @@ class Agent:
     @property
     def exit(self) -> Exit | None:
         """How its process ended; `None` while it runs."""
-        return self._connection.child.exit
+        return self._connection.exit
 
     @property
     def pid(self) -> int:
@@ -187,11 +194,11 @@ class Agent:
         """
         method, capability = _OPENING[way]
         if way.knows_past:
-            self._need(getattr(self.capabilities, f"{method}_session"), capability)
+            self.need(getattr(self.capabilities, f"{method}_session"), capability)
         params = self._opening(cwd, how, session_id if way.knows_past else None)
         session: AcpSession | None = None
         if way in (OpenWay.LOADED, OpenWay.RESUMED) and session_id is not None:
-            if session_id in self.sessions:
+            if session_id in self.open_sessions:
                 raise errors.SessionLoadFailed(f"the session {session_id} is open already", agent=self.name)
             session = self._register(session_id, cwd, replaying=True)
 
@@ -217,7 +224,7 @@ class Agent:
                 self._early.clear()
         return opened
 
-    async def list_sessions(self, cwd: Path | None = None, cursor: str | None = None) -> SessionPage:
+    async def list_sessions(self, cwd: Path | str | None = None, cursor: str | None = None) -> SessionPage:
         """Some of the sessions that the agent has kept. Cancelling it stops the waiting.
 
         Args:
@@ -228,13 +235,13 @@ class Agent:
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.list`.
             AgentError: The agent refused, or is gone.
         """
-        self._need(self.capabilities.list_sessions, "sessionCapabilities.list")
-        where = None if cwd is None else str(cwd.absolute())  # noqa: ASYNC240 - it asks only where the host is
+        self.need(self.capabilities.list_sessions, "sessionCapabilities.list")
+        where = None if cwd is None else str(Path(cwd).absolute())  # noqa: ASYNC240 - it asks only where the host is
         params = {"cwd": where, "cursor": cursor}
         told = {name: value for name, value in params.items() if value is not None}
         return read_page(await self.request("session/list", told))
 
-    async def stream_all_sessions(self, cwd: Path | None = None) -> AsyncIterator[SessionInfo]:
+    async def stream_all_sessions(self, cwd: Path | str | None = None) -> AsyncIterator[SessionInfo]:
         """All sessions that the agent has kept, page after page. As `list_sessions`."""
         cursor: str | None = None
         seen: set[str | None] = set()
@@ -252,7 +259,7 @@ class Agent:
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.delete`.
             AgentError: The agent refused, or is gone.
         """
-        self._need(self.handshake.delete_session, "sessionCapabilities.delete")
+        self.need(self.handshake.delete_session, "sessionCapabilities.delete")
         await self.request("session/delete", {"sessionId": session_id})
 
     # -- the agent itself ----------------------------------------------------------------------------------
@@ -274,7 +281,7 @@ class Agent:
             CapabilityNotSupportedError: The agent cannot: `auth.logout`.
             AgentError: The agent refused, or is gone.
         """
-        self._need(self.handshake.logout, "auth.logout")
+        self.need(self.handshake.logout, "auth.logout")
         await self.request("logout", {})
 
     async def request(self, method: str, params: Any) -> Any:
@@ -350,7 +357,7 @@ class Agent:
     def _made(self, method: str, cwd: Path, result: Any, *, replaying: bool) -> AcpSession:
         """The session that an answer tells of."""
         told = text_of(object_of(result).get("sessionId"))
-        if told is None or told in self.sessions:
+        if told is None or told in self.open_sessions:
             problem = "no session id" if told is None else f"the open session {told}"
             what = f"the agent {self.name!r} answered session/{method} with {problem}"
             raise errors.SessionCreateFailed(what, agent=self.name)
@@ -358,19 +365,19 @@ class Agent:
 
     def _register(self, session_id: str, cwd: Path, *, replaying: bool) -> AcpSession:
         session = AcpSession(self._around, session_id, cwd, replaying=replaying, forget=self._forget)
-        self.sessions[session_id] = session
+        self.open_sessions[session_id] = session
         for told, update, size in self._early:
             if told == session_id:
                 session.receive(update, size)
         return session
 
     def _forget(self, session: AcpSession) -> None:
-        if self.sessions.get(session.id) is session:
-            del self.sessions[session.id]
+        if self.open_sessions.get(session.id) is session:
+            del self.open_sessions[session.id]
             self._connection.fill(session.id, full=False)
 
     def _updated(self, session_id: str, update: Update, size: int) -> None:
-        if (session := self.sessions.get(session_id)) is not None:
+        if (session := self.open_sessions.get(session_id)) is not None:
             session.receive(update, size)
             return
         self._heard_in(session_id)
@@ -391,8 +398,8 @@ class Agent:
 
         An agent tells of its subagents under ids of their own, and does not say which session has them.
         """
-        named = self.sessions.get(session_id or "")
-        for session in [named] if named is not None else list(self.sessions.values()):
+        named = self.open_sessions.get(session_id or "")
+        for session in [named] if named is not None else list(self.open_sessions.values()):
             session.heard()
 
     def _notified(self, message: Notification) -> None:
@@ -410,11 +417,12 @@ class Agent:
 
     def _end_sessions(self) -> None:
         """The agent is gone: turns that run fail with the reason."""
-        sessions, self.sessions = self.sessions, {}
+        sessions, self.open_sessions = self.open_sessions, {}
         for session in sessions.values():
             session.end(self._connection.reason)
 
-    def _need(self, offered: bool, capability: str) -> None:
+    def need(self, offered: bool, capability: str) -> None:
+        """Raise `CapabilityNotSupportedError` for what the agent does not offer."""
         if not offered:
             raise errors.CapabilityNotSupportedError(capability, agent=self.name)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from serai import errors
+from serai.acp import updates
 from serai.acp.capabilities import AgentCapabilities
 from serai.acp.options import MODEL_OPTION, ConfigOption, Modes, read_models, read_modes, read_options
 from serai.acp.process.connection import Connection
@@ -26,21 +27,17 @@ from serai.acp.prompt import (
 )
 from serai.acp.requests import AgentRequests
 from serai.acp.shapes import mask_json, object_of
-from serai.acp.updates import (
-    AvailableCommandsUpdate,
-    ConfigOptionUpdate,
-    CurrentModeUpdate,
-    SessionInfoUpdate,
-    TypedUpdate,
-    Update,
-    UsageUpdate,
-    read_update,
-)
 
 __all__ = ["AcpSession"]
 
-_STATE: frozenset[type[TypedUpdate]] = frozenset(
-    {AvailableCommandsUpdate, ConfigOptionUpdate, CurrentModeUpdate, SessionInfoUpdate, UsageUpdate}
+_STATE: frozenset[type[updates.TypedUpdate]] = frozenset(
+    {
+        updates.AvailableCommandsUpdate,
+        updates.ConfigOptionUpdate,
+        updates.CurrentModeUpdate,
+        updates.SessionInfoUpdate,
+        updates.UsageUpdate,
+    }
 )
 """What an agent says about itself: the session remembers it, and no secret in it is heard by anyone."""
 _QUIET = 0.15
@@ -89,14 +86,14 @@ class AcpSession:
     ) -> None:
         self.id = session_id
         self.cwd = cwd
-        self.replayed: list[Update] = []
+        self.replayed: list[updates.Update] = []
         """History that the agent told again when the session was loaded, resumed or forked."""
         self.modes: Modes | None = None
         self.config_options: tuple[ConfigOption, ...] = ()
         self.commands: tuple[Mapping[str, Any], ...] = ()
         """The slash commands that a prompt may begin with: `name`, `description`, `input`."""
         self.title: str | None = None
-        self.usage: UsageUpdate | None = None
+        self.usage: updates.UsageUpdate | None = None
         """The last that was told; its `cost` is that of the whole session."""
         self.reply: Mapping[str, Any] = {}
         """What the agent answered when the session was opened, all of it."""
@@ -138,12 +135,12 @@ class AcpSession:
         """
         return self._stream.take()
 
-    def receive(self, update: Update, size: int = 0) -> None:
+    def receive(self, update: updates.Update, size: int = 0) -> None:
         """Something has happened. The agent's connection calls it."""
         is_state = type(update) in _STATE
         if is_state:
             clean = mask_json(update.raw, self._around.mask)
-            update = update if clean == update.raw else read_update(clean)
+            update = update if clean == update.raw else updates.read_update(clean)
             self._keep(update)
         if self._replaying:
             self.replayed.append(update)
@@ -189,17 +186,17 @@ class AcpSession:
             self._conclude(turn, PromptFailure(error()) if error else Finished("cancelled"))
         self._stream.end()
 
-    def _keep(self, update: Update) -> None:
+    def _keep(self, update: updates.Update) -> None:
         match update:
-            case AvailableCommandsUpdate():
+            case updates.AvailableCommandsUpdate():
                 self.commands = tuple(update.available_commands)
-            case ConfigOptionUpdate():
+            case updates.ConfigOptionUpdate():
                 self._tell_options(read_options(update.config_options))
-            case CurrentModeUpdate():
+            case updates.CurrentModeUpdate():
                 self.modes = replace(self.modes, current=update.current_mode_id) if self.modes else None
-            case SessionInfoUpdate():
+            case updates.SessionInfoUpdate():
                 self.title = update.title if "title" in update.raw else self.title
-            case UsageUpdate():
+            case updates.UsageUpdate():
                 self.usage = update
             case _:
                 pass

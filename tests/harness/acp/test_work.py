@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
+from typing import Any
 
 import pytest
 
 from conformance.client import Client
 from harness.acp.conftest import LOADS, Inn, back, begin, ended, notices, said, say
+from harness.acp.test_harness import STEERS
 from hosts import deliveries, outcome
-from serai.ahp.types import (
-    MarkdownResponsePart,
-    ReasoningResponsePart,
-    ResourceResponsePart,
-)
+from serai.ahp import wire
+from serai.ahp.types import MarkdownResponsePart, ReasoningResponsePart, ResourceResponsePart, UserMessage
+from serai.harness.acp.content import blocks_of
+from serai.host.session.turns import HELD
 
 
 async def test_what_an_agent_says_becomes_the_answer(inn: Inn, client: Client) -> None:
@@ -195,3 +197,163 @@ async def test_an_error_of_the_agent_ends_the_turn_with_what_it_means(inn: Inn, 
     turn = await say(client, session, "error -32603 rate limit reached")
     assert (turn.state, turn.error.error_type) == ("error", "rate_limit")
     assert said(await say(client, session, "echo fine")) == "fine"
+
+
+PICTURE = base64.b64encode(b"png").decode()
+NOTES = base64.b64encode(b"some notes").decode()
+
+ATTACHMENTS: list[dict[str, Any]] = [
+    {"type": "simple", "label": "selection", "modelRepresentation": "the words"},
+    {"type": "embeddedResource", "label": "p.png", "data": PICTURE, "contentType": "image/png"},
+    {"type": "embeddedResource", "label": "s.wav", "data": PICTURE, "contentType": "audio/wav"},
+    {"type": "embeddedResource", "label": "n.md", "data": NOTES, "contentType": "text/markdown"},
+    {
+        "type": "resource",
+        "label": "main.py",
+        "uri": "file:///w/main.py",
+        "contentType": "text/x-python",
+        "sizeHint": 12,
+        "selection": {"range": {"start": {"line": 2, "character": 0}, "end": {"line": 4, "character": 1}}},
+    },
+]
+TEXT = {"type": "text", "text": "selection:\nthe words"}
+LINK = {
+    "type": "resource_link",
+    "uri": "file:///w/main.py",
+    "name": "main.py",
+    "mimeType": "text/x-python",
+    "size": 12,
+    "description": "Lines 3 to 5 are selected",
+}
+
+
+async def test_attachments_of_all_kinds_are_content_blocks(inn: Inn, client: Client) -> None:
+    can = {"promptCapabilities": {"image": True, "audio": True, "embeddedContext": True}}
+    turn = await say(client, await inn.begun(client, capabilities=can), "blocks", attachments=ATTACHMENTS)
+    assert notices(turn) == []
+    assert json.loads(said(turn)) == [
+        TEXT,
+        {"type": "image", "data": PICTURE, "mimeType": "image/png"},
+        {"type": "audio", "data": PICTURE, "mimeType": "audio/wav"},
+        {
+            "type": "resource",
+            "resource": {
+                "uri": "attachment:///n.md",
+                "mimeType": "text/markdown",
+                "text": "some notes",
+            },
+        },
+        LINK,
+    ]
+
+
+async def test_what_the_agent_cannot_take_is_left_out_and_named(inn: Inn, client: Client) -> None:
+    turn = await say(client, await inn.begun(client), "blocks", attachments=ATTACHMENTS)
+    assert json.loads(said(turn)) == [TEXT, LINK]
+    assert notices(turn) == [
+        'Agent "quick" does not take these parts of a prompt — dropped: image, audio, resource.'
+    ]
+
+
+async def test_a_message_of_which_nothing_is_left_fails(inn: Inn, client: Client) -> None:
+    turn = await say(client, await inn.begun(client), "", attachments=ATTACHMENTS[1:2])
+    assert (turn.state, turn.error.error_type) == ("error", "invalid_prompt_content")
+
+
+def message(**fields: Any) -> UserMessage:
+    return wire.convert({"text": "hi", **fields}, UserMessage)
+
+
+def test_a_command_of_the_agents_own_is_told_once() -> None:
+    command = {"type": "simple", "label": "review", "_meta": {"serai.kind": "command"}}
+    assert blocks_of(message(text="/review", attachments=[command])) == (
+        [{"type": "text", "text": "/review"}],
+        [],
+    )
+
+
+def waiting(client: Client, session: str) -> tuple[str | None, list[str], str | None]:
+    """The steering message, the queued ones, and why those are held."""
+    state = client.session(session)
+    steering = state.steering_message
+    queued = [message.user_message.text for message in state.queued_messages or ()]
+    return steering and steering.user_message.text, queued, (state.meta or {}).get(HELD)
+
+
+async def steer(client: Client, session: str, text: str, name: str = "s1", **message: Any) -> None:
+    message = {"text": text, **message}
+    await client.dispatch(session, "pendingMessageSet", kind="steering", id=name, userMessage=message)
+
+
+async def test_steering_is_refused_where_the_agent_does_not_offer_it(inn: Inn, client: Client) -> None:
+    session = await inn.begun(client)
+    turn = await begin(client, session, "wait")
+    await client.hear("delta", content="waiting")
+    await steer(client, session, "left")
+    assert (await client.hear("pendingMessageSet"))["rejectionReason"].startswith("capability_unsupported")
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    await ended(client, session, turn)
+
+
+async def test_a_steering_message_reaches_the_turn_that_runs(inn: Inn, client: Client) -> None:
+    session = await inn.begun(client, **STEERS)
+    turn = await begin(client, session, "until_steered")
+    await client.hear("delta", content="working")
+    await steer(client, session, "left")
+    assert said(await ended(client, session, turn)) == "workingleft"
+    await client.until(lambda: client.session(session).steering_message is None)
+    assert client.session(session).queued_messages is None
+
+
+async def test_a_steering_message_that_comes_too_late_is_the_next_one(inn: Inn, client: Client) -> None:
+    session = await inn.begun(client, steering_outcome="promptRequired", **STEERS)
+    turn = await begin(client, session, "until_steered")
+    await client.hear("delta", content="working")
+    await steer(client, session, "echo later")
+    await ended(client, session, turn)
+    await client.until(lambda: len(client.session(session).turns) == 2)
+    assert said(client.session(session).turns[1]) == "later"
+    assert client.session(session).steering_message is None
+
+
+# -- replaced on their way ---------------------------------------------------------------------------------
+
+
+async def both(client: Client, session: str, prompt: str, second: str) -> str:
+    """A turn, and two messages for it of which the second comes while the first is on its way."""
+    turn = await begin(client, session, prompt)
+    await client.hear("delta", content="working")
+    await steer(client, session, "echo one")
+    await client.hear("delta", content=" 1")
+    await steer(client, session, "echo two", second)
+    return turn
+
+
+# -- overtaken by a cancel ---------------------------------------------------------------------------------
+
+
+async def cancelled(client: Client, session: str, outcome: str) -> None:
+    """A turn that is cancelled before the agent has answered the message for it."""
+    turn = await begin(client, session, f"steered {outcome} {outcome}")
+    await client.hear("delta", content="working")
+    await steer(client, session, "echo steering")
+    await client.hear("delta", content=" 1")
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    assert (await ended(client, session, turn)).state == "cancelled"
+
+
+@pytest.mark.parametrize("outcome", ["promptRequired", "error"])
+async def test_a_message_that_is_refused_after_a_cancel_waits_until_someone_goes_on(
+    inn: Inn, client: Client, outcome: str
+) -> None:
+    session = await inn.begun(client, **STEERS)
+    await cancelled(client, session, outcome)
+    await client.until(lambda: waiting(client, session) == (None, ["echo steering"], "cancelled"))
+    await client.ping()
+    assert client.session(session).active_turn is None
+    await say(client, session, "echo on")
+    await client.until(lambda: len(client.session(session).turns) == 3)
+    assert [said(turn) for turn in client.session(session).turns[1:]] == ["on", "steering"]
+
+
+# -- what is left of them ----------------------------------------------------------------------------------

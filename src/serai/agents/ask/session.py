@@ -245,7 +245,7 @@ class WireSession(Closing):
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.fork`. Nothing was sent.
         """
         given = checked_options({"cwd": self.cwd, **options, "fork": self.id})
-        return await self.host.open_session(merged(without_openings(self._options), given))
+        return await self.host.open(merged(without_openings(self._options), given))
 
     async def close(self) -> None:
         """End it, and the agent with it if it was started for this session. Again does no harm.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -127,8 +127,11 @@ async def introduce(
     *,
     mask: Callable[[str], str],
     commands_within: float = 1.0,
+    before: Callable[[Agent], Awaitable[None]] | None = None,
 ) -> Introduction:
     """Start an agent in an empty folder, ask it, and end it. Nothing of it is left, also when cancelled.
+
+    `before` is done with it first, such as to sign in.
 
     Raises:
         AgentError: It does not start, or says nothing. Where it only makes no session, that is in `problem`.
@@ -146,6 +149,8 @@ async def introduce(
             inactivity_timeout=_SECONDS,
         )
         try:
+            if before is not None:
+                await before(agent)
             return await _ask(agent, folder, commands_within)
         finally:
             await agent.close()
