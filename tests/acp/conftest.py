@@ -127,7 +127,7 @@ Start = Callable[..., Awaitable[Agent]]
 async def start(processes: Processes, person: Person, warned: list[str]) -> AsyncIterator[Start]:
     """Starts a scripted agent that was told something: `start(capabilities={...}, inactivity_timeout=1)`."""
     agents: list[Agent] = []
-    options = {"initialize_timeout", "inactivity_timeout", "cancel_timeout", "on_stderr"}
+    options = {"start_timeout", "inactivity_timeout", "cancel_timeout", "on_stderr"}
 
     async def start(argv: tuple[str, ...] = QUICK, **told: Any) -> Agent:
         given = {name: told.pop(name) for name in options & told.keys()}

@@ -55,7 +55,7 @@ async def test_noise_before_the_handshake_does_no_harm(start: Any) -> None:
 
 async def test_an_agent_that_does_not_answer_is_ended(start: Any, processes: Processes) -> None:
     with pytest.raises(AgentInitTimedOut) as caught:
-        await start(initialize="silence", initialize_timeout=0.2)
+        await start(initialize="silence", start_timeout=0.2)
     assert caught.value.agent == "scripted"
     assert not processes.children
 

@@ -94,7 +94,7 @@ def test_what_is_none_stays(text: str) -> None:
 
 async def test_an_agents_log_and_its_errors_are_masked_so(start: Any, tmp_path: Path, converse: Any) -> None:
     key, told = hexadecimal(48), f"authorization failed for {hexadecimal(48)}"
-    agent = await start(initialize_timeout=10)
+    agent = await start(start_timeout=10)
     session = await agent.open_session(tmp_path)
     error = (await converse(session, f"error -32603 {told}")).error
     assert isinstance(error, AgentRequestFailed)

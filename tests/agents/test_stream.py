@@ -9,6 +9,7 @@ from agents.players import Players
 from serai import agents
 from serai.agents import (
     CommandsChanged,
+    Cost,
     Diff,
     Event,
     ModeChanged,
@@ -66,29 +67,26 @@ async def test_a_turn_is_told_event_by_event(players: Players) -> None:
         events: list[Event] = [event async for event in session.stream("work")]
         assert session.commands[0]["name"] == "review"
         assert session.title == "Looking"
-    assert [type(event) for event in events] == [
-        RawEvent,  # what it said before anyone asked
-        ThinkingAdded,
-        PlanChanged,
-        TextAdded,
-        ToolCalled,
-        PermissionAsked,
-        ToolChanged,
-        TextAdded,
-        TextAdded,
-        ModeChanged,
-        CommandsChanged,
-        OptionsChanged,
-        SessionInfoChanged,
-        UsageChanged,
-        RawEvent,
-        TurnFinished,
-    ]
-    _, thinking, plan, _, called, asked, changed, *_, mode, commands, options, info, usage, raw, end = events
-    assert isinstance(thinking, ThinkingAdded)
-    assert thinking.text == "hm"
-    assert isinstance(plan, PlanChanged)
-    assert plan.entries[0]["content"] == "look"
+    (
+        began,
+        thinking,
+        plan,
+        look,
+        called,
+        asked,
+        changed,
+        *fine,
+        mode,
+        commands,
+        options,
+        info,
+        usage,
+        raw,
+        end,
+    ) = events
+    assert isinstance(began, RawEvent)  # what it said before anyone asked
+    assert (thinking, look) == (ThinkingAdded("hm"), TextAdded("Let me look."))
+    assert plan == PlanChanged(({"content": "look", "priority": "high", "status": "pending"},))
     assert isinstance(called, ToolCalled)
     assert (called.call.title, called.call.kind, called.call.status) == ("ls -l", "execute", "pending")
     assert called.call.input == {"command": "ls -l"}
@@ -97,21 +95,15 @@ async def test_a_turn_is_told_event_by_event(players: Players) -> None:
     assert asked.chosen is not None
     assert asked.chosen.kind == "allow_once"
     assert isinstance(changed, ToolChanged)
-    assert changed.call.title == "ls -l"
-    assert changed.call.status == "completed"
-    assert changed.call.text == "README.md"
+    assert (changed.call.title, changed.call.status) == ("ls -l", "completed")
+    assert (changed.call.text, changed.call.terminals) == ("README.md", ("term",))
     assert changed.call.diffs == (Diff("/a", "new", "old"),)
-    assert changed.call.terminals == ("term",)
-    assert isinstance(mode, ModeChanged)
-    assert mode.mode_id == "do"
-    assert isinstance(commands, CommandsChanged)
-    assert commands.commands[0]["name"] == "review"
+    assert fine == [TextAdded("It is "), TextAdded("fine.")]
+    assert (mode, info) == (ModeChanged("do"), SessionInfoChanged("Looking"))
+    assert commands == CommandsChanged(({"name": "review", "description": ""},))
     assert isinstance(options, OptionsChanged)
     assert options.options[0].value == "large"
-    assert isinstance(info, SessionInfoChanged)
-    assert info.title == "Looking"
-    assert isinstance(usage, UsageChanged)
-    assert (usage.used, usage.size) == (10, 100)
+    assert usage == UsageChanged(10, 100, Cost(amount=0.25))
     assert isinstance(raw, RawEvent)
     assert (raw.kind, raw.data["depth"]) == ("hologram", 3)
     assert isinstance(end, TurnFinished)

@@ -52,7 +52,7 @@ class AgentOptions(TypedDict, total=False):
     """Takes secrets out of text: of the agent's log and its errors."""
     warn: Required[Callable[[str], None]]
     """Is told, in a sentence, what was left out because the agent cannot take it."""
-    initialize_timeout: float | None
+    start_timeout: float | None
     """How long it may take to answer, in seconds."""
     inactivity_timeout: float | None
     """How long it may be silent during a prompt or before an answer, but for when a person is asked."""
@@ -126,7 +126,7 @@ class Agent:
         """Start the process and initialise the agent, as `start` does."""
         await self._connection.open(processes)
         try:
-            await self._initialize(_limit(self._options.get("initialize_timeout", INITIALIZE_TIMEOUT)))
+            await self._initialize(_limit(self._options.get("start_timeout", INITIALIZE_TIMEOUT)))
         except BaseException:
             await self.close()
             raise

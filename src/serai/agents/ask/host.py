@@ -55,11 +55,7 @@ __all__ = ["WireHost", "host"]
 
 _log = logging.getLogger(__name__)
 
-_TIMEOUTS = {
-    "start_timeout": "initialize_timeout",
-    "inactivity_timeout": "inactivity_timeout",
-    "cancel_timeout": "cancel_timeout",
-}
+_TIMEOUTS = ("start_timeout", "inactivity_timeout", "cancel_timeout")
 _WAYS = {"load": OpenWay.LOADED, "resume": OpenWay.RESUMED, "fork": OpenWay.FORKED}
 
 
@@ -120,9 +116,7 @@ class WireHost(Agent, Closing):
             on_stderr=self._hear_log,
             overhear=self._recorder.line if self._recorder is not None else None,
         )
-        times: dict[str, Any] = {
-            theirs: options[ours] for ours, theirs in _TIMEOUTS.items() if ours in options
-        }
+        times = {name: value for name, value in options.items() if name in _TIMEOUTS}
         super().__init__(launch, cast("AgentOptions", {**given, **times}))
 
     @classmethod

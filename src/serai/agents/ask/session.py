@@ -83,11 +83,11 @@ class WireSession(Closing):
         self._has_used_tools = False
         self._draining: asyncio.Task[None] | None = None
         self._closed = asyncio.Event()
-        self._link: Link[WireHost, AcpSession] = Link(host.again, self._attempt, name=host.name)
+        self._link: Link[WireHost] = Link(host.again, self._attempt, name=host.name)
         self._link.last = Opened(host, acp, way)
         self._attach(self._link.last)
 
-    def _attach(self, opened: Opened[WireHost, AcpSession]) -> None:
+    def _attach(self, opened: Opened[WireHost]) -> None:
         """Take the agent and the session that are open now."""
         self._host, self._acp = opened.agent, opened.session
         is_known = opened.way in (OpenWay.RESUMED, OpenWay.LOADED)

@@ -145,7 +145,7 @@ async def introduce(
             client=_Curious(),
             mask=mask,
             warn=lambda _: None,
-            initialize_timeout=_SECONDS,
+            start_timeout=_SECONDS,
             inactivity_timeout=_SECONDS,
         )
         try:

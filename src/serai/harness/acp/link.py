@@ -131,11 +131,11 @@ class AgentProcess(Agent):
             await self.client.close()
 
 
-OpenAgent: TypeAlias = acp.Opened[AgentProcess, AcpSession]
+OpenAgent: TypeAlias = acp.Opened[AgentProcess]
 """A running agent with its session open."""
 
 
-class SessionLink(acp.Link[AgentProcess, AcpSession]):
+class SessionLink(acp.Link[AgentProcess]):
     """The link of one session. `bring` gives the running agent, brought back where it is gone."""
 
     def __init__(self, session: AcpAgentSession, record: AgentRecord) -> None:
