@@ -99,6 +99,8 @@ async def processes(tmp_path: Path) -> AsyncIterator[Processes]:
     assert not processes.children
     assert [p for p in census() if p.parent == os.getpid() and p.pid not in before] == []
     assert not records.is_dir() or list(records.iterdir()) == []
+    if others := asyncio.all_tasks() - {asyncio.current_task()}:
+        await asyncio.wait(others, timeout=30)  # what has ended is told to each of them in its own turn
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 

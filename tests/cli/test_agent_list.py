@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from cli.programs import address_of, running
-from cli.test_serve_agents import QUICK, describe_agent
-from conformance.client import Client, connecting
+from cli.test_serve_agents import QUICK, SESSION, describe_agent
+from conformance.client import Client, Refused, connecting
+from harness.acp.conftest import said, say
 from serai.cli.serve import function_agent
 from serai.errors import ConfigInvalid
 
@@ -31,6 +32,41 @@ async def test_an_agent_that_is_added_to_the_settings_is_there_without_a_restart
             listed = await known(client)
             assert listed["quick"]["installed"] is True
             assert listed["demo"]["displayName"]
+
+
+async def test_an_agent_that_is_removed_from_the_settings_goes_and_its_running_sessions_stay(
+    tmp_path: Path,
+) -> None:
+    describe_agent(tmp_path)
+    async with running("serve", "--port", "0", home=tmp_path) as host:
+        address, token = await address_of(host, tmp_path)
+        async with connecting(f"ws://{address}", "one", token=token) as client:
+            await client.initialize("ahp-root://")
+            await client.until(lambda: any(agent.provider == "quick" for agent in client.root.agents))
+            await client.request("createSession", SESSION, provider="quick")
+            await client.subscribe(SESSION)
+            await client.until(lambda: client.session(SESSION).lifecycle == "ready")
+            (tmp_path / "serai.toml").unlink()
+            await client.until(lambda: all(agent.provider != "quick" for agent in client.root.agents))
+            assert "quick" not in await known(client)
+            with pytest.raises(Refused):
+                await client.request("createSession", "ahp-session:/two", provider="quick")
+            assert said(await say(client, SESSION, "echo here")) == "here"
+
+
+async def test_what_was_installed_without_the_host_is_found_when_someone_looks(tmp_path: Path) -> None:
+    program = tmp_path / "late-agent"
+    (tmp_path / "serai.toml").write_text(f'[agents.late]\ncommand = "{program}"\n')
+    async with running("serve", "--port", "0", home=tmp_path) as host:
+        address, token = await address_of(host, tmp_path)
+        async with connecting(f"ws://{address}", "one", token=token) as client:
+            await client.initialize("ahp-root://")
+            while "late" not in await known(client):
+                await client.ping()
+            program.write_text(f"#!/bin/sh\nexec {shlex.join(QUICK)} '{{}}'\n")
+            program.chmod(0o755)
+            await known(client)
+            await client.until(lambda: any(agent.provider == "late" for agent in client.root.agents))
 
 
 async def test_an_agent_is_installed_in_a_terminal_and_then_offered(tmp_path: Path) -> None:

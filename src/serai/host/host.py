@@ -379,7 +379,7 @@ class Host:
         """
         if (harness := self.harnesses.get(provider)) is not None:
             return harness
-        known = ", ".join(sorted(self.harnesses)) or "none"
+        known = ", ".join(sorted(one.provider for one in self._agents())) or "none"
         message = f"there is no agent {provider!r}; there are: {known}"
         raise ProtocolError(message, number=AhpErrorCode.PROVIDER_NOT_FOUND)
 
@@ -398,8 +398,15 @@ class Host:
         self._looking = asyncio.create_task(agents, name="looking for agents")
         self._looking.add_done_callback(_complain)
 
-    def add(self, harnesses: Iterable[HostedHarness]) -> None:
-        """Offer more kinds of agents from now on."""
+    @property
+    def is_looking(self) -> bool:
+        """Whether kinds of agents are being looked for."""
+        return self._looking is not None and not self._looking.done()
+
+    def add(self, harnesses: Iterable[HostedHarness], gone: Iterable[str] = ()) -> None:
+        """Offer more kinds of agents from now on, and those of some names no longer: what runs goes on."""
+        for name in gone:
+            self.harnesses.pop(name, None)
         self.harnesses |= {harness.name: harness for harness in harnesses}
         self.agents_changed()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from serai.cli.console.progress import progress
 from serai.cli.relay.target import add_relay_command, line_of_delivery, line_of_message, names_of, show
 from serai.contract import DeliveryMode, DeliveryState, Inbox, SearchResult, SendResult
 from serai.relay.sdk import Relay
@@ -92,7 +93,8 @@ def configure_search(parser: argparse.ArgumentParser) -> None:
 
 async def _search(relay: Relay, options: argparse.Namespace) -> int:
     query = " ".join(options.query)
-    found: SearchResult = await relay.call("messages.search", query=query, limit=options.limit)
+    with progress("Searching; what is new is indexed first"):
+        found: SearchResult = await relay.call("messages.search", query=query, limit=options.limit)
 
     def lines(result: SearchResult) -> list[str]:
         shown: list[str] = []

@@ -14,6 +14,7 @@ import { html, useEffect, useState } from "../preact.js";
  * @property {string} [install] the command that installs it
  * @property {string} [homepage]
  * @property {string} [reason] why it cannot be used
+ * @property {string} [handle] where one writes to it, if it takes messages and has no sessions
  */
 
 /** All agents, those first that can be used. Looked for again when the host's list changes. @returns {FoundAgent[]} */
@@ -43,7 +44,16 @@ export function useAgents() {
     installed: true,
   }));
   const others = told.filter((one) => !usable.some(({ provider }) => provider === one.provider));
-  return [...usable, ...others];
+  return [...usable, ...participants(), ...others];
+}
+
+/** The programs that take part in the relay, and are connected. @returns {FoundAgent[]} */
+function participants() {
+  return page.relay.agents.value
+    .filter((one) => one.capabilities && !one.session && one.status !== "offline")
+    .map(({ identity: { handle, name, displayName } }) => {
+      return { provider: handle, handle, displayName: displayName ?? name, installed: true, signedIn: true };
+    });
 }
 
 /**
@@ -51,7 +61,7 @@ export function useAgents() {
  * @param {FoundAgent[]} agents
  */
 export function usualAgent(agents) {
-  const usable = agents.filter((one) => one.installed);
+  const usable = agents.filter((one) => one.installed && !one.handle);
   const last = localStorage.getItem("serai.agent");
   const real = usable.filter((one) => one.provider !== "demo");
   return (
@@ -115,6 +125,7 @@ function Name({ agent }) {
 function stateOf(agent) {
   if (!agent.installed) return agent.reason ?? "not installed";
   if (agent.provider === "demo") return "needs no key";
+  if (agent.handle) return `takes messages as ${agent.handle}`;
   if (agent.signedIn === null || agent.signedIn === undefined) return "sign-in unknown";
   return agent.signedIn ? "✓ signed in" : "not signed in";
 }

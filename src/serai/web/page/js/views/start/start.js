@@ -1,5 +1,5 @@
 // Screen one: what should be done, where, and by whom.
-import { goTo, page } from "../../page.js";
+import { goTo, page, showAside } from "../../page.js";
 import { draftOf, messageOf, setDraft } from "../composer/drafts.js";
 import { isPhone } from "../composer/phone.js";
 import { Pickers } from "../composer/pickers.js";
@@ -69,8 +69,21 @@ function NewSession() {
     setDraft(DRAFT, { text: "", attached: [] });
     goTo(uri);
   };
+  /** Who has no sessions gets a message, and the conversation opens. @param {string} to */
+  const write = async (to) => {
+    if (draft.attached.length) return setProblem(`Files cannot be sent to ${to}.`);
+    try {
+      const { message } = await page.relay.call("messages.send", { to, text: draft.text });
+      setDraft(DRAFT, { text: "", attached: [] });
+      showAside("messages", { room: message.conversationId });
+    } catch (error) {
+      setProblem(/** @type {Error} */ (error).message);
+    }
+  };
   const send = () => {
     if (isEmpty || !provider) return;
+    const { handle } = agents.find((one) => one.provider === provider) ?? {};
+    if (handle) return void write(handle);
     if (workingDirectory && !isWhole(folder)) {
       setProblem("Write the whole path of the folder, from the first / on.");
       return;
