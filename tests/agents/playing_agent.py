@@ -116,6 +116,12 @@ def permit(session: str, *kinds: str) -> None:
     say(session, request(session, {"toolCallId": "p", "title": "rm x", "kind": "execute"}, list(kinds)))
 
 
+def tool(session: str, kind: str, *title: str) -> None:
+    """Tells of a call, and asks without repeating what it is."""
+    update(session, "tool_call", toolCallId="x", title=" ".join(title), kind=kind)
+    say(session, request(session, {"toolCallId": "x"}, ["allow_once", "reject_once"]))
+
+
 def wait(session: str) -> str:
     say(session, "waiting")
     while receive().get("method") != "session/cancel":
