@@ -120,16 +120,6 @@ def test_a_file_that_changes_while_it_is_read_still_makes_a_json_string(desk: De
         assert len(whole(content)) == 3 * PIECE, "no more than there was when it was opened"
 
 
-def test_a_file_that_is_replaced_while_it_is_read_is_read_to_its_end(desk: Desk) -> None:
-    desk.write(desk.work / "a", "old" * PIECE)
-    with desk.open(desk.work / "a") as content:
-        pieces = content.pieces()
-        first = next(pieces)
-        desk.write(desk.work / "a", "new")
-        assert json.loads(b'"' + first + b"".join(pieces) + b'"') == "old" * PIECE
-        assert content.etag != desk.resolve(desk.work / "a").etag
-
-
 def some(desk: Desk, path: Path, first: int, last: int | None, most: int = 1000) -> str:
     params = ResourceReadParams(channel=ROOT, uri=files.uri_of(path))
     return files.read(params, desk.roots, first=first, last=last, most=most).data

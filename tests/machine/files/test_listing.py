@@ -49,13 +49,6 @@ def test_links_are_what_they_lead_to_where_that_may_be_told(desk: Desk) -> None:
     assert len(found) == 8
 
 
-def test_names_that_are_no_text_are_shown_all_the_same(desk: Desk) -> None:
-    for name in (b"caf\xe9", b"\xff\xfe"):
-        (desk.work / os.fsdecode(name)).touch()
-    (desk.work / os.fsdecode(b"link\xff")).symlink_to("nowhere")
-    assert list(desk.list(desk.work)) == ["caf\ufffd", "link\ufffd", "\ufffd\ufffd"]
-
-
 # -- resourceResolve ---------------------------------------------------------------------------------------
 
 
@@ -88,22 +81,6 @@ def test_a_link_is_followed_unless_one_says_no(desk: Desk) -> None:
     assert (found.uri, found.type, found.size, found.etag) == (uri_of(link), "symlink", 1, None)
 
 
-def test_what_is_not_there_is_not_found(desk: Desk) -> None:
-    (desk.work / "link").symlink_to("nothing")
-    for name in ("none", "link"):
-        with refused(NOT_FOUND):
-            desk.resolve(desk.work / name)
-    assert desk.resolve(desk.work / "link", follow_symlinks=False).type == "symlink"
-
-
-def test_a_time_that_no_calendar_has_is_left_out(desk: Desk) -> None:
-    path = desk.work / "a"
-    path.write_text("")
-    os.utime(path, (0, -(2**40)))
-    found = desk.resolve(path)
-    assert found.mtime is None or found.mtime.endswith("Z")
-
-
 def test_the_version_changes_with_the_file(desk: Desk) -> None:
     path = desk.work / "a"
     path.write_text("one")
@@ -123,12 +100,10 @@ def test_the_version_changes_with_the_file(desk: Desk) -> None:
     [
         ("a.ts", "text/typescript"),
         ("a.RS", "text/x-rust"),
-        ("Makefile", "text/plain"),
         ("a.tar.gz", "application/gzip"),
         ("a.toml", "application/toml"),
         ("a.html", "text/html"),
         ("a.pdf", "application/pdf"),
-        (".gitignore", "text/plain"),
         ("a.unheard-of", None),
         ("a", None),
         ("", None),

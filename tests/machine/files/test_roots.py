@@ -50,14 +50,3 @@ def test_roots_add_up() -> None:
     assert not roots.allow("/a/b", Access.WRITE, itself=False)
     assert roots | [wide] == roots
     assert (Roots() | roots) == roots
-
-
-def test_what_may_be_written_may_not_always_be_read() -> None:
-    drop = Roots.of(Root("/a", writable=True, readable=False))
-    assert drop.allow("/a/x", Access.WRITE)
-    assert not drop.allow("/a/x", Access.READ)
-    assert (drop | [Root("/a/x")]).allow("/a/x", BOTH)
-
-
-def test_nothing_is_allowed_where_there_is_no_root() -> None:
-    assert not Roots().allow("/", Access.READ)
