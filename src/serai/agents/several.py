@@ -27,7 +27,7 @@ from serai.errors import (
     SeraiError,
     UsageLimitReached,
 )
-from serai.machine.processes.uninterrupted import to_its_end
+from serai.machine.processes.child import to_its_end
 
 __all__ = [
     "AgentPool",

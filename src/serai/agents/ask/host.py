@@ -50,8 +50,8 @@ from serai.agents.ask.start import (
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.introduction import models_of
 from serai.errors import AgentRequestFailed, CapabilityNotSupportedError
+from serai.machine.processes.child import to_its_end
 from serai.machine.processes.processes import Processes
-from serai.machine.processes.uninterrupted import to_its_end
 
 __all__ = ["WireHost", "host"]
 

@@ -22,9 +22,8 @@ from pathlib import Path
 
 from serai.ahp.actions import TerminalAction
 from serai.errors import InvalidParams, ProcessNotStarted
-from serai.machine.processes.child import Child, Exit
+from serai.machine.processes.child import Child, Exit, uninterrupted
 from serai.machine.processes.processes import Processes
-from serai.machine.processes.uninterrupted import uninterrupted
 from serai.machine.terminals.environment import plan_launch
 from serai.machine.terminals.marks import TerminalOutput
 from serai.machine.terminals.pty import Keyboard, Pty, open_pty, resize
