@@ -68,8 +68,3 @@ def test_the_catalogue_with_git() -> None:
     assert session.uri_template == "ahp-changeset:/s%201/session"
     assert (session.files, session.description) == (None, "Left out: x")
     assert turn.uri_template == "ahp-changeset:/s%201/turn/{turnId}"
-
-
-def test_without_git_nothing_is_uncommitted() -> None:
-    templates = [one.uri_template for one in summaries("s1", has_git=False)]
-    assert templates == ["ahp-changeset:/s1/session", "ahp-changeset:/s1/turn/{turnId}"]

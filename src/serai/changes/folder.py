@@ -25,7 +25,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import URI
 from serai.changes.diff import UNSEEN, Change, ChangeKind, Changes, Outcome
 from serai.changes.discard import discard
-from serai.changes.git import find_git, together
+from serai.changes.git import find_git
 from serai.changes.recorder import FolderRecorder, Recorded
 from serai.changes.repository import Repository, find_repository, read_settings
 from serai.changes.undo import Discard, Trash
@@ -202,24 +202,21 @@ class FolderChanges:
             SeraiError: The folder cannot be recorded.
         """
         async with self._lock:
-            repository = self.repository if UNCOMMITTED in wanted else None
-            now, head = await together(
-                self._recorder.record(), repository.head_tree() if repository else _nothing()
-            )
+            now = await self._recorder.record()
             found: dict[Which, Outcome] = {}
             for which in wanted:
                 try:
-                    found[which] = await self._computed(which, now, head)
+                    found[which] = await self._computed(which, now)
                 except SeraiError as error:
                     found[which] = error
             for turn_id in self._running:  # so that what anyone is shown is known also if the host is killed
                 await self._recorder.keep({f"{_key(turn_id)}/seen": now.tree})
             return found
 
-    async def _computed(self, which: Which, now: Recorded, head: str | None) -> Changes:
+    async def _computed(self, which: Which, now: Recorded) -> Changes:
         bases = self._recorder.bases
         if which == UNCOMMITTED:
-            return await self._uncommitted(now, head)
+            return await self._uncommitted(now)
         if which == SESSION:
             if "session" not in bases:
                 raise _not_recorded("it is not recorded what there was when the session began")
@@ -247,10 +244,11 @@ class FolderChanges:
         ignored = await self._recorder.ignored(new)
         return tuple(one for one in found if one.before or one.path not in ignored)
 
-    async def _uncommitted(self, now: Recorded, head: str | None) -> Changes:
+    async def _uncommitted(self, now: Recorded) -> Changes:
         repository = self.repository
         if repository is None:
             raise _not_recorded("the folder is in no repository")
+        head = await repository.head_tree()
         self.has_commit = head is not None
         index = await repository.index_facts()
         found = await self._recorder.diff(head or self._recorder.empty_tree, now.tree)
@@ -305,10 +303,6 @@ class FolderChanges:
         """The last discard of this session that can be undone. Reads the disk."""
         found = self.trash.discards(self.session_id)
         return next((one for one in found if one.undoes is None and one.is_done), None)
-
-
-async def _nothing() -> None:
-    return None
 
 
 def _key(turn_id: str) -> str:
