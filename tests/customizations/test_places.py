@@ -202,8 +202,3 @@ def test_each_manifest_names_its_plugin(manifest: str, work: Path, look: Look, w
     [container] = look().containers
     assert isinstance(container, PluginCustomization)
     assert container.name == "from-manifest"
-
-
-def test_rows_are_different() -> None:
-    paths = [(where, place.folder, place.pattern, place.contents) for place, where in rows()]
-    assert len(set(paths)) == len(paths)

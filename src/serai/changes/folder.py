@@ -202,21 +202,24 @@ class FolderChanges:
             SeraiError: The folder cannot be recorded.
         """
         async with self._lock:
-            now = await self._recorder.record()
+            now, head = await asyncio.gather(self._recorder.record(), self._head(wanted))
             found: dict[Which, Outcome] = {}
             for which in wanted:
                 try:
-                    found[which] = await self._computed(which, now)
+                    found[which] = await self._computed(which, now, head)
                 except SeraiError as error:
                     found[which] = error
             for turn_id in self._running:  # so that what anyone is shown is known also if the host is killed
                 await self._recorder.keep({f"{_key(turn_id)}/seen": now.tree})
             return found
 
-    async def _computed(self, which: Which, now: Recorded) -> Changes:
+    async def _head(self, wanted: Collection[Which]) -> str | None:
+        return await self.repository.head_tree() if self.repository and UNCOMMITTED in wanted else None
+
+    async def _computed(self, which: Which, now: Recorded, head: str | None) -> Changes:
         bases = self._recorder.bases
         if which == UNCOMMITTED:
-            return await self._uncommitted(now)
+            return await self._uncommitted(now, head)
         if which == SESSION:
             if "session" not in bases:
                 raise _not_recorded("it is not recorded what there was when the session began")
@@ -244,11 +247,10 @@ class FolderChanges:
         ignored = await self._recorder.ignored(new)
         return tuple(one for one in found if one.before or one.path not in ignored)
 
-    async def _uncommitted(self, now: Recorded) -> Changes:
+    async def _uncommitted(self, now: Recorded, head: str | None) -> Changes:
         repository = self.repository
         if repository is None:
             raise _not_recorded("the folder is in no repository")
-        head = await repository.head_tree()
         self.has_commit = head is not None
         index = await repository.index_facts()
         found = await self._recorder.diff(head or self._recorder.empty_tree, now.tree)

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pytest
 
 from serai.ahp import commands as c
-from serai.errors import ConnectionLost, FileUnreadable, ProtocolError, SeraiError
+from serai.errors import FileUnreadable, ProtocolError, SeraiError
 from serai.host.customizations import plugins as fetching
 from serai.host.customizations.plugins import Ask, PluginFetch
 
@@ -157,8 +157,3 @@ async def test_a_client_that_does_not_answer_is_not_waited_for_for_ever(
 
     with pytest.raises(FileUnreadable, match="did not send it within"):
         await fetch_files(ask, BASE)
-
-
-async def test_a_client_that_goes_away_meanwhile_is_told_of() -> None:
-    shelf = Shelf({"a.md": ConnectionLost("it is gone")})
-    assert (await fetch_files(shelf.ask, BASE)).problems == ["a.md cannot be read (it is gone)"]

@@ -26,8 +26,6 @@ _READERS = 2
 """Most threads that read customisations at the same time: the processor is for others too."""
 _GATHER = 0.05
 """Time in seconds that changes are gathered before a folder is looked at again."""
-_LINGERS = 2.0
-"""Time in seconds that a folder is watched on when nobody follows it: turns often follow each other."""
 
 T = TypeVar("T")
 
@@ -59,7 +57,6 @@ class CustomizedFolder:
         self._again = False
         """True when it is to be looked at whatever is known."""
         self._due: asyncio.TimerHandle | None = None
-        self._leaving: asyncio.TimerHandle | None = None
         self._listening = False
         self._hears = False
         """Whether all that it listens for is heard of by now."""
@@ -107,21 +104,15 @@ class CustomizedFolder:
     def unfollow(self, changed: Callable[[], None]) -> None:
         """Call that no more; when nobody is left, nothing is watched any more."""
         self._followers.pop(changed, None)
-        if not self._followers and self._leaving is None and not self._closed:
-            self._leaving = asyncio.get_running_loop().call_later(_LINGERS, self._leave)
-
-    def _leave(self) -> None:
-        self._leaving = None
-        if not self._followers:
+        if not self._followers and not self._closed:
             self._start()
 
     async def close(self) -> None:
         """End what runs, and watch nothing, whoever may still ask for it. What is being read is let be."""
         self._closed = True
         self._followers.clear()
-        for timer in (self._due, self._leaving):
-            if timer is not None:
-                timer.cancel()
+        if self._due is not None:
+            self._due.cancel()
         if self._work is not None:
             self._work.cancel()
             await asyncio.gather(self._work, return_exceptions=True)
