@@ -32,12 +32,6 @@ def test_a_rename_has_two_names_in_both_parts() -> None:
     assert parse(output) == (Change(Side("p/old", OLD), Side("p/new", NEW), 3, 1),)
 
 
-def test_names_may_look_like_records() -> None:
-    name = f":100644 100644 {OLD} {NEW} M"
-    output = raw(f":100644 100644 {OLD} {NEW} M", name, f"-\t-\t{name}")
-    assert parse(output) == (Change(Side(name, OLD), Side(name, NEW), binary=True),)
-
-
 def test_submodules_are_nobodys_change() -> None:
     output = raw(
         f":160000 160000 {OLD} {NEW} M", "lib",

@@ -252,14 +252,6 @@ async def test_what_is_uncommitted_follows_commits(repo: Repo, own: Path) -> Non
     assert await seen(changes) == ["modified b.py +1 -10"]
 
 
-async def test_before_the_first_commit_everything_is_uncommitted(tmp_path: Path, own: Path) -> None:
-    repo = Repo(tmp_path / "new")
-    repo.write("a", "x\n")
-    changes = await begun(repo.top, own)
-    assert await seen(changes, UNCOMMITTED) == ["added a +1 -0"]
-    assert not changes.has_commit
-
-
 async def test_line_ends_and_encodings_that_git_converts_are_no_change(repo: Repo, own: Path) -> None:
     repo.write(".gitattributes", "*.txt text eol=crlf\n*.u16 text working-tree-encoding=UTF-16LE\n")
     repo.write("a.txt", "one\r\ntwo\r\n")
@@ -428,15 +420,6 @@ async def test_objects_that_the_person_deletes_take_no_other_changeset_with_them
     assert await seen(changes, UNCOMMITTED) == ["added staged +1 -0"]
     found = await changes.compute_all([UNCOMMITTED, T1])
     assert isinstance(found[UNCOMMITTED], Changes)
-
-
-async def test_a_folder_that_is_gone_is_said_to_be(repo: Repo, own: Path) -> None:
-    changes = await begun(repo.top, own)
-    shutil.rmtree(repo.top)
-    with pytest.raises(GitFailed, match="gone"):
-        await changes.compute(SESSION)
-    with pytest.raises(FileUnreadable, match="gone"):
-        await opened(repo.top, own)
 
 
 async def test_a_folder_that_its_repository_ignores_is_recorded_as_one_without(repo: Repo, own: Path) -> None:

@@ -52,14 +52,6 @@ async def test_an_old_git_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert caught.value.remedy
 
 
-async def test_no_git_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(GitUnavailable, match="not installed"):
-        await find_git()
-    with pytest.raises(GitUnavailable, match="could not be started"):
-        await Git(str(tmp_path / "git"), ()).run("version", doing="start", folder=str(tmp_path))
-
-
 async def test_a_failure_is_one_sentence_with_what_git_said(repo: Repo) -> None:
     git = await the_git()
     with pytest.raises(GitFailed) as caught:

@@ -27,7 +27,6 @@ from serai.ahp.types import (
     HookCustomization,
 )
 from serai.ahp.wire import encode
-from serai.customizations import trees
 from serai.customizations.containers import MAX_SHOWN
 from serai.customizations.discovery import discover
 from serai.customizations.trees import MAX_FILE
@@ -86,15 +85,6 @@ def test_a_container_of_which_nothing_can_be_read_is_an_error(
     assert message(personal).startswith("~/.codex/config.toml: ")
 
 
-def test_many_problems_are_counted(work: Path, look: Look, write: Write) -> None:
-    for number in range(20):
-        write(work, f".claude/agents/{number:02}.md", "---\na: [\n---\n")
-    [container] = containers(look()).values()
-    lines = message(container).splitlines()
-    assert len(lines) == 6
-    assert lines[-1] == "and 15 more"
-
-
 def test_links_out_of_the_working_directory_are_told_and_not_followed(
     work: Path, tmp_path: Path, look: Look, write: Write
 ) -> None:
@@ -109,17 +99,6 @@ def test_links_out_of_the_working_directory_are_told_and_not_followed(
     for container in containers(found).values():
         assert "leads out of the folder" in message(container)
         assert child_names(container) == (["mine"] if "agents" in container.name else [])
-
-
-def test_files_of_a_place_are_bounded(work: Path, look: Look, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trees, "MAX_FILES", 20)
-    folder = work / ".cursor/rules"
-    folder.mkdir(parents=True)
-    for number in range(30):
-        (folder / f"{number:04}.mdc").write_text(f"---\ndescription: Rule {number}\nglobs: *.ts\n---\nx\n")
-    [container] = containers(look()).values()
-    assert len(child_names(container)) == 20
-    assert message(container) == ".cursor/rules has more than 20 files: the rest is left out"
 
 
 # -- trust -------------------------------------------------------------------------------------------------

@@ -133,12 +133,3 @@ def test_a_rule_that_always_applies_counts_even_when_its_frontmatter_is_broken()
     assert "AGENTS.md, line 1" in into.warnings[0]
     [definition] = into.definitions
     assert definition.body() == "---\nRules follow.\n"
-
-
-def test_long_descriptions_are_cut_and_odd_ones_cleaned() -> None:
-    [child] = read("f/a.md", f"---\ndescription: '{'x' * 5000}'\n---\n", AGENT).children
-    assert isinstance(child, AgentCustomization)
-    assert len(child.description or "") == 1024
-    [odd] = read("f/a.md", '---\ndescription: "\\ud800!"\n---\n', AGENT).children or [None]
-    if isinstance(odd, AgentCustomization):
-        (odd.description or "").encode()

@@ -22,6 +22,7 @@ from serai.changes.diff import DIFF_TREE, Change, Side, parse
 from serai.changes.git import Answer, Git, TooMuchOutput
 from serai.changes.repository import EMPTY_TREES, IndexFacts, Repository, listed
 from serai.errors import FolderTooLarge, GitFailed, GitTimedOut
+from serai.machine.draft import write_private
 
 MAX_FILES = 100_000
 """Most files that a folder may have for its changes to be recorded."""
@@ -442,7 +443,4 @@ def _write(path: Path, text: str) -> None:
             return
     except OSError:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.new")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(data)
-    draft.replace(path)
+    write_private(path, data)

@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from serai.errors import DiscardBusy, FolderMoved
-from serai.machine.draft import copy_entry, remove, rename_exclusively
+from serai.machine.draft import copy_entry, remove, rename_exclusively, write_private
 from serai.machine.safe_paths import (
     Identity,
     PathRefused,
@@ -196,12 +196,7 @@ class Trash:
         discard.place.chmod(0o700)
         record = asdict(discard)
         del record["place"]
-        draft = discard.place / "record.new"
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            json.dump(record, file)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.rename(discard.place / "record.json")
+        write_private(discard.place / "record.json", json.dumps(record).encode(), sync=True)
         for folder in (discard.place, self._folder):
             handle = os.open(folder, _FOLDER)
             sync_directory(handle)

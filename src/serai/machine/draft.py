@@ -1,4 +1,4 @@
-"""Writes a file, a link or a folder beside its place and puts it there whole, or leaves nothing of it.
+"""Writes a file or a folder beside its place and puts it there whole, or leaves nothing of it.
 
     with Draft(directory, "notes.md", notes=folder) as draft:
         descriptor = draft.file(like=replaced)
@@ -46,6 +46,7 @@ __all__ = [
     "remove_leftovers",
     "rename_exclusively",
     "write_all",
+    "write_private",
 ]
 
 PIECE = 256 * 1024
@@ -102,10 +103,6 @@ class Draft:
         self._descriptor = os.open(self.beside, _TO_MAKE, mode, dir_fd=self._directory)
         share(self._descriptor, mode)
         return self._descriptor
-
-    def link(self, target: str | bytes) -> None:
-        """Make the draft a symbolic link."""
-        os.symlink(os.fsdecode(target), self.beside, dir_fd=self._directory)
 
     def commit(self, *, exclusive: bool = False) -> None:
         """Put the draft in its place, durably. Others see what was there or what is new.
@@ -288,6 +285,25 @@ def write_all(descriptor: int, data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
+
+
+def write_private(path: Path, data: bytes, *, sync: bool = False) -> None:
+    """Write a small file of the host's own, for its owner alone: a reader sees the old one or the new one.
+
+    Raises:
+        OSError: It cannot be written; the old one is there.
+    """
+    draft = path.with_name(f"{path.name}.new")
+    try:
+        with open(draft, "wb", opener=_private) as file:
+            file.write(data)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def copy_entry(

@@ -66,23 +66,6 @@ class Follower:
                 self.news.clear()
 
 
-async def test_sessions_in_the_same_folder_share_what_is_found(place: Place) -> None:
-    one, two = place.folders.enter(place.work), place.folders.enter(place.work)
-    assert one is two
-    assert place.folders.enter(None) is not one
-    place.folders.leave(one)
-    assert place.folders.enter(place.work) is two
-    place.folders.leave(two)
-    place.folders.leave(two)
-    assert place.folders.enter(place.work) is not two
-
-
-async def test_many_who_ask_at_once_do_not_look_as_often(place: Place) -> None:
-    folder = place.folders.enter(place.work)
-    await asyncio.gather(*(folder.catch_up() for _ in range(50)))
-    assert place.asked <= 2
-
-
 async def test_a_folder_that_is_watched_is_looked_at_only_when_it_changes(place: Place) -> None:
     folder = place.folders.enter(place.work)
     follower = Follower(folder)
@@ -193,16 +176,3 @@ async def test_what_is_written_into_a_folder_that_came_just_before_it_was_watche
     await follower.until(lambda: folder.found is not None)
     (rules / "brief.md").write_text("Be brief.\n")
     await follower.until(lambda: names(folder.found) == ["brief"])
-
-
-async def test_who_is_not_in_a_hurry_makes_do_with_what_was_found_a_moment_ago(place: Place) -> None:
-    folder = place.folders.enter(place.work)
-    before = await folder.catch_up()
-    told = asyncio.Event()
-    folder.look(told.set, within=60.0)
-    await told.wait()
-    assert folder.found is before
-    told.clear()
-    folder.look(told.set)
-    await told.wait()
-    assert folder.found is not before

@@ -100,12 +100,6 @@ async def test_what_one_file_lacks_does_not_cost_the_others() -> None:
     ]
 
 
-async def test_a_client_is_not_asked_too_much_at_once() -> None:
-    shelf = Shelf({f"{number}.md": "x" for number in range(50)})
-    assert len((await fetch_files(shelf.ask, BASE)).files) == 50
-    assert shelf.most == 8
-
-
 @pytest.mark.parametrize(
     ("files", "problem"),
     [

@@ -147,16 +147,6 @@ def test_some_lines_are_those_of_the_whole(
         assert some(desk, file, first, last) == "".join(whole[first:last])
 
 
-def test_what_is_more_than_may_be_read_is_refused_before_it_is_in_memory(desk: Desk) -> None:
-    file = desk.work / "log"
-    with file.open("wb") as log:
-        log.write(b"first\n")
-        log.seek(10**10)
-        log.write(b"\nlast\n")
-    with pytest.raises(InvalidParams, match="at most 1,000 bytes are read at once"):
-        files.read(ResourceReadParams(channel=ROOT, uri=files.uri_of(file)), desk.roots, most=1000)
-
-
 def test_few_lines_of_a_large_text_can_be_read_and_many_cannot(desk: Desk) -> None:
     file = desk.work / "log"
     file.write_bytes(b"0123456789\n" * 100_000)

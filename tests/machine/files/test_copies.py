@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
-
-import pytest
 
 from machine.files.desk import DENIED, EXISTS, INVALID, Desk, contents, refused
-from serai.errors import ProtocolError
 
 
 def test_a_file_is_copied_with_its_permissions(desk: Desk) -> None:
@@ -96,17 +92,3 @@ def test_a_directory_with_a_pipe_in_it_is_not_copied_in_part(desk: Desk) -> None
     with refused(DENIED):
         desk.copy(desk.work / "box", desk.work / "copy")
     assert list(desk.list(desk.work)) == ["box"]
-
-
-def test_a_copy_that_fails_leaves_what_was_there(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    (desk.work / "a").write_text("a")
-    (desk.work / "b").write_text("b")
-
-    def fail(_descriptor: int) -> None:
-        raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(ProtocolError, match="Input/output"):
-        desk.copy(desk.work / "a", desk.work / "b")
-    assert (desk.work / "b").read_text() == "b"
-    assert sorted(path.name for path in Path(desk.work).iterdir()) == ["a", "b"]

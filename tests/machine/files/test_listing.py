@@ -66,11 +66,6 @@ def test_a_file_is_told_about(desk: Desk) -> None:
         assert timedelta(0) <= datetime.now(UTC) - made < timedelta(minutes=1)
 
 
-def test_a_directory_is_told_about(desk: Desk) -> None:
-    found = desk.resolve(f"{uri_of(desk.work)}/")
-    assert (found.uri, found.type, found.size, found.etag) == (uri_of(desk.work), "directory", None, None)
-
-
 def test_a_link_is_followed_unless_one_says_no(desk: Desk) -> None:
     (desk.work / "a").write_text("abc")
     (desk.work / "link").symlink_to("a")

@@ -219,21 +219,6 @@ def test_a_deep_tree_is_deleted_and_one_that_is_too_deep_takes_no_more_handles_t
 # -- resourceMkdir -----------------------------------------------------------------------------------------
 
 
-def test_directories_are_made_down_to_the_last(desk: Desk) -> None:
-    desk.mkdir(desk.work / "a" / "b" / "c")
-    desk.mkdir(desk.work / "a" / "b" / "c")
-    desk.mkdir(desk.work)
-    assert (desk.work / "a" / "b" / "c").is_dir()
-
-
-def test_what_is_in_the_way_is_said_and_stays(desk: Desk) -> None:
-    (desk.work / "file").write_text("x")
-    for name in ("file", "file/a", "file/a/b"):
-        with refused(EXISTS):
-            desk.mkdir(desk.work / name)
-    assert (desk.work / "file").read_text() == "x"
-
-
 def test_directories_are_made_where_a_link_leads_if_that_is_inside(desk: Desk) -> None:
     (desk.work / "real").mkdir()
     (desk.work / "in").symlink_to("real")

@@ -79,11 +79,6 @@ def test_names_that_are_not_utf8_are_refused(desk: Desk, name: bytes) -> None:
     assert list(desk.list(desk.work)) == [name.decode(errors="replace")]
 
 
-@pytest.mark.parametrize("length", [256, 100_000])
-def test_names_that_are_too_long_are_refused(desk: Desk, length: int) -> None:
-    desk.refuses_all(desk.work / ("x" * length))
-
-
 # -- links -------------------------------------------------------------------------------------------------
 
 
@@ -209,15 +204,6 @@ def test_views_of_the_system_are_refused_even_below_a_root(desk: Desk, path: str
 
 
 # -- the rest ----------------------------------------------------------------------------------------------
-
-
-def test_a_directory_on_the_way_that_is_missing_or_none(desk: Desk) -> None:
-    (desk.work / "file").write_text("x")
-    for name in ("missing/a", "missing/a/b", "file/a", "file/a/b"):
-        with refused(NOT_FOUND):
-            desk.read(desk.work / name)
-        with refused(NOT_FOUND):
-            desk.write(desk.work / name)
 
 
 def test_a_root_itself_is_neither_deleted_nor_moved_nor_replaced(desk: Desk) -> None:

@@ -34,13 +34,6 @@ sys.exit(3)
 """
 
 
-async def test_it_is_given_its_variables_and_its_folder_and_no_more(tmp_path: Path) -> None:
-    code = "import os; print(os.environ.get('GIVEN'), 'HOME' in os.environ, os.getcwd())"
-    async with brief(sys.executable, "-c", code, folder=tmp_path, environment={"GIVEN": "yes"}) as process:
-        output, _ = await process.communicate()
-    assert output.decode().split() == ["yes", "False", os.fspath(tmp_path)]
-
-
 @pytest.mark.parametrize("grace", [0, 0.05])
 async def test_leaving_early_ends_all_that_it_started(tmp_path: Path, grace: float) -> None:
     file = tmp_path / "pid"

@@ -148,15 +148,6 @@ async def test_what_cannot_start_leaves_nothing(processes: Processes, tmp_path: 
     assert not processes.children
 
 
-async def test_a_process_that_cannot_be_recorded_is_not_started(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    processes = Processes(tmp_path / "file")
-    with pytest.raises(ProcessNotStarted, match="exists"):
-        await processes.start(["touch", str(tmp_path / "started")], what="nothing")
-    assert names(tmp_path) == ["file"]
-    await processes.close()
-
-
 async def test_a_process_whose_pid_cannot_be_recorded_is_ended(
     processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,11 +26,6 @@ def test_the_terminal_says_what_it_is() -> None:
     assert not launch.integrated
 
 
-def test_text_is_utf_8_where_nothing_is_said() -> None:
-    assert plan_launch(["top"], {"PATH": "/bin"}, nonce="n").environ["LANG"].endswith("UTF-8")
-    assert "LANG" not in plan_launch(["top"], {"LC_ALL": "C"}, nonce="n").environ
-
-
 @pytest.mark.parametrize("argv", [["bash", "-c", "true"], ["zsh", "-f"], ["fish"], ["/bin/dash"]])
 def test_only_a_bare_bash_or_zsh_is_integrated(argv: list[str]) -> None:
     launch = plan_launch(argv, BASE, nonce="n")

@@ -68,18 +68,6 @@ def test_a_round_of_a_shell_is_told_and_its_marks_are_taken_out() -> None:
     ]
 
 
-def test_text_is_joined_until_something_else_happens_and_then_nothing_waits() -> None:
-    output = TerminalOutput(NONCE)
-    assert not output
-    for piece in ("a", "b", mark("A"), "c", "d"):
-        output.feed(piece)
-    assert output
-    assert (output.size, output.at_prompt) == (4, True)
-    assert told(output.take()) == ["ab", ("detects", None), "cd"]
-    assert not output
-    assert (output.size, output.take()) == (0, [])
-
-
 def test_of_titles_and_directories_the_last_is_told_and_only_when_it_is_new() -> None:
     output = TerminalOutput(NONCE)
     titles = "".join(f"\x1b]0;{number}\x07" for number in range(10_000))

@@ -6,17 +6,15 @@ import asyncio
 import os
 import resource
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from machine.processes.watching import until, written_pid
+from machine.processes.watching import until
 from machine.terminals.conftest import Open
 from machine.terminals.viewer import plain
 from serai.ahp import actions as a
-from serai.errors import InvalidParams, ProcessNotStarted
-from serai.machine.processes.census import look
+from serai.errors import InvalidParams
 from serai.machine.processes.child import Exit
 from serai.machine.processes.processes import Processes
 from serai.machine.terminals import terminal as module
@@ -45,19 +43,6 @@ async def test_a_program_runs_on_its_own_terminal(open_terminal: Open) -> None:
     assert names == "xterm-256color 1"
     assert view.actions[-1] == a.TerminalExitedAction(exit_code=3)
     assert view.terminal.exit == Exit(code=3)
-
-
-async def test_an_interactive_program_is_talked_to(open_terminal: Open) -> None:
-    view = await open_terminal(sys.executable, "-q", "-i", "-c", "import sys; sys.ps1 = 'py: '")
-    await view.sees("py: ")
-    view.terminal.write("print(6 * 7)\r")
-    await view.sees("\n42\r\n")
-    view.terminal.write("import os; os.get_terminal_size()\r")
-    await view.sees("columns=80, lines=24")
-    await view.sees("py: ", after=view.text.index("columns=80"))  # an end that is typed before is not one
-    view.terminal.write("\x04")
-    await view.ended()
-    assert view.actions[-1] == a.TerminalExitedAction(exit_code=0)
 
 
 async def test_a_program_sees_another_size(open_terminal: Open) -> None:
@@ -163,31 +148,6 @@ async def test_hostile_output_makes_nothing_happen(open_terminal: Open, hostile:
     assert "]633" not in view.text
     kinds = {type(action) for action in view.actions}
     assert kinds <= {a.TerminalDataAction, a.TerminalTitleChangedAction, a.TerminalExitedAction}
-
-
-async def test_a_program_that_closes_its_terminal_and_opens_it_again_is_heard(open_terminal: Open) -> None:
-    view = await open_terminal(*sh("exec </dev/null >/dev/null 2>&1; sleep 0.05; echo back >/dev/tty"))
-    await view.ended()
-    assert "back" in view.text
-    assert view.terminal.exit == Exit(code=0)
-
-
-async def test_a_daemon_ends_with_the_terminal_that_it_left(open_terminal: Open, tmp_path: Path) -> None:
-    view = await open_terminal("bash", "--norc")
-    file = tmp_path / "pid"
-    view.terminal.write(f"env -i setsid sh -c 'echo $$ > {file}; exec sleep 60' & disown -a; echo a''way\r")
-    await view.sees("away\r\n")
-    pid = await written_pid(file)
-    assert look(pid) is not None
-    await view.terminal.end()
-    assert look(pid) is None
-
-
-async def test_what_cannot_start_says_so(open_terminal: Open, processes: Processes, tmp_path: Path) -> None:
-    with pytest.raises(ProcessNotStarted, match="no program"):
-        await Terminal.start(processes, argv=["/nowhere/at/all"])
-    with pytest.raises(ProcessNotStarted, match="is no directory"):
-        await open_terminal("cat", cwd=tmp_path / "missing")
 
 
 async def test_a_batch_that_is_cancelled_loses_nothing(processes: Processes) -> None:

@@ -35,11 +35,6 @@ def test_a_pattern_fits_as_editors_have_it(pattern: str, yes: list[str], no: lis
     assert [path for path in no if fits(pattern, path)] == []
 
 
-def test_without_includes_everything_is_meant() -> None:
-    assert PathFilter().passes("a/b")
-    assert not PathFilter().prunes("a")
-
-
 def test_an_excluded_folder_takes_all_that_is_in_it() -> None:
     filter_ = PathFilter(["**/*.py"], ["build", "**/.git/objects/**", "**/*.tmp"])
     assert filter_.passes("src/a.py")

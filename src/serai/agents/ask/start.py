@@ -28,7 +28,7 @@ from serai.machine.processes.child import to_its_end
 from serai.machine.processes.environment import inheritable
 from serai.machine.processes.processes import Processes
 from serai.redact import Redactor
-from serai.redact.environment import managed_from_environment
+from serai.redact.managed import managed_from_environment
 
 __all__ = ["Adapter", "AgentRef"]
 

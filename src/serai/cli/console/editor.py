@@ -33,7 +33,7 @@ from serai.cli.console.output import clean
 from serai.cli.console.terminal import PlainTerminal
 from serai.client.events import Inbox
 from serai.redact import Redactor
-from serai.redact.environment import managed_from_environment
+from serai.redact.managed import managed_from_environment
 
 
 class _History(FileHistory):

@@ -17,7 +17,7 @@ import contextlib
 import os
 import secrets
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from serai.ahp.actions import TerminalAction
@@ -93,7 +93,6 @@ class Terminal:
         rows: int = 24,
         environ: Mapping[str, str] | None = None,
         extra: Mapping[str, str] | None = None,
-        hide: Iterable[str] = (),
         what: str = "a terminal",
     ) -> Terminal:
         """Start a program on a new terminal.
@@ -109,7 +108,6 @@ class Terminal:
             rows: The height.
             environ: The environment to start from; by default the host's. Serai's own secrets are left out.
             extra: Variables to add to it.
-            hide: Names of variables to leave out of it.
             what: What it is, for people: it stands in the record.
 
         Raises:
@@ -118,9 +116,7 @@ class Terminal:
         """
         _check_size(cols, rows)
         nonce = secrets.token_hex(16)
-        launch = plan_launch(
-            argv, os.environ if environ is None else environ, extra=extra, hide=hide, nonce=nonce
-        )
+        launch = plan_launch(argv, os.environ if environ is None else environ, extra=extra, nonce=nonce)
 
         async def begin() -> Terminal:
             try:
