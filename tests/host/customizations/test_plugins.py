@@ -104,7 +104,6 @@ async def test_what_one_file_lacks_does_not_cost_the_others() -> None:
     ("files", "problem"),
     [
         ({f"{number}.md": "x" for number in range(1001)}, "more than 1,000 files"),
-        ({f"{number}/x/y.png": "x" for number in range(1001)}, "more than 1,000 folders"),
         ({f"{number}.md": "x" * 1_000_000 for number in range(20)}, "more than 4 MiB"),
     ],
 )
