@@ -40,7 +40,7 @@ from serai.config.paths import find_paths, here, is_folder, real
 from serai.config.trust import Trust
 from serai.errors import FileUnreadable, SeraiError
 from serai.redact import Redactor
-from serai.redact.environment import managed_from_environment
+from serai.redact.managed import managed_from_environment
 
 _ASK = "ask"
 

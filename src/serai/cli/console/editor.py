@@ -35,7 +35,7 @@ from serai.cli.console.markdown import BOLD, DIM, LineStream, diff_style
 from serai.cli.console.output import clean
 from serai.cli.console.terminal import Ask, Lines, PlainTerminal
 from serai.redact import Redactor
-from serai.redact.environment import managed_from_environment
+from serai.redact.managed import managed_from_environment
 
 _HABIT = 0.7
 """How soon after an answer of one key an Enter is only habit, in seconds."""
