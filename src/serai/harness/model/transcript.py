@@ -12,7 +12,7 @@ import msgspec
 from serai.ahp import types as t
 from serai.contract.record import encode
 from serai.host.blobs import BLOB_SCHEME
-from serai.redact.content import decode_base64
+from serai.redact.redactor import decode_base64
 from serai.session.messages import DurableContentPart, MediaPart, SessionMessage, SessionMessageRole, TextPart
 from serai.session.projection import SavedTurn
 from serai.session.steps import Step
