@@ -36,13 +36,6 @@ def test_references_are_replaced_and_what_stands_in_a_value_is_not() -> None:
     assert list(references(template)) == ["input", "ctx.name", "turn-1.output"]
 
 
-@given(st.lists(TEXTS, min_size=2, max_size=2))
-def test_text_around_a_reference_comes_back_as_well(around: list[str]) -> None:
-    before, after = around
-    template = f"{neutralise(before)}\n{{{{input}}}}\n{neutralise(after)}"
-    assert render(template, {"input": "{{x}}"}) == f"{before}\n{{{{x}}}}\n{after}"
-
-
 @pytest.mark.parametrize("template", ["{{ctx.other}}", "{{turn-2.output}}", "{{what}}", "{{", "{{{input}}}"])
 def test_what_has_no_value_is_an_error(template: str) -> None:
     with pytest.raises(Mismatch):

@@ -190,7 +190,7 @@ def narrow(agent: AgentFile, wish: Narrowing) -> AgentFile:
     for tool in wish.tools or ():
         if not any(covers(name, tool) for name in mine):
             raise _wider("tools", f"the agent does not have the tool {tool!r}")
-    for command in commands:
+    for command in wish.allowed_commands or ():
         if not is_allowed(command.split(), agent.allowed_commands):
             raise _wider("allowedCommands", f"the agent may not run {command!r}")
     if tiers.index(tier) > tiers.index(agent.fs_scope):
