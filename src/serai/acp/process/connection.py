@@ -19,10 +19,9 @@ from serai.acp.process.peer import AgentPeer, Listener, Then
 from serai.acp.process.pipes import Pipes
 from serai.acp.prompt import Silence
 from serai.jsonrpc.lines import LONGEST_LINE
-from serai.machine.processes.child import Child, Exit
+from serai.machine.processes.child import Child, Exit, uninterrupted
 from serai.machine.processes.environment import inheritable, without_relative
 from serai.machine.processes.processes import Processes
-from serai.machine.processes.uninterrupted import uninterrupted
 
 EOF_GRACE = 1.0
 """How long an agent may take to end because its input is closed, in seconds. Most do within that."""
@@ -139,7 +138,7 @@ class Connection:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        self._pipes = await Pipes.connect(self._child, output=self.peer.feed, log=self.tail.feed)
+        self._pipes = await Pipes().connect(self._child, output=self.peer.feed, log=self.tail.feed)
         self._watching = asyncio.create_task(self._watch())
 
     # -- the process ---------------------------------------------------------------------------------------
@@ -148,6 +147,11 @@ class Connection:
     def child(self) -> Child:
         """The process."""
         return self._child
+
+    @property
+    def exit(self) -> Exit | None:
+        """How the process ended; `None` while it runs, and when it was never there."""
+        return self._child.exit if self._watching is not None else None
 
     @property
     def is_running(self) -> bool:

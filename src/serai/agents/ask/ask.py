@@ -32,7 +32,7 @@ from serai.agents.catalogue.agents import Catalogue
 from serai.agents.catalogue.finder import Finder
 from serai.agents.catalogue.introduction import Models, models_of
 from serai.config.paths import here
-from serai.machine.processes.uninterrupted import to_its_end
+from serai.machine.processes.child import to_its_end
 
 __all__ = [
     "AgentClient",
@@ -215,9 +215,9 @@ async def detect(*, catalogue: Catalogue | None = None, finder: Finder | None = 
 
 
 async def _open_once(agent: AgentRef, options: Options) -> WireSession:
-    host = await WireHost.start(agent, options)
+    host = await WireHost.begin(agent, options)
     try:
-        return await host.open_session(options, owns_host=True)
+        return await host.open(options, owns_host=True)
     except BaseException:
         await to_its_end(host.close())
         raise
