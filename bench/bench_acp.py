@@ -18,7 +18,7 @@ from typing import Any, cast
 
 import acp
 from harness import Result, against_peer, as_served
-from serai.acp import Agent, BasicClient, Launch
+from serai.acp import AcpSession, Agent, BasicClient, Finished, Launch
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import FoundAgent
 from serai.ahp.actions import ActionOrigin, SessionTurnStartedAction
@@ -83,16 +83,26 @@ async def _hear(agents: int, updates: int) -> float:
     with tempfile.TemporaryDirectory() as directory:
         processes = Processes(Path(directory))
         running = [await _agent(processes, (*STREAMING, str(updates))) for _ in range(agents)]
-        heard: list[Any] = []
-        sessions = [await agent.new_session(HERE, on_update=heard.append) for agent in running]
+        sessions = [await agent.open_session(HERE) for agent in running]
         start = time.process_time()
-        await asyncio.gather(*(session.prompt("go").finished() for session in sessions))
+        heard = await asyncio.gather(*map(_turn, sessions))
         took = time.process_time() - start
-        _check(len(heard), agents * updates)
+        _check(sum(heard), agents * updates)
         for agent in running:
             await agent.close()
         await processes.close()
     return took
+
+
+async def _turn(session: AcpSession) -> int:
+    """Prompt, and take all that is told until the end of the turn, which counts."""
+    session.prompt("go")
+    count = 0
+    async for item in session.updates():
+        count += 1
+        if isinstance(item, Finished):
+            break
+    return count
 
 
 class _Follower:

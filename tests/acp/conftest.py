@@ -99,6 +99,8 @@ async def processes(tmp_path: Path) -> AsyncIterator[Processes]:
     assert not processes.children
     assert [p for p in census() if p.parent == os.getpid() and p.pid not in before] == []
     assert not records.is_dir() or list(records.iterdir()) == []
+    if others := asyncio.all_tasks() - {asyncio.current_task()}:
+        await asyncio.wait(others, timeout=30)  # what has ended is told to each of them in its own turn
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
@@ -127,7 +129,7 @@ Start = Callable[..., Awaitable[Agent]]
 async def start(processes: Processes, person: Person, warned: list[str]) -> AsyncIterator[Start]:
     """Starts a scripted agent that was told something: `start(capabilities={...}, inactivity_timeout=1)`."""
     agents: list[Agent] = []
-    options = {"initialize_timeout", "inactivity_timeout", "cancel_timeout", "on_stderr"}
+    options = {"start_timeout", "inactivity_timeout", "cancel_timeout", "on_stderr"}
 
     async def start(argv: tuple[str, ...] = QUICK, **told: Any) -> Agent:
         given = {name: told.pop(name) for name in options & told.keys()}
@@ -155,7 +157,7 @@ async def agent(start: Start) -> Agent:
 @pytest.fixture
 async def session(agent: Agent, tmp_path: Path) -> AcpSession:
     """A new session, whose first updates are taken."""
-    session = await agent.new_session(tmp_path)
+    session = await agent.open_session(tmp_path)
     async for item in session.updates():
         if isinstance(item, AgentMessageChunk):
             break

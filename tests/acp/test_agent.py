@@ -10,20 +10,16 @@ from typing import Any
 
 import pytest
 
-from requirements import proves
 from serai.acp import Agent, BasicClient, ClientCapabilities, Launch
 from serai.errors import (
-    AgentClosed,
     AgentInitFailed,
     AgentInitTimedOut,
     AgentNotInstalled,
     AgentNotStarted,
     AuthRequired,
-    CapabilityNotSupportedError,
-    UsageLimitReached,
     VersionMismatch,
 )
-from serai.machine.processes.census import census, look
+from serai.machine.processes.census import look
 from serai.machine.processes.processes import Processes
 
 
@@ -59,7 +55,7 @@ async def test_noise_before_the_handshake_does_no_harm(start: Any) -> None:
 
 async def test_an_agent_that_does_not_answer_is_ended(start: Any, processes: Processes) -> None:
     with pytest.raises(AgentInitTimedOut) as caught:
-        await start(initialize="silence", initialize_timeout=0.2)
+        await start(initialize="silence", start_timeout=0.2)
     assert caught.value.agent == "scripted"
     assert not processes.children
 
@@ -71,14 +67,6 @@ async def test_an_agent_that_ends_at_once_tells_why(start: Any) -> None:
     assert "code 3" in str(caught.value)
     assert "no config, ***" in str(caught.value)
     assert caught.value.data["exitCode"] == 3
-
-
-@pytest.mark.parametrize(
-    ("log", "error"), [("Error: not logged in", AuthRequired), ("usage limit reached", UsageLimitReached)]
-)
-async def test_a_log_that_tells_of_a_known_trouble_is_believed(log: str, error: Any, start: Any) -> None:
-    with pytest.raises(error):
-        await start(initialize="exit", log=log)
 
 
 async def test_an_error_instead_of_a_handshake_is_told(start: Any) -> None:
@@ -179,12 +167,6 @@ async def test_closing_ends_the_process_and_may_be_done_again(agent: Agent) -> N
     assert not agent.is_running
 
 
-async def test_what_is_asked_of_a_closed_agent_fails(agent: Agent, tmp_path: Path) -> None:
-    await agent.close()
-    with pytest.raises(AgentClosed):
-        await agent.new_session(tmp_path)
-
-
 @pytest.mark.usefixtures("short_graces")
 async def test_an_agent_that_ignores_all_is_killed_with_what_it_started(start: Any, tmp_path: Path) -> None:
     script = tmp_path / "wrapper.py"
@@ -210,56 +192,4 @@ async def test_an_agent_that_ignores_all_is_killed_with_what_it_started(start: A
     assert agent.exit.signal == 9
 
 
-async def test_nothing_is_left_after_many_starts_and_stops(start: Any, processes: Processes) -> None:
-    tiny = ("/bin/sh", "-c", """read line; echo '{"id": 0, "result": {}}'; sleep 600 & cat > /dev/null""")
-    pids: list[int] = []
-    for _ in range(2):
-        agents = await asyncio.gather(*(start(tiny) for _ in range(8)))
-        pids += [agent.pid for agent in agents]
-        await asyncio.gather(*(agent.close() for agent in agents))
-        assert not processes.children
-    assert len(set(pids)) == 16
-    assert not any(runs(process.pid) for process in census() if process.session in pids)
-
-
 # -- what is not offered -----------------------------------------------------------------------------------
-
-
-HTTP = {"name": "a", "type": "http", "url": "u"}
-SSE = {"name": "a", "type": "sse", "url": "u"}
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "servers", "capability"),
-    [
-        ("load_session", ["s", Path("/")], None, "loadSession"),
-        ("resume_session", ["s", Path("/")], None, "sessionCapabilities.resume"),
-        ("fork_session", ["s", Path("/")], None, "sessionCapabilities.fork"),
-        ("list_sessions", [], None, "sessionCapabilities.list"),
-        ("delete_session", ["s"], None, "sessionCapabilities.delete"),
-        ("logout", [], None, "auth.logout"),
-        ("new_session", [Path("/")], [HTTP], "mcpCapabilities.http"),
-        ("new_session", [Path("/")], [SSE], "mcpCapabilities.sse"),
-    ],
-)
-async def test_what_is_not_offered_is_refused_before_any_call(
-    name: str,
-    arguments: list[Any],
-    servers: Any,
-    capability: str,
-    agent: Agent,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    sent: list[bytes] = []
-    monkeypatch.setattr(agent._connection.peer, "_write", sent.append)
-    with pytest.raises(CapabilityNotSupportedError) as caught:
-        await getattr(agent, name)(*arguments, **({"mcp_servers": servers} if servers else {}))
-    assert caught.value.capability == capability
-    assert sent == []
-
-
-@proves("wire:Session-capabilities/stream-all-refused")
-async def test_to_follow_all_sessions_needs_an_agent_that_lists_them(agent: Agent) -> None:
-    with pytest.raises(CapabilityNotSupportedError) as caught:
-        await anext(agent.stream_all_sessions())
-    assert caught.value.capability == "sessionCapabilities.list"

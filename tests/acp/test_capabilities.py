@@ -33,27 +33,14 @@ EVERYTHING = {
     "prompt": {"text": True, "image": True, "audio": True, "embeddedContext": True},
 }
 SESSION = ("fork", "resume", "close", "list", "additionalDirectories")
+_NAMES = (
+    "agentCapabilities sessionCapabilities mcpCapabilities promptCapabilities loadSession fork http image "
+    "authMethods id _meta terminal-auth args"
+)
 ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: (
-        st.lists(inner)
-        | st.dictionaries(
-            st.sampled_from(
-                [
-                    "agentCapabilities",
-                    "sessionCapabilities",
-                    "mcpCapabilities",
-                    "promptCapabilities",
-                    "loadSession",
-                ]
-            )
-            | st.sampled_from(
-                ["fork", "list", "http", "image", "authMethods", "id", "_meta", "terminal-auth", "args"]
-            ),
-            inner,
-        )
-    ),
-    max_leaves=20,
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(_NAMES.split()), inner),
+    max_leaves=8,
 )
 
 

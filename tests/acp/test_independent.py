@@ -17,6 +17,7 @@ from serai.acp import (
     CreateTerminal,
     Elicitation,
     ElicitationAnswer,
+    OpenWay,
     PlanUpdate,
     TerminalExit,
     TerminalOutput,
@@ -43,7 +44,7 @@ async def test_sessions_are_made_opened_listed_and_closed(agent: Agent, tmp_path
     assert agent.capabilities.additional_directories
     assert not agent.capabilities.mcp.sse
     assert agent.handshake.agent_info.name == "independent"
-    session = await agent.new_session(
+    session = await agent.open_session(
         tmp_path,
         mcp_servers=[
             {"name": "own", "command": "/bin/x"},
@@ -65,15 +66,15 @@ async def test_sessions_are_made_opened_listed_and_closed(agent: Agent, tmp_path
     assert session.config_options[0].value == "large"
     await session.close()
 
-    loaded = await agent.load_session("old", tmp_path)
+    loaded = await agent.open_session(tmp_path, OpenWay.LOADED, "old")
     assert [update.kind for update in loaded.replayed] == ["user_message_chunk", "agent_message_chunk"]
-    resumed = await agent.resume_session("older", tmp_path)
+    resumed = await agent.open_session(tmp_path, OpenWay.RESUMED, "older")
     assert [getattr(update, "text", None) for update in resumed.replayed] == ["told although nobody asked"]
-    forked = await agent.fork_session("old", tmp_path)
+    forked = await agent.open_session(tmp_path, OpenWay.FORKED, "old")
     assert (forked.id, len(forked.replayed)) == ("old-fork", 1)
     assert [each.id async for each in agent.stream_all_sessions()] == ["old-0", "old-1", "old-2"]
     with pytest.raises(SessionLoadFailed):
-        await agent.load_session("lost", tmp_path)
+        await agent.open_session(tmp_path, OpenWay.LOADED, "lost")
 
     await agent.authenticate("key")
     with pytest.raises(AuthRequired) as caught:
@@ -86,7 +87,7 @@ async def test_turns_are_followed_asked_about_served_and_stopped(
     agent: Agent, tmp_path: Path, person: Any, converse: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     serve_terminals(person, monkeypatch)
-    session = await agent.new_session(tmp_path)
+    session = await agent.open_session(tmp_path)
     assert (await converse(session, "say one two three")).texts[-3:] == ["one", "two", "three"]
 
     work = await converse(session, "work")

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from serai.acp import AcpSession, Agent, ClientCapabilities, Item, PermissionRequest
+from serai.acp import AcpSession, Agent, BasicClient, ClientCapabilities, PermissionRequest
+from serai.acp.requests import HANDLERS
 from serai.errors import AgentClosed
 
 SELECTED = {"outcome": {"outcome": "selected", "optionId": "yes"}}
@@ -50,7 +51,7 @@ async def test_files_are_read_and_written_by_a_client_that_says_so(
 ) -> None:
     person.has = ClientCapabilities(read_text_file=True, write_text_file=True, terminal=True)
     agent = await start()
-    session = await agent.new_session(tmp_path)
+    session = await agent.open_session(tmp_path)
 
     async def ask(method: str, **params: Any) -> Any:
         conversation = await converse(session, f"asks {method} {json.dumps(params, separators=(',', ':'))}")
@@ -69,7 +70,7 @@ async def test_questions_are_asked_in_the_ways_that_the_client_has(
 ) -> None:
     person.has = ClientCapabilities(elicitation_form=True)
     agent = await start()
-    session = await agent.new_session(tmp_path)
+    session = await agent.open_session(tmp_path)
     form = await converse(session, 'asks elicitation/create {"message":"m","mode":"form"}')
     assert json.loads(form.texts[-1]) == {"action": "accept", "content": {"said": "m"}}
     url = await converse(session, 'asks elicitation/create {"message":"m","mode":"url"}')
@@ -141,12 +142,13 @@ async def test_a_request_is_heard_between_what_came_before_it_and_what_came_afte
         await asyncio.sleep(0)
         return "yes"
 
-    def hear(item: Item) -> None:
-        heard.append(getattr(item, "text", None) or type(item).__name__)
-
     monkeypatch.setattr(person, "request_permission", choose)
-    session = await agent.new_session(tmp_path, on_update=hear)
-    heard.clear()
+    session = await agent.open_session(tmp_path)
+
+    def receive(item: Any, _size: int) -> None:
+        heard.append(item.text)
+
+    monkeypatch.setattr(session, "receive", receive)
     agent._connection.peer.feed(
         b"".join(
             json.dumps(message).encode() + b"\n"
@@ -174,3 +176,32 @@ def permission(session_id: str) -> dict[str, Any]:
         "toolCall": {"toolCallId": "t"},
         "options": [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}],
     }
+
+
+class Choosing(BasicClient):
+    """Chooses `x`."""
+
+    async def request_permission(self, request: PermissionRequest) -> str | None:
+        del request
+        return "x"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "outcome"),
+    [
+        (("allow_always", "reject_once"), {"outcome": "cancelled"}),
+        (("reject_once", "allow_once"), {"outcome": "cancelled"}),
+        (("reject_once", "reject_always"), {"outcome": "selected", "optionId": "x"}),
+        (("allow_once",), {"outcome": "selected", "optionId": "x"}),
+    ],
+)
+async def test_an_id_that_stands_for_a_yes_and_a_no_is_no_answer(
+    kinds: tuple[str, ...], outcome: dict[str, str]
+) -> None:
+    handler = HANDLERS["session/request_permission"]
+    params = {
+        "sessionId": "s",
+        "toolCall": {"toolCallId": "1"},
+        "options": [{"optionId": "x", "name": "it", "kind": kind} for kind in kinds],
+    }
+    assert await handler.ask(Choosing(), handler.read(params)) == {"outcome": outcome}

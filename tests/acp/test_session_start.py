@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
-from serai.acp import AgentCapabilities
-from serai.acp.session_start import Link, Opened, OpenWay, Wanted
+from serai.acp import AgentCapabilities, OpenWay
+from serai.acp.session_start import Link, Opened, Wanted
 from serai.errors import (
     AgentClosed,
     AgentError,
@@ -41,13 +42,13 @@ class _World:
         self.trying = asyncio.Event()
         self.pause = asyncio.Event()
         self.pause.set()
-        self.link = Link(self.start, self.attempt, name="fake")
+        self.link: Link[Any] = Link(self.start, self.attempt, name="fake")
 
-    async def start(self) -> _Agent:
+    async def start(self) -> Any:
         self.agents.append(_Agent(self.offered))
         return self.agents[-1]
 
-    async def attempt(self, agent: _Agent, way: OpenWay, session_id: str | None) -> str:
+    async def attempt(self, agent: Any, way: OpenWay, session_id: str | None) -> Any:
         self.tried.append(way)
         self.trying.set()
         await self.pause.wait()
@@ -56,7 +57,7 @@ class _World:
             raise error
         return session_id or "made"
 
-    async def get(self, wanted: Wanted = BEFORE) -> Opened[_Agent, str]:
+    async def get(self, wanted: Wanted = BEFORE) -> Opened[Any]:
         return await self.link.get(unless_running(wanted))
 
     @property
@@ -64,8 +65,8 @@ class _World:
         return sum(agent.is_running for agent in self.agents)
 
 
-def unless_running(wanted: Wanted) -> Callable[[Opened[_Agent, str] | None], Awaitable[Wanted | None]]:
-    async def decide(running: Opened[_Agent, str] | None) -> Wanted | None:
+def unless_running(wanted: Wanted) -> Callable[[Opened[Any] | None], Awaitable[Wanted | None]]:
+    async def decide(running: Opened[Any] | None) -> Wanted | None:
         return None if running is not None else wanted
 
     return decide

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from requirements import proves
-from serai.acp import AcpSession, Agent, AgentMessageChunk, Item, UserMessageChunk
-from serai.errors import AuthRequired, Mismatch, SessionCreateFailed, SessionLoadFailed
+from serai.acp import Agent, AgentMessageChunk, OpenWay, UserMessageChunk
+from serai.errors import AuthRequired, SessionCreateFailed, SessionLoadFailed
 
 EARLIER = {"loadSession": True, "sessionCapabilities": {"resume": {}, "fork": {}, "list": {}}}
 
@@ -20,50 +19,13 @@ def texts(items: Any) -> list[str | None]:
 
 
 async def test_what_was_told_before_the_answer_is_delivered(agent: Agent, tmp_path: Path) -> None:
-    session = await agent.new_session(tmp_path)
+    session = await agent.open_session(tmp_path)
     assert session.commands == ({"name": "early", "description": ""},)
     updates = session.updates()
     items = [await anext(updates) for _ in range(2)]
     assert texts(items) == ["before the answer"]
     assert session.replayed == []
-    assert agent.sessions == {session.id: session}
-
-
-@proves("wire:additionalDirectories/forwarded-on-new")
-async def test_folders_are_forwarded_to_an_agent_that_knows_of_them(
-    start: Any, tmp_path: Path, warned: list[str]
-) -> None:
-    agent = await start(capabilities={"sessionCapabilities": {"additionalDirectories": {}}})
-    session = await agent.new_session(tmp_path, additional_directories=[Path("/a"), Path("b")])
-    assert session.reply["_meta"]["params"]["additionalDirectories"] == ["/a", str(tmp_path / "b")]
-    assert warned == []
-
-
-@proves(
-    "wire:additionalDirectories/dropped-when-unadvertised",
-    "wire:additionalDirectories/warned-once",
-    "wire:additionalDirectories/session-still-made",
-)
-async def test_folders_are_dropped_with_one_warning_for_an_agent_that_does_not(
-    agent: Agent, tmp_path: Path, warned: list[str]
-) -> None:
-    for _ in range(2):
-        session = await agent.new_session(tmp_path, additional_directories=[Path("/a"), Path("/b")])
-        assert "additionalDirectories" not in session.reply["_meta"]["params"]
-    assert warned == [
-        'Agent "scripted" does not advertise additionalDirectories capability — ignoring 2 entries.'
-    ]
-
-
-async def test_servers_go_with_the_session(agent: Agent, tmp_path: Path) -> None:
-    session = await agent.new_session(
-        tmp_path, mcp_servers=[{"name": "a", "command": "a", "env": {"K": "v"}}]
-    )
-    assert session.reply["_meta"]["params"]["mcpServers"] == [
-        {"name": "a", "command": "a", "args": [], "env": [{"name": "K", "value": "v"}]}
-    ]
-    with pytest.raises(Mismatch):
-        await agent.new_session(tmp_path, mcp_servers=[{"name": "a"}])
+    assert agent.open_sessions == {session.id: session}
 
 
 async def test_to_be_told_to_sign_in_says_how(start: Any, tmp_path: Path) -> None:
@@ -73,7 +35,7 @@ async def test_to_be_told_to_sign_in_says_how(start: Any, tmp_path: Path) -> Non
         login=["scripted", "login"],
     )
     with pytest.raises(AuthRequired) as caught:
-        await agent.new_session(tmp_path)
+        await agent.open_session(tmp_path)
     assert caught.value.login_command == ["scripted", "login"]
     assert caught.value.methods == ({"id": "web", "name": "Web"},)
     assert agent.is_running
@@ -83,28 +45,20 @@ async def test_to_be_told_to_sign_in_says_how(start: Any, tmp_path: Path) -> Non
 async def test_an_answer_without_an_id_is_no_session(session_id: Any, start: Any, tmp_path: Path) -> None:
     agent = await start(session_id=session_id)
     with pytest.raises(SessionCreateFailed):
-        await agent.new_session(tmp_path)
-    assert agent.sessions == {}
+        await agent.open_session(tmp_path)
+    assert agent.open_sessions == {}
 
 
 @proves("wire:Session-capabilities/load-works")
-@pytest.mark.parametrize("how", ["load_session", "resume_session"])
-async def test_history_is_kept_apart_from_what_is_new(how: str, start: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", [OpenWay.LOADED, OpenWay.RESUMED])
+async def test_history_is_kept_apart_from_what_is_new(
+    way: OpenWay, start: Any, tmp_path: Path, converse: Any
+) -> None:
     agent = await start(capabilities=EARLIER)
-    heard: list[Item] = []
-    arrived = asyncio.Event()
-
-    def hear(item: Item) -> None:
-        heard.append(item)
-        arrived.set()
-
-    session: AcpSession = await getattr(agent, how)("old", tmp_path, on_update=hear)
+    session = await agent.open_session(tmp_path, way, "old")
     # What comes at once after the answer may be history, and counts as such.
     assert texts(session.replayed) == ["what I asked", "what I said", "at once after the answer"]
-    session.prompt("echo something new")
-    async with asyncio.timeout(30):
-        await arrived.wait()
-    assert texts(heard) == ["something new"]
+    assert (await converse(session, "echo something new")).texts == ["something new"]
     assert session.id == "old"
 
 
@@ -112,23 +66,23 @@ async def test_a_session_that_is_lost_is_told_and_may_be_tried_again(start: Any,
     agent = await start(capabilities=EARLIER)
     for _ in range(2):
         with pytest.raises(SessionLoadFailed) as caught:
-            await agent.load_session("lost", tmp_path)
+            await agent.open_session(tmp_path, OpenWay.LOADED, "lost")
         assert caught.value.number == -32002
-    assert agent.sessions == {}
+    assert agent.open_sessions == {}
 
 
 async def test_a_session_is_opened_once(start: Any, tmp_path: Path) -> None:
     agent = await start(capabilities=EARLIER)
-    session = await agent.load_session("old", tmp_path)
+    session = await agent.open_session(tmp_path, OpenWay.LOADED, "old")
     with pytest.raises(SessionLoadFailed):
-        await agent.resume_session("old", tmp_path)
+        await agent.open_session(tmp_path, OpenWay.RESUMED, "old")
     session.forget()
-    assert (await agent.resume_session("old", tmp_path)).id == "old"
+    assert (await agent.open_session(tmp_path, OpenWay.RESUMED, "old")).id == "old"
 
 
 async def test_the_history_of_a_fork_is_history(start: Any, tmp_path: Path) -> None:
     agent = await start(capabilities=EARLIER)
-    session = await agent.fork_session("old", tmp_path)
+    session = await agent.open_session(tmp_path, OpenWay.FORKED, "old")
     assert session.id == "forked"
     assert texts(session.replayed) == ["old news", "at once after the answer"]
 

@@ -20,7 +20,6 @@ from serai.agents.testing import EVERYTHING
 from serai.machine.processes.census import census
 
 PLAYER = Path(__file__).with_name("playing_agent.py")
-INDEPENDENT = Path(__file__).parents[1] / "acp" / "agents" / "independent.py"
 ALL: dict[str, Any] = dict(EVERYTHING)
 """The capabilities of an agent that can do everything."""
 
@@ -44,10 +43,6 @@ class Players:
         told.setdefault("record", str(self._record))
         args = ("-I", "-S", "-u", str(PLAYER), json.dumps(told))
         return self._put(name, Way(program=sys.executable, args=args, **(way or {})), env=env)
-
-    def add_independent(self, name: str = "independent") -> str:
-        """An agent on the agent side of the Python SDK. It takes a second to start."""
-        return self._put(name, Way(program=sys.executable, args=(str(INDEPENDENT),)))
 
     def add_missing(self, name: str) -> str:
         """An agent that is not installed."""

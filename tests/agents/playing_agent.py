@@ -112,13 +112,6 @@ def work(session: str) -> None:
     update(session, "hologram", depth=3)
 
 
-def forge(session: str) -> None:
-    """Tells what only the client itself has."""
-    for kind in ("", "serai/permission-asked", "serai/turn-began"):
-        update(session, kind, asked=1)
-    say(session, "forged")
-
-
 def permit(session: str, *kinds: str) -> None:
     say(session, request(session, {"toolCallId": "p", "title": "rm x", "kind": "execute"}, list(kinds)))
 
@@ -135,12 +128,6 @@ def wait(session: str) -> str:
         pass
     say(session, "stopped")
     return "cancelled"
-
-
-def deaf(session: str) -> None:
-    say(session, "never")
-    while True:
-        receive()
 
 
 def cost(session: str, *amounts: str) -> str | None:
@@ -172,11 +159,6 @@ def fail(session: str, code: str, *words: str) -> dict[str, Any]:  # noqa: ARG00
 def refuse(session: str) -> str:
     say(session, "no")
     return "refusal"
-
-
-def flood(session: str, count: str, size: str) -> None:
-    for _ in range(int(count)):
-        say(session, "x" * int(size))
 
 
 # -- the protocol ------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agents.players import ALL, Players
-from machine.processes.watching import runs, until
+from machine.processes.watching import runs
 from requirements import proves
 from serai import agents
 from serai.agents import RawEvent, TextAdded, TurnFinished
@@ -168,22 +168,3 @@ async def test_an_option_that_there_is_not_is_refused(players: Players) -> None:
         await agents.ask("player", "echo a", **players.options, **wrong)
     with pytest.raises(TypeError, match="load and fork"):
         agents.session("player", load="a", fork="b", **players.options)
-
-
-async def test_an_agent_of_the_sdk_is_asked_in_the_same_way(players: Players) -> None:
-    name = players.add_independent()
-    async with agents.session(name, **players.options) as session:
-        assert (await session.ask("say Hello")).text == "Hello"
-        result = await session.ask("work")
-        assert [(use.status, use.text, use.diffs[0].path) for use in result.tool_uses] == [
-            ("completed", "README.md", "/a")
-        ]
-        assert result.cost is not None
-        assert result.cost_usd == 0.5
-        assert session.title == "Work"
-        waiting = asyncio.create_task(session.ask("wait"))
-        async with session.stream("say again") as stream:
-            await until(lambda: session.acp.turn is not None)
-            session.cancel()
-            assert (await stream.result()).text == "again"
-        assert (await waiting).stop_reason == "cancelled"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from agents.players import ALL, Players
-from agents.summing import Summing
 from serai import agents
-from serai.acp import Cost
+from serai.acp import Cost, Launch
 from serai.agents import CostTracker, Price
 from serai.agents.ask.costs import Tokens
-from serai.agents.testing import ScriptedAgent, ScriptedTurn
+from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
 from serai.errors import BudgetExceeded
 
 
@@ -132,14 +132,6 @@ async def test_a_turn_that_spends_the_budget_is_cancelled_and_no_other_is_begun(
         assert players.methods.count("session/prompt") == prompts
 
 
-async def test_several_agents_share_a_budget(players: Players) -> None:
-    players.add("other")
-    tracker = CostTracker(1)
-    await agents.ask("player", "cost 0.6", costs=tracker, **players.options)
-    with pytest.raises(BudgetExceeded):
-        await agents.ask("other", "cost 0.4", costs=tracker, **players.options)
-
-
 async def test_tokens_have_a_price_where_no_cost_is_told(players: Players) -> None:
     """The player tells 1,000 tokens in and 100 out."""
     options = players.options
@@ -148,6 +140,26 @@ async def test_tokens_have_a_price_where_no_cost_is_told(players: Players) -> No
     assert result.cost_usd == pytest.approx(0.002)
     assert by_model.spent_usd == pytest.approx(0.002)
     assert players.warnings == []
+
+
+class Summing(ScriptedAgent):
+    """A turn takes 100 tokens in, 7 of them from a cache, and 20 out. Started again, it counts anew."""
+
+    def __init__(self) -> None:
+        super().__init__(self._turn, name="summing", capabilities=EVERYTHING)
+        self._asked = 0
+        self._starts = 0
+
+    async def launch(self, options: Any) -> Launch:
+        return replace(await super().launch(options), cumulative_tokens=True)
+
+    async def _turn(self, turn: ScriptedTurn) -> None:
+        if self.starts != self._starts:
+            self._starts, self._asked = self.starts, 0
+        self._asked += 1
+        once = {"inputTokens": 100, "cachedReadTokens": 7, "outputTokens": 20, "totalTokens": 120}
+        turn.tokens = {name: value * self._asked for name, value in once.items()}
+        turn.say("done")
 
 
 async def test_tokens_that_an_agent_counts_over_its_session_are_paid_once() -> None:

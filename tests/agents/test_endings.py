@@ -66,37 +66,6 @@ async def test_whoever_is_cancelled_while_the_agent_ends_returns_when_it_is_gone
     assert agent.is_gone
 
 
-class SlowToStartAgain(ScriptedAgent):
-    """Starts at once, and the second time not at all."""
-
-    def __init__(self, *told: Any) -> None:
-        super().__init__(*told)
-        self.is_starting = asyncio.Event()
-
-    async def launch(self, options: Any) -> Any:
-        if self.starts:
-            self.is_starting.set()
-            await asyncio.Event().wait()
-        return await super().launch(options)
-
-
-async def test_a_pool_that_is_closed_while_a_worker_gets_a_new_agent_ends_all() -> None:
-    async def leave(turn: ScriptedTurn) -> None:
-        turn.exit(3)
-
-    agent = SlowToStartAgain([leave, "never"])
-    pool = await agents.pool([agent])
-    with pytest.raises(AgentClosed):
-        await pool.ask("go")
-    asking = asyncio.create_task(pool.ask("again"))
-    async with asyncio.timeout(LIMIT):
-        await agent.is_starting.wait()
-        await pool.close()
-        with pytest.raises(AgentClosed):
-            await asking
-    assert (agent.starts, len(agent.prompts)) == (1, 1)
-
-
 async def test_after_a_silent_turn_the_next_one_waits_until_the_agent_has_stopped() -> None:
     async def silent(turn: ScriptedTurn) -> None:
         await turn.cancelled()

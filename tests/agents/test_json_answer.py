@@ -176,10 +176,6 @@ QUESTION = "How many files?"
 AT_ONCE = Retries(waits=())
 
 
-async def leave(turn: ScriptedTurn) -> None:
-    turn.exit(3)
-
-
 def kinds(agent: ScriptedAgent) -> list[str]:
     """What the agent was asked: the question itself, its repair, or something else."""
     return [
@@ -200,14 +196,6 @@ async def test_an_agent_is_not_started_anew_before_it_has_mended_its_answer() ->
         assert (await session.ask("go on")).text == "later"
     assert kinds(agent) == ["question", "repair", "go on"]
     assert agent.starts == 2
-
-
-async def test_after_an_agent_has_died_over_the_repair_all_of_it_is_asked_again() -> None:
-    agent = ScriptedAgent(["many", leave, "7"])
-    async with agents.session(agent, retries=AT_ONCE, on_warning=lambda _: None) as session:
-        answer = await session.ask_json([QUESTION], int)
-    assert (answer.data, answer.repaired) == (7, False)
-    assert kinds(agent) == ["question", "repair", "question"]
 
 
 @pytest.mark.parametrize("options", [{}, {"retries": AT_ONCE}], ids=["once", "retried"])

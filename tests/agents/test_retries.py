@@ -18,7 +18,6 @@ from serai.errors import (
     AgentNotInstalled,
     AgentRequestFailed,
     AttemptsExhausted,
-    AuthRequired,
     CapabilityNotSupportedError,
     RateLimited,
     SessionLoadFailed,
@@ -99,18 +98,6 @@ async def test_the_earlier_session_is_opened_where_that_is_possible(
     assert agent.prompts == ["Be kind.\n\none", "two", "Be kind.\n\ntwo" if lost else "two"]
 
 
-async def test_a_session_that_cannot_be_opened_again_is_a_new_one() -> None:
-    warnings: list[str] = []
-    agent = ScriptedAgent(["a", leave, "b"], capabilities=EVERYTHING)
-    async with agents.session(agent, retries=AT_ONCE, on_warning=warnings.append) as session:
-        await session.ask("one")
-        for method in ("session/load", "session/resume"):
-            agent.fails[method] = {"code": -32002, "message": "it is gone"}
-        assert (await session.ask("two")).text == "b"
-        assert session.id == "session-2"
-    assert "knows nothing of what was said before" in warnings[0]
-
-
 async def test_an_agent_that_is_busy_goes_on_in_its_session() -> None:
     agent = ScriptedAgent([busy, "here"])
     async with agents.session(agent, retries=AT_ONCE) as session:
@@ -138,10 +125,6 @@ async def test_a_turn_that_used_tools_is_not_repeated_unless_that_is_wanted() ->
         ScriptedAgent([work, "again"]), "go", retries=Retries(waits=(), after_tools=True)
     )
     assert result.text == "again"
-
-
-async def test_the_waits_grow() -> None:
-    assert [Retries().wait(attempt) for attempt in (1, 2, 3, 4)] == [0.5, 1.0, 2.0, 2.0]
 
 
 async def test_a_stream_is_not_tried_again_but_begins_with_an_agent_that_runs() -> None:
@@ -185,20 +168,6 @@ async def test_closing_ends_the_waiting_and_a_start_that_is_under_way() -> None:
     await asyncio.wait_for(session.close(), 5)
     with pytest.raises(AgentClosed):
         await asking
-
-
-async def test_cancelling_while_an_agent_starts_anew_leaves_a_session_that_can_be_used() -> None:
-    agent = ScriptedAgent([leave, "b"])
-    launch = agent.launch
-    async with agents.session(agent, retries=AT_ONCE) as session:
-        started = never_starts(agent)
-        asking = asyncio.create_task(session.ask("two"))
-        await started.wait()
-        asking.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await asking
-        agent.launch = launch
-        assert (await session.ask("three")).text == "b"
 
 
 def never_starts(agent: ScriptedAgent) -> asyncio.Event:
@@ -265,52 +234,6 @@ async def test_an_agent_that_does_not_start_is_started_again(fails: Any) -> None
     retries = Retries(waits=(), on_retry=lambda _attempt, _error: agent.fails.clear())
     assert (await agents.ask(agent, "go", retries=retries)).text == "here"
     assert agent.starts == 2
-
-
-async def test_one_that_never_starts_is_given_up() -> None:
-    agent = ScriptedAgent(fails={"session/new": {"code": -32603, "message": "429 Too Many Requests"}})
-    with pytest.raises(AttemptsExhausted):
-        await agents.ask(agent, "go", retries=Retries(limit=2, waits=()))
-    assert agent.starts == 3
-    signed_out = ScriptedAgent(fails={"session/new": {"code": -32000, "message": "sign in"}})
-    with pytest.raises(AuthRequired):
-        await agents.ask(signed_out, "go", retries=AT_ONCE)
-    assert signed_out.starts == 1
-
-
-class Forgetful(ScriptedAgent):
-    """Answers when an earlier session is opened, and tells its history a little later."""
-
-    def answer(self, method: str, params: Any) -> Any:
-        answer = super().answer(method, params)
-        if method in ("session/load", "session/resume", "session/fork"):
-            loop = asyncio.get_running_loop()
-            loop.call_later(0.01, self._retell, answer["sessionId"])
-        return answer
-
-    def _retell(self, session_id: str) -> None:
-        self.tell(session_id, "agent_message_chunk", content={"type": "text", "text": "of old"})
-        self.tell(session_id, "tool_call", toolCallId="old", title="rm x", kind="delete", status="completed")
-
-
-async def takes_its_time(turn: ScriptedTurn) -> None:
-    await asyncio.sleep(0.1)  # history that is not waited for would come now
-    turn.say("new")
-
-
-@pytest.mark.parametrize("how", ["load", "resume", "fork"])
-async def test_history_that_is_told_after_the_answer_is_not_part_of_the_next(how: Any) -> None:
-    warnings: list[str] = []
-    tools = agents.ToolFilter(block_kinds=["delete"])
-    agent = Forgetful(["one", takes_its_time], capabilities=EVERYTHING)
-    async with agents.session(agent) as session:
-        await session.ask("go")
-        earlier: dict[str, Any] = {how: session.id}
-    async with agents.session(agent, tools=tools, on_warning=warnings.append, **earlier) as session:
-        assert [update.kind for update in session.history] == ["agent_message_chunk", "tool_call"]
-        result = await session.ask("go on")
-    assert (result.text, result.tool_uses) == ("new", ())
-    assert warnings == []
 
 
 # -- what cannot be chosen again ---------------------------------------------------------------------------

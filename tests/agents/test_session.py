@@ -294,13 +294,6 @@ async def test_parts_that_the_agent_takes_are_sent(players: Players) -> None:
     assert players.warnings == []
 
 
-async def test_a_prompt_of_which_nothing_is_left_is_refused(players: Players) -> None:
-    async with agents.session("player", **players.options) as session:
-        with pytest.raises(PromptInvalid, match="image"):
-            await session.ask([agents.image(b"png")])
-        assert (await session.ask("echo a")).text == "a"
-
-
 async def test_a_system_prompt_goes_before_the_first_message_only(players: Players) -> None:
     async with agents.session("player", system_prompt="Be brief.", **players.options) as session:
         assert (await told(session))["prompt"][0]["text"] == "Be brief.\n\ntold"
@@ -367,38 +360,12 @@ async def test_variables_and_meta_reach_the_agent(players: Players) -> None:
         assert "[secret:PLAYER_API_KEY]" in str(caught.value)
 
 
-async def test_what_the_program_serves_is_what_the_agent_is_told(players: Players) -> None:
-    class Files(agents.BasicClient):
-        @property
-        def capabilities(self) -> agents.ClientCapabilities:
-            return agents.ClientCapabilities(read_text_file=True)
-
-    async with agents.session("player", client=Files(), **players.options) as session:
-        client = (await told(session))["client"]
-    assert client["fs"] == {"readTextFile": True, "writeTextFile": False}
-    assert client["terminal"] is False
-
-
 async def test_a_session_that_cannot_be_opened_leaves_no_agent(players: Players) -> None:
     players.add("poor", new_error={"code": -32603, "message": "no room"})
     with pytest.raises(SessionCreateFailed):
         await agents.session("poor", **players.options)
     with pytest.raises(Mismatch):
         await agents.session("player", mcp_servers=[{"name": "x"}], **players.options)
-
-
-async def test_when_nobody_takes_what_it_says_the_agent_has_to_wait(players: Players) -> None:
-    async with agents.session("player", **players.options) as session:
-        size = 0
-        async with session.stream("flood 300 100000") as stream:
-            async for event in stream:
-                if isinstance(event, TextAdded):
-                    size += len(event.text)
-                    if size < 200_000:
-                        await asyncio.sleep(0.05)
-                        # what waits is bounded, though the agent has 30 MB to tell
-                        assert session.acp._stream._weight < 10_000_000
-        assert size >= 30_000_000
 
 
 # -- modes -------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from agents.players import Players
 from machine.processes.watching import until
 from serai import agents
-from serai.agents import AgentPool, Context, CostTracker, Renewed, Retries, Stage, Why
+from serai.agents import AgentPool, Context, CostTracker, Renewed, Stage, Why
 from serai.agents.testing import EVERYTHING, ScriptedAgent
 from serai.errors import (
     AgentClosed,
@@ -235,11 +235,10 @@ async def end(pool: AgentPool, agent: ScriptedAgent) -> str:
         return session.id
 
 
-@pytest.mark.parametrize("retries", [0, Retries(waits=())])
-async def test_a_worker_goes_on_in_its_session_where_the_agent_can(retries: Any) -> None:
+async def test_a_worker_goes_on_in_its_session_where_the_agent_can() -> None:
     renewed: list[Renewed] = []
     agent = ScriptedAgent(["one", "two"], capabilities=EVERYTHING)
-    async with agents.pool([agent], retries=retries, on_renewed=renewed.append) as pool:
+    async with agents.pool([agent], on_renewed=renewed.append) as pool:
         await pool.ask("go")
         before = await end(pool, agent)
         result = await pool.ask("go on")

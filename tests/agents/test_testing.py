@@ -7,16 +7,13 @@ from pathlib import Path
 import pytest
 
 from serai import agents
-from serai.agents import BasicClient, ClientCapabilities, TextAdded, ToolCalled, ToolChanged
+from serai.agents import ToolCalled, ToolChanged
 from serai.agents.testing import EVERYTHING, Replay, ScriptedAgent, ScriptedTurn
 from serai.errors import (
     AgentClosed,
-    AgentInitFailed,
     AgentRequestFailed,
-    AuthRequired,
     ConfigInvalid,
     FileUnreadable,
-    RateLimited,
     SessionLoadFailed,
 )
 
@@ -57,57 +54,6 @@ async def test_a_turn_can_be_anything_that_an_agent_does() -> None:
     assert [type(event) for event in events if isinstance(event, ToolCalled | ToolChanged)]
     [use] = result.tool_uses
     assert (use.kind, use.status, use.text, use.diffs[0].new_text) == ("edit", "completed", "done", "new")
-
-
-async def test_it_waits_to_be_cancelled() -> None:
-    async def turn(turn: ScriptedTurn) -> None:
-        turn.say("waiting")
-        await turn.cancelled()
-
-    async with agents.stream(ScriptedAgent(turn), "go") as stream:
-        async for event in stream:
-            if isinstance(event, TextAdded):
-                stream.cancel()
-        assert (await stream.result()).stop_reason == "cancelled"
-
-
-async def test_it_asks_the_client_for_more_than_permissions() -> None:
-    class Files(BasicClient):
-        @property
-        def capabilities(self) -> ClientCapabilities:
-            return ClientCapabilities(read_text_file=True)
-
-        async def read_text_file(self, request: object) -> str:
-            del request
-            return "its text"
-
-    async def turn(turn: ScriptedTurn) -> None:
-        params = {"sessionId": turn.session_id, "path": "/a"}
-        turn.say((await turn.request("fs/read_text_file", params))["content"])
-        await turn.request("terminal/create", params)
-
-    with pytest.raises(AgentRequestFailed, match="-32601"):
-        await agents.ask(ScriptedAgent([turn]), "go", client=Files())
-
-
-async def test_it_fails_in_every_way() -> None:
-    async def rate(turn: ScriptedTurn) -> None:
-        turn.fail("429 too many requests")
-
-    async def leave(turn: ScriptedTurn) -> None:
-        turn.log("out of memory")
-        turn.exit(7)
-
-    with pytest.raises(RateLimited):
-        await agents.ask(ScriptedAgent([rate]), "go")
-    with pytest.raises(AgentClosed) as caught:
-        await agents.ask(ScriptedAgent([leave]), "go")
-    assert (caught.value.exit_code, caught.value.stderr_tail) == (7, "out of memory")
-    signed_out = ScriptedAgent(fails={"session/new": {"code": -32000, "message": "no"}})
-    with pytest.raises(AuthRequired):
-        await agents.ask(signed_out, "go")
-    with pytest.raises(AgentInitFailed):
-        await agents.ask(ScriptedAgent(fails={"initialize": {"code": -32603, "message": "no"}}), "go")
 
 
 async def test_it_keeps_its_sessions_and_has_what_it_is_given() -> None:

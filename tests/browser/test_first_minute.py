@@ -36,6 +36,14 @@ def test_the_tour_shows_an_approval_a_diff_a_question_and_a_queue(window: Page) 
             window.get_by_role("button", name="Send answers").click()
 
 
+def test_a_folder_that_is_not_there_is_told_before_anything_begins(inn: Inn, window: Page) -> None:
+    window.get_by_label("Folder", exact=True).fill(f"{inn.folder}/nowhere")
+    composer(window).fill("hello")
+    composer(window).press("Control+Enter")
+    expect(window.get_by_role("alert")).to_contain_text("there is no folder")
+    expect(composer(window)).to_have_value("hello")
+
+
 def test_a_link_opens_the_door_once(inn: Inn, window: Page, new_window: NewWindow) -> None:
     expect(window.get_by_role("heading", name="What should be done?")).to_be_visible()
     other = new_window(inn.link)

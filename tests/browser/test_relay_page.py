@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 from playwright.sync_api import Page, expect
 
 from browser.conftest import Inn
-from browser.steps import begin, show_tab, timeline
+from browser.steps import begin, composer, show_tab, timeline
 
 
 def test_a_message_between_two_agents_shows_its_receipts(inn: Inn, window: Page) -> None:
@@ -21,6 +23,30 @@ def test_a_message_between_two_agents_shows_its_receipts(inn: Inn, window: Page)
     expect(receipt).to_contain_text("known because")
     window.get_by_role("link", name=re.compile("^help")).click()
     expect(timeline(window)).to_contain_text("write 7")
+
+
+REVIEWER = """
+import asyncio, sys
+from serai.relay.harness import define_harness, stay_registered
+
+async def review(message, context):
+    return f"Looks good: {message.text}"
+
+asyncio.run(stay_registered(define_harness("reviewer", review), home=sys.argv[1]))
+"""
+
+
+def test_a_program_that_takes_part_is_chosen_and_written_to_like_any_agent(inn: Inn, window: Page) -> None:
+    with subprocess.Popen([sys.executable, "-c", REVIEWER, str(inn.home)]) as reviewer:
+        try:
+            window.get_by_role("radio", name=re.compile("reviewer.*takes messages as @reviewer")).check()
+            composer(window).fill("my diff")
+            composer(window).press("Control+Enter")
+            messages = window.get_by_role("tabpanel")
+            expect(messages.get_by_text("Looks good: my diff").first).to_be_visible()
+            expect(composer(window)).to_have_value("")
+        finally:
+            reviewer.terminate()
 
 
 def test_a_delivery_that_is_held_says_why_and_can_be_let_in(inn: Inn, window: Page) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from agents.machine import Machine
+from cli.programs import run, seated
 from serai.agents.catalogue.agents import make_catalogue
 from serai.cli import main
 from serai.cli.agents import managed_secrets
@@ -245,3 +247,34 @@ def test_errors_of_probe_are_one_line_with_a_remedy(
     assert "it is broken" in printed
     assert printed.count("\n") == 1
     assert KEY not in printed
+
+
+async def test_an_agent_is_installed_by_its_command_and_what_that_said_is_shown_if_it_fails(
+    tmp_path: Path,
+) -> None:
+    program = tmp_path / "late-agent"
+    install = f"echo working; printf '#!/bin/sh\\n' > {program} && chmod +x {program}"
+    (tmp_path / "serai.toml").write_text(
+        f"[agents.late]\ncommand = \"{program}\"\ninstall = '''{install}'''\n"
+        '[agents.broken]\ncommand = "/nowhere"\ninstall = "echo no network; exit 3"\n'
+        '[agents.plain]\ncommand = "/nowhere"\n'
+    )
+    done = await run("agents", "install", "late", home=tmp_path)
+    assert (done.code, done.err) == (0, "")
+    assert "late is installed" in done.out
+    broken = await run("agents", "install", "broken", home=tmp_path)
+    assert broken.code == 1
+    assert "no network" in broken.err
+    assert "ended with 3" in broken.err
+    assert "nobody knows how" in (await run("agents", "install", "plain", home=tmp_path)).err
+    assert "is a part of Serai" in (await run("agents", "install", "demo", home=tmp_path)).err
+
+
+async def test_an_install_that_takes_long_shows_that_it_goes_on(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    os.mkfifo(go)
+    (tmp_path / "serai.toml").write_text(f"[agents.late]\ncommand = \"/nowhere\"\ninstall = 'cat {go}'\n")
+    async with seated("agents", "install", "late", home=tmp_path) as seat:
+        await seat.shows(r"Installing late [|/\\-]")
+        go.write_text("")
+        assert await seat.ended() == 1

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import threading
+from pathlib import Path
 
 import pytest
 
+from cli.programs import seated
+from hosts import TOKEN
+from relay.port import ports
 from serai.cli.console.progress import bar, progress
 
 
@@ -48,3 +53,43 @@ def test_what_is_quick_shows_nothing(monkeypatch: pytest.MonkeyPatch, is_termina
 def test_a_bar_has_its_bounds() -> None:
     assert bar(-1).endswith("]   0%")
     assert bar(7) == f"[{'#' * 30}] 100%"
+
+
+async def test_a_search_that_waits_for_its_index_shows_that_it_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with ports() as port:
+        await port.house.call("rooms.create", name="deploys")
+        await port.house.send("#deploys", "rivers run")
+        indexed = asyncio.Event()
+        index = port.house.store.index_words
+
+        async def later() -> bool:
+            await indexed.wait()
+            return await index()
+
+        monkeypatch.setattr(port.house.store, "index_words", later)
+        words = ("search", "rivers", "--url", port.url, "--token", TOKEN)
+        async with seated(*words, home=tmp_path) as seat:
+            await seat.shows("Searching; what is new is indexed first")
+            indexed.set()
+            await seat.shows("rivers run")
+            assert await seat.ended() == 0
+
+
+async def test_the_host_logs_when_much_is_to_be_indexed(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    monkeypatch.setattr("serai.relay.inbox._INDEXED_EVERY", 0)
+    async with ports() as port:
+        left = iter([True, True])
+
+        async def index() -> bool:
+            return next(left, False)
+
+        monkeypatch.setattr(port.house.store, "index_words", index)
+        await port.house.call("rooms.create", name="deploys")
+        await port.house.send("#deploys", "rivers run")
+        await port.house.until(lambda: "all that was said is indexed" in caplog.text)
+    assert caplog.text.index("much is to be indexed") < caplog.text.index("all that was said is indexed")

@@ -186,12 +186,17 @@ async def test_an_additional_folder_that_cannot_be_is_refused_as_well(
     assert "Traceback" not in caplog.text
 
 
-async def test_a_folder_that_is_not_there_yet_is_taken(client: Client, tmp_path: Path) -> None:
+async def test_a_session_is_not_made_in_a_folder_that_is_not_there(client: Client, tmp_path: Path) -> None:
     folder = tmp_path / "later"
+    with pytest.raises(Refused) as refused:
+        await client.request("createSession", ONE, workingDirectory=folder.as_uri())
+    assert (refused.value.code, refused.value.data["field"]) == (-32602, "params.workingDirectory")
+    assert f"there is no folder {folder}" in refused.value.message
+    assert "name another" in refused.value.message
+    assert (await client.request("listSessions"))["items"] == []
+    folder.mkdir()
     await new_session(client, workingDirectory=folder.as_uri())
-    state = client.session(ONE)
-    assert (state.lifecycle, state.summary.working_directory) == ("ready", folder.as_uri())
-    assert state.summary.project is None
+    assert client.session(ONE).summary.working_directory == folder.as_uri()
 
 
 async def test_what_was_chosen_at_the_beginning_stands_in_the_state(client: Client, tmp_path: Path) -> None:

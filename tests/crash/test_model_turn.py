@@ -22,7 +22,6 @@ from requirements import proves
 from serai.ahp import types as t
 from serai.ahp.client import ClientState
 
-SESSION = "ahp-session:/model"
 STRIDE = 4
 """Each test kills after every so-manyth action, and all of them together after each."""
 
@@ -58,25 +57,25 @@ async def world(tmp_path: Path) -> AsyncGenerator[tuple[HostProcess, ModelScript
             yield host, server
 
 
-async def begin(client: Client, work: Path) -> None:
+async def begin(client: Client, session: str, work: Path) -> None:
     await client.initialize(ROOT)
-    await client.request("createSession", SESSION, provider="model", workingDirectory=work.as_uri())
-    await client.subscribe(SESSION)
-    await client.until(lambda: client.session(SESSION).lifecycle == "ready")
-    await go(client)
+    await client.request("createSession", session, provider="model", workingDirectory=work.as_uri())
+    await client.subscribe(session)
+    await client.until(lambda: client.session(session).lifecycle == "ready")
+    await go(client, session)
 
 
-async def go(client: Client) -> None:
-    await client.dispatch(SESSION, "turnStarted", turnId="t", userMessage={"text": "Go"})
+async def go(client: Client, session: str) -> None:
+    await client.dispatch(session, "turnStarted", turnId="t", userMessage={"text": "Go"})
 
 
 def words_in(log: Path) -> list[str]:
     return log.read_text().split() if log.exists() else []
 
 
-async def answer(client: Client, log: Path) -> None:
+async def answer(client: Client, session: str, log: Path) -> None:
     """Say yes to what is open. Of what is in doubt a look at the log tells whether it is to run again."""
-    state = client.session(SESSION)
+    state = client.session(session)
     for request in state.input_requests or ():
         value: dict[str, Any] = {"kind": "text", "value": "yes"}
         if "-doubt-" in request.id:
@@ -88,7 +87,7 @@ async def answer(client: Client, log: Path) -> None:
         question = (request.questions or [])[0]
         assert not isinstance(question, dict)
         await client.dispatch(
-            SESSION,
+            session,
             "inputCompleted",
             requestId=request.id,
             response="accept",
@@ -99,7 +98,7 @@ async def answer(client: Client, log: Path) -> None:
             part.tool_call, t.ToolCallPendingConfirmationState
         ):
             await client.dispatch(
-                SESSION,
+                session,
                 "toolCallConfirmed",
                 turnId="t",
                 toolCallId=part.tool_call.tool_call_id,
@@ -108,18 +107,18 @@ async def answer(client: Client, log: Path) -> None:
             )
 
 
-async def live(client: Client, log: Path, *, most: int = 1 << 30) -> bool:
+async def live(client: Client, session: str, log: Path, *, most: int = 1 << 30) -> bool:
     """Answer what is asked until the turn is over (which it tells), or so many actions were heard."""
     answered: set[str] = set()
 
     def heard() -> int:
-        return sum(envelope["channel"] == SESSION for envelope in client.envelopes)
+        return sum(envelope["channel"] == session for envelope in client.envelopes)
 
     def is_over() -> bool:
-        return bool(client.session(SESSION).turns)
+        return bool(client.session(session).turns)
 
     def open_ones() -> set[str]:
-        state = client.session(SESSION)
+        state = client.session(session)
         calls = [
             part.tool_call.tool_call_id
             for part in (state.active_turn.response_parts if state.active_turn else ())
@@ -132,11 +131,11 @@ async def live(client: Client, log: Path, *, most: int = 1 << 30) -> bool:
         try:
             await client.until(lambda: is_over() or heard() >= most or open_ones())
         except TimeoutError:
-            raise AssertionError(f"nothing happens: {client.session(SESSION).active_turn}") from None
+            raise AssertionError(f"nothing happens: {client.session(session).active_turn}") from None
         if heard() >= most:
             return is_over()
         answered |= open_ones()
-        await answer(client, log)
+        await answer(client, session, log)
     return True
 
 
@@ -146,27 +145,22 @@ async def test_a_turn_that_is_killed_anywhere_does_everything_once(tmp_path: Pat
     log = tmp_path / "log"
     async with world(tmp_path) as (host, server):
         for most in itertools.count(first + 1, STRIDE):
-            work = tmp_path / f"work-{most}"
+            session, work = f"ahp-session:/killed-after-{most}", tmp_path / f"work-{most}"
             work.mkdir()
             log.unlink(missing_ok=True)
-            if not host.pid:
-                host.home = tmp_path / f"home-{most}"
-                host.home.mkdir()
-                await host.start()
             async with connecting(host.url, ClientState("person")) as client:
-                await begin(client, work)
-                is_over = await live(client, log, most=most)
+                await begin(client, session, work)
+                is_over = await live(client, session, log, most=most)
                 await host.kill()
                 await client.closed()
             await host.start()
             async with connecting(host.url, ClientState("another")) as again:
                 await again.initialize(ROOT)
-                await again.subscribe(SESSION)
-                if not again.session(SESSION).turns and again.session(SESSION).active_turn is None:
-                    await go(again)  # it was killed before it heard of it
-                await live(again, log)
-                check(again.session(SESSION), work, log, server)
-            await host.stop()
+                await again.subscribe(session)
+                if not again.session(session).turns and again.session(session).active_turn is None:
+                    await go(again, session)  # it was killed before it heard of it
+                await live(again, session, log)
+                check(again.session(session), work, log, server)
             if is_over:
                 return
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -178,20 +179,32 @@ async def test_an_agent_whose_turn_was_taken_away_cannot_speak_in_one_of_the_sam
     assert talk.state.active_turn.response_parts == []
 
 
+async def test_a_session_whose_folder_is_gone_still_opens_and_answers(inn: Inn, tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    talk = await Conversation.begin(await inn.open(), "agent", working_directory=folder.as_uri())
+    folder.rmdir()
+    again = await inn.back(talk)
+    again.start("work")
+    await again.heard("session/activityChanged")
+
+
 async def test_a_session_that_cannot_be_brought_back_stops_no_start_and_comes_back_later(
-    inn: Inn, caplog: pytest.LogCaptureFixture
+    inn: Inn, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     host = await inn.open()
     uris: list[str] = []
     for number in range(3):
-        talk = await Conversation.begin(host, "agent", working_directory=f"file:///{number}")
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        talk = await Conversation.begin(host, "agent", working_directory=folder.as_uri())
         talk.start(f"work {number}")
         await talk.heard("session/activityChanged")
         uris.append(talk.session.uri)
     is_bad = True
 
     def settings_of(directory: str | None) -> HostSettings:
-        if is_bad and directory == "file:///1":
+        if is_bad and directory == (tmp_path / "1").as_uri():
             raise RuntimeError("nobody has thought of this")
         return HostSettings()
 

@@ -6,9 +6,9 @@ What the agent does not offer is refused before anything is sent (`CapabilityNot
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any, Required, TypedDict, Unpack
+from typing import Any, Required, Self, TypedDict, Unpack, cast
 
 from serai import errors
 from serai.acp.capabilities import AgentCapabilities, Handshake
@@ -16,8 +16,9 @@ from serai.acp.client_side import ClientSide, Event
 from serai.acp.process.connection import Connection, Launch
 from serai.acp.process.peer import Listener
 from serai.acp.requests import AgentRequests
+from serai.acp.servers import write_servers
 from serai.acp.session import AcpSession, Surroundings
-from serai.acp.sessions import SessionInfo, SessionOpening, SessionPage, Sessions, read_page
+from serai.acp.sessions import OpenWay, SessionInfo, SessionOpening, SessionPage, read_page
 from serai.acp.shapes import mask_json, object_of, text_of
 from serai.acp.updates import Update
 from serai.jsonrpc import Notification, Request
@@ -31,6 +32,14 @@ PROTOCOL_VERSION = 1
 INITIALIZE_TIMEOUT = 30.0
 INACTIVITY_TIMEOUT = 180.0
 CANCEL_TIMEOUT = 30.0
+_OPENING = {
+    OpenWay.NEW: ("new", ""),
+    OpenWay.RECREATED: ("new", ""),
+    OpenWay.LOADED: ("load", "loadSession"),
+    OpenWay.RESUMED: ("resume", "sessionCapabilities.resume"),
+    OpenWay.FORKED: ("fork", "sessionCapabilities.fork"),
+}
+"""How a session is opened in each way, and what the agent has to offer for that."""
 
 
 class AgentOptions(TypedDict, total=False):
@@ -42,7 +51,7 @@ class AgentOptions(TypedDict, total=False):
     """Takes secrets out of text: of the agent's log and its errors."""
     warn: Required[Callable[[str], None]]
     """Is told, in a sentence, what was left out because the agent cannot take it."""
-    initialize_timeout: float | None
+    start_timeout: float | None
     """How long it may take to answer, in seconds."""
     inactivity_timeout: float | None
     """How long it may be silent during a prompt or before an answer, but for when a person is asked."""
@@ -61,6 +70,7 @@ class Agent:
         self.launch = launch
         self.handshake = Handshake.of(None)
         """What it answered to `initialize`."""
+        self._options = options
         self._client = options["client"]
         self._connection = Connection(
             launch,
@@ -71,7 +81,9 @@ class Agent:
             on_stderr=options.get("on_stderr"),
             overhear=options.get("overhear"),
         )
-        self._serving = AgentRequests(self._connection.peer, self._client, self._heard, lambda: self.sessions)
+        self._serving = AgentRequests(
+            self._connection.peer, self._client, self._heard, lambda: self.open_sessions
+        )
         self._around = Surroundings(
             connection=self._connection,
             serving=self._serving,
@@ -81,10 +93,15 @@ class Agent:
             cancel_patience=options.get("cancel_timeout", CANCEL_TIMEOUT),
             cumulative_tokens=launch.cumulative_tokens,
         )
-        self._sessions = Sessions(self._around)
+        self.open_sessions: dict[str, AcpSession] = {}
+        """The sessions that are open, by their ids."""
+        self._openings = 0
+        self._early: list[tuple[str, Update, int]] = []
+        """While sessions are opened, what is told of unknown ones: many agents tell before they answer."""
+        self._warned_directories = False
 
     @classmethod
-    async def start(cls, launch: Launch, processes: Processes, **options: Unpack[AgentOptions]) -> Agent:
+    async def start(cls, launch: Launch, processes: Processes, **options: Unpack[AgentOptions]) -> Self:
         """Start an agent and initialise it. When this fails or is cancelled, nothing of it is left.
 
         Args:
@@ -101,13 +118,17 @@ class Agent:
             AgentInitFailed: It ended, or answered with an error.
         """
         agent = cls(launch, options)
-        await agent._connection.open(processes)
-        try:
-            await agent._initialize(_limit(options.get("initialize_timeout", INITIALIZE_TIMEOUT)))
-        except BaseException:
-            await agent.close()
-            raise
+        await agent.run(processes)
         return agent
+
+    async def run(self, processes: Processes) -> None:
+        """Start the process and initialise the agent, as `start` does."""
+        await self._connection.open(processes)
+        try:
+            await self._initialize(_limit(self._options.get("start_timeout", INITIALIZE_TIMEOUT)))
+        except BaseException:
+            await self.close()
+            raise
 
     # -- what it is ----------------------------------------------------------------------------------------
 
@@ -129,7 +150,7 @@ class Agent:
     @property
     def exit(self) -> Exit | None:
         """How its process ended; `None` while it runs."""
-        return self._connection.child.exit
+        return self._connection.exit
 
     @property
     def pid(self) -> int:
@@ -141,60 +162,68 @@ class Agent:
         """The last lines of its log, redacted."""
         return str(self._connection.tail)
 
-    @property
-    def sessions(self) -> Mapping[str, AcpSession]:
-        """The sessions that are open, by their ids."""
-        return self._sessions.open
-
     # -- its sessions --------------------------------------------------------------------------------------
 
-    async def new_session(self, cwd: Path, **how: Unpack[SessionOpening]) -> AcpSession:
-        """A new session. Cancelling it stops the waiting; the agent may make the session all the same.
+    async def open_session(
+        self,
+        cwd: Path,
+        way: OpenWay = OpenWay.NEW,
+        session_id: str | None = None,
+        **how: Unpack[SessionOpening],
+    ) -> AcpSession:
+        """Open a session. Cancelling it stops the waiting; the agent may make a new session all the same.
+
+        What is told of an earlier session before the answer, and at once after it, is its history
+        (`AcpSession.replayed`): agents answer a load too early, and some tell it after a resume or a fork.
 
         Args:
             cwd: Where it works.
-            **how: MCP servers, further folders, `_meta`, and who hears the updates.
+            way: Whether it is a new one, or an earlier one loaded, resumed or forked.
+            session_id: The earlier one.
+            **how: MCP servers, further folders, `_meta`.
 
         Raises:
-            CapabilityNotSupportedError: It cannot reach one of the servers: `mcpCapabilities.http` or `.sse`.
+            CapabilityNotSupportedError: The agent does not offer that way, or cannot reach one of the servers
+                (`mcpCapabilities.http` or `.sse`).
             Mismatch: A server is not described completely.
             AuthRequired: A person has to sign in first.
-            SessionCreateFailed: The agent refused.
+            SessionCreateFailed: The agent refused a new session.
+            SessionLoadFailed: The agent refused to open an earlier one.
             AgentError: The agent is silent or gone.
         """
-        return await self._sessions.make("session/new", cwd, how)
+        method, capability = _OPENING[way]
+        if way.knows_past:
+            self.need(getattr(self.capabilities, f"{method}_session"), capability)
+        params = self._opening(cwd, how, session_id if way.knows_past else None)
+        session: AcpSession | None = None
+        if way in (OpenWay.LOADED, OpenWay.RESUMED) and session_id is not None:
+            if session_id in self.open_sessions:
+                raise errors.SessionLoadFailed(f"the session {session_id} is open already", agent=self.name)
+            session = self._register(session_id, cwd, replaying=True)
 
-    async def fork_session(self, session_id: str, cwd: Path, **how: Unpack[SessionOpening]) -> AcpSession:
-        """A new session that begins where another one is. Otherwise as `new_session`.
+        def then(result: Any, error: Any) -> None:
+            nonlocal session
+            if error is None:
+                session = session or self._made(method, cwd, result, replaying=way.knows_past)
+                session.opened(result, settles=way.knows_past)
 
-        An agent that tells the other's history again is not misunderstood: see `AcpSession.replayed`.
+        self._openings += 1
+        try:
+            await self._connection.call(f"session/{method}", params, then=then, limit=self._around.patience)
+            opened = cast("AcpSession", session)
+            if way.knows_past:
+                await opened.settle()
+        except BaseException:
+            if session is not None:
+                session.forget()
+            raise
+        finally:
+            self._openings -= 1
+            if not self._openings:
+                self._early.clear()
+        return opened
 
-        Raises:
-            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.fork`.
-            SessionLoadFailed: The agent refused.
-        """
-        self._need(self.capabilities.fork_session, "sessionCapabilities.fork")
-        return await self._sessions.make("session/fork", cwd, how, session_id)
-
-    async def load_session(self, session_id: str, cwd: Path, **how: Unpack[SessionOpening]) -> AcpSession:
-        """Open an earlier session, whose history is in `AcpSession.replayed` then. As `fork_session`.
-
-        Raises:
-            CapabilityNotSupportedError: The agent cannot: `loadSession`.
-        """
-        self._need(self.capabilities.load_session, "loadSession")
-        return await self._sessions.reopen("session/load", session_id, cwd, how)
-
-    async def resume_session(self, session_id: str, cwd: Path, **how: Unpack[SessionOpening]) -> AcpSession:
-        """Open an earlier session without its history, which some tell all the same. As `fork_session`.
-
-        Raises:
-            CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.resume`.
-        """
-        self._need(self.capabilities.resume_session, "sessionCapabilities.resume")
-        return await self._sessions.reopen("session/resume", session_id, cwd, how)
-
-    async def list_sessions(self, cwd: Path | None = None, cursor: str | None = None) -> SessionPage:
+    async def list_sessions(self, cwd: Path | str | None = None, cursor: str | None = None) -> SessionPage:
         """Some of the sessions that the agent has kept. Cancelling it stops the waiting.
 
         Args:
@@ -205,13 +234,13 @@ class Agent:
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.list`.
             AgentError: The agent refused, or is gone.
         """
-        self._need(self.capabilities.list_sessions, "sessionCapabilities.list")
-        where = None if cwd is None else str(cwd.absolute())  # noqa: ASYNC240 - it asks only where the host is
+        self.need(self.capabilities.list_sessions, "sessionCapabilities.list")
+        where = None if cwd is None else str(Path(cwd).absolute())  # noqa: ASYNC240 - it asks only where the host is
         params = {"cwd": where, "cursor": cursor}
         told = {name: value for name, value in params.items() if value is not None}
         return read_page(await self.request("session/list", told))
 
-    async def stream_all_sessions(self, cwd: Path | None = None) -> AsyncIterator[SessionInfo]:
+    async def stream_all_sessions(self, cwd: Path | str | None = None) -> AsyncIterator[SessionInfo]:
         """All sessions that the agent has kept, page after page. As `list_sessions`."""
         cursor: str | None = None
         seen: set[str | None] = set()
@@ -229,7 +258,7 @@ class Agent:
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.delete`.
             AgentError: The agent refused, or is gone.
         """
-        self._need(self.handshake.delete_session, "sessionCapabilities.delete")
+        self.need(self.handshake.delete_session, "sessionCapabilities.delete")
         await self.request("session/delete", {"sessionId": session_id})
 
     # -- the agent itself ----------------------------------------------------------------------------------
@@ -251,7 +280,7 @@ class Agent:
             CapabilityNotSupportedError: The agent cannot: `auth.logout`.
             AgentError: The agent refused, or is gone.
         """
-        self._need(self.handshake.logout, "auth.logout")
+        self.need(self.handshake.logout, "auth.logout")
         await self.request("logout", {})
 
     async def request(self, method: str, params: Any) -> Any:
@@ -272,7 +301,7 @@ class Agent:
         Turns that run fail. When this is cancelled, it waits all the same until nothing of it is left.
         """
         closing = self._connection.close()
-        self._sessions.end(self._connection.reason)
+        self._end_sessions()
         await to_its_end(asyncio.gather(closing, self._serving.close()))
 
     # -- inside --------------------------------------------------------------------------------------------
@@ -305,16 +334,72 @@ class Agent:
                 agent_version=version,
             )
 
+    def _opening(self, cwd: Path, how: SessionOpening, session_id: str | None) -> dict[str, Any]:
+        """What the requests that open sessions have in common. When it cannot be made, nothing is sent."""
+        root = cwd.absolute()
+        params: dict[str, Any] = {} if session_id is None else {"sessionId": session_id}
+        params["cwd"] = str(root)
+        params["mcpServers"] = write_servers(how.get("mcp_servers", ()), self.capabilities, self.name)
+        directories = [str(root / directory) for directory in how.get("additional_directories", ())]
+        if directories and self.capabilities.additional_directories:
+            params["additionalDirectories"] = directories
+        elif directories and not self._warned_directories:
+            self._warned_directories = True
+            self._around.warn(
+                f'Agent "{self.name}" does not advertise additionalDirectories capability — '
+                f"ignoring {len(directories)} {'entry' if len(directories) == 1 else 'entries'}."
+            )
+        if meta := how.get("meta"):
+            params["_meta"] = dict(meta)
+        return params
+
+    def _made(self, method: str, cwd: Path, result: Any, *, replaying: bool) -> AcpSession:
+        """The session that an answer tells of."""
+        told = text_of(object_of(result).get("sessionId"))
+        if told is None or told in self.open_sessions:
+            problem = "no session id" if told is None else f"the open session {told}"
+            what = f"the agent {self.name!r} answered session/{method} with {problem}"
+            raise errors.SessionCreateFailed(what, agent=self.name)
+        return self._register(told, cwd, replaying=replaying)
+
+    def _register(self, session_id: str, cwd: Path, *, replaying: bool) -> AcpSession:
+        session = AcpSession(self._around, session_id, cwd, replaying=replaying, forget=self._forget)
+        self.open_sessions[session_id] = session
+        for told, update, size in self._early:
+            if told == session_id:
+                session.receive(update, size)
+        return session
+
+    def _forget(self, session: AcpSession) -> None:
+        if self.open_sessions.get(session.id) is session:
+            del self.open_sessions[session.id]
+            self._connection.fill(session.id, full=False)
+
     def _updated(self, session_id: str, update: Update, size: int) -> None:
-        self._sessions.updated(session_id, update, size)
+        if (session := self.open_sessions.get(session_id)) is not None:
+            session.receive(update, size)
+            return
+        self._heard_in(session_id)
+        if self._openings:
+            self._early.append((session_id, update, size))
 
     def _asked(self, request: Request) -> None:
         self._heard(text_of(object_of(request.params).get("sessionId")))
         self._serving.serve(request)
 
     def _heard(self, session_id: str | None) -> None:
+        """The agent asks something, or was answered."""
         self._connection.heard()
-        self._sessions.heard(session_id)
+        self._heard_in(session_id)
+
+    def _heard_in(self, session_id: str | None) -> None:
+        """The agent is not silent in a session; in none of them, for one that is not open.
+
+        An agent tells of its subagents under ids of their own, and does not say which session has them.
+        """
+        named = self.open_sessions.get(session_id or "")
+        for session in [named] if named is not None else list(self.open_sessions.values()):
+            session.heard()
 
     def _notified(self, message: Notification) -> None:
         params = object_of(message.params)
@@ -327,9 +412,16 @@ class Agent:
 
     def _over(self) -> None:
         self._serving.stop()
-        self._sessions.end(self._connection.reason)
+        self._end_sessions()
 
-    def _need(self, offered: bool, capability: str) -> None:
+    def _end_sessions(self) -> None:
+        """The agent is gone: turns that run fail with the reason."""
+        sessions, self.open_sessions = self.open_sessions, {}
+        for session in sessions.values():
+            session.end(self._connection.reason)
+
+    def need(self, offered: bool, capability: str) -> None:
+        """Raise `CapabilityNotSupportedError` for what the agent does not offer."""
         if not offered:
             raise errors.CapabilityNotSupportedError(capability, agent=self.name)
 

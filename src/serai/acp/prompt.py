@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from serai.acp.shapes import is_amount, object_of, text_of
 from serai.acp.updates import Block, Update
 from serai.errors import AgentError
 
-__all__ = ["Finished", "Item", "PromptFailure", "PromptTurn", "fit_prompt", "text_block"]
+__all__ = ["Finished", "Item", "Mark", "PromptFailure", "PromptTurn", "fit_prompt", "text_block"]
 
 
 def text_block(text: str) -> Block:
@@ -156,26 +155,29 @@ class Silence:
 
 # -- on its way to whoever follows --------------------------------------------------------------------------
 
-_log = logging.getLogger(__name__)
 
-Item: TypeAlias = Update | Finished | PromptFailure
-"""What happens in a session: an update, or the end of a turn."""
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something that was put among the updates from here. No agent can tell anything that is taken for it."""
+
+    what: Any
+
+
+Item: TypeAlias = Update | Finished | PromptFailure | Mark
+"""What happens in a session: an update, the end of a turn, or a mark."""
 FULL = 8 * 1024 * 1024
 """How much may wait for its taker, in bytes of lines, before the agent has to wait."""
-OVERHEAD = 256
+_OVERHEAD = 256
 """What an item weighs beside its line."""
 
 
 class Stream:
-    """The items of a session in their order. They are handed to a callback, or wait to be taken.
+    """The items of a session in their order, which wait to be taken.
 
-    Args:
-        hear: Is given every item as it comes. Without it, items wait.
-        filled: Is told when too much waits, and when that is over.
+    `filled` is told when too much waits, and when that is over.
     """
 
-    def __init__(self, hear: Callable[[Item], None] | None, filled: Callable[[bool], None]) -> None:
-        self._hear = hear
+    def __init__(self, filled: Callable[[bool], None]) -> None:
         self._filled = filled
         self._items: deque[tuple[Item, int]] = deque()
         self._weight = 0
@@ -185,13 +187,7 @@ class Stream:
 
     def put(self, item: Item, size: int = 0) -> None:
         """Something has happened."""
-        if self._hear is not None:
-            try:
-                self._hear(item)
-            except Exception:  # noqa: BLE001 - the others must hear the next ones all the same
-                _log.exception("an update was not dealt with")
-            return
-        weight = size + OVERHEAD
+        weight = size + _OVERHEAD
         self._items.append((item, weight))
         self._weight += weight
         if self._weight > FULL and not self._full:

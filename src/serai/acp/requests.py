@@ -10,17 +10,7 @@ from typing import Any
 
 import msgspec
 
-from serai.acp.client_side import (
-    ClientCapabilities,
-    ClientSide,
-    CreateTerminal,
-    Elicitation,
-    PermissionOption,
-    PermissionRequest,
-    ReadTextFile,
-    TerminalRequest,
-    WriteTextFile,
-)
+from serai.acp import client_side
 from serai.acp.process.peer import AgentPeer
 from serai.acp.shapes import object_of, text_of
 from serai.errors import ProtocolError, SeraiError
@@ -51,18 +41,18 @@ class Handler:
 
     read: Callable[[Any], Any]
     """The parameters, as what the client is given; raises msgspec's `ValidationError`."""
-    ask: Callable[[ClientSide, Any], Awaitable[Any]]
+    ask: Callable[[client_side.ClientSide, Any], Awaitable[Any]]
     """The result, as it goes on the wire."""
-    needs: Callable[[ClientCapabilities, Any], bool]
+    needs: Callable[[client_side.ClientCapabilities, Any], bool]
     """Whether the client has said that it has this."""
 
 
-def is_unclear(options: Sequence[PermissionOption], option_id: str) -> bool:
+def is_unclear(options: Sequence[client_side.PermissionOption], option_id: str) -> bool:
     """Whether an id belongs to options that do not mean the same: a permission, and something else."""
     return len({option.kind.startswith("allow") for option in options if option.id == option_id}) > 1
 
 
-async def _permission(client: ClientSide, request: PermissionRequest) -> Any:
+async def _permission(client: client_side.ClientSide, request: client_side.PermissionRequest) -> Any:
     chosen = await client.request_permission(request)
     if chosen is None:
         return GIVEN_UP[_PERMISSION]
@@ -72,7 +62,7 @@ async def _permission(client: ClientSide, request: PermissionRequest) -> Any:
     return {"outcome": {"outcome": "selected", "optionId": chosen}}
 
 
-def _if_mode(capabilities: ClientCapabilities, params: Any) -> bool:
+def _if_mode(capabilities: client_side.ClientCapabilities, params: Any) -> bool:
     mode = text_of(object_of(params).get("mode")) or "form"
     return {"form": capabilities.elicitation_form, "url": capabilities.elicitation_url}.get(mode, False)
 
@@ -83,7 +73,7 @@ def _handler(kind: Any, name: str, needs: str, wrap: str | None = None) -> Handl
     The result is wrapped under a name, or goes as it is.
     """
 
-    async def ask(client: ClientSide, request: Any) -> Any:
+    async def ask(client: client_side.ClientSide, request: Any) -> Any:
         result = await getattr(client, name)(request)
         if wrap is not None:
             return {wrap: result}
@@ -92,17 +82,17 @@ def _handler(kind: Any, name: str, needs: str, wrap: str | None = None) -> Handl
     return Handler(lambda told: msgspec.convert(told, kind), ask, lambda has, _params: getattr(has, needs))
 
 
-_elicitation = _handler(Elicitation, "create_elicitation", "elicitation_form")
+_elicitation = _handler(client_side.Elicitation, "create_elicitation", "elicitation_form")
 HANDLERS: dict[str, Handler] = {
-    _PERMISSION: Handler(PermissionRequest.of, _permission, lambda _capabilities, _params: True),
+    _PERMISSION: Handler(client_side.PermissionRequest.of, _permission, lambda _capabilities, _params: True),
     _ELICITATION: Handler(_elicitation.read, _elicitation.ask, _if_mode),
-    "fs/read_text_file": _handler(ReadTextFile, "read_text_file", "read_text_file", "content"),
-    "fs/write_text_file": _handler(WriteTextFile, "write_text_file", "write_text_file"),
-    "terminal/create": _handler(CreateTerminal, "create_terminal", "terminal", "terminalId"),
-    "terminal/output": _handler(TerminalRequest, "terminal_output", "terminal"),
-    "terminal/wait_for_exit": _handler(TerminalRequest, "wait_for_terminal_exit", "terminal"),
-    "terminal/kill": _handler(TerminalRequest, "kill_terminal", "terminal"),
-    "terminal/release": _handler(TerminalRequest, "release_terminal", "terminal"),
+    "fs/read_text_file": _handler(client_side.ReadTextFile, "read_text_file", "read_text_file", "content"),
+    "fs/write_text_file": _handler(client_side.WriteTextFile, "write_text_file", "write_text_file"),
+    "terminal/create": _handler(client_side.CreateTerminal, "create_terminal", "terminal", "terminalId"),
+    "terminal/output": _handler(client_side.TerminalRequest, "terminal_output", "terminal"),
+    "terminal/wait_for_exit": _handler(client_side.TerminalRequest, "wait_for_terminal_exit", "terminal"),
+    "terminal/kill": _handler(client_side.TerminalRequest, "kill_terminal", "terminal"),
+    "terminal/release": _handler(client_side.TerminalRequest, "release_terminal", "terminal"),
 }
 
 
@@ -122,7 +112,7 @@ class AgentRequests:
     def __init__(
         self,
         peer: AgentPeer,
-        client: ClientSide,
+        client: client_side.ClientSide,
         answered: Callable[[str | None], None],
         sessions: Callable[[], Container[str | None]],
     ) -> None:

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from serai import errors
+from serai.acp import updates
 from serai.acp.capabilities import AgentCapabilities
 from serai.acp.options import MODEL_OPTION, ConfigOption, Modes, read_models, read_modes, read_options
 from serai.acp.process.connection import Connection
 from serai.acp.prompt import (
     Finished,
     Item,
+    Mark,
     PromptFailure,
     PromptTurn,
     SessionTokens,
@@ -25,21 +27,17 @@ from serai.acp.prompt import (
 )
 from serai.acp.requests import AgentRequests
 from serai.acp.shapes import mask_json, object_of
-from serai.acp.updates import (
-    AvailableCommandsUpdate,
-    ConfigOptionUpdate,
-    CurrentModeUpdate,
-    SessionInfoUpdate,
-    TypedUpdate,
-    Update,
-    UsageUpdate,
-    read_update,
-)
 
 __all__ = ["AcpSession"]
 
-_STATE: frozenset[type[TypedUpdate]] = frozenset(
-    {AvailableCommandsUpdate, ConfigOptionUpdate, CurrentModeUpdate, SessionInfoUpdate, UsageUpdate}
+_STATE: frozenset[type[updates.TypedUpdate]] = frozenset(
+    {
+        updates.AvailableCommandsUpdate,
+        updates.ConfigOptionUpdate,
+        updates.CurrentModeUpdate,
+        updates.SessionInfoUpdate,
+        updates.UsageUpdate,
+    }
 )
 """What an agent says about itself: the session remembers it, and no secret in it is heard by anyone."""
 _QUIET = 0.15
@@ -67,14 +65,12 @@ class Surroundings:
 
 
 class AcpSession:
-    """One conversation with an agent. `Agent.new_session` and its like make it.
+    """One conversation with an agent. `Agent.open_session` makes it.
 
     Args:
         surroundings: What it has from its agent.
         session_id: The agent's name for it.
         cwd: Where it works.
-        on_update: Is given every update and the end of every turn, as they come. Without it they wait for
-            `updates`, and when too many wait the agent has to.
         replaying: Whether what comes now is history.
         forget: Takes it from the agent's list.
     """
@@ -85,20 +81,19 @@ class AcpSession:
         session_id: str,
         cwd: Path,
         *,
-        on_update: Callable[[Item], None] | None,
         replaying: bool,
         forget: Callable[[AcpSession], None],
     ) -> None:
         self.id = session_id
         self.cwd = cwd
-        self.replayed: list[Update] = []
+        self.replayed: list[updates.Update] = []
         """History that the agent told again when the session was loaded, resumed or forked."""
         self.modes: Modes | None = None
         self.config_options: tuple[ConfigOption, ...] = ()
         self.commands: tuple[Mapping[str, Any], ...] = ()
         """The slash commands that a prompt may begin with: `name`, `description`, `input`."""
         self.title: str | None = None
-        self.usage: UsageUpdate | None = None
+        self.usage: updates.UsageUpdate | None = None
         """The last that was told; its `cost` is that of the whole session."""
         self.reply: Mapping[str, Any] = {}
         """What the agent answered when the session was opened, all of it."""
@@ -111,7 +106,7 @@ class AcpSession:
         """As the agent told them last."""
         self._models: ConfigOption | None = None
         """From an agent that has a choice of models, and no option for it."""
-        self._stream = Stream(on_update, lambda full: self._connection.fill(session_id, full=full))
+        self._stream = Stream(lambda full: self._connection.fill(session_id, full=full))
         self._tokens = SessionTokens() if surroundings.cumulative_tokens else None
         self._turn: PromptTurn | None = None
         self._silence: Silence | None = None
@@ -135,17 +130,17 @@ class AcpSession:
     def updates(self) -> AsyncIterator[Item]:
         """What happens in the session from now on, and what waits: updates, and the ends of turns.
 
-        It ends with the session or the agent. One taker at a time, and not beside `on_update`. Cancelling it
-        loses nothing.
+        It ends with the session or the agent. One taker at a time; cancelling it loses nothing. When too much
+        waits to be taken, the agent has to wait.
         """
         return self._stream.take()
 
-    def receive(self, update: Update, size: int = 0) -> None:
+    def receive(self, update: updates.Update, size: int = 0) -> None:
         """Something has happened. The agent's connection calls it."""
         is_state = type(update) in _STATE
         if is_state:
             clean = mask_json(update.raw, self._around.mask)
-            update = update if clean == update.raw else read_update(clean)
+            update = update if clean == update.raw else updates.read_update(clean)
             self._keep(update)
         if self._replaying:
             self.replayed.append(update)
@@ -155,6 +150,10 @@ class AcpSession:
         if self._silence is not None and not is_state:  # which is told without any work
             self._silence.heard()
         self._stream.put(update, size)
+
+    def mark(self, what: Any) -> None:
+        """Put something of one's own among the updates, to be met in their order: see `Mark`."""
+        self._stream.put(Mark(what))
 
     def opened(self, reply: Any, *, settles: bool = False) -> None:
         """The agent has opened it. What comes now is new; with `settles`, only what comes after `settle`."""
@@ -187,17 +186,17 @@ class AcpSession:
             self._conclude(turn, PromptFailure(error()) if error else Finished("cancelled"))
         self._stream.end()
 
-    def _keep(self, update: Update) -> None:
+    def _keep(self, update: updates.Update) -> None:
         match update:
-            case AvailableCommandsUpdate():
+            case updates.AvailableCommandsUpdate():
                 self.commands = tuple(update.available_commands)
-            case ConfigOptionUpdate():
+            case updates.ConfigOptionUpdate():
                 self._tell_options(read_options(update.config_options))
-            case CurrentModeUpdate():
+            case updates.CurrentModeUpdate():
                 self.modes = replace(self.modes, current=update.current_mode_id) if self.modes else None
-            case SessionInfoUpdate():
+            case updates.SessionInfoUpdate():
                 self.title = update.title if "title" in update.raw else self.title
-            case UsageUpdate():
+            case updates.UsageUpdate():
                 self.usage = update
             case _:
                 pass

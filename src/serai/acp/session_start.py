@@ -1,7 +1,7 @@
 """One link to one agent: it starts the agent, opens a session in the best way, and does both again.
 
-Both drivers of ACP agents stand on it: the host (`serai.harness.acp`) and programs (`serai.agents`). What an
-"agent" is, they say themselves: an `Agent`, or something around it.
+Both drivers of ACP agents stand on it: the host (`serai.harness.acp`) and programs (`serai.agents`). Each of
+them has a kind of `Agent` of its own.
 """
 
 from __future__ import annotations
@@ -10,37 +10,19 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
-from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from serai import errors
 from serai.acp.agent import Agent
 from serai.acp.capabilities import AgentCapabilities
 from serai.acp.session import AcpSession
-from serai.acp.sessions import SessionOpening
+from serai.acp.sessions import OpenWay
 from serai.machine.processes.child import to_its_end
 
 _log = logging.getLogger(__name__)
 
 _WAYS = frozenset({"loadSession", "sessionCapabilities.resume", "sessionCapabilities.fork"})
 """What an agent lacks that offers a way to open a session, and does not know the method."""
-
-
-class OpenWay(StrEnum):
-    """How a session was opened."""
-
-    NEW = "new"
-    RESUMED = "resumed"
-    LOADED = "loaded"
-    FORKED = "forked"
-    RECREATED = "re-created"
-    """A new session in place of an earlier one: the agent knows nothing of what was said before."""
-
-    @property
-    def knows_past(self) -> bool:
-        """Whether the agent remembers what was said before."""
-        return self in (OpenWay.RESUMED, OpenWay.LOADED, OpenWay.FORKED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,48 +38,26 @@ class Wanted:
     """How often an agent is asked to load a session before that counts as refused."""
 
 
-class Linked(Protocol):
-    """What a link starts: a running agent."""
-
-    @property
-    def capabilities(self) -> AgentCapabilities:
-        """What it can do."""
-        ...
-
-    @property
-    def is_running(self) -> bool:
-        """Whether anything can be asked of it."""
-        ...
-
-    async def close(self) -> None:
-        """End it. Again does no harm."""
-        ...
-
-
-A = TypeVar("A", bound=Linked)
-S = TypeVar("S")
-
-Attempt = Callable[[A, OpenWay, str | None], Awaitable[S]]
-"""Opens a session in one way: of the agent, with that id."""
+A = TypeVar("A", bound=Agent)
 
 
 @dataclass(frozen=True, slots=True)
-class Opened(Generic[A, S]):
+class Opened(Generic[A]):
     """A running agent with a session open."""
 
     agent: A
-    session: S
+    session: AcpSession
     way: OpenWay
     reason: str | None = None
     """Why the session is another one than was wanted, as part of a sentence."""
 
 
-class Link(Generic[A, S]):
+class Link(Generic[A]):
     """The agent of one session, one at a time. It comes and goes; the link stays.
 
     Args:
         start: Starts the agent.
-        attempt: Opens a session in one way; see `open_session` for a plain `Agent`.
+        attempt: Opens a session in one way, as `Agent.open_session` does.
         name: What people call the agent.
         opened: Is called with each session that was opened, before anyone gets it.
     """
@@ -105,27 +65,27 @@ class Link(Generic[A, S]):
     def __init__(
         self,
         start: Callable[[], Awaitable[A]],
-        attempt: Attempt[A, S],
+        attempt: Callable[[A, OpenWay, str | None], Awaitable[AcpSession]],
         *,
         name: str,
-        opened: Callable[[Opened[A, S]], Awaitable[None]] | None = None,
+        opened: Callable[[Opened[A]], Awaitable[None]] | None = None,
     ) -> None:
-        self.last: Opened[A, S] | None = None
+        self.last: Opened[A] | None = None
         """The last one that was opened. Its agent may be gone by now."""
         self._start = start
         self._attempt = attempt
         self._name = name
         self._opened = opened
         self._lock = asyncio.Lock()
-        self._task: asyncio.Task[Opened[A, S]] | None = None
+        self._task: asyncio.Task[Opened[A]] | None = None
         self._is_closed = False
 
     @property
-    def running(self) -> Opened[A, S] | None:
+    def running(self) -> Opened[A] | None:
         """The agent with its session, if it runs."""
         return self.last if self.last is not None and self.last.agent.is_running else None
 
-    async def get(self, wanted: Callable[[Opened[A, S] | None], Awaitable[Wanted | None]]) -> Opened[A, S]:
+    async def get(self, wanted: Callable[[Opened[A] | None], Awaitable[Wanted | None]]) -> Opened[A]:
         """The running agent with its session. Several who ask at the same moment get the same one.
 
         Cancelling it while the agent is started leaves nothing of that.
@@ -157,7 +117,7 @@ class Link(Generic[A, S]):
                 raise self._gone()
             return task.result()
 
-    async def drop(self, opened: Opened[A, S] | None = None) -> None:
+    async def drop(self, opened: Opened[A] | None = None) -> None:
         """End the agent; with an argument, only if it is still that one."""
         if opened is None or opened is self.last:
             last, self.last = self.last, None
@@ -172,7 +132,7 @@ class Link(Generic[A, S]):
             await asyncio.wait([self._task])
         await self.drop()
 
-    async def _open(self, wanted: Wanted) -> Opened[A, S]:
+    async def _open(self, wanted: Wanted) -> Opened[A]:
         self.last = opened = await self._open_best(wanted)
         try:
             if self._opened is not None:
@@ -182,7 +142,7 @@ class Link(Generic[A, S]):
             raise
         return opened
 
-    async def _open_best(self, wanted: Wanted) -> Opened[A, S]:
+    async def _open_best(self, wanted: Wanted) -> Opened[A]:
         """Start an agent, and open a session in the best way that it offers: resume, load, else a new one.
 
         An agent that refuses one way is asked for the next; one that does not survive a way, or falls silent
@@ -233,22 +193,3 @@ def _ways(offered: AgentCapabilities, wanted: Wanted) -> Iterator[OpenWay]:
         yield OpenWay.RESUMED
     if offered.load_session:
         yield from [OpenWay.LOADED] * wanted.loads
-
-
-async def open_session(
-    agent: Agent, way: OpenWay, session_id: str | None, cwd: Path, how: SessionOpening
-) -> AcpSession:
-    """Open a session of a plain agent in one way.
-
-    Raises:
-        AgentError: The agent refused, does not offer this, or is gone.
-    """
-    if session_id is None or way in (OpenWay.NEW, OpenWay.RECREATED):
-        return await agent.new_session(cwd, **how)
-    match way:
-        case OpenWay.FORKED:
-            return await agent.fork_session(session_id, cwd, **how)
-        case OpenWay.RESUMED:
-            return await agent.resume_session(session_id, cwd, **how)
-        case _:
-            return await agent.load_session(session_id, cwd, **how)

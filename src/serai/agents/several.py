@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, Unpack, overload
 
+from serai import errors
 from serai.agents.ask.ask import AgentClient
 from serai.agents.ask.events import AskResult, JsonResult
 from serai.agents.ask.options import Options, checked_options, merged
@@ -16,17 +17,6 @@ from serai.agents.ask.prompt import Prompt
 from serai.agents.ask.retries import is_transient
 from serai.agents.ask.session import WireSession
 from serai.agents.ask.start import AgentRef, Closing, Openable
-from serai.errors import (
-    AgentClosed,
-    AgentInactive,
-    AgentInitFailed,
-    AgentNotInstalled,
-    AgentNotStarted,
-    AttemptsExhausted,
-    AuthRequired,
-    SeraiError,
-    UsageLimitReached,
-)
 from serai.machine.processes.child import to_its_end
 
 __all__ = [
@@ -57,7 +47,7 @@ class Attempt:
     agent: str
     result: AskResult | None = None
     """What it answered, if it did."""
-    error: SeraiError | None = None
+    error: errors.SeraiError | None = None
     """What it failed with. Without result and error it was cancelled."""
 
 
@@ -107,10 +97,11 @@ class RaceResult:
 
 def is_anothers_turn(error: BaseException) -> bool:
     """Whether another agent may help: this one does not start, has no access, is busy or silent."""
-    if isinstance(error, AttemptsExhausted):
+    if isinstance(error, errors.AttemptsExhausted):
         return all(is_anothers_turn(each) for _, each in error.errors)
-    reasons = AgentNotInstalled | AgentNotStarted | AgentInitFailed | AuthRequired | UsageLimitReached
-    return isinstance(error, reasons | AgentInactive) or is_transient(error)
+    does_not_start = errors.AgentNotInstalled | errors.AgentNotStarted | errors.AgentInitFailed
+    reasons = does_not_start | errors.AuthRequired | errors.UsageLimitReached | errors.AgentInactive
+    return isinstance(error, reasons) or is_transient(error)
 
 
 async def failover(
@@ -118,7 +109,7 @@ async def failover(
     candidates: Sequence[Candidate],
     *,
     on_attempt: Callable[[str], None] | None = None,
-    should_go_on: Callable[[SeraiError], bool] = is_anothers_turn,
+    should_go_on: Callable[[errors.SeraiError], bool] = is_anothers_turn,
     **options: Unpack[Options],
 ) -> FailoverResult:
     """Asks the first agent; if it cannot answer, the next.
@@ -158,7 +149,7 @@ async def cascade(
 async def _first(
     prompt: Prompt,
     steps: Sequence[tuple[AgentClient, Accept | None]],
-    should_go_on: Callable[[SeraiError], bool],
+    should_go_on: Callable[[errors.SeraiError], bool],
     on_attempt: Callable[[str], None] | None = None,
 ) -> tuple[AskResult, list[Attempt]]:
     """Asks one after the other. Returns the first answer that does, and all attempts until then."""
@@ -220,7 +211,7 @@ async def race(
 async def _attempt(client: AgentClient, prompt: Prompt) -> Attempt:
     try:
         return Attempt(client.name, await client.ask(prompt))
-    except SeraiError as error:
+    except errors.SeraiError as error:
         return Attempt(client.name, error=error)
 
 
@@ -241,11 +232,13 @@ def _clients(candidates: Sequence[Candidate], options: Options) -> list[AgentCli
     ]
 
 
-def _exhausted(attempts: Sequence[Attempt]) -> AttemptsExhausted:
-    errors = tuple((one.agent, one.error) for one in attempts if one.error is not None)
-    words = [f"{agent}: {error.message}" for agent, error in errors]
+def _exhausted(attempts: Sequence[Attempt]) -> errors.AttemptsExhausted:
+    failures = tuple((one.agent, one.error) for one in attempts if one.error is not None)
+    words = [f"{agent}: {error.message}" for agent, error in failures]
     words += [f"{one.agent}: its answer was not accepted" for one in attempts if one.result is not None]
-    return AttemptsExhausted(f"no agent gave an answer that counts ({'; '.join(words)})", errors=errors)
+    return errors.AttemptsExhausted(
+        f"no agent gave an answer that counts ({'; '.join(words)})", errors=failures
+    )
 
 
 # -- a pool ------------------------------------------------------------------------------------------------
@@ -337,7 +330,7 @@ class AgentPool(Closing):
             session = await self._free.get()
             try:
                 if session is None or session.is_closed:
-                    raise AgentClosed("the pool is closed")
+                    raise errors.AgentClosed("the pool is closed")
                 await session.revive()
                 yield session
             finally:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import os
+import subprocess
 import sys
 import tempfile
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -29,15 +29,15 @@ from serai.cli.console.progress import progress
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.target import add_client_command
 from serai.cli.console.terminal import open_terminal
-from serai.client import Client, connect
+from serai.cli.hosted import hosted_agents
+from serai.client import Client
 from serai.config.load import load
 from serai.config.paths import find_paths, here
 from serai.config.trust import Trust
-from serai.errors import AgentError, AuthRequired, SeraiError
+from serai.errors import AgentError, AgentNotInstalled, AgentUnknown, AuthRequired
 from serai.machine.processes.processes import Processes
 from serai.redact import Redactor
 from serai.redact.managed import managed_from_environment
-from serai.store.sqlite.lock import FileLock
 from serai.version import __version__
 
 
@@ -58,6 +58,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     probe.add_argument("agent", metavar="NAME", help="an agent's name, or another name of it")
     probe.set_defaults(run=_probe)
+    install = commands.add_parser(
+        "install",
+        help="install an agent on this machine",
+        description="Run the command that installs an agent, and show what it said if it fails.",
+    )
+    install.add_argument("agent", metavar="NAME", help="an agent's name, or another name of it")
+    install.set_defaults(run=_install)
     for each in (parser, probe):
         # Without defaults: that of a subcommand would take the place of what stood before it.
         each.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
@@ -86,26 +93,19 @@ def _list(options: argparse.Namespace) -> int:
     found = asyncio.run(finder.find_all(catalogue))
     memory = _memory(options)
     agents = [(one, memory.recall(one)) for one in found]
+    known = {DEMO, *(one.id for one in found)}
+    others = {name: to for name, to in asyncio.run(hosted_agents(options.home)).items() if name not in known}
     if options.json:
-        documents = [_DEMO, *(_document(one, remembered) for one, remembered in agents)]
+        named = ((name, {"id": name, "label": name, "version": None}) for name in others)
+        hosted = [{**_DEMO, **own, "usable": not others[name], "handle": others[name]} for name, own in named]
+        documents = [_DEMO, *hosted, *(_document(one, remembered) for one, remembered in agents)]
         print_json({"agents": documents, "skipped": list(registry.skipped)})
         return 0
-    for line in table_of(agents, others=asyncio.run(_of_host(options, {one.id for one in found}))):
+    for line in table_of(agents, others=others):
         print(line)
     if registry.skipped:
         _warn(f"{len(registry.skipped)} agents of the registry cannot be used here")
     return 0
-
-
-async def _of_host(options: argparse.Namespace, known: Container[str]) -> list[str]:
-    """Agents that only the host of this machine has, where one runs: your own functions, and models."""
-    if FileLock(find_paths(options.home, os.environ).database).holder() is None:
-        return []
-    with contextlib.suppress(SeraiError, TimeoutError):  # it goes, or has only just come
-        async with asyncio.timeout(_PATIENCE), connect(home=options.home) as client:
-            agents = client.root.agents if client.root else []
-            return [one.provider for one in agents if one.provider not in known and one.provider != DEMO]
-    return []
 
 
 def _memory(options: argparse.Namespace) -> AgentMemory:
@@ -114,6 +114,8 @@ def _memory(options: argparse.Namespace) -> AgentMemory:
 
 async def _open(options: argparse.Namespace, name: str | None = None) -> tuple[KnownAgents, Finder]:
     """The agents that are known here, and who finds them."""
+    if name == DEMO:
+        raise AgentUnknown("demo is a part of Serai: there is no program to start or to install")
     paths = find_paths(options.home, os.environ)
     place = here()
     configuration = load(paths, os.environ, project=place)
@@ -153,6 +155,25 @@ async def _ask(options: argparse.Namespace) -> tuple[FoundAgent, Introduction]:
             await processes.close()
 
 
+def _install(options: argparse.Namespace) -> int:
+    (catalogue, _), finder = asyncio.run(_open(options, options.agent))
+    definition = catalogue.definition_for(options.agent)
+    if not definition.install:
+        raise AgentNotInstalled(f"nobody knows how to install {definition.label}", agent=definition.id)
+    print(f"Running: {clean(definition.install)}", flush=True)
+    command = ["/bin/sh", "-c", definition.install]
+    with progress(f"Installing {definition.label}"):
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603 - a command of the catalogue's
+    found = asyncio.run(finder.find(definition))
+    if done.returncode or found.launch is None:
+        print(clean((done.stdout + done.stderr).decode(errors="replace")), file=sys.stderr)
+        why = f"the command ended with {done.returncode}" if done.returncode else found.reason
+        raise AgentNotInstalled(f"{definition.label} is not installed: {why}", agent=definition.id)
+    asyncio.run(hosted_agents(options.home))  # asked for its agents, a host looks for them
+    print(f"{definition.label} is installed.")
+    return 0
+
+
 def _remember(options: argparse.Namespace, found: FoundAgent, told: Introduction) -> Remembered | None:
     """Keep what the agent has said. A sign-in that it had wanted, and does no longer, has come about."""
     find_paths(options.home, os.environ).make_home()
@@ -179,19 +200,20 @@ async def _sign_in(client: Client, options: argparse.Namespace) -> int:
 _DEMO = {"id": DEMO, "label": "Demo", "installed": True, "usable": True, "version": __version__}
 _HEAD = ("AGENT", "INSTALLED", "VERSION", "SIGNED IN", "CAN")
 _LONGEST_VERSION = 16
-_PATIENCE = 2.0
-"""Seconds that the host has to tell of its agents."""
 
 
 def table_of(
     agents: Sequence[tuple[FoundAgent, Remembered | None]],
     width: int | None = None,
-    others: Iterable[str] = (),
+    others: Mapping[str, str | None] | None = None,
 ) -> Iterator[str]:
     """The table of agents, each with what it said of itself when it last ran; below it what is to be done."""
     # The demo agent is a part of Serai: it is always there, and there is nothing to sign in to.
     demo = (DEMO, "yes", __version__, "not needed", "pretend")
-    hosted = [(name, "yes", "-", "not needed", "on the host") for name in others]
+    hosted = [
+        (name, "yes", "-", "not needed", f"serai send {handle}" if handle else "on the host")
+        for name, handle in (others or {}).items()
+    ]
     rows = [_HEAD, demo, *hosted, *(_row(found, remembered) for found, remembered in agents)]
     yield from table(rows, gives_way=len(_HEAD) - 1, wraps=True, width=width)
     advice = [(found.id, told) for found, remembered in agents if (told := _advice(found, remembered))]

@@ -1,4 +1,4 @@
-"""`serai ask`: one question to an agent, without a host."""
+"""`serai ask`: one question to an agent. Only for those that a running host alone has, one is needed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ from serai.agents.catalogue.finder import Finder
 from serai.agents.catalogue.programs import Surroundings
 from serai.cli.agents import managed_secrets
 from serai.cli.console.output import print_json
-from serai.cli.console.terminal import PlainTerminal, open_terminal, read_input
+from serai.cli.console.terminal import Ask, PlainTerminal, open_terminal, read_input
+from serai.cli.hosted import ask_hosted
 from serai.config.load import load
 from serai.config.paths import find_paths, here, is_folder, real
 from serai.config.trust import Trust
@@ -120,7 +121,10 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> in
 
 async def _main(options: argparse.Namespace) -> int:
     with open_terminal(apart=True) as terminal:
-        told = await _told(options, terminal)
+        catalogue, finder = await _agents(options, terminal)
+        if options.agent != DEMO and catalogue.resolve(options.agent) is None:
+            return await ask_hosted(options, catalogue, terminal)
+        told = _told(options, terminal, catalogue, finder)
         agent = demo_agent() if options.agent == DEMO else options.agent
         if options.schema:
             is_json = options.schema.lstrip().startswith("{")
@@ -139,9 +143,10 @@ async def _main(options: argparse.Namespace) -> int:
     return 0
 
 
-async def _told(options: argparse.Namespace, terminal: PlainTerminal) -> Options:
+def _told(
+    options: argparse.Namespace, terminal: PlainTerminal, catalogue: Catalogue, finder: Finder
+) -> Options:
     """What the words of the command mean to `serai.agents`."""
-    catalogue, finder = await _agents(options, terminal)
     redactor = Redactor(managed_from_environment(os.environ) | managed_secrets(catalogue))
     told: Options = {
         "catalogue": catalogue,
@@ -219,7 +224,7 @@ class PermissionPrompt:
                 self._terminal.note(f"  changes {diff.path}")
             for number, option in enumerate(asked.options, 1):
                 self._terminal.note(f"  {number}  {option.name}")
-            self._terminal.ask("A number, or Enter for no: ")
+            self._terminal.ask(Ask("A number, or Enter for no: "))
             line = (await self._terminal.lines.read() or "").strip()
             self._terminal.typed()
             if line.isdecimal() and 1 <= int(line) <= len(asked.options):

@@ -379,18 +379,27 @@ class Host:
         """
         if (harness := self.harnesses.get(provider)) is not None:
             return harness
-        known = ", ".join(sorted(self.harnesses)) or "none"
+        known = ", ".join(sorted(one.provider for one in self._agents())) or "none"
         message = f"there is no agent {provider!r}; there are: {known}"
         raise ProtocolError(message, number=AhpErrorCode.PROVIDER_NOT_FOUND)
 
     async def sought(self, provider: str) -> HostedHarness:
-        """The kind of agent of that name, also one that is still being looked for.
+        """The kind of agent of that name, also one that is still being looked for, or was installed since.
 
         Raises:
-            ProtocolError: There is none.
+            ProtocolError: There is none. If it could be installed, the message says how.
         """
         if provider not in self.harnesses and self._looking is not None:
             await asyncio.wait({self._looking})
+        if provider not in self.harnesses:
+            known = next((one for one in await self.agent_list.known() if one.provider == provider), None)
+            if known is not None and known.reason is None:
+                self.agent_list.look_again()
+                if self._looking is not None:
+                    await asyncio.wait({self._looking})
+            elif known is not None and known.install:
+                message = f"there is no agent {provider!r} yet: {known.reason}; install it: {known.install}"
+                raise ProtocolError(message, number=AhpErrorCode.PROVIDER_NOT_FOUND)
         return self.harness(provider)
 
     def look_for(self, agents: Coroutine[Any, Any, None]) -> None:
@@ -398,8 +407,15 @@ class Host:
         self._looking = asyncio.create_task(agents, name="looking for agents")
         self._looking.add_done_callback(_complain)
 
-    def add(self, harnesses: Iterable[HostedHarness]) -> None:
-        """Offer more kinds of agents from now on."""
+    @property
+    def is_looking(self) -> bool:
+        """Whether kinds of agents are being looked for."""
+        return self._looking is not None and not self._looking.done()
+
+    def add(self, harnesses: Iterable[HostedHarness], gone: Iterable[str] = ()) -> None:
+        """Offer more kinds of agents from now on, and those of some names no longer: what runs goes on."""
+        for name in gone:
+            self.harnesses.pop(name, None)
         self.harnesses |= {harness.name: harness for harness in harnesses}
         self.agents_changed()
 

@@ -6,36 +6,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
+from pydantic_ai import messages as m
 from pydantic_ai.exceptions import UserError
-from pydantic_ai.messages import (
-    BinaryContent,
-    CachePoint,
-    FileUrl,
-    ModelMessage,
-    ModelRequest,
-    ModelRequestPart,
-    ModelResponse,
-    NativeToolCallPart,
-    NativeToolReturnPart,
-    RetryFeedbackPart,
-    SystemPromptPart,
-    TextContent,
-    ToolCallPart,
-    ToolReturnPart,
-    UploadedFile,
-    UserContent,
-    UserPromptPart,
-)
 
 from serai.agents.ask.prompt import Aside, Part, audio, image, link
 
 __all__ = ["SYSTEM", "Said", "said_in", "with_standing"]
 
-_TOOLS = ToolCallPart | ToolReturnPart | NativeToolCallPart | NativeToolReturnPart
+_TOOLS = m.ToolCallPart | m.ToolReturnPart | m.NativeToolCallPart | m.NativeToolReturnPart
 _TEXTS = frozenset({"application/json", "application/xml", "application/yaml", "application/toml"})
 
 
-def parts_of(content: str | Sequence[UserContent]) -> list[Part]:
+def parts_of(content: str | Sequence[m.UserContent]) -> list[Part]:
     """The parts of a prompt. Marks for caches are left out.
 
     Raises:
@@ -48,21 +30,21 @@ def parts_of(content: str | Sequence[UserContent]) -> list[Part]:
         match item:
             case str():
                 parts.append(item)
-            case TextContent():
+            case m.TextContent():
                 parts.append(item.content)
-            case BinaryContent():
+            case m.BinaryContent():
                 parts.append(_file(item))
-            case FileUrl():
+            case m.FileUrl():
                 is_data = item.url.startswith("data:")
-                parts.append(_file(BinaryContent.from_data_uri(item.url)) if is_data else link(item.url))
-            case UploadedFile():
+                parts.append(_file(m.BinaryContent.from_data_uri(item.url)) if is_data else link(item.url))
+            case m.UploadedFile():
                 raise UserError(f"no agent can have the file {item.file_id}: {item.provider_name} keeps it")
-            case CachePoint():
+            case m.CachePoint():
                 pass
     return parts
 
 
-def _file(file: BinaryContent) -> Part:
+def _file(file: m.BinaryContent) -> Part:
     """A picture, a sound, or any other file with what is in it."""
     if file.is_image:
         return image(file.data, file.media_type)
@@ -107,7 +89,7 @@ class Said:
 
 
 def said_in(
-    messages: Sequence[ModelMessage], *, instructions: Iterable[str] = (), session_id: str | None = None
+    messages: Sequence[m.ModelMessage], *, instructions: Iterable[str] = (), session_id: str | None = None
 ) -> Said:
     """What is new in a history for a session.
 
@@ -118,18 +100,18 @@ def said_in(
     unknown = list(messages[begin:])
     said = Said()
     standing: list[str] = []
-    if begin == 0 and unknown and isinstance(first := unknown[0], ModelRequest):
-        leading = list(takewhile(lambda part: isinstance(part, SystemPromptPart), first.parts))
-        standing = [part.content for part in leading if isinstance(part, SystemPromptPart)]
-        unknown[0] = ModelRequest(first.parts[len(leading) :])
+    if begin == 0 and unknown and isinstance(first := unknown[0], m.ModelRequest):
+        leading = list(takewhile(lambda part: isinstance(part, m.SystemPromptPart), first.parts))
+        standing = [part.content for part in leading if isinstance(part, m.SystemPromptPart)]
+        unknown[0] = m.ModelRequest(first.parts[len(leading) :])
     said.standing = "\n\n".join(text.strip() for text in [*standing, *instructions] if text.strip())
     said.has_tool_turns = any(isinstance(part, _TOOLS) for message in unknown for part in message.parts)
-    said.has_answers = any(isinstance(message, ModelResponse) and message.text for message in unknown)
-    last_answer = max((n for n, each in enumerate(unknown) if isinstance(each, ModelResponse)), default=-1)
+    said.has_answers = any(isinstance(message, m.ModelResponse) and message.text for message in unknown)
+    last_answer = max((n for n, each in enumerate(unknown) if isinstance(each, m.ModelResponse)), default=-1)
     if said.has_answers:
         said.add(_BEGAN)
     for number, message in enumerate(unknown):
-        if isinstance(message, ModelResponse):
+        if isinstance(message, m.ModelResponse):
             if message.text:
                 said.add(f"Assistant:\n{message.text}")
             if number == last_answer and said.has_answers:
@@ -162,23 +144,23 @@ def with_standing(said: Said, told: str | None) -> list[Part]:
             return [*said.parts, Aside(text)]
 
 
-def _known(messages: Sequence[ModelMessage], session_id: str | None) -> int:
+def _known(messages: Sequence[m.ModelMessage], session_id: str | None) -> int:
     """How many messages a session knows."""
     for number, message in reversed([*enumerate(messages, 1)]):
-        if session_id is None or not isinstance(message, ModelResponse):
+        if session_id is None or not isinstance(message, m.ModelResponse):
             continue
         if (message.provider_name, message.provider_response_id) == (SYSTEM, session_id):
             return number
     return 0
 
 
-def _parts(part: ModelRequestPart) -> list[Part]:
+def _parts(part: m.ModelRequestPart) -> list[Part]:
     match part:
-        case UserPromptPart():
+        case m.UserPromptPart():
             return parts_of(part.content)
-        case SystemPromptPart():
+        case m.SystemPromptPart():
             return [part.content]
-        case RetryFeedbackPart():  # only in histories that pydantic-ai has not prepared
+        case m.RetryFeedbackPart():  # only in histories that pydantic-ai has not prepared
             return [part.model_response()]
         case _:
             return []

@@ -140,10 +140,6 @@ def mute(_session: str) -> Any:
         time.sleep(60)
 
 
-def large(session: str, size: str) -> Any:
-    say(session, "x" * int(size))
-
-
 def endless(_session: str, size: str) -> Any:
     """A line that does not end."""
     piece = b"x" * (1 << 20)
@@ -222,12 +218,6 @@ def malformed(session: str) -> Any:
     say(session, json.dumps(answer_to("m2")["error"]["code"]))
     send({"id": {"a": 1}, "method": "x"})
     say(session, json.dumps(answer_to(None)["error"]["code"]))
-
-
-def half(_session: str) -> Any:
-    """Ends in the middle of a request."""
-    raw(b'{"jsonrpc": "2.0", "id": "h", "method": "session/request_permission", "params": {"sess')
-    os._exit(0)
 
 
 def kinds(session: str) -> Any:
@@ -370,12 +360,6 @@ def set_mode(_params: dict[str, Any]) -> Any:
     return {}
 
 
-def question(_params: dict[str, Any]) -> Any:
-    """Asks the person, and never answers."""
-    send({"id": "c", "method": "elicitation/create", "params": {"message": "m"}})
-    return ...
-
-
 def set_model(params: dict[str, Any]) -> Any:
     CALLS.append(params["modelId"])
     return {}
@@ -384,8 +368,6 @@ def set_model(params: dict[str, Any]) -> Any:
 def set_option(params: dict[str, Any]) -> Any:
     if params["configId"] != "model":
         return {"error": {"code": -32601, "message": "no"}}
-    if TOLD.get("set_option") == "update":
-        update(params["sessionId"], "config_option_update", configOptions=[option(params["value"] + "-1")])
     if "set_option" in TOLD:
         return {}
     return {"configOptions": [option(params["value"])], "_meta": params}
@@ -412,8 +394,6 @@ METHODS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "session/prompt": prompt,
     "authenticate": set_mode,
     "logout": set_mode,
-    "_echo": lambda params: params,
-    "_question": question,
 }
 
 while True:

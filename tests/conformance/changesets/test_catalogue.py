@@ -20,7 +20,7 @@ from conformance.changesets.conftest import (
     tell,
 )
 from conformance.client import Client
-from conformance.conftest import ONE, Connect, new_session, over, say
+from conformance.conftest import ONE, Connect, new_session, say
 from hosts import WITHIN, House
 from requirements import proves
 
@@ -113,13 +113,8 @@ async def test_counts_are_right_after_a_turn_that_nobody_followed(
     assert len(house.host.watches) == 0
 
 
-async def test_without_a_folder_a_session_has_no_changesets(client: Client, tmp_path: Path) -> None:
+async def test_without_a_folder_a_session_has_no_changesets(client: Client) -> None:
     await new_session(client)
     await say(client, ONE, "hello")
-    await new_session(client, "ahp-session:/gone", workingDirectory=(tmp_path / "gone").as_uri())
-    await client.dispatch("ahp-session:/gone", "turnStarted", turnId="t1", userMessage={"text": "hello"})
-    await over(client, "ahp-session:/gone")
     assert client.session(ONE).summary.changesets is None
-    assert client.session("ahp-session:/gone").summary.changesets is None
     assert await refused(client, "subscribe", SESSION) == -32008
-    assert await refused(client, "subscribe", "ahp-changeset:/gone/session") == -32008

@@ -93,6 +93,11 @@ class Inn:
         await client.until(lambda: client.session(uri).lifecycle != "creating")
         return uri
 
+    async def begun(self, client: Client, argv: tuple[str, ...] = QUICK, **told: Any) -> str:
+        """Offer an agent that was told something, and make a session with it."""
+        self.offer(argv, **told)
+        return await self.session(client)
+
 
 def children() -> set[int]:
     """What this process has started."""

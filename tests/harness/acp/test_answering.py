@@ -60,15 +60,13 @@ async def test_additional_folders_are_read_as_long_as_the_session_lives_and_neve
 
 
 async def test_what_the_catalogue_does_not_offer_is_not_there(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     assert {answer["code"] for answer in told(await say(client, session, "fs /notes"))} == {-32601}
     assert told(await say(client, session, "terminal"))[0]["code"] == -32601
 
 
 async def test_commands_run_in_terminals_that_people_can_follow(inn: Inn, client: Client) -> None:
-    inn.offer(**WITH_TERMINALS)
-    session = await inn.session(client)
+    session = await inn.begun(client, **WITH_TERMINALS)
     turn = await say(client, session, "terminal")
     ended_well, output, gone, line = told(turn)
     assert (ended_well["exitCode"], output["output"], output["truncated"]) == (0, "words", False)
@@ -85,8 +83,7 @@ async def test_commands_run_in_terminals_that_people_can_follow(inn: Inn, client
 
 
 async def test_a_terminal_is_the_agents_after_the_turn_too(inn: Inn, client: Client) -> None:
-    inn.offer(**WITH_TERMINALS)
-    session = await inn.session(client)
+    session = await inn.begun(client, **WITH_TERMINALS)
     await say(client, session, "lasting echo words; exec sleep 100")
     output, how = told(await say(client, session, "ending"))
     assert ("words" in output["output"], output.get("exitStatus")) == (True, None)
@@ -94,8 +91,7 @@ async def test_a_terminal_is_the_agents_after_the_turn_too(inn: Inn, client: Cli
 
 
 async def test_lines_end_where_editors_end_them(inn: Inn, client: Client) -> None:
-    inn.offer(**WITH_FILES)
-    session = await inn.session(client)
+    session = await inn.begun(client, **WITH_FILES)
     (inn.folder / "a").write_text("one\u2028still\ntwo\fx\nthree", newline="")
     told_lines = told(await say(client, session, "lines a [1,1] [2,1] [-5,1] [2,-1] [3,9]"))
     assert [each["content"] for each in told_lines] == [
@@ -108,8 +104,9 @@ async def test_lines_end_where_editors_end_them(inn: Inn, client: Client) -> Non
 
 
 async def test_between_turns_files_are_read_and_nothing_is_changed(inn: Inn, client: Client) -> None:
-    inn.offer(definition={"fs": True, "terminal": True}, modes=True, asks_between=True)
-    session = await inn.session(client)
+    session = await inn.begun(
+        client, definition={"fs": True, "terminal": True}, modes=True, asks_between=True
+    )
     (inn.folder / "a").write_text("text")
     await say(client, session, "echo hi")
     await client.dispatch(session, "configChanged", config={"mode": "do"})
@@ -129,8 +126,7 @@ async def answers(inn: Inn) -> Any:
 
 
 async def test_after_a_cancel_nothing_is_written_and_nothing_runs(inn: Inn, client: Client) -> None:
-    inn.offer(definition={"fs": True, "terminal": True})
-    session = await inn.session(client)
+    session = await inn.begun(client, definition={"fs": True, "terminal": True})
     turn = await begin(client, session, "unstoppable")
     await client.hear("delta", content="waiting")
     await client.dispatch(session, "turnCancelled", turnId=turn)
@@ -141,8 +137,7 @@ async def test_after_a_cancel_nothing_is_written_and_nothing_runs(inn: Inn, clie
 
 
 async def test_terminals_end_with_the_agents_process(inn: Inn, client: Client) -> None:
-    inn.offer(**WITH_TERMINALS)
-    session = await inn.session(client)
+    session = await inn.begun(client, **WITH_TERMINALS)
     await say(client, session, "lasting echo $$ > pid; exec sleep 100")
     pid = await written_pid(inn.folder / "pid")
     await say(client, session, "echo still there")
@@ -154,8 +149,7 @@ async def test_terminals_end_with_the_agents_process(inn: Inn, client: Client) -
 
 
 async def test_a_form_is_a_list_of_questions(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, "form")
     await client.until(lambda: client.session(session).input_requests)
     (request,) = client.session(session).input_requests or []
@@ -179,15 +173,13 @@ async def test_a_form_is_a_list_of_questions(inn: Inn, client: Client) -> None:
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", ""])
 async def test_nobody_is_sent_to_what_is_no_address_of_the_web(inn: Inn, client: Client, url: str) -> None:
-    inn.offer()
-    (answer,) = told(await say(client, await inn.session(client), f"elsewhere {url}"))
+    (answer,) = told(await say(client, await inn.begun(client), f"elsewhere {url}"))
     assert answer["code"] == -32602
     assert client.heard("inputRequested") == []
 
 
 async def test_a_question_that_the_agent_takes_back_is_not_asked_any_more(inn: Inn, client: Client) -> None:
-    inn.offer(modes=True)
-    session = await inn.session(client)
+    session = await inn.begun(client, modes=True)
     turn = await begin(client, session, "withdrawn elicitation/create")
     await client.until(lambda: client.session(session).input_requests)
     await client.dispatch(session, "configChanged", config={"mode": "do"})
@@ -197,8 +189,7 @@ async def test_a_question_that_the_agent_takes_back_is_not_asked_any_more(inn: I
 
 
 async def test_what_was_done_at_an_address_is_no_longer_asked(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await say(client, session, "address")
     assert told(turn) == [{"action": "accept"}]
     asked = client.heard("inputRequested")[0]["request"]

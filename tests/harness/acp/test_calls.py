@@ -1,14 +1,15 @@
-"""Tool calls of agents, and whether they may run."""
+"""Tool calls of agents, whether they may run, and what came of them."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 
 from conformance.client import Client, calls_of
-from harness.acp.conftest import Inn, begin, confirm, ended, notices, pending, said, say, status
+from harness.acp.conftest import Inn, back, begin, confirm, ended, notices, pending, said, say, status
 
 
 def steps(client: Client) -> list[str]:
@@ -17,8 +18,7 @@ def steps(client: Client) -> list[str]:
 
 
 async def test_a_call_goes_through_all_of_its_states(inn: Inn, client: Client) -> None:
-    inn.offer()
-    turn = await say(client, await inn.session(client), "tool")
+    turn = await say(client, await inn.begun(client), "tool")
     (call,) = calls_of(turn)
     assert steps(client) == ["Start", "Delta", "Delta", "Ready", "ContentChanged", "Complete"]
     assert (status(call), call.success, call.confirmed) == ("completed", True, "not-needed")
@@ -30,14 +30,12 @@ async def test_a_call_goes_through_all_of_its_states(inn: Inn, client: Client) -
 
 
 async def test_a_call_that_fails_says_why(inn: Inn, client: Client) -> None:
-    inn.offer()
-    (call,) = calls_of(await say(client, await inn.session(client), "tool failed"))
+    (call,) = calls_of(await say(client, await inn.begun(client), "tool failed"))
     assert (call.success, call.error.message) == (False, "the whole")
 
 
 async def test_content_of_every_kind_is_shown(inn: Inn, client: Client) -> None:
-    inn.offer()
-    (call,) = calls_of(await say(client, await inn.session(client), "mixed"))
+    (call,) = calls_of(await say(client, await inn.begun(client), "mixed"))
     kinds = [str(type(content).__struct_config__.tag) for content in call.content]
     assert kinds == ["embeddedResource", "resource", "text", "fileEdit", "text"]
     edit = call.content[3]
@@ -63,8 +61,7 @@ async def test_content_of_every_kind_is_shown(inn: Inn, client: Client) -> None:
 async def test_the_persons_choice_reaches_the_agent(
     inn: Inn, client: Client, fields: dict[str, Any], chosen: str
 ) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, "permission")
     call = await pending(client, session)
     assert (call.confirmation_title, call.tool_input) == ("rm -rf /", '{"command": "rm"}')
@@ -84,8 +81,7 @@ async def test_the_persons_choice_reaches_the_agent(
 async def test_an_answer_that_was_not_offered_is_rejected(
     inn: Inn, client: Client, *, approved: bool
 ) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, "permission")
     call = await pending(client, session)
     await confirm(client, session, call, approved=approved, selectedOptionId="zz")
@@ -96,8 +92,7 @@ async def test_an_answer_that_was_not_offered_is_rejected(
 
 
 async def test_what_a_person_would_rather_have_is_the_next_message(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, "permission")
     call = await pending(client, session)
     other = {"text": "echo instead"}
@@ -109,8 +104,7 @@ async def test_what_a_person_would_rather_have_is_the_next_message(inn: Inn, cli
 
 
 async def test_an_edited_input_is_rejected(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, "permission")
     call = await pending(client, session)
     await confirm(client, session, call, editedToolInput="{}")
@@ -121,8 +115,7 @@ async def test_an_edited_input_is_rejected(inn: Inn, client: Client) -> None:
 
 
 async def test_a_second_question_under_one_id_shows_what_it_asks_about(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, "twice")
     for name in ("one", "two"):
         await client.until(
@@ -137,27 +130,6 @@ async def test_a_second_question_under_one_id_shows_what_it_asks_about(inn: Inn,
     assert (status(call), call.tool_input) == ("completed", '{"command": "touch two"}')
 
 
-@pytest.mark.parametrize("approved", [True, False])
-async def test_a_question_with_an_id_of_its_own_belongs_to_the_call_that_follows_it(
-    inn: Inn, client: Client, *, approved: bool
-) -> None:
-    inn.offer()
-    session = await inn.session(client)
-    turn = await begin(client, session, "apart completed")
-    await confirm(client, session, await pending(client, session), approved=approved)
-    (call,) = calls_of(await ended(client, session, turn))
-    assert status(call) == ("completed" if approved else "cancelled")
-    assert getattr(call, "success", None) is (True if approved else None)
-
-
-async def test_what_a_command_prints_in_a_terminal_of_the_agents_own_is_shown(
-    inn: Inn, client: Client
-) -> None:
-    inn.offer()
-    (call,) = calls_of(await say(client, await inn.session(client), "printing"))
-    assert [part.text for part in call.content] == ["a\nb\n"]
-
-
 def _asked(client: Client, session: str) -> list[Any]:
     turn = client.session(session).active_turn
     calls = calls_of(turn) if turn else []
@@ -165,8 +137,7 @@ def _asked(client: Client, session: str) -> list[Any]:
 
 
 async def test_whoever_is_asked_when_the_turn_is_cancelled_need_not_answer(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, "storm 5")
     await pending(client, session)
     await client.dispatch(session, "turnCancelled", turnId=turn)
@@ -180,8 +151,7 @@ async def test_whoever_is_asked_when_the_turn_is_cancelled_need_not_answer(inn: 
 async def test_a_call_that_ran_and_whose_end_is_not_told_is_not_called_skipped(
     inn: Inn, client: Client, then: str
 ) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, f"untold {then}")
     await confirm(client, session, await pending(client, session))
     *ran, never = calls_of(await ended(client, session, turn))
@@ -193,8 +163,7 @@ async def test_a_call_that_ran_and_whose_end_is_not_told_is_not_called_skipped(
 
 
 async def test_a_question_that_the_agent_takes_back_is_not_asked_any_more(inn: Inn, client: Client) -> None:
-    inn.offer(modes=True)
-    session = await inn.session(client)
+    session = await inn.begun(client, modes=True)
     turn = await begin(client, session, "withdrawn session/request_permission")
     await pending(client, session)
     await client.dispatch(session, "configChanged", config={"mode": "do"})
@@ -205,22 +174,8 @@ async def test_a_question_that_the_agent_takes_back_is_not_asked_any_more(inn: I
     assert (run.tool_call_id, status(run)) == ("c#1", "completed")
 
 
-@pytest.mark.parametrize("then", ["end", "crash"])
-async def test_a_call_whose_question_nobody_answered_did_not_run_also_after_in_progress(
-    inn: Inn, client: Client, then: str
-) -> None:
-    inn.offer(modes=True)
-    session = await inn.session(client)
-    turn = await begin(client, session, f"reasked {then}")
-    await pending(client, session)
-    await client.dispatch(session, "configChanged", config={"mode": "do"})
-    (call,) = calls_of(await ended(client, session, turn))
-    assert (status(call), call.reason) == ("cancelled", "skipped")
-
-
 async def _denied(inn: Inn, client: Client, how: str) -> Any:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, f"defiant {how}")
     await confirm(client, session, await pending(client, session), approved=False)
     return await ended(client, session, turn)
@@ -238,8 +193,7 @@ async def test_a_call_that_runs_after_a_no_is_shown_and_that_is_told(inn: Inn, c
 async def test_a_yes_that_the_agent_has_no_option_for_cancels_and_says_so(
     inn: Inn, client: Client, names: str
 ) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, f"unkind {names}".strip())
     await confirm(client, session, await pending(client, session))
     over = await ended(client, session, turn)
@@ -252,8 +206,7 @@ async def test_a_yes_that_the_agent_has_no_option_for_cancels_and_says_so(
 
 async def test_what_an_agent_writes_is_shown_beforehand_and_is_a_change(inn: Inn, client: Client) -> None:
     await (await asyncio.create_subprocess_exec("git", "init", "-q", str(inn.folder))).wait()
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     turn = await begin(client, session, "edit made.txt")
     call = await pending(client, session)
     (edit,) = call.edits.items
@@ -272,3 +225,75 @@ async def test_what_an_agent_writes_is_shown_beforehand_and_is_a_change(inn: Inn
 def _files(client: Client, uri: str) -> list[str]:
     state: Any = client.state.confirmed(uri)
     return [file.edit.after.uri for file in state.files] if state else []
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"type": "content", "content": {"type": "text", "text": words}}
+
+
+def told(**fields: Any) -> dict[str, Any]:
+    return {"do": "tool_call_update", **fields}
+
+
+AGAIN = {"do": "tool_call", "title": "make", "kind": "execute", "status": "in_progress"}
+
+
+def shown(call: Any) -> list[str]:
+    """The texts that a call shows; of an edit, the name of its kind."""
+    return [getattr(each, "text", None) or type(each).__struct_config__.tag for each in call.content or ()]
+
+
+# -- turns that end before it is told ----------------------------------------------------------------------
+
+HALF = {**AGAIN, "content": [text("half")]}
+QUESTION = {"do": "begin asking", "title": "make"}
+WAIT = {"do": "wait"}
+
+
+async def waiting(inn: Inn, client: Client, *steps: dict[str, Any]) -> tuple[str, str]:
+    """A session and its turn, in which the agent waits after these steps."""
+    session = await inn.begun(client)
+    turn = await begin(client, session, f"scripted {json.dumps([*steps, WAIT])}")
+    await client.until(lambda: said(client.session(session).active_turn) == "waiting")
+    return session, turn
+
+
+@pytest.mark.parametrize(
+    ("steps", "shown_before"),
+    [
+        ([HALF], ["half"]),
+        ([QUESTION, told(status="in_progress")], []),
+    ],
+    ids=["runs", "hasty"],
+)
+async def test_a_call_that_runs_when_someone_cancels_was_not_skipped(
+    inn: Inn, client: Client, steps: list[dict[str, Any]], shown_before: list[str]
+) -> None:
+    session, turn = await waiting(inn, client, *steps)
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    over = await ended(client, session, turn)
+    (call,) = calls_of(over)
+    assert (over.state, status(call), call.success) == ("cancelled", "completed", False)
+    assert call.error.message == "the agent did not tell how this ended"
+    assert shown(call) == shown_before
+
+
+async def test_a_call_that_runs_when_the_host_is_stopped_was_not_skipped(inn: Inn, client: Client) -> None:
+    session, turn = await waiting(inn, client, HALF)
+    again = await back(inn)
+    over = await ended(again, session, turn)
+    (call,) = calls_of(over)
+    assert (over.error.error_type, status(call), call.success) == ("interrupted", "completed", False)
+    assert call.error.message == "the agent did not tell how this ended"
+    assert shown(call) == ["half"]
+
+
+@pytest.mark.parametrize("before", [[], [HALF]], ids=["first", "in progress"])
+async def test_a_call_that_someone_is_asked_about_when_they_cancel_was_skipped(
+    inn: Inn, client: Client, before: list[dict[str, Any]]
+) -> None:
+    session, turn = await waiting(inn, client, *before, QUESTION)
+    await pending(client, session)
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    (call,) = calls_of(await ended(client, session, turn))
+    assert (status(call), call.reason) == ("cancelled", "skipped")

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conformance.client import Client
-from harness.acp.conftest import ONE, Inn, begin, ended, notices, said, say
+from harness.acp.conftest import AGENTS, ONE, Inn, begin, ended, notices, said, say
+from machine.processes.watching import runs, until
 from serai.acp.options import read_modes, read_options
 from serai.harness.acp.settings import Choices, schema_of
 
@@ -43,8 +48,7 @@ async def asked(client: Client, session: str = ONE) -> list[Any]:
 
 
 async def test_what_nobody_chose_is_as_the_agent_has_it(inn: Inn, client: Client) -> None:
-    inn.offer(**FULL)
-    await inn.session(client)
+    await inn.begun(client, **FULL)
     assert values(client) == {"mode": "ask", "effort": "low"}
     assert model(client) == "small"
     assert await asked(client) == []
@@ -59,8 +63,7 @@ async def test_what_was_chosen_for_a_new_session_is_set_before_it_is_ready(inn: 
 
 
 async def test_the_first_session_teaches_the_next_ones_all_settings(inn: Inn, client: Client) -> None:
-    inn.offer(**FULL)
-    await inn.session(client)
+    await inn.begun(client, **FULL)
     await client.until(lambda: any(agent.models for agent in client.root.agents))
     agent = next(agent for agent in client.root.agents if agent.provider == "quick")
     assert [(each.id, each.name) for each in agent.models] == [("small", "Small"), ("large", "Large")]
@@ -90,8 +93,7 @@ async def test_who_asks_before_gets_all_settings_at_once(inn: Inn, client: Clien
 
 
 async def test_a_choice_reaches_the_agent_at_once_also_in_a_turn(inn: Inn, client: Client) -> None:
-    inn.offer(**FULL)
-    session = await inn.session(client)
+    session = await inn.begun(client, **FULL)
     turn = await begin(client, session, "wait")
     await client.hear("delta", content="waiting")
     await client.dispatch(session, "configChanged", config={"mode": "do"})
@@ -102,8 +104,7 @@ async def test_a_choice_reaches_the_agent_at_once_also_in_a_turn(inn: Inn, clien
 
 
 async def test_a_model_that_is_chosen_in_a_turn_is_the_next_ones(inn: Inn, client: Client) -> None:
-    inn.offer(**FULL)
-    session = await inn.session(client)
+    session = await inn.begun(client, **FULL)
     turn = await begin(client, session, "wait")
     await client.hear("delta", content="waiting")
     await client.dispatch(session, "modelChanged", model={"id": "large", "config": {"effort": "high"}})
@@ -132,16 +133,14 @@ async def test_a_model_that_is_chosen_in_a_turn_is_the_next_ones(inn: Inn, clien
 async def test_what_the_agent_does_not_have_is_rejected(
     inn: Inn, client: Client, action: str, fields: dict[str, Any], reason: str
 ) -> None:
-    inn.offer(**FULL)
-    session = await inn.session(client)
+    session = await inn.begun(client, **FULL)
     await client.dispatch(session, action, **fields)
     assert (await rejection(client)) == reason
     assert await asked(client) == []
 
 
 async def test_an_agent_without_choices_has_none_to_make(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     await client.dispatch(session, "modelChanged", model={"id": "large"})
     assert await rejection(client) == "bad_model: Quick offers no choice of models"
     await client.dispatch(session, "configChanged", config={"mode": "do"})
@@ -158,11 +157,11 @@ async def test_a_wish_that_cannot_be_is_told_in_the_first_turn(inn: Inn, client:
 
 
 async def test_what_the_agent_refuses_is_set_back_and_told(inn: Inn, client: Client) -> None:
-    inn.offer(stubborn=True, **FULL)
-    session = await inn.session(client)
+    session = await inn.begun(client, stubborn=True, **FULL)
     await client.dispatch(session, "configChanged", config={"mode": "do"})
-    await client.until(lambda: values(client).get("mode") == "do")
-    await client.until(lambda: values(client).get("mode") == "ask")
+    await client.until(
+        lambda: [each["config"].get("mode") for each in client.heard("configChanged")][-2:] == ["do", "ask"]
+    )
     turn = await say(client, session, "echo hi")
     assert "Quick did not set mode to 'do'" in notices(turn)[0]
     assert "not today" in notices(turn)[0]
@@ -221,8 +220,7 @@ async def test_a_model_that_is_not_used_is_not_shown_as_the_sessions(inn: Inn, c
 
 async def test_no_secret_of_what_an_agent_says_about_itself_is_written_down(inn: Inn, client: Client) -> None:
     secret = "sk-ant-api03-" + "Zk9Qx7Lm2Vt4Rw8Yb1Nc5Hd3Jf6Gs0Pa" * 3
-    inn.offer(version=secret, options=True, meta={"note": f"key {secret}"})
-    session = await inn.session(client)
+    session = await inn.begun(client, version=secret, options=True, meta={"note": f"key {secret}"})
     await say(client, session, "entitle")
     host = inn.house.host
     await host.journal.committed()
@@ -230,3 +228,113 @@ async def test_no_secret_of_what_an_agent_says_about_itself_is_written_down(inn:
         rows = await host.journal.store.rows(channel, 0)
         assert all(secret.encode() not in row.action for row in rows)
     assert secret not in str(client.session(session).meta)
+
+
+CHOOSY = (sys.executable, "-I", "-S", "-u", str(AGENTS / "choosy.py"))
+TWO = "ahp-session:/two"
+
+
+class Gate:
+    """Lets the agent do what it was asked to choose, one after the other."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path)
+        self.path = str(path)
+        self._end = os.open(path, os.O_RDWR)  # for both: nobody waits for the other to open it
+
+    def open(self, times: int = 1) -> None:
+        os.write(self._end, b"." * times)
+
+    def close(self) -> None:
+        os.close(self._end)
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    gate = Gate(tmp_path / "gate")
+    yield gate
+    gate.close()
+
+
+async def change(client: Client, session: str = ONE, *, to: str | None = None, **config: Any) -> None:
+    """Choose a model or settings."""
+    if to is not None:
+        await client.dispatch(session, "modelChanged", model={"id": to})
+    if config:
+        await client.dispatch(session, "configChanged", config=config)
+
+
+def agent_pid(client: Client) -> int:
+    meta = client.session(ONE).meta
+    assert meta is not None
+    return int(meta["serai.acp"]["sessionId"].split("-")[1])
+
+
+async def is_asked_for(client: Client, value: str) -> None:
+    await client.until(lambda: client.session(ONE).summary.title == f"asked for {value}")
+
+
+# -- while others are on their way -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("last", ["c", "a"])
+async def test_a_choice_that_is_made_while_another_is_on_its_way_is_the_last(
+    inn: Inn, client: Client, gate: Gate, last: str
+) -> None:
+    session = await inn.begun(client, CHOOSY, gate=gate.path)
+    await change(client, mode="b")
+    await is_asked_for(client, "b")
+    await change(client, mode=last)
+    await client.ping()
+    gate.open(2)
+    assert await asked(client, session) == [["mode", "b"], ["mode", last]]
+    assert values(client)["mode"] == last
+
+
+# -- while the agent is away -------------------------------------------------------------------------------
+
+
+async def test_a_choice_that_is_made_while_the_agent_is_away_holds_when_it_is_back(
+    inn: Inn, client: Client
+) -> None:
+    session = await inn.begun(client, CHOOSY)
+    pid = agent_pid(client)
+    await say(client, session, "leave")
+    await until(lambda: not runs(pid))
+    await change(client, to="m3", mode="c")
+    await client.ping()
+    turn = await say(client, session, "settings")
+    if turn.error is not None:  # the host has seen only by this turn that the agent is gone
+        turn = await say(client, session, "settings")
+    assert json.loads(said(turn)) == [["model", "m3"], ["mode", "c"]]
+    assert (model(client), values(client)["mode"]) == ("m3", "c")
+    assert not [told for told in notices(turn) if "did not" in told]
+
+
+async def test_a_choice_that_the_agent_does_not_answer_is_told_and_set_back_and_no_other_turn_waits_for_it(
+    inn: Inn, client: Client
+) -> None:
+    session = await inn.begun(client, CHOOSY, deaf="high", timeouts={"inactivity_timeout": 0.2})
+    await change(client, effort="high")
+    turn = await say(client, session, "settings")
+    assert [told.partition(":")[0] for told in notices(turn)] == ["Quick did not set effort to 'high'"]
+    assert values(client)["effort"] == "low"
+    assert await asked(client, session) == [["effort", "high"]]
+    await change(client, effort="high")  # again, as someone wishes
+    assert await asked(client, session) == [["effort", "high"]] * 2
+
+
+# -- whatever other sessions do ----------------------------------------------------------------------------
+
+
+async def test_a_setting_goes_and_comes_with_the_model_without_a_word(inn: Inn, client: Client) -> None:
+    session = await inn.begun(client, CHOOSY)
+    await change(client, to="m2")
+    turn = await say(client, session, "settings")
+    assert (notices(turn), values(client)) == ([], {"mode": "a"})
+    await change(client, to="m1")
+    await client.until(lambda: values(client) == {"mode": "a", "effort": "low"})
+    assert notices(await say(client, session, "settings")) == []
+
+
+# -- learning ----------------------------------------------------------------------------------------------

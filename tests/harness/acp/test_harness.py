@@ -1,13 +1,22 @@
-"""What an agent over ACP declares and offers, and what is refused because ACP has nothing like it."""
+"""Agents that are installed, as agents of the host, while their processes come and go."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import shlex
+import signal
+from pathlib import Path
 from typing import Any
 
 from conformance.client import Client
-from harness.acp.conftest import FORKS, RESUMES, Inn, notices, said, say
-from hosts import WITHIN
+from harness.acp.conftest import FORKS, QUICK, RESUMES, Inn, begin, ended, notices, said, say
+from hosts import WITHIN, deliveries
+from machine.processes.watching import until
+from serai.agents.catalogue.definitions import AgentDefinition, Way
+from serai.agents.catalogue.finder import Finder
+from serai.agents.catalogue.programs import Surroundings
+from serai.harness.acp.harness import offer_installed
 from serai.harness.acp.session import AcpAgentSession
 
 STEERS: dict[str, Any] = {"meta": {"steering": {"supported": True}}}
@@ -25,8 +34,7 @@ async def agent_of(inn: Inn, uri: str) -> AcpAgentSession:
 
 
 async def test_a_repeated_delivery_prompts_nobody_and_has_the_same_receipt(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     agent = await agent_of(inn, session)
     await say(client, session, "echo once")
     delivery = next(iter(agent._receipts))
@@ -39,8 +47,7 @@ async def test_a_repeated_delivery_prompts_nobody_and_has_the_same_receipt(inn: 
 async def test_a_fork_by_the_contract_is_another_session_of_the_host(
     inn: Inn, client: Client, tmp_path: Any
 ) -> None:
-    inn.offer(keep=str(tmp_path), capabilities=FORKS)
-    session = await inn.session(client)
+    session = await inn.begun(client, keep=str(tmp_path), capabilities=FORKS)
     await say(client, session, "echo one")
     forked = await (await agent_of(inn, session)).fork()
     assert isinstance(forked, AcpAgentSession)
@@ -55,11 +62,10 @@ async def test_a_fork_by_the_contract_is_another_session_of_the_host(
 
 
 async def test_the_process_ends_with_the_session(inn: Inn, client: Client) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     agent = await agent_of(inn, session)
     assert agent._link.last is not None
-    running = agent._link.last.agent.agent
+    running = agent._link.last.agent
     await client.request("disposeSession", session)
     assert running.exit is not None
 
@@ -67,12 +73,11 @@ async def test_the_process_ends_with_the_session(inn: Inn, client: Client) -> No
 async def test_a_session_that_is_put_out_of_memory_ends_its_agent_and_comes_back(
     inn: Inn, client: Client, tmp_path: Any
 ) -> None:
-    inn.offer(keep=str(tmp_path), capabilities=RESUMES)
-    session = await inn.session(client)
+    session = await inn.begun(client, keep=str(tmp_path), capabilities=RESUMES)
     await say(client, session, "echo one")
     agent = await agent_of(inn, session)
     assert agent._link.last is not None
-    running = agent._link.last.agent.agent
+    running = agent._link.last.agent
     await client.close()
     again = await inn.connect("again", "ahp-root://")
     async with asyncio.timeout(WITHIN):
@@ -91,19 +96,128 @@ async def test_a_session_that_is_put_out_of_memory_ends_its_agent_and_comes_back
 async def test_switching_a_customisation_is_rejected_since_it_cannot_reach_the_agent(
     inn: Inn, client: Client
 ) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     await client.dispatch(session, "customizationToggled", id="x", enabled=False)
     reason = (await client.hear("customizationToggled"))["rejectionReason"]
     assert reason.startswith("capability_unsupported")
 
 
 async def test_a_program_that_is_gone_is_no_session_and_says_how_to_get_it(inn: Inn, client: Client) -> None:
-    inn.offer(argv=("/nowhere/agent",))
-    session = await inn.session(client)
+    session = await inn.begun(client, argv=("/nowhere/agent",))
     error = client.session(session).creation_error
     assert error is not None
     assert error.error_type == "agent_not_installed"
 
 
 # -- others ------------------------------------------------------------------------------------------------
+
+
+FULL: dict[str, Any] = {"modes": True, "options": True, "capabilities": RESUMES}
+
+
+async def kill(inn: Inn, uri: str) -> AcpAgentSession:
+    """Kill the agent's process as `kill -9` does, between the turns, and wait until it is gone."""
+    session = inn.house.host.sessions.get(uri)
+    assert session is not None
+    agent = await session.agent()
+    assert isinstance(agent, AcpAgentSession)
+    assert agent._link.last is not None
+    os.kill(agent._link.last.agent.pid, signal.SIGKILL)
+    await agent._link.last.agent.wait_closed()
+    return agent
+
+
+async def test_a_turn_that_is_cancelled_while_the_agent_comes_back_does_not_disturb_the_next(
+    inn: Inn, client: Client, tmp_path: Path
+) -> None:
+    inn.offer(
+        **FULL,
+        keep=str(tmp_path),
+        silent_in=["session/set_mode"],
+        timeouts={"inactivity_timeout": 1.0},
+    )
+    session = await inn.session(client)
+    await say(client, session, "echo one")
+    agent = await kill(inn, session)
+    await client.dispatch(session, "configChanged", config={"mode": "do"})
+    turn = await begin(client, session, "echo two")
+    await until(lambda: agent._link.running is not None)  # and is asked for its mode
+    await client.dispatch(session, "turnCancelled", turnId=turn)
+    assert (await ended(client, session, turn)).state == "cancelled"
+    assert said(await say(client, session, "echo three")) == "three"
+
+
+async def test_what_an_agent_says_while_its_session_is_opened_in_a_turn_is_no_answer(
+    inn: Inn, client: Client
+) -> None:
+    session = await inn.begun(client, chatty=50)
+    await say(client, session, "echo one")
+    await kill(inn, session)
+    turn = await say(client, session, "stops end_turn")
+    assert said(turn) == ""
+    assert notices(turn)[1:] == ["Between the turns Quick said: " + "welcome" * 50]
+    evidence = [record.evidence["evidence"] for record in await deliveries(inn.house.host, session)]
+    assert evidence == ["the first update", "the response to the prompt"]
+    assert notices(await say(client, session, "echo two")) == []
+
+
+TOLD = '{"options": true}'
+
+
+def program(folder: Path) -> AgentDefinition:
+    """An agent that is installed as a program."""
+    path = folder / "quick-agent"
+    path.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo 9.9 && exit\nexec {shlex.join(QUICK)} "$@"\n')
+    path.chmod(0o755)
+    return AgentDefinition(id="quick", label="Quick", ways=(Way(program=str(path), args=(TOLD,)),))
+
+
+MISSING = AgentDefinition(id="missing", label="Missing", ways=(Way(program="/nowhere/at-all"),))
+
+
+def finder(folder: Path) -> Finder:
+    return Finder(Surroundings(environ={"PATH": "/usr/bin:/bin"}, home=folder))
+
+
+async def test_what_is_installed_is_offered_and_what_is_not_is_not(
+    inn: Inn, client: Client, tmp_path: Path
+) -> None:
+    host = inn.house.host
+    host.look_for(offer_installed(host, [MISSING, program(tmp_path)], finder(tmp_path)))
+    await client.until(lambda: len(client.root.agents) == 2)
+    assert [(one.provider, one.display_name) for one in client.root.agents][1] == ("quick", "Quick")
+    assert said(await say(client, await inn.session(client), "echo hi")) == "hi"
+
+
+async def test_who_asks_for_an_agent_that_is_being_looked_for_waits(
+    inn: Inn, client: Client, tmp_path: Path
+) -> None:
+    host = inn.house.host
+    go = asyncio.Event()
+
+    async def slowly() -> None:
+        await go.wait()
+        await offer_installed(host, [program(tmp_path)], finder(tmp_path))
+
+    host.look_for(slowly())
+    creating = asyncio.create_task(inn.session(client))
+    await (await inn.connect("other")).ping()
+    go.set()
+    assert said(await say(client, await creating, "echo hi")) == "hi"
+
+
+async def test_what_was_learned_of_an_agent_outlives_the_host(
+    inn: Inn, client: Client, tmp_path: Path
+) -> None:
+    async def offer() -> None:
+        await offer_installed(inn.house.host, [program(tmp_path)], finder(tmp_path))
+
+    await offer()
+    await client.until(lambda: len(client.root.agents) == 2)
+    assert client.root.agents[1].models == []
+    await inn.session(client)
+    await client.until(lambda: client.root.agents[1].models)
+    await inn.restart()
+    await offer()
+    again = await inn.connect("again", "ahp-root://")
+    assert [model.id for model in again.root.agents[-1].models] == ["small", "large"]

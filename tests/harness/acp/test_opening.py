@@ -21,8 +21,7 @@ def opened(client: Client) -> str:
 
 @pytest.mark.parametrize("can", [{}, LOADS, FORKS])
 async def test_a_session_tells_what_its_agent_can_do(inn: Inn, client: Client, can: dict[str, Any]) -> None:
-    inn.offer(capabilities=can)
-    meta = client.session(await inn.session(client)).meta
+    meta = client.session(await inn.begun(client, capabilities=can)).meta
     assert meta is not None
     told = meta["serai.acp"]["capabilities"]
     assert told["loadSession"] == ("loadSession" in can)
@@ -34,8 +33,7 @@ async def test_a_session_tells_what_its_agent_can_do(inn: Inn, client: Client, c
 async def test_after_a_restart_the_agent_remembers_and_nothing_is_recorded_twice(
     inn: Inn, client: Client, keep: str, can: dict[str, Any], how: str
 ) -> None:
-    inn.offer(keep=keep, capabilities=can)
-    session = await inn.session(client)
+    session = await inn.begun(client, keep=keep, capabilities=can)
     await say(client, session, "echo one")
     client = await back(inn)
     turn = await say(client, session, "recall")
@@ -51,8 +49,7 @@ async def test_after_a_restart_the_agent_remembers_and_nothing_is_recorded_twice
 async def test_an_agent_that_cannot_is_given_the_conversation_in_a_new_session(
     inn: Inn, client: Client
 ) -> None:
-    inn.offer()
-    session = await inn.session(client)
+    session = await inn.begun(client)
     await say(client, session, "echo one")
     client = await back(inn)
     turn = await say(client, session, "blocks")
@@ -68,8 +65,7 @@ async def test_an_agent_that_cannot_is_given_the_conversation_in_a_new_session(
 async def test_a_session_that_the_agent_lost_is_made_anew_and_it_is_said_why(
     inn: Inn, client: Client, keep: str
 ) -> None:
-    inn.offer(keep=keep, capabilities=LOADS, forgets=True)
-    session = await inn.session(client)
+    session = await inn.begun(client, keep=keep, capabilities=LOADS, forgets=True)
     await say(client, session, "echo one")
     client = await back(inn)
     turn = await say(client, session, "recall")
@@ -82,8 +78,7 @@ async def test_an_agent_that_cannot_be_started_again_fails_the_turn_and_says_so(
 ) -> None:
     signed_in = tmp_path / "signed-in"
     signed_in.touch()
-    inn.offer(signed_in=str(signed_in), definition={"login": ("quick", "login")})
-    session = await inn.session(client)
+    session = await inn.begun(client, signed_in=str(signed_in), definition={"login": ("quick", "login")})
     await say(client, session, "echo one")
     signed_in.unlink()
     client = await back(inn)
@@ -100,23 +95,10 @@ async def test_an_agent_that_cannot_be_started_again_fails_the_turn_and_says_so(
     assert "serai.login" not in (client.session(session).meta or {})
 
 
-async def test_a_session_that_nobody_is_signed_in_for_is_not_created(
-    inn: Inn, client: Client, tmp_path: Path
-) -> None:
-    inn.offer(signed_in=str(tmp_path / "nobody"), definition={"login": ("quick", "login")})
-    session = await inn.session(client)
-    state = client.session(session)
-    assert state.lifecycle == "creationFailed"
-    assert state.creation_error is not None
-    assert state.creation_error.error_type == "auth_required"
-    assert "quick login" in state.creation_error.message
-
-
 async def test_a_turn_that_was_running_is_interrupted_and_the_next_one_goes_on(
     inn: Inn, client: Client, keep: str
 ) -> None:
-    inn.offer(keep=keep, capabilities=RESUMES)
-    session = await inn.session(client)
+    session = await inn.begun(client, keep=keep, capabilities=RESUMES)
     await say(client, session, "echo one")
     await client.dispatch(session, "turnStarted", turnId="running", userMessage={"text": "wait"})
     await client.hear("delta", content="waiting")
@@ -126,31 +108,17 @@ async def test_a_turn_that_was_running_is_interrupted_and_the_next_one_goes_on(
     assert "resumed" in notices(turn)[0]
 
 
-async def test_an_agent_that_died_is_resumed_with_the_next_prompt(
-    inn: Inn, client: Client, keep: str
-) -> None:
-    inn.offer(keep=keep, capabilities=RESUMES)
-    session = await inn.session(client)
-    await say(client, session, "echo one")
-    await say(client, session, "crash 3")
-    turn = await say(client, session, "recall")
-    assert said(turn) == '["echo one"]'
-    assert "resumed" in notices(turn)[0]
-
-
 BOTH = {"loadSession": True, "sessionCapabilities": {"resume": {}}}
 
 
 @pytest.mark.parametrize("how", ["dies_in", "silent_in"])
-@pytest.mark.parametrize("can", [LOADS, RESUMES, BOTH])
 async def test_an_agent_that_does_not_survive_an_earlier_session_gets_a_new_one(
-    inn: Inn, client: Client, keep: str, can: dict[str, Any], how: str
+    inn: Inn, client: Client, keep: str, how: str
 ) -> None:
     told: dict[str, Any] = {how: ["session/load", "session/resume"]}
     if how == "silent_in":
         told["timeouts"] = {"inactivity_timeout": 1.0}
-    inn.offer(keep=keep, capabilities=can, **told)
-    session = await inn.session(client)
+    session = await inn.begun(client, keep=keep, capabilities=BOTH, **told)
     await say(client, session, "echo one")
     assert (await say(client, session, "vanish")).error.error_type == "connection_closed"
     turn = await say(client, session, "blocks")
@@ -166,8 +134,7 @@ async def test_an_agent_that_does_not_survive_an_earlier_session_gets_a_new_one(
 async def test_a_truncated_session_is_made_anew_with_what_is_left(
     inn: Inn, client: Client, keep: str
 ) -> None:
-    inn.offer(keep=keep, capabilities=RESUMES)
-    session = await inn.session(client)
+    session = await inn.begun(client, keep=keep, capabilities=RESUMES)
     first = await say(client, session, "echo one")
     await say(client, session, "echo two")
     await client.dispatch(session, "truncated", turnId=first.id)
@@ -185,8 +152,7 @@ FORK = "ahp-session:/fork"
 
 
 async def test_a_fork_at_the_last_turn_is_the_agents_own(inn: Inn, client: Client, keep: str) -> None:
-    inn.offer(keep=keep, capabilities=FORKS)
-    session = await inn.session(client)
+    session = await inn.begun(client, keep=keep, capabilities=FORKS)
     last = await say(client, session, "echo one")
     await inn.session(client, FORK, fork={"session": session, "turnId": last.id})
     turn = await say(client, FORK, "recall")
@@ -203,8 +169,7 @@ async def test_a_fork_at_the_last_turn_is_the_agents_own(inn: Inn, client: Clien
 async def test_another_fork_is_a_new_session_that_says_so(
     inn: Inn, client: Client, keep: str, can: dict[str, Any]
 ) -> None:
-    inn.offer(keep=keep, capabilities=can)
-    session = await inn.session(client)
+    session = await inn.begun(client, keep=keep, capabilities=can)
     first = await say(client, session, "echo one")
     if can:
         await say(client, session, "echo two")
@@ -219,8 +184,7 @@ async def test_another_fork_is_a_new_session_that_says_so(
 async def test_a_new_session_that_was_not_told_of_the_conversation_is_told_after_a_restart(
     inn: Inn, client: Client, keep: str
 ) -> None:
-    inn.offer(keep=keep, capabilities=LOADS, keeps_at_once=True)
-    session = await inn.session(client)
+    session = await inn.begun(client, keep=keep, capabilities=LOADS, keeps_at_once=True)
     last = await say(client, session, "echo one")
     await inn.session(client, FORK, fork={"session": session, "turnId": last.id})
     await inn.restart()
@@ -281,8 +245,7 @@ async def test_folder_directories_and_servers_are_told_to_the_agent(
 async def test_a_session_that_can_be_opened_later_is_not_given_up(
     inn: Inn, client: Client, keep: str, error: dict[str, Any], kind: str
 ) -> None:
-    inn.offer(keep=keep, capabilities=LOADS)
-    session = await inn.session(client)
+    session = await inn.begun(client, keep=keep, capabilities=LOADS)
     await say(client, session, "echo one")
     inn.forget()
     inn.offer(keep=keep, capabilities=LOADS, refuses={"session/load": error})
@@ -301,12 +264,10 @@ async def test_a_session_that_can_be_opened_later_is_not_given_up(
 
 
 @pytest.mark.parametrize("can", [LOADS, RESUMES])
-@pytest.mark.parametrize("late", [0.01, 0.05])
 async def test_history_that_is_told_after_the_answer_is_history_too(
-    inn: Inn, client: Client, keep: str, late: float, can: dict[str, Any]
+    inn: Inn, client: Client, keep: str, can: dict[str, Any]
 ) -> None:
-    inn.offer(keep=keep, capabilities=can, late=late)
-    session = await inn.session(client)
+    session = await inn.begun(client, keep=keep, capabilities=can, late=0.05)
     await say(client, session, "echo one")
     client = await back(inn)
     turn = await say(client, session, "recall")
@@ -314,12 +275,8 @@ async def test_history_that_is_told_after_the_answer_is_history_too(
     assert len(notices(turn)) == 1
 
 
-@pytest.mark.parametrize("late", [0.01, 0.05])
-async def test_the_history_of_a_fork_is_not_recorded_again(
-    inn: Inn, client: Client, keep: str, late: float
-) -> None:
-    inn.offer(keep=keep, capabilities=FORKS, late=late)
-    session = await inn.session(client)
+async def test_the_history_of_a_fork_is_not_recorded_again(inn: Inn, client: Client, keep: str) -> None:
+    session = await inn.begun(client, keep=keep, capabilities=FORKS, late=0.05)
     last = await say(client, session, "echo one")
     await inn.session(client, FORK, fork={"session": session, "turnId": last.id})
     turn = await say(client, FORK, "recall")

@@ -138,7 +138,7 @@ class Connection:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        self._pipes = await Pipes.connect(self._child, output=self.peer.feed, log=self.tail.feed)
+        self._pipes = await Pipes().connect(self._child, output=self.peer.feed, log=self.tail.feed)
         self._watching = asyncio.create_task(self._watch())
 
     # -- the process ---------------------------------------------------------------------------------------
@@ -147,6 +147,11 @@ class Connection:
     def child(self) -> Child:
         """The process."""
         return self._child
+
+    @property
+    def exit(self) -> Exit | None:
+        """How the process ended; `None` while it runs, and when it was never there."""
+        return self._child.exit if self._watching is not None else None
 
     @property
     def is_running(self) -> bool:

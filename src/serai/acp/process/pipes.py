@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import IO, cast
+from typing import IO, Self, cast
 
 from serai.errors import ProcessNotStarted
 from serai.machine.processes.child import Child
@@ -29,33 +29,20 @@ class _End(asyncio.Protocol):
 
 
 class Pipes:
-    """What goes to an agent and comes from it. `connect` makes it."""
+    """What goes to an agent and comes from it, once it is connected."""
 
-    def __init__(
-        self,
-        stdin: tuple[asyncio.WriteTransport, _End],
-        stdout: tuple[asyncio.ReadTransport, _End],
-        stderr: tuple[asyncio.ReadTransport, _End],
-    ) -> None:
-        self._input, self._output, self._log = stdin[0], stdout[0], stderr[0]
-        self.input_ended = stdin[1].closed
-        """Is done when the agent reads no more, or when this end is closed."""
-        self.output_ended = stdout[1].closed
-        """Is done when the agent, and all that it started, have closed their output."""
-        self.log_ended = stderr[1].closed
-        """The same for its log."""
-        self._held = False
+    input_ended: asyncio.Future[None]
+    """Is done when the agent reads no more, or when this end is closed."""
+    output_ended: asyncio.Future[None]
+    """Is done when the agent, and all that it started, have closed their output."""
+    log_ended: asyncio.Future[None]
+    """The same for its log."""
+    _held = False
 
-    @classmethod
     async def connect(
-        cls, child: Child, *, output: Callable[[bytes], None], log: Callable[[bytes], None]
-    ) -> Pipes:
-        """Connect to a child whose three streams are pipes.
-
-        Args:
-            child: The child.
-            output: Is given what it writes to its standard output.
-            log: Is given what it writes to its standard error.
+        self, child: Child, *, output: Callable[[bytes], None], log: Callable[[bytes], None]
+    ) -> Self:
+        """Connect to a child whose three streams are pipes; `output` and `log` are given what it writes.
 
         Raises:
             ProcessNotStarted: It is being ended already, since the host is closing.
@@ -66,10 +53,11 @@ class Pipes:
             for end in ends:
                 end.close()
             raise ProcessNotStarted(f"{child.what} was ended before anything was said to it")
-        stdin = await loop.connect_write_pipe(lambda: _End(lambda _: None), ends[0])
-        stdout = await loop.connect_read_pipe(lambda: _End(output), ends[1])
-        stderr = await loop.connect_read_pipe(lambda: _End(log), ends[2])
-        return cls(stdin, stdout, stderr)
+        self._input, stdin = await loop.connect_write_pipe(lambda: _End(lambda _: None), ends[0])
+        self._output, stdout = await loop.connect_read_pipe(lambda: _End(output), ends[1])
+        self._log, stderr = await loop.connect_read_pipe(lambda: _End(log), ends[2])
+        self.input_ended, self.output_ended, self.log_ended = stdin.closed, stdout.closed, stderr.closed
+        return self
 
     def write(self, line: bytes) -> None:
         """Send a line. It never blocks; when the agent does not read, it waits here."""

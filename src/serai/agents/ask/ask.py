@@ -215,9 +215,9 @@ async def detect(*, catalogue: Catalogue | None = None, finder: Finder | None = 
 
 
 async def _open_once(agent: AgentRef, options: Options) -> WireSession:
-    host = await WireHost.start(agent, options)
+    host = await WireHost.begin(agent, options)
     try:
-        return await host.open_session(options, owns_host=True)
+        return await host.open(options, owns_host=True)
     except BaseException:
         await to_its_end(host.close())
         raise

@@ -6,21 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from serai.acp import (
-    AgentMessageChunk,
-    AgentThoughtChunk,
-    AvailableCommandsUpdate,
-    ConfigOption,
-    ConfigOptionUpdate,
-    Cost,
-    CurrentModeUpdate,
-    PlanUpdate,
-    SessionInfoUpdate,
-    ToolCall,
-    ToolCallUpdate,
-    Update,
-    UsageUpdate,
-)
+from serai import acp
 from serai.acp.options import read_options
 from serai.acp.tool_calls import ToolCalls, ToolUse
 from serai.agents.ask.permissions import PermissionAsked
@@ -66,7 +52,7 @@ class AskResult:
     """The tokens of the turn, from agents that tell: `inputTokens`, `outputTokens`, ..."""
     context_used: float | None = None
     context_size: float | None = None
-    cost: Cost | None = None
+    cost: acp.Cost | None = None
     """What the session has cost since it began, as the agent tells it."""
     cost_usd: float | None = None
     """What this turn has cost, in US dollars, where that is known."""
@@ -169,7 +155,7 @@ class CommandsChanged:
 class OptionsChanged:
     """What can be chosen for the session, all of it, with the values now."""
 
-    options: tuple[ConfigOption, ...]
+    options: tuple[acp.ConfigOption, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +172,7 @@ class UsageChanged:
 
     used: float | None = None
     size: float | None = None
-    cost: Cost | None = None
+    cost: acp.Cost | None = None
     """Cumulative: never to be added up."""
 
 
@@ -201,7 +187,7 @@ class TurnFinished:
 class RawEvent:
     """Anything else: an update of a kind that is not known, content that is no text, a repeated prompt."""
 
-    update: Update
+    update: acp.Update
 
     @property
     def kind(self) -> str:
@@ -231,27 +217,27 @@ Event: TypeAlias = (
 )
 
 
-def event_of(update: Update, calls: ToolCalls) -> Event:
+def event_of(update: acp.Update, calls: ToolCalls) -> Event:
     """The event that an update is. Tool calls are folded into `calls`."""
     match update:
-        case AgentMessageChunk() if update.text is not None:
+        case acp.AgentMessageChunk() if update.text is not None:
             return TextAdded(update.text, update.message_id)
-        case AgentThoughtChunk() if update.text is not None:
+        case acp.AgentThoughtChunk() if update.text is not None:
             return ThinkingAdded(update.text, update.message_id)
-        case ToolCall() | ToolCallUpdate():
+        case acp.ToolCall() | acp.ToolCallUpdate():
             change = calls.update(update)
             return ToolCalled(change.use) if change.is_new else ToolChanged(change.use)
-        case PlanUpdate():
+        case acp.PlanUpdate():
             return PlanChanged(tuple(update.entries))
-        case CurrentModeUpdate():
+        case acp.CurrentModeUpdate():
             return ModeChanged(update.current_mode_id)
-        case AvailableCommandsUpdate():
+        case acp.AvailableCommandsUpdate():
             return CommandsChanged(tuple(update.available_commands))
-        case ConfigOptionUpdate():
+        case acp.ConfigOptionUpdate():
             return OptionsChanged(read_options(update.config_options))
-        case SessionInfoUpdate():
+        case acp.SessionInfoUpdate():
             return SessionInfoChanged(update.title, update.updated_at)
-        case UsageUpdate():
+        case acp.UsageUpdate():
             return UsageChanged(update.used, update.size, update.cost)
         case _:
             return RawEvent(update)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack, cast
@@ -12,19 +13,16 @@ from typing import Any, Unpack, cast
 from serai.acp import (
     AcpSession,
     Agent,
-    AgentCapabilities,
     BasicClient,
     ClientCapabilities,
     ClientSide,
     ConfigOption,
-    Handshake,
     Launch,
+    OpenWay,
     PermissionRequest,
-    SessionInfo,
     SessionOpening,
-    SessionPage,
 )
-from serai.acp.session_start import OpenWay, open_session
+from serai.acp.agent import AgentOptions
 from serai.agents.ask.options import (
     Options,
     SessionOptions,
@@ -42,26 +40,22 @@ from serai.agents.ask.start import (
     Openable,
     Recorder,
     Workplace,
-    definition_of,
     find,
     folder_of,
-    mask_of,
 )
-from serai.agents.catalogue.definitions import AgentDefinition
+from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.introduction import models_of
 from serai.errors import AgentRequestFailed, CapabilityNotSupportedError
 from serai.machine.processes.child import to_its_end
-from serai.machine.processes.processes import Processes
+from serai.machine.processes.environment import inheritable
+from serai.redact import Redactor
+from serai.redact.managed import managed_from_environment
 
 __all__ = ["WireHost", "host"]
 
 _log = logging.getLogger(__name__)
 
-_TIMEOUTS = {
-    "start_timeout": "initialize_timeout",
-    "inactivity_timeout": "inactivity_timeout",
-    "cancel_timeout": "cancel_timeout",
-}
+_TIMEOUTS = ("start_timeout", "inactivity_timeout", "cancel_timeout")
 _WAYS = {"load": OpenWay.LOADED, "resume": OpenWay.RESUMED, "fork": OpenWay.FORKED}
 
 
@@ -76,10 +70,10 @@ def host(agent: AgentRef, **options: Unpack[Options]) -> Openable[WireHost]:
         AgentError: It does not start, or not as it should.
     """
     checked = checked_options(options)
-    return Openable(lambda: WireHost.start(agent, checked))
+    return Openable(lambda: WireHost.begin(agent, checked))
 
 
-class WireHost(Closing):
+class WireHost(Agent, Closing):
     """A running agent. `agents.host` starts it; a session has it as `session.host`.
 
     What the agent does not offer is refused before anything is sent: `CapabilityNotSupportedError`, with the
@@ -87,7 +81,12 @@ class WireHost(Closing):
     """
 
     def __init__(
-        self, ref: AgentRef, definition: AgentDefinition, options: Options, launched: dict[str, str]
+        self,
+        ref: AgentRef,
+        definition: AgentDefinition,
+        launch: Launch,
+        options: Options,
+        chosen: Mapping[str, str],
     ) -> None:
         self.definition = definition
         self.warn = warn_of(options)
@@ -95,109 +94,77 @@ class WireHost(Closing):
         self.sessions: dict[str, WireSession] = {}
         """The sessions that are open, by their ids."""
         self._ref = ref
-        self._options = options
-        self._launched = launched  # what was chosen by arguments, and need not be chosen again
+        self._said = options
+        self._chosen = chosen  # by arguments, so that it need not be chosen again
         self._workplace: Workplace | None = None
-        self._recorder: Recorder | None = None
         self._closing: asyncio.Task[None] | None = None
-        self._agent: Agent
+        launch = replace(
+            launch,
+            name=definition.id,
+            cwd=folder_of(options),
+            env={**options.get("env", {}), **launch.env},
+            env_filter=options.get("env_filter") or launch.env_filter,
+        )
+        secrets = managed_from_environment({**inheritable(os.environ), **launch.env})
+        mask = options.get("mask") or Redactor(secrets).redact
+        path = options.get("record")
+        self._recorder = Recorder(Path(path), mask) if path is not None else None
+        given = AgentOptions(
+            client=cast("ClientSide", _Client(options.get("client") or BasicClient(), self)),
+            mask=mask,
+            warn=self.warn,
+            on_stderr=self._hear_log,
+            overhear=self._recorder.line if self._recorder is not None else None,
+        )
+        times = {name: value for name, value in options.items() if name in _TIMEOUTS}
+        super().__init__(launch, cast("AgentOptions", {**given, **times}))
 
     @classmethod
-    async def start(cls, ref: AgentRef, options: Options) -> WireHost:
+    async def begin(cls, ref: AgentRef, options: Options) -> WireHost:
         """As `agents.host`."""
-        processes, launched = options.get("processes"), dict[str, str]()
+        processes, chosen = options.get("processes"), dict[str, str]()
         if isinstance(ref, Adapter):
             launch = await ref.launch(options)
-            definition = definition_of(ref, launch)
+            way = Way(program=launch.argv[0], args=launch.argv[1:])
+            native = ref.native_system_prompt
+            definition = AgentDefinition(id=ref.id, label=ref.id, ways=(way,), native_system_prompt=native)
             processes = processes or ref.processes
         else:
             found = await find(ref, options)
             definition = found.definition
             if found.way is not None and found.way.model_args and "model" in options:
-                launched["model"] = options["model"]
+                chosen["model"] = options["model"]
             if found.way is not None and found.way.effort_args and "effort" in options:
-                launched["effort"] = options["effort"]
-            launch = found.launching(**launched, with_mcp=bool(options.get("mcp_servers")))
-        started = cls(ref, definition, options, launched)
-        await started._start(launch, processes)
-        return started
+                chosen["effort"] = options["effort"]
+            launch = found.launching(**chosen, with_mcp=bool(options.get("mcp_servers")))
+        host = cls(ref, definition, launch, options, chosen)
+        try:
+            if processes is None:
+                host._workplace = Workplace()
+                processes = host._workplace.processes
+            await host.run(processes)
+        except BaseException:
+            await to_its_end(host._clear())
+            raise
+        return host
 
     async def again(self) -> WireHost:
         """The same agent once more, started with the same options."""
-        return await WireHost.start(self._ref, self._options)
-
-    async def _start(self, launch: Launch, processes: Processes | None) -> None:
-        options = self._options
-        launch = replace(
-            launch,
-            cwd=folder_of(options),
-            env={**options.get("env", {}), **launch.env},
-            env_filter=options.get("env_filter") or launch.env_filter,
-        )
-        mask = options.get("mask") or mask_of(launch)
-        timeouts: dict[str, Any] = {
-            theirs: options[ours] for ours, theirs in _TIMEOUTS.items() if ours in options
-        }
-        try:
-            if (path := options.get("record")) is not None:
-                self._recorder = Recorder(Path(path), mask)
-            if processes is None:
-                self._workplace = Workplace()
-                processes = self._workplace.processes
-            self._agent = await Agent.start(
-                launch,
-                processes,
-                client=cast("ClientSide", _Client(options.get("client") or BasicClient(), self)),
-                mask=mask,
-                warn=self.warn,
-                on_stderr=self._hear_log,
-                overhear=self._recorder.line if self._recorder is not None else None,
-                **timeouts,
-            )
-        except BaseException:
-            await to_its_end(self._clear())
-            raise
+        return await WireHost.begin(self._ref, self._said)
 
     def _hear_log(self, line: str) -> None:
         if self._recorder is not None:
             self._recorder.write("log", text=line)
         try:
-            if (told := self._options.get("on_stderr")) is not None:
+            if (told := self._said.get("on_stderr")) is not None:
                 told(line)
         except Exception:  # noqa: BLE001 - whoever reads the pipe must go on, whatever went wrong
             _log.exception("on_stderr has failed")
 
-    # -- what it is ----------------------------------------------------------------------------------------
-
-    @property
-    def name(self) -> str:
-        """The agent's id."""
-        return self.definition.id
-
-    @property
-    def capabilities(self) -> AgentCapabilities:
-        """What it can do."""
-        return self._agent.capabilities
-
-    @property
-    def handshake(self) -> Handshake:
-        """What it answered when it was initialised: who it is, and the ways to sign in (`auth_methods`)."""
-        return self._agent.handshake
-
-    @property
-    def is_running(self) -> bool:
-        """Whether anything can be asked of it."""
-        return self._agent.is_running
-
-    @property
-    def stderr_tail(self) -> str:
-        """The last lines of its log, redacted."""
-        return self._agent.stderr_tail
-
     @property
     def agent(self) -> Agent:
-        """The agent underneath, for what is not offered here."""
-        return self._agent
+        """The agent itself, for what is not offered here."""
+        return self
 
     # -- its sessions --------------------------------------------------------------------------------------
 
@@ -229,14 +196,6 @@ class WireHost(Closing):
         """As `load_session`, but a new one that begins there: `sessionCapabilities.fork`."""
         return await self._new(cast("Options", {**options, "fork": session_id}))
 
-    async def list_sessions(self, cwd: Path | str | None = None, cursor: str | None = None) -> SessionPage:
-        """Some of the sessions that the agent has kept. It needs `sessionCapabilities.list`."""
-        return await self._agent.list_sessions(None if cwd is None else Path(cwd), cursor)
-
-    def stream_all_sessions(self, cwd: Path | str | None = None) -> AsyncIterator[SessionInfo]:
-        """All sessions that the agent has kept, page after page. As `list_sessions`."""
-        return self._agent.stream_all_sessions(None if cwd is None else Path(cwd))
-
     async def close_session(self, session: WireSession | str) -> None:
         """Have the agent close a session, whether it is open here or not.
 
@@ -245,27 +204,12 @@ class WireHost(Closing):
                 does without.
         """
         session_id = session if isinstance(session, str) else session.id
-        if not self.capabilities.close_session:
-            raise CapabilityNotSupportedError("sessionCapabilities.close", agent=self.name)
+        self.need(self.capabilities.close_session, "sessionCapabilities.close")
         if (ours := self.sessions.get(session_id)) is not None:
             await ours.acp.close()
             self.sessions.pop(session_id, None)
         else:
-            await self._agent.request("session/close", {"sessionId": session_id})
-
-    async def delete_session(self, session_id: str) -> None:
-        """Have the agent delete a session that it has kept. It needs `sessionCapabilities.delete`."""
-        await self._agent.delete_session(session_id)
-
-    # -- the agent itself ----------------------------------------------------------------------------------
-
-    async def authenticate(self, method_id: str) -> None:
-        """Sign in, in one of the ways in `handshake.auth_methods`. A person may take any time over it."""
-        await self._agent.authenticate(method_id)
-
-    async def logout(self) -> None:
-        """Sign out. It needs `auth.logout`."""
-        await self._agent.logout()
+            await self.request("session/close", {"sessionId": session_id})
 
     async def close(self) -> None:
         """End the agent with all its sessions. Again does no harm.
@@ -277,20 +221,21 @@ class WireHost(Closing):
         await to_its_end(self._closing)
 
     async def _close(self) -> None:
-        await self._agent.close()
+        await super().close()
         self.sessions.clear()
         await self._clear()
 
     async def _clear(self) -> None:
         if self._recorder is not None:
-            how = self._agent.exit if hasattr(self, "_agent") else None
-            self._recorder.close(how.code if how else None, how.signal if how else None)
+            self._recorder.close(
+                self.exit.code if self.exit else None, self.exit.signal if self.exit else None
+            )
         if self._workplace is not None:
             await self._workplace.close()
 
     # -- opening -------------------------------------------------------------------------------------------
 
-    async def open_session(self, options: Options, *, owns_host: bool = False) -> WireSession:
+    async def open(self, options: Options, *, owns_host: bool = False) -> WireSession:
         """A new session, or an earlier one, as the options say."""
         named = ((way, cast("str | None", options.get(name))) for name, way in _WAYS.items())
         way, session_id = next((each for each in named if each[1] is not None), (OpenWay.NEW, None))
@@ -309,7 +254,7 @@ class WireHost(Closing):
             meta = {"systemPrompt": {"append": text}, **meta}
         if meta:
             how["meta"] = meta
-        acp = await open_session(self._agent, way, session_id, folder_of(options), how)
+        acp = await self.open_session(folder_of(options), way, session_id, **how)
         try:
             await self._configure(acp, options)
         except BaseException:
@@ -318,7 +263,7 @@ class WireHost(Closing):
         return acp
 
     async def _new(self, options: Options) -> WireSession:
-        return await self.open_session(merged(without_openings(self._options), checked_options(options)))
+        return await self.open(merged(without_openings(self._said), checked_options(options)))
 
     async def _configure(self, acp: AcpSession, options: Options) -> None:
         """Choose mode, model, effort and the rest. A value that the agent does not take is warned of.
@@ -332,7 +277,7 @@ class WireHost(Closing):
         # One after the other, and looked at anew: which efforts there are may depend on the model.
         for name in ("model", "effort"):
             value = options.get(name)
-            if not isinstance(value, str) or self._launched.get(name) == value:
+            if not isinstance(value, str) or self._chosen.get(name) == value:
                 continue
             models = models_of(acp.config_options)
             option = models.model_option if name == "model" else models.effort_option

@@ -10,17 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
-from serai.errors import (
-    AgentClosed,
-    AgentError,
-    AgentInitFailed,
-    AgentOverloaded,
-    AgentRequestFailed,
-    AttemptsExhausted,
-    RateLimited,
-    SessionLoadFailed,
-    VersionMismatch,
-)
+from serai import errors
 
 __all__ = ["Context", "Renewed", "Retries", "Why", "is_transient"]
 
@@ -37,9 +27,9 @@ _NETWORK = re.compile(
 
 def is_transient(error: BaseException) -> bool:
     """Whether the same may work a little later: the agent is gone, or what it works with is busy or away."""
-    if isinstance(error, AgentRequestFailed) and not isinstance(error, SessionLoadFailed):
+    if isinstance(error, errors.AgentRequestFailed) and not isinstance(error, errors.SessionLoadFailed):
         return _NETWORK.search(f"{error.message} {error.data or ''}") is not None
-    return isinstance(error, AgentClosed | AgentOverloaded | RateLimited)
+    return isinstance(error, errors.AgentClosed | errors.AgentOverloaded | errors.RateLimited)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +40,18 @@ class Retries:
     """How often, after the first time."""
     waits: tuple[float, ...] = (0.5, 1.0, 2.0)
     """How long to wait before each, in seconds; the last counts for all that follow."""
-    on_retry: Callable[[int, AgentError], None] | None = None
+    on_retry: Callable[[int, errors.AgentError], None] | None = None
     """Is told, before each wait, which time it will be (1 is the first) and why."""
     after_tools: bool = False
     """Whether it is asked again also when the agent had used tools: it may do the same things twice."""
 
-    def covers(self, error: AgentError, *, has_used_tools: bool) -> bool:
+    def covers(self, error: errors.AgentError, *, has_used_tools: bool) -> bool:
         """Whether it may be asked again after an error."""
         if has_used_tools and not self.after_tools:
             return False
         # The latter when it starts, or starts anew; what it speaks, it will speak the next time as well.
-        is_failed_start = isinstance(error, AgentInitFailed) and not isinstance(error, VersionMismatch)
-        return is_transient(error) or is_failed_start
+        is_another_version = isinstance(error, errors.VersionMismatch)
+        return is_transient(error) or (isinstance(error, errors.AgentInitFailed) and not is_another_version)
 
     def wait(self, attempt: int) -> float:
         """How long to wait before asking again."""
@@ -116,20 +106,20 @@ async def persistently(
         AttemptsExhausted: It did not work so often.
         AgentError: An error after which it is not asked again.
     """
-    errors: list[AgentError] = []
+    failures: list[errors.AgentError] = []
     while True:
         try:
             return await once()
-        except AgentError as error:
+        except errors.AgentError as error:
             is_covered = retries is not None and retries.covers(error, has_used_tools=has_used_tools())
             if retries is None or not is_covered or not may_go_on():
                 raise
-            errors.append(error)
-            attempt = len(errors)
+            failures.append(error)
+            attempt = len(failures)
             if attempt > retries.limit:
-                raise AttemptsExhausted(
+                raise errors.AttemptsExhausted(
                     f"the agent {agent!r} was asked {attempt} times, and failed at last: {error.message}",
-                    errors=tuple((agent, each) for each in errors),
+                    errors=tuple((agent, each) for each in failures),
                 ) from error
             if retries.on_retry is not None:
                 retries.on_retry(attempt, error)

@@ -18,12 +18,13 @@ from serai.acp import (
     Finished,
     Item,
     Modes,
+    OpenWay,
     PermissionRequest,
     PromptFailure,
     Update,
     UsageUpdate,
 )
-from serai.acp.session_start import Link, Opened, OpenWay, Wanted
+from serai.acp.session_start import Link, Opened, Wanted
 from serai.agents.ask.costs import CostTracker
 from serai.agents.ask.events import AskResult, JsonResult, TurnFinished
 from serai.agents.ask.json_answer import ask_for, shape_of
@@ -39,7 +40,7 @@ from serai.agents.ask.permissions import PermissionAsked, Permissions
 from serai.agents.ask.prompt import Prompt, blocks_of
 from serai.agents.ask.retries import Context, Renewed, Why, persistently, read_retries
 from serai.agents.ask.start import Closing
-from serai.agents.ask.turn import AgentStream, Cancelling, Events, RunningTurn, TurnMark
+from serai.agents.ask.turn import AgentStream, Cancelling, Events, RunningTurn
 from serai.agents.catalogue.introduction import Models, models_of
 from serai.errors import AgentClosed, AgentError, BudgetExceeded
 from serai.machine.processes.child import to_its_end
@@ -82,11 +83,11 @@ class WireSession(Closing):
         self._has_used_tools = False
         self._draining: asyncio.Task[None] | None = None
         self._closed = asyncio.Event()
-        self._link: Link[WireHost, AcpSession] = Link(host.again, self._attempt, name=host.name)
+        self._link: Link[WireHost] = Link(host.again, self._attempt, name=host.name)
         self._link.last = Opened(host, acp, way)
         self._attach(self._link.last)
 
-    def _attach(self, opened: Opened[WireHost, AcpSession]) -> None:
+    def _attach(self, opened: Opened[WireHost]) -> None:
         """Take the agent and the session that are open now."""
         self._host, self._acp = opened.agent, opened.session
         is_known = opened.way in (OpenWay.RESUMED, OpenWay.LOADED)
@@ -244,7 +245,7 @@ class WireSession(Closing):
             CapabilityNotSupportedError: The agent cannot: `sessionCapabilities.fork`. Nothing was sent.
         """
         given = checked_options({"cwd": self.cwd, **options, "fork": self.id})
-        return await self.host.open_session(merged(without_openings(self._options), given))
+        return await self.host.open(merged(without_openings(self._options), given))
 
     async def close(self) -> None:
         """End it, and the agent with it if it was started for this session. Again does no harm.
@@ -335,7 +336,7 @@ class WireSession(Closing):
             capabilities=self.capabilities,
         )
         running.turn = self._acp.prompt(blocks, meta={**meta_of(self._options), **(meta or {})})
-        self._acp.receive(TurnMark())  # nothing of the agent can have come in between
+        self._acp.mark(None)  # nothing of the agent can have come in between
         self._running = running
         self._system_prompt = None
         self._has_past = True
@@ -440,7 +441,7 @@ class WireSession(Closing):
         try:
             if running is not None:
                 # It takes its place behind what the agent has told before, and is decided when that is known.
-                self._acp.receive(TurnMark(asked))
+                self._acp.mark(asked)
                 await asked.reached.wait()
             asked.chosen = await self._permissions.decide(asked, running)
         finally:

@@ -17,7 +17,7 @@ import msgspec
 from serai.acp import Launch
 from serai.agents.ask.options import Options, warn_of
 from serai.agents.catalogue.agents import Catalogue, known_agents
-from serai.agents.catalogue.definitions import AgentDefinition, Way
+from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.programs import Surroundings
 from serai.config.load import load
@@ -25,10 +25,7 @@ from serai.config.paths import find_paths
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
 from serai.machine.processes.child import to_its_end
-from serai.machine.processes.environment import inheritable
 from serai.machine.processes.processes import Processes
-from serai.redact import Redactor
-from serai.redact.managed import managed_from_environment
 
 __all__ = ["Adapter", "AgentRef"]
 
@@ -201,16 +198,6 @@ def default_finder(cwd: Path | None) -> Finder:
     return Finder(Surroundings.here(project=cwd if is_trusted else None))
 
 
-def definition_of(adapter: Adapter, launch: Launch) -> AgentDefinition:
-    """What there is to know of an agent whose start an adapter has worked out."""
-    return AgentDefinition(
-        id=adapter.id,
-        label=adapter.id,
-        ways=(Way(program=launch.argv[0], args=launch.argv[1:]),),
-        native_system_prompt=adapter.native_system_prompt,
-    )
-
-
 def folder_of(options: Options) -> Path:
     """Where the agent works.
 
@@ -223,8 +210,3 @@ def folder_of(options: Options) -> Path:
         raise ConfigInvalid(
             "the working directory of this program is gone", remedy="Name another with cwd="
         ) from None
-
-
-def mask_of(launch: Launch) -> Callable[[str], str]:
-    """Takes secrets out of what the agent logs: those of its own environment, and what looks like one."""
-    return Redactor(managed_from_environment({**inheritable(os.environ), **launch.env})).redact

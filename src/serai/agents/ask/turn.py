@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from typing import Self, TypeAlias, cast
 
-from serai.acp import Finished, Item, PromptFailure, PromptTurn, RawUpdate, UsageUpdate
+from serai.acp import Finished, Item, Mark, PromptFailure, PromptTurn, UsageUpdate
 from serai.acp.tool_calls import ToolCalls, ToolUse
 from serai.agents.ask.costs import Meter
 from serai.agents.ask.events import (
@@ -130,17 +130,6 @@ class AgentStream(Closing):
         return event
 
 
-class TurnMark(RawUpdate):
-    """Takes a place among the updates of a session, so that it is met in their order.
-
-    With a question it stands where the agent asked it; without, where the turn began. It has a type of its
-    own: no agent can tell anything that is taken for one.
-    """
-
-    def __init__(self, asked: PermissionAsked | None = None) -> None:
-        super().__init__("", {"asked": asked})
-
-
 class RunningTurn:
     """Takes what happens in a turn, item after item."""
 
@@ -185,8 +174,8 @@ class RunningTurn:
             case Finished() | PromptFailure():
                 self.end = item
                 return None
-            case TurnMark():
-                return self._take_mark(item.data["asked"])
+            case Mark(asked):
+                return self._take_mark(asked)
             case _:
                 event = event_of(item, self.calls)
         if isinstance(event, TextAdded | ThinkingAdded) and not self._has_begun:
@@ -244,7 +233,7 @@ class RunningTurn:
         )
 
     def _take_mark(self, asked: PermissionAsked | None) -> PermissionAsked | None:
-        if asked is None:
+        if asked is None:  # here the turn began
             self._has_begun = True
             return None
         change = self.calls.ask(asked.request.tool_call)

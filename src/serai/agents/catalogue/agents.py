@@ -70,12 +70,16 @@ class Catalogue:
         """
         found = self.resolve(name)
         if found is None:
-            near = get_close_matches(name.strip().lower(), self._ids, n=1, cutoff=_NEAR)
-            hint = f"Did you mean {near[0]}? " if near else ""
-            raise AgentUnknown(
-                f"there is no agent {name!r}", remedy=f"{hint}There are: {', '.join(self._definitions)}"
-            )
+            raise self.unknown(name)
         return self._definitions[found]
+
+    def unknown(self, name: str, also: Iterable[str] = ()) -> AgentUnknown:
+        """The error that nobody has a name. It lists this catalogue's agents, and `also` others."""
+        others = tuple(also)
+        near = get_close_matches(name.strip().lower(), [*others, *self._ids], n=1, cutoff=_NEAR)
+        hint = f"Did you mean {near[0]}? " if near else ""
+        there = ", ".join(dict.fromkeys([*others, *self._definitions]))
+        return AgentUnknown(f"there is no agent {name!r}", remedy=f"{hint}There are: {there}")
 
     def adding(self, *definitions: AgentDefinition) -> Catalogue:
         """This list and more; an agent with an id that is there already takes its place.

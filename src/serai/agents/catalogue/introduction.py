@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -126,8 +127,11 @@ async def introduce(
     *,
     mask: Callable[[str], str],
     commands_within: float = 1.0,
+    before: Callable[[Agent], Awaitable[None]] | None = None,
 ) -> Introduction:
     """Start an agent in an empty folder, ask it, and end it. Nothing of it is left, also when cancelled.
+
+    `before` is done with it first, such as to sign in.
 
     Raises:
         AgentError: It does not start, or says nothing. Where it only makes no session, that is in `problem`.
@@ -141,28 +145,27 @@ async def introduce(
             client=_Curious(),
             mask=mask,
             warn=lambda _: None,
-            initialize_timeout=_SECONDS,
+            start_timeout=_SECONDS,
             inactivity_timeout=_SECONDS,
         )
         try:
+            if before is not None:
+                await before(agent)
             return await _ask(agent, folder, commands_within)
         finally:
             await agent.close()
 
 
 async def _ask(agent: Agent, folder: Path, commands_within: float) -> Introduction:
-    told = asyncio.Event()
     try:
-        session = await agent.new_session(folder, on_update=lambda _: told.set())
+        session = await agent.open_session(folder)
     except AgentError as problem:
         return Introduction(agent.handshake, problem=problem)
-    try:
+    with suppress(TimeoutError):  # it has no commands, or is slow to say so
         async with asyncio.timeout(commands_within):
-            while not session.commands and agent.is_running:
-                await told.wait()
-                told.clear()
-    except TimeoutError:
-        pass  # it has none, or is slow to say so
+            async for _ in session.updates():
+                if session.commands:
+                    break
     return Introduction(
         agent.handshake,
         modes=session.modes,

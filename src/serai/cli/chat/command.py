@@ -17,12 +17,13 @@ from serai.ahp.types import URI, SessionStatus
 from serai.cli.chat.conversation import Chat
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.target import add_connection_options, is_on_this_machine, run_connected
-from serai.cli.console.terminal import PlainTerminal, open_terminal
+from serai.cli.console.terminal import Ask, PlainTerminal, open_terminal
+from serai.cli.hosted import participants
 from serai.cli.sessions import find_session, session_table
 from serai.client import Client, SessionClient
 from serai.client.agent_session import is_agent_file, named_agent
 from serai.config.paths import find_paths, here, is_folder, real
-from serai.errors import AuthRequired, ProtocolError, SeraiError, SessionFailed
+from serai.errors import AgentUnknown, AuthRequired, ProtocolError, SeraiError, SessionFailed
 
 _NEW = "new"
 # Sessions that changed within a week, in milliseconds, are offered; and so many of them.
@@ -139,7 +140,7 @@ async def _earlier(client: Client, terminal: PlainTerminal, folder: Path | None)
 async def _chosen(terminal: PlainTerminal, uris: list[URI]) -> URI | None:
     places = {str(place): uri for place, uri in enumerate(uris, start=1)}
     while True:
-        terminal.ask(f"Go on with which one (1-{len(uris)}, Enter: 1, {_NEW}: another)? ")
+        terminal.ask(Ask(f"Go on with which one (1-{len(uris)}, Enter: 1, {_NEW}: another)? "))
         said = await terminal.lines.read()
         terminal.typed()
         word = (said or "").strip() or "1"
@@ -172,6 +173,13 @@ async def _begin(client: Client, terminal: PlainTerminal, options: argparse.Name
     own = named_agent(options.agent) if options.agent and is_agent_file(options.agent) else None
     try:
         return await _create(client, options.agent, own, uri, directory)
+    except ProtocolError as error:
+        name = (options.agent or "").removeprefix("@")
+        there = await participants(options.url, options.token, home=options.home)
+        if error.number != AhpErrorCode.PROVIDER_NOT_FOUND or name not in there:
+            raise
+        remedy = f"Write to it: serai send {there[name]} TEXT --wait answered"
+        raise AgentUnknown(f"{name} takes messages, and has no sessions", remedy=remedy) from None
     except SessionFailed as error:
         has_person = terminal.is_interactive and options.once is None and not options.json
         if error.error_type != AuthRequired.code or not has_person:

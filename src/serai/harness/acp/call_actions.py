@@ -255,13 +255,12 @@ def offered(options: Iterable[PermissionOption]) -> list[t.ConfirmationOption]:
 
     What is not known to reject stands among the ways to say yes: a no must never allow anything.
     """
+    kinds = t.ConfirmationOptionKind
     return [
         t.ConfirmationOption(
             id=option.id,
             label=option.name,
-            kind=(
-                t.ConfirmationOptionKind.DENY if _rejects(option) else t.ConfirmationOptionKind.APPROVE
-            ).value,
+            kind=(kinds.DENY if _rejects(option) else kinds.APPROVE).value,
             group=1 if _rejects(option) else 0,
         )
         for option in options

@@ -9,11 +9,9 @@ import shlex
 import signal
 import uuid
 from collections.abc import Awaitable
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from serai import acp
-from serai.agents.catalogue.definitions import AgentDefinition
 from serai.ahp.commands import ContentEncoding
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import SessionInputRequest, SessionInputResponseKind
@@ -21,7 +19,6 @@ from serai.errors import ProtocolError
 from serai.harness.acp.call_actions import Permission
 from serai.harness.acp.content import questions_of, values_of
 from serai.harness.acp.turn import RunningPrompt
-from serai.host.seat import Seat
 from serai.host.surroundings.terminals import HostTerminal
 from serai.jsonrpc.messages import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RESOURCE_NOT_FOUND
 from serai.uris import uri_of
@@ -43,13 +40,9 @@ class _Lent(NamedTuple):
 class HostClient(acp.BasicClient):
     """Answers the agent of one session. Files and terminals only where the catalogue says so."""
 
-    def __init__(
-        self, definition: AgentDefinition, seat: Seat, folder: Path, session: AcpAgentSession
-    ) -> None:
-        self._definition = definition
-        self._seat = seat
-        self._folder = folder
-        self._session = session
+    def __init__(self, session: AcpAgentSession) -> None:
+        self._definition = session.harness.found.definition
+        self._seat, self._folder, self._session = session.seat, session.folder, session
         self._terminals: dict[str, _Lent] = {}
         """The terminals that the agent has, in this turn and after it."""
         self._questions: dict[str, str | None] = {}

@@ -209,7 +209,7 @@ async def offer_installed(
 ) -> None:
     """Look for agents, and offer on the host those that can be started and are new, or others than before.
 
-    Cancelling it adds none.
+    Those that it offered before and that are gone are offered no longer. Cancelling it changes nothing.
 
     Args:
         host: The host, which is open.
@@ -224,7 +224,10 @@ async def offer_installed(
     known = {record["agent"]: record for record in records}
     memory = AgentMemory(host.home / FILE)
     harnesses: list[AcpHarness] = []
+    gone = {name for name, one in host.harnesses.items() if isinstance(one, AcpHarness)}
     for found in await finder.find_all(definitions):
+        if found.launch is not None:
+            gone.discard(found.id)
         before = host.harnesses.get(found.id)
         is_new = not isinstance(before, AcpHarness) or before.found != found
         if found.launch is not None and is_new:
@@ -241,16 +244,18 @@ async def offer_installed(
                 timeouts=timeouts,
             )
             harnesses.append(harness)
-    if harnesses:
-        host.add(harnesses)
+    if harnesses or gone:
+        host.add(harnesses, gone)
 
 
 async def _known(host: Host, definitions: list[AgentDefinition], finder: Finder) -> list[KnownAgent]:
     """The agents of the catalogue as they are now. Their versions are not asked for."""
     agents: list[KnownAgent] = []
+    has_news = False
     for found in await asyncio.gather(*(finder.find(one, with_version=False) for one in definitions)):
         harness, told = host.harnesses.get(found.id), found.definition
         is_offered = isinstance(harness, AcpHarness)
+        has_news |= harness is None and found.launch is not None
         agents.append(
             KnownAgent(
                 provider=found.id,
@@ -263,6 +268,8 @@ async def _known(host: Host, definitions: list[AgentDefinition], finder: Finder)
                 reason=None if is_offered else found.reason or None,
             )
         )
+    if has_news and not host.is_looking:  # someone has installed it in a way of their own
+        host.agent_list.look_again()
     return agents
 
 

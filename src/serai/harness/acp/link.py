@@ -14,25 +14,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from serai import contract as c
-from serai.acp import AcpSession, Agent, AgentCapabilities, Handshake, SessionOpening, fit_prompt
+from serai.acp import AcpSession, Agent, AgentCapabilities, Handshake, OpenWay, SessionOpening, fit_prompt
 from serai.acp import session_start as acp
 from serai.acp.servers import HttpServer, McpServer, StdioServer, read_server
-from serai.acp.session_start import OpenWay, Wanted
+from serai.acp.session_start import Wanted
 from serai.acp.shapes import object_of, text_of, texts_of
 from serai.agents.catalogue.definitions import Quirk
 from serai.ahp.types import MarkdownResponsePart, Turn, UserMessage
 from serai.contract.events import OBSERVED_BY_HOST
 from serai.harness.acp.client import HostClient
 from serai.harness.acp.content import blocks_of
-from serai.harness.acp.notices import Notices
-from serai.harness.acp.settings import MCP_SERVERS, SessionSettings
+from serai.harness.acp.settings import MCP_SERVERS
 from serai.harness.acp.turn import RunningPrompt
 from serai.host.project import directory_of
-from serai.host.seat import Seat
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES
 
 if TYPE_CHECKING:
-    from serai.harness.acp.harness import AcpHarness
     from serai.harness.acp.session import AcpAgentSession
 
 
@@ -113,66 +110,41 @@ def _said(turn: Turn) -> str:
 # -- the link ------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True, eq=False)
-class AgentProcess:
+class AgentProcess(Agent):
     """A running agent, with who answers it."""
 
-    agent: Agent
-    client: HostClient
+    client: HostClient | None = None
     work: RunningPrompt | None = None
-    """The turn that the agent tells of, as far as that was taken: it begins with a `BeginMark`."""
+    """The turn that the agent tells of, as far as that was taken: it begins with a mark."""
     is_untold: bool = False
     """Whether the agent does not know the conversation so far, and is given it with the next prompt."""
     is_replaying: bool = False
     """Whether what the agent tells may be history: it has opened an earlier session, and no prompt yet."""
     following: asyncio.Task[None] | None = None
 
-    @property
-    def capabilities(self) -> AgentCapabilities:
-        """What the agent can do."""
-        return self.agent.capabilities
-
-    @property
-    def is_running(self) -> bool:
-        """Whether anything can be asked of the agent."""
-        return self.agent.is_running
-
     async def close(self) -> None:
         """End the agent's process, and what ran for it."""
-        await self.agent.close()
+        await super().close()
         if self.following is not None:
             await asyncio.gather(self.following, return_exceptions=True)
-        await self.client.close()
+        if self.client is not None:
+            await self.client.close()
 
 
-OpenAgent: TypeAlias = acp.Opened[AgentProcess, AcpSession]
+OpenAgent: TypeAlias = acp.Opened[AgentProcess]
 """A running agent with its session open."""
 
 
-class SessionLink(acp.Link[AgentProcess, AcpSession]):
+class SessionLink(acp.Link[AgentProcess]):
     """The link of one session. `bring` gives the running agent, brought back where it is gone."""
 
-    def __init__(
-        self,
-        session: AcpAgentSession,
-        harness: AcpHarness,
-        seat: Seat,
-        folder: Path,
-        record: AgentRecord,
-        *,
-        notices: Notices,
-        settings: SessionSettings,
-    ) -> None:
-        super().__init__(self._start_agent, self._open_in, name=harness.name, opened=self._settle)
+    def __init__(self, session: AcpAgentSession, record: AgentRecord) -> None:
+        super().__init__(self._start_agent, self._open_in, name=session.harness.name, opened=self._settle)
         self.was_refused = False
         """Whether the agent that runs has said that a person must sign in."""
         self._session = session
-        self._harness = harness
-        self._seat = seat
-        self._folder = folder
+        self._harness, self._seat, self._folder = session.harness, session.seat, session.folder
         self._record = record
-        self._notices = notices
-        self._settings = settings
         self._is_to_renew = False
 
     async def bring(self) -> OpenAgent:
@@ -215,22 +187,23 @@ class SessionLink(acp.Link[AgentProcess, AcpSession]):
         return Wanted(session_id, fork, anew, loads)
 
     async def _start_agent(self) -> AgentProcess:
-        definition, model = self._harness.found.definition, self._seat.model
-        client = HostClient(definition, self._seat, self._folder, self._session)
+        model = self._seat.model
+        client = HostClient(self._session)
         launch = self._harness.found.launching(
             model=model.id if model and self._harness.chooses_model_at_start else None,
             with_mcp=bool(await self._mcp_servers()),
         )
-        agent = await Agent.start(
+        process = await AgentProcess.start(
             replace(launch, cwd=self._folder),
             self._seat.processes,
             client=client,
             mask=self._seat.mask,
-            warn=self._notices.warn,
+            warn=self._session.notices.warn,
             on_stderr=lambda line: _log.debug("%s: %s", self._harness.name, line),
             **self._harness.timeouts,
         )
-        return AgentProcess(agent, client)
+        process.client = client
+        return process
 
     async def _open_in(self, process: AgentProcess, way: OpenWay, session_id: str | None) -> AcpSession:
         settings = self._seat.settings
@@ -240,7 +213,7 @@ class SessionLink(acp.Link[AgentProcess, AcpSession]):
             additional_directories=[directory_of(each) or Path(each) for each in directories],
         )
         return await self._harness.login.through(
-            process.agent, lambda agent: acp.open_session(agent, way, session_id, self._folder, how)
+            process, lambda agent: agent.open_session(self._folder, way, session_id, **how)
         )
 
     async def _mcp_servers(
@@ -261,18 +234,18 @@ class SessionLink(acp.Link[AgentProcess, AcpSession]):
     async def _settle(self, opened: OpenAgent) -> None:
         """Write down which session it is, tell people, and bring the agent to what was chosen."""
         process, session, way, reason = opened.agent, opened.session, opened.way, opened.reason
-        agent, turns = process.agent, self._seat.turns
+        turns = self._seat.turns
         process.is_replaying = way.knows_past
         if self._record.is_untold and turns and way.knows_past:
             way = OpenWay.RECREATED
             reason = "the one that was made for it before was not told of the conversation"
         process.is_untold = way is OpenWay.RECREATED and bool(turns)
-        self._remember(agent, session, way)
-        self._notices.opened(agent, session, way, reason, retold=process.is_untold)
-        self._settings.adopt(session)
-        self._session.opened(agent)
+        self._remember(process, session, way)
+        self._session.notices.opened(process, session, way, reason, retold=process.is_untold)
+        self._session.settings.adopt(session)
+        self._session.opened(process)
         process.following = asyncio.create_task(self._session.follow(opened))
-        await self._settings.choose(session)
+        await self._session.settings.choose(session)
 
     def _remember(self, agent: Agent, session: AcpSession, way: OpenWay) -> None:
         anew = way is OpenWay.RECREATED

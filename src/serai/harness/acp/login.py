@@ -9,14 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import replace
 from enum import IntEnum
-from pathlib import Path
 from typing import TypeVar
 
-from serai.acp import Agent, AuthMethod, BasicClient, ClientCapabilities, Handshake
+from serai.acp import Agent, AuthMethod, Handshake
 from serai.agents.catalogue.finder import FoundAgent, is_signed_in
 from serai.agents.catalogue.introduction import Introduction, introduce
 from serai.agents.catalogue.memory import AgentMemory
@@ -191,31 +188,27 @@ class Login:
         Raises:
             AgentError: It did not start, or refused; `AuthRequired` when it wants a sign-in all the same.
         """
-        with tempfile.TemporaryDirectory(prefix="serai-") as name:
-            folder = Path(name)
-            agent = await Agent.start(
-                replace(self._found.launching(), cwd=folder),
-                self._processes,
-                client=_Guest(),
-                mask=self._mask,
-                warn=lambda _: None,
+
+        async def sign_in(agent: Agent) -> None:
+            await self._heard(agent.handshake)
+            async with asyncio.timeout(_PERSON):
+                await agent.authenticate(method_id)
+
+        launch = self._found.launching()
+        try:
+            told = await introduce(
+                launch, self._processes, mask=self._mask, commands_within=0, before=sign_in
             )
-            try:
-                await self._heard(agent.handshake)
-                async with asyncio.timeout(_PERSON):
-                    await agent.authenticate(method_id)
-                self._refused = self._refused or LoginStage.OPENING  # it said itself that this is the way out
-                session = await agent.new_session(folder)
-                told = Introduction(agent.handshake, modes=session.modes, options=session.config_options)
-            except TimeoutError:
-                what = f"nobody has signed in to {self._found.label} within {_PERSON / 60:g} minutes"
-                raise AgentError(what, agent=self._found.id) from None
-            except AuthRequired:
-                await self.refused(LoginStage.OPENING)
-                raise
-            finally:
-                await agent.close()
+            if told.problem is not None:
+                raise told.problem
+        except TimeoutError:
+            what = f"nobody has signed in to {self._found.label} within {_PERSON / 60:g} minutes"
+            raise AgentError(what, agent=self._found.id) from None
+        except AuthRequired:
+            await self.refused(LoginStage.OPENING)
+            raise
         self.method = method_id
+        self._refused = self._refused or LoginStage.OPENING  # it said itself that this is the way out
         await self.accepted(LoginStage.PROMPT)
         return told
 
@@ -240,15 +233,6 @@ class Login:
         await self.ask(once=True)
         here = await self._here()
         return await asyncio.to_thread(lambda: list(ways_in(self._found, self._handshake, here)))
-
-
-class _Guest(BasicClient):
-    """Has nothing but a terminal to sign in with."""
-
-    @property
-    def capabilities(self) -> ClientCapabilities:
-        """As in sessions, as far as signing in goes."""
-        return ClientCapabilities(terminal_auth=True)
 
 
 # -- the ways ----------------------------------------------------------------------------------------------

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from serai.acp import AcpSession, Agent
-from serai.acp.session_start import OpenWay
+from serai.acp import AcpSession, Agent, OpenWay
 from serai.acp.shapes import text_of
 from serai.ahp.extensions import LOGIN
 from serai.completions.prompts import Prompt

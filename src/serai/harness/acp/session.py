@@ -17,18 +17,11 @@ from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import PendingMessageKind, ToolResultContent
 from serai.errors import AgentError, AgentInactive, AuthRequired, CancelIgnored, SeraiError
 from serai.harness.acp.content import blocks_of
-from serai.harness.acp.link import (
-    LEFT_OUT,
-    AgentRecord,
-    OpenAgent,
-    SessionLink,
-    retold,
-    steer,
-)
+from serai.harness.acp.link import LEFT_OUT, AgentRecord, OpenAgent, SessionLink, retold, steer
 from serai.harness.acp.login import LoginStage
 from serai.harness.acp.notices import Notices
 from serai.harness.acp.settings import Choices, SessionSettings
-from serai.harness.acp.turn import OF_A_TURN, BeginMark, RunningPrompt
+from serai.harness.acp.turn import OF_A_TURN, RunningPrompt
 from serai.host.agents import HostContext
 from serai.host.messages import user_message
 from serai.host.project import directory_of
@@ -47,17 +40,15 @@ class AcpAgentSession(c.BasicSession):
 
     def __init__(self, harness: AcpHarness, context: HostContext, record: AgentRecord) -> None:
         super().__init__(context.identity, harness.declared(acp.Handshake.of(record.handshake)))
-        self._harness = harness
+        self.harness = harness
         self._label = harness.found.label
         self._context = context
-        self._seat = context.seat
-        self._folder = directory_of(context.working_directory) or Path.home()
+        self.seat = context.seat
+        self.folder = directory_of(context.working_directory) or Path.home()
         self._record = record
-        self._notices = Notices(self._label, self._seat, record, context.logger)
-        self._settings = SessionSettings(harness, self._seat, self._notices.warn)
-        self._link = SessionLink(
-            self, harness, self._seat, self._folder, record, notices=self._notices, settings=self._settings
-        )
+        self.notices = Notices(self._label, self.seat, record, context.logger)
+        self.settings = SessionSettings(harness, self.seat, self.notices.warn)
+        self._link = SessionLink(self, record)
         self.work: RunningPrompt | None = None
         """The turn that runs."""
         self.shown_terminals: dict[str, ToolResultContent] = {}
@@ -80,8 +71,7 @@ class AcpAgentSession(c.BasicSession):
         known = self._receipts.get(context.id)
         if known is None:
             turn = self._context.turn(context.id)
-            said, seat = user_message(message), self._seat
-            work = RunningPrompt(turn, said, context.id, seat, self._folder, self.shown_terminals)
+            work = RunningPrompt(self, turn, user_message(message), context.id)
             known = self._receipts[context.id] = work.receipt
             while len(self._receipts) > _REMEMBERED:
                 self._receipts.popitem(last=False)
@@ -95,7 +85,7 @@ class AcpAgentSession(c.BasicSession):
         if self._released:
             return
         self._released = True
-        self._harness.forget(self._context.session, self)
+        self.harness.forget(self._context.session, self)
         await self._link.close()
         for task in self._tasks:
             task.cancel()
@@ -113,7 +103,7 @@ class AcpAgentSession(c.BasicSession):
     async def fork(self) -> c.AgentSession:
         """Begin another session of the host that goes on from here."""
         c.require(self.capabilities, c.LifecycleOperation.FORK, agent=self.identity.name)
-        return await self._seat.fork()
+        return await self.seat.fork()
 
     def renew(self) -> None:
         """Someone has signed in: an agent that has refused is started anew, for it may not see that."""
@@ -129,7 +119,7 @@ class AcpAgentSession(c.BasicSession):
                         "capability_unsupported", f"{self._label} takes no messages in the middle of a turn"
                     )
             case a.SessionConfigChangedAction() if opened is not None:
-                if problem := self._settings.problem_with(opened.session, action.config):
+                if problem := self.settings.problem_with(opened.session, action.config):
                     return rejected("bad_config", f"{self._label} {problem}")
             case a.SessionModelChangedAction() if opened is not None:
                 if problem := Choices.of(
@@ -145,11 +135,11 @@ class AcpAgentSession(c.BasicSession):
         match action:
             case a.SessionConfigChangedAction() | a.SessionModelChangedAction():
                 if opened := self._link.running:  # otherwise with its next opening
-                    self._run(self._settings.choose(opened.session))
+                    self._run(self.settings.choose(opened.session))
             case a.SessionPendingMessageSetAction(kind=PendingMessageKind.STEERING):
                 self._run(self._steer(action))
             case a.SessionTitleChangedAction():
-                self._notices.is_renamed = True
+                self.notices.is_renamed = True
             case _:
                 pass
 
@@ -167,14 +157,14 @@ class AcpAgentSession(c.BasicSession):
             await self._prompt(work)
         except AgentError as error:
             if isinstance(error, AuthRequired):
-                self._notices.needs_sign_in(error)
+                self.notices.needs_sign_in(error)
                 if work.sent:
                     self._link.was_refused = True
-                    await self._harness.login.refused(LoginStage.PROMPT)
+                    await self.harness.login.refused(LoginStage.PROMPT)
             raise
         finally:
             if not work.sent:
-                await self._notices.tell(work.turn)
+                await self.notices.tell(work.turn)
 
     async def _prompt(self, work: RunningPrompt) -> None:
         turn = work.turn
@@ -184,22 +174,22 @@ class AcpAgentSession(c.BasicSession):
         except AgentError as error:
             if self._record.session_id is not None:
                 what = "could not be started again, and its session not be opened"
-                self._notices.warn(f"{self._label} {what}: {error.message}.")
+                self.notices.warn(f"{self._label} {what}: {error.message}.")
             raise
         process, session = opened.agent, opened.session
-        await self._settings.choose(session)
-        await self._notices.tell(turn)
+        await self.settings.choose(session)
+        await self.notices.tell(turn)
         blocks, unknown = blocks_of(work.message)
         if process.is_untold and acp.fit_prompt(blocks, process.capabilities)[0]:
-            told = retold(self._seat.turns)
+            told = retold(self.seat.turns)
             blocks.append(acp.text_block(told))
             if LEFT_OUT in told:
-                self._notices.warn(
+                self.notices.warn(
                     f"The conversation is long: {self._label} is given only the last of its text."
                 )
         if unknown:
             what = f"these attachments — dropped: {', '.join(unknown)}"
-            self._notices.warn(f'Agent "{self._label}" cannot be given {what}.')
+            self.notices.warn(f'Agent "{self._label}" cannot be given {what}.')
         self.work = work
         self._free.clear()
         try:
@@ -208,37 +198,37 @@ class AcpAgentSession(c.BasicSession):
             self.work = None
             self._free.set()
             raise
-        session.receive(BeginMark(work))  # nothing of the agent can have come in between
+        session.mark(work)  # nothing of the agent can have come in between
         work.sent = True
         process.is_untold = False
         self._record.turn = turn.id
         self._record.is_untold = False
-        self._seat.record({"type": "prompted", "turn": turn.id})
+        self.seat.record({"type": "prompted", "turn": turn.id})
         try:
             await work.done
         except asyncio.CancelledError:
             prompt.cancel()
             raise
         self._link.was_refused = False
-        await self._harness.login.accepted(LoginStage.PROMPT)
+        await self.harness.login.accepted(LoginStage.PROMPT)
 
     async def _steer(self, action: a.SessionPendingMessageSetAction) -> None:
         """Bring a message into the turn that runs. One that the agent does not take is the next one."""
-        waiting = self._seat.steering
+        waiting = self.seat.steering
         if waiting is None or waiting.id != action.id:
             return  # it was replaced or taken back before it could be sent
         opened, turn = self._link.running, self.work.turn if self.work is not None else None
         dropped: tuple[str, ...] | None = None
         if opened is not None and turn is not None and turn.is_running:
             try:
-                dropped = await steer(opened.agent.agent, opened.session, action.user_message)
+                dropped = await steer(opened.agent, opened.session, action.user_message)
             except AgentError as error:
                 what = "did not take the message in this turn"
-                self._notices.warn(f'Agent "{self._label}" {what}: {error.message}.')
+                self.notices.warn(f'Agent "{self._label}" {what}: {error.message}.')
         if dropped is None:
-            self._seat.queue_steering(waiting, "steering")
+            self.seat.queue_steering(waiting, "steering")
             return
-        self._seat.take_steering(waiting, "the answer to the steering request")
+        self.seat.take_steering(waiting, "the answer to the steering request")
         if dropped and turn is not None:
             what = f"these parts — dropped: {', '.join(dropped)}"
             await turn.notice(f'Agent "{self._label}" does not take {what}.')
@@ -254,12 +244,12 @@ class AcpAgentSession(c.BasicSession):
         try:
             await self._link.bring()
         except AuthRequired as error:
-            self._notices.needs_sign_in(error)
+            self.notices.needs_sign_in(error)
             raise
 
     def opened(self, agent: acp.Agent) -> None:
         """A session of the agent is open."""
-        self.capabilities = self._harness.declared(agent.handshake)
+        self.capabilities = self.harness.declared(agent.handshake)
 
     # -- what the agent tells ------------------------------------------------------------------------------
 
@@ -284,7 +274,8 @@ class AcpAgentSession(c.BasicSession):
             if self._link.last in (opened, None):
                 self.work = None
                 self._free.set()
-            await process.client.close()
+            if process.client is not None:
+                await process.client.close()
 
     async def _take(self, opened: OpenAgent, item: acp.Item) -> None:
         process = opened.agent
@@ -296,24 +287,24 @@ class AcpAgentSession(c.BasicSession):
                     await work.finish(item, cancelled=not work.turn.is_running)
             case acp.PromptFailure(error=error):
                 await self._failed(opened, error)
-            case BeginMark(data={"work": RunningPrompt() as begun}):
+            case acp.Mark(what=RunningPrompt() as begun):
                 process.work, process.is_replaying = begun, False
                 if begun.turn.is_running:
-                    await self._notices.tell(begun.turn)
+                    await self.notices.tell(begun.turn)
             case _ if work is not None:
                 self._keep(opened.session, item)
                 await work.take(item)
             case _ if process.is_replaying and isinstance(item, OF_A_TURN):
                 pass  # nobody has asked yet: the agent is late with its history
             case acp.AgentMessageChunk(text=str(text)) | acp.AgentThoughtChunk(text=str(text)):
-                self._notices.overheard(text)
+                self.notices.overheard(text)
             case _:
                 self._keep(opened.session, item)
 
     async def _failed(self, opened: OpenAgent, error: AgentError) -> None:
         work = opened.agent.work
         if isinstance(error, CancelIgnored):
-            self._notices.warn(f"{self._label} did not stop when it was told to, and was ended.")
+            self.notices.warn(f"{self._label} did not stop when it was told to, and was ended.")
         self._ended(opened)
         if isinstance(error, AgentInactive | CancelIgnored):
             self._run(self._link.drop(opened))  # it may still be at the old prompt
@@ -324,15 +315,15 @@ class AcpAgentSession(c.BasicSession):
         opened.agent.work = self.work = None
         self._free.set()
 
-    def _keep(self, session: acp.AcpSession, update: acp.Update) -> None:
+    def _keep(self, session: acp.AcpSession, update: acp.Item) -> None:
         """Show what holds for the session, and not for a turn."""
         match update:
             case acp.AvailableCommandsUpdate():
-                self._notices.show_commands(session)
+                self.notices.show_commands(session)
             case acp.ConfigOptionUpdate() | acp.CurrentModeUpdate():
-                self._settings.show(session)
+                self.settings.show(session)
             case acp.SessionInfoUpdate(title=str(title)):
-                self._notices.entitle(title)
+                self.notices.entitle(title)
             case _:
                 pass
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from serai import acp
 from serai.acp.shapes import is_amount, is_object, text_of
 from serai.ahp.extensions import SESSION_COST
-from serai.ahp.types import Markdown, ToolResultContent, UsageInfo, UserMessage
+from serai.ahp.types import Markdown, UsageInfo, UserMessage
 from serai.contract import Delivered, Failed, MessageReceipt
 from serai.harness.acp.call_actions import TurnCalls
 from serai.harness.acp.content import bytes_of, in_words
-from serai.host.seat import Seat
 from serai.host.turn import Turn
+
+if TYPE_CHECKING:
+    from serai.harness.acp.session import AcpAgentSession
 
 PLAN = "serai.plan"
 """In a session's `_meta`: the agent's plan, as a list of `content`, `priority` and `status`."""
@@ -34,20 +34,9 @@ OF_A_TURN = (*_CHUNKS, acp.UserMessageChunk, acp.ToolCall, acp.ToolCallUpdate, a
 
 
 class RunningPrompt:
-    """What one prompt, which carries a delivery, brings about in the turn where the answer goes.
+    """What one prompt, which carries a delivery, brings about in the turn where the answer goes."""
 
-    `terminals` is what tool calls show of the agent's terminals, by its ids for them.
-    """
-
-    def __init__(
-        self,
-        turn: Turn,
-        message: UserMessage,
-        delivery_id: str,
-        seat: Seat,
-        folder: Path,
-        terminals: Mapping[str, ToolResultContent],
-    ) -> None:
+    def __init__(self, session: AcpAgentSession, turn: Turn, message: UserMessage, delivery_id: str) -> None:
         loop = asyncio.get_running_loop()
         self.turn = turn
         self.message = message
@@ -57,9 +46,9 @@ class RunningPrompt:
         """What became of the message, as soon as that is known."""
         self.sent = False
         """Whether the prompt has left for the agent."""
-        self.calls = TurnCalls(turn, folder, terminal=terminals.get)
+        self.calls = TurnCalls(turn, session.folder, terminal=session.shown_terminals.get)
         self._delivery_id = delivery_id
-        self._seat = seat
+        self._seat = session.seat
         self._part: tuple[type, str | None] | None = None
         """What is being said: a message or a thought, and which."""
         self._text: list[str] = []
@@ -79,7 +68,7 @@ class RunningPrompt:
             return True
         return False
 
-    async def take(self, update: acp.Update) -> None:
+    async def take(self, update: acp.Item) -> None:
         """Something has happened."""
         if not self.receipt.done() and isinstance(update, OF_A_TURN):
             self.delivered("the first update")
@@ -197,16 +186,6 @@ class RunningPrompt:
         """The agent does not have the message, or nobody knows."""
         if not self.receipt.done():
             self.receipt.set_result(Failed(delivery_id=self._delivery_id, reason=reason))
-
-
-class BeginMark(acp.RawUpdate):
-    """Stands among the updates where a turn began: what comes before it belongs to no answer.
-
-    It has a type of its own: no agent can tell anything that is taken for it.
-    """
-
-    def __init__(self, work: RunningPrompt) -> None:
-        super().__init__("", {"work": work})
 
 
 def _checklist(entries: list[dict[str, Any]]) -> str:

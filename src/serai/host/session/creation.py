@@ -15,7 +15,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.rules.config import problem_with_value
 from serai.errors import InvalidParams, ProtocolError
 from serai.host.agents import Examining, HostedHarness, Particular
-from serai.host.project import project_of
+from serai.host.project import directory_of, problem_with_folder, project_of
 from serai.journal.sessions import KeptSession
 
 __all__ = ["first_state", "fork_source", "resolved_config"]
@@ -39,12 +39,14 @@ async def first_state(
 
     Raises:
         ProtocolError: The provider does not exist.
-        InvalidParams: The active client is another one, or a setting cannot be.
+        InvalidParams: The active client is another one, the folder is not there, or a setting cannot be.
     """
     if params.active_client is not None and params.active_client.client_id != client_id:
         raise InvalidParams(
             "the active client must be the one that creates the session", field="params.activeClient.clientId"
         )
+    if given.working_directory is not None:
+        await asyncio.to_thread(_check_folder, given.working_directory)
     origin = source.summary if source else None
     directory = params.working_directory or (origin.working_directory if origin else default_directory)
     provider = params.provider or (origin.provider if origin else await default_provider(directory))
@@ -79,6 +81,13 @@ async def first_state(
         server_tools=harness.tools or None,
         meta=meta,
     )
+
+
+def _check_folder(uri: str) -> None:
+    """A session that was made may outlive its folder; a new one would find nothing there."""
+    if problem := problem_with_folder(uri):
+        there = f"there is no folder {str(directory_of(uri) or uri)[:200]}"
+        raise InvalidParams(f"{there} ({problem}): make it, or name another", field="params.workingDirectory")
 
 
 def fork_source(fork: SessionForkSource, source: KeptSession | None) -> t.SessionState:

@@ -95,21 +95,6 @@ def hasty(session: str, then: str) -> Any:
         os._exit(1)
 
 
-def reasked(session: str, then: str) -> Any:
-    """Begins a call, asks whether it may run, and goes on when its mode is changed, whatever the answer."""
-    half = {"type": "content", "content": {"type": "text", "text": "half"}}
-    update(session, "tool_call", toolCallId="c", title="make", status="in_progress", content=[half])
-    params = {"sessionId": session, "toolCall": {"toolCallId": "c"}, "options": OPTIONS}
-    send(id="r", method="session/request_permission", params=params)
-    while (message := receive()).get("method") != "session/set_mode":
-        pass
-    send(id=message["id"], result={})
-    if then == "crash":
-        os._exit(1)
-    if then == "completed":
-        update(session, "tool_call_update", toolCallId="c", status="completed")
-
-
 def defiant(session: str, *statuses: str) -> Any:
     """Asks about a call, and tells that it goes on, whatever the answer."""
     what = {"rawInput": {"command": "make"}, "locations": [{"path": "Makefile"}]}
@@ -204,27 +189,4 @@ def twice(session: str) -> Any:
         call = {"toolCallId": "c", "title": f"touch {name}", "rawInput": {"command": f"touch {name}"}}
         ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
         update(session, "tool_call_update", toolCallId="c", status="in_progress")
-    update(session, "tool_call_update", toolCallId="c", status="completed")
-
-
-def apart(session: str, then: str) -> Any:
-    """Asks under an id of its own, and then tells of the call."""
-    call = {"title": "touch one", "kind": "execute", "rawInput": {"command": "touch one"}}
-    ask(
-        "session/request_permission",
-        sessionId=session,
-        toolCall={"toolCallId": "question", **call},
-        options=OPTIONS,
-    )
-    update(session, "tool_call", toolCallId="call", status="in_progress", **call)
-    update(session, "tool_call_update", toolCallId="call", status=then)
-
-
-def printing(session: str) -> Any:
-    """Runs a command in a terminal of its own."""
-    entry = {"type": "terminal", "terminalId": "own"}
-    update(session, "tool_call", toolCallId="c", title="ls", status="in_progress", content=[entry])
-    for key, text in (("terminal_output", "a\n"), ("terminal_output_delta", "b\n")):
-        meta = {key: {"terminal_id": "own", "data": text}}
-        update(session, "tool_call_update", toolCallId="c", _meta=meta)
     update(session, "tool_call_update", toolCallId="c", status="completed")

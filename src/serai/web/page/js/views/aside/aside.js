@@ -1,43 +1,56 @@
 // What belongs to a session, at the right, as tabs. Each tab's module is loaded when it is first shown.
+import { preference } from "../../host/preferences.js";
 import { sinceBeginning } from "../../host/sessions.js";
 import { aside, page } from "../../page.js";
 import { IconButton } from "../parts/icon.js";
-import { html, useEffect, useErrorBoundary, useId, useRef, useState } from "../preact.js";
+import { effect, html, useEffect, useErrorBoundary, useId, useRef, useState } from "../preact.js";
 import { watchConflicts } from "./conflicts.js";
-import { isWide } from "./reading.js";
+import { Pending } from "./shapes.js";
 
 /** @typedef {(props: {uri: any}) => unknown} TabView a tab that `lacks` without a session is shown with one only */
-
 /**
  * @typedef {object} Tab
- * @property {string} label
- * @property {() => Promise<TabView>} load
- * @property {string} [lacks] What it says when no session is open; a tab without it needs none.
+ * @property {string} label the name of the view, too, in the module of the tab's name
+ * @property {string} [lacks] what it says when no session is open; a tab without it needs none
+ * @property {(uri: string | null) => number} [count] how much there is in it
+ * @property {string} [counted] of what
  */
 
 /** @type {Record<string, Tab>} */
 const TABS = {
   changes: {
     label: "Changes",
-    load: async () => (await import("./changes.js")).Changes,
     lacks: "Open a session to see what it changed.",
+    count: (uri) => sinceBeginning(page.host.summaries.value.get(uri ?? ""))?.files ?? 0,
+    counted: "changed files",
   },
-  files: {
-    label: "Files",
-    load: async () => (await import("./files.js")).Files,
-    lacks: "Open a session to see the files of its folder.",
+  files: { label: "Files", lacks: "Open a session to see the files of its folder." },
+  terminals: {
+    label: "Terminals",
+    count: () => (page.host.root.value?.terminals ?? []).filter((one) => one.exitCode === undefined).length,
+    counted: "running terminals",
   },
-  terminals: { label: "Terminals", load: async () => (await import("./terminals.js")).Terminals },
-  messages: { label: "Messages", load: async () => (await import("./messages.js")).Messages },
-  deliveries: { label: "Deliveries", load: async () => (await import("./deliveries.js")).Deliveries },
-  agents: { label: "Agents", load: async () => (await import("./agents.js")).Agents },
-  cost: { label: "Cost", load: async () => (await import("./cost.js")).Cost },
-  workflow: {
-    label: "Workflow",
-    load: async () => (await import("./workflow.js")).Workflow,
-    lacks: "Open a session to see it as a workflow.",
+  messages: {
+    label: "Messages",
+    count: () => {
+      const { rooms = [], conversations = [] } = page.relay.inbox.value ?? {};
+      return [...rooms, ...conversations].reduce((sum, one) => sum + (one.unread ?? 0), 0);
+    },
+    counted: "unread messages",
   },
+  deliveries: {
+    label: "Deliveries",
+    count: (uri) => page.relay.openDeliveries.value.get(uri ?? "")?.length ?? 0,
+    counted: "messages on their way",
+  },
+  agents: { label: "Agents" },
+  cost: { label: "Cost", lacks: "Open a session to see what it has cost." },
+  workflow: { label: "Workflow", lacks: "Open a session to see it as a workflow." },
 };
+
+/** Whether what is beside the session takes half of the page. */
+const isWide = preference("wide", false);
+effect(() => void document.documentElement.toggleAttribute("data-wide", isWide.value));
 
 /** The tabs and the one that is chosen. @param {{uri: string | null}} props */
 export function Aside({ uri }) {
@@ -62,26 +75,19 @@ export function Aside({ uri }) {
   return html`<div class="aside">
     <div class="head">
       <div class="tabs" role="tablist" aria-label="Beside the session" ref=${bar} onKeyDown=${moved}>
-        ${names.map(
-          (name) =>
-            html`<button
-              key=${name}
-              class="quiet"
-              role="tab"
-              id=${`${id}-${name}`}
-              aria-selected=${name === chosen}
-              aria-controls=${`${id}-panel`}
-              tabindex=${name === chosen ? 0 : -1}
-              onClick=${() => (aside.value = { tab: name, at: null })}
-            >
-              ${TABS[name]?.label}<${Badge} tab=${name} uri=${uri} />
-            </button>`,
+        ${Object.entries(TABS).map(
+          ([name, tab]) => html`<button
+            key=${name} class="quiet" role="tab" id=${`${id}-${name}`} aria-selected=${name === chosen}
+            aria-controls=${`${id}-panel`} tabindex=${name === chosen ? 0 : -1}
+            onClick=${() => (aside.value = { tab: name, at: null })}
+          >
+            ${tab.label}<${Tally} tab=${tab} uri=${uri} />
+          </button>`,
         )}
       </div>
       <span class="widen">
         <${IconButton}
-          name=${isWide.value ? "right" : "back"}
-          label=${isWide.value ? "Make this narrower" : "Make this wider"}
+          name=${isWide.value ? "right" : "back"} label=${isWide.value ? "Make this narrower" : "Make this wider"}
           onClick=${() => (isWide.value = !isWide.value)}
         />
       </span>
@@ -92,33 +98,10 @@ export function Aside({ uri }) {
   </div>`;
 }
 
-/** How much there is in a tab. @param {{tab: string, uri: string | null}} props */
-function Badge({ tab, uri }) {
-  const { count, what } = countOf(tab, uri);
-  return count > 0 && html`<span class="tally" title=${`${count} ${what}`}>${count}</span>`;
-}
-
-/**
- * @param {string} tab
- * @param {string | null} uri
- */
-function countOf(tab, uri) {
-  if (tab === "changes" && uri) {
-    return { count: sinceBeginning(page.host.summaries.value.get(uri))?.files ?? 0, what: "changed files" };
-  }
-  if (tab === "terminals") {
-    const terminals = page.host.root.value?.terminals ?? [];
-    return { count: terminals.filter((one) => one.exitCode === undefined).length, what: "running terminals" };
-  }
-  if (tab === "messages") {
-    const { rooms = [], conversations = [] } = page.relay.inbox.value ?? {};
-    const count = [...rooms, ...conversations].reduce((sum, one) => sum + (one.unread ?? 0), 0);
-    return { count, what: "unread messages" };
-  }
-  if (tab === "deliveries" && uri) {
-    return { count: page.relay.openDeliveries.value.get(uri)?.length ?? 0, what: "messages on their way" };
-  }
-  return { count: 0, what: "" };
+/** @param {{tab: Tab, uri: string | null}} props */
+function Tally({ tab, uri }) {
+  const count = tab.count?.(uri) ?? 0;
+  return count > 0 && html`<span class="tally" title=${`${count} ${tab.counted}`}>${count}</span>`;
 }
 
 /** One tab's view, once its module is there. @param {{name: string, uri: string | null}} props */
@@ -130,7 +113,7 @@ function Panel({ name, uri }) {
   const isLacking = uri === null && tab.lacks !== undefined;
   const load = () => {
     setProblem(null);
-    tab.load().then((of) => setView({ of }), setProblem);
+    import(`./${name}.js`).then((module) => setView({ of: module[tab.label] }), setProblem);
   };
   useEffect(() => {
     if (!isLacking) load();
@@ -138,15 +121,9 @@ function Panel({ name, uri }) {
   if (isLacking) return html`<p class="empty">${tab.lacks}</p>`;
   if (problem || fault) {
     return html`<div class="problem" role="alert">
-      <p>${tab.label} cannot be shown: ${said(problem ?? fault)}</p>
+      <p>${tab.label} cannot be shown: ${/** @type {any} */ (problem ?? fault).message}</p>
       <button onClick=${problem ? load : mend}>Try again</button>
     </div>`;
   }
-  if (!view) return html`<p class="empty" role="status">Loading…</p>`;
-  return html`<${view.of} uri=${uri} />`;
-}
-
-/** @param {unknown} problem */
-function said(problem) {
-  return problem instanceof Error ? problem.message : String(problem);
+  return view ? html`<${view.of} uri=${uri} />` : html`<${Pending} />`;
 }

@@ -1,17 +1,14 @@
 // Comments on lines: drafts that this browser keeps for each session, until they are sent as one message.
 import { preference } from "../../host/preferences.js";
-import { useChannel } from "../../host/use.js";
 import { page } from "../../page.js";
 import { confirm } from "../parts/dialog.js";
 import { Icon, IconButton } from "../parts/icon.js";
 import { html, useEffect, useRef, useState } from "../preact.js";
 import { inOrder, messageOf, placeOf } from "./review.js";
 
-/** @typedef {import("./review.js").Comment} Comment */
-/**
- * The drafts of a session: the same in all windows of this browser.
- * @param {string} uri
- */
+/** @import {Comment} from "./review.js" */
+
+/** The drafts of a session: the same in all windows of this browser. @param {string} uri */
 export function draftsOf(uri) {
   return preference(`comments.${uri}`, /** @type {readonly Comment[]} */ ([]));
 }
@@ -26,45 +23,31 @@ export function setDraft(uri, comment) {
   draftsOf(uri).value = comment.text.trim() ? [...others, comment] : others;
 }
 
-/**
- * Send all drafts as one message: at once, or when the turn that runs is over.
- * @param {string} uri
- * @param {boolean} isRunning
- */
-async function send(uri, isRunning) {
-  const sent = draftsOf(uri).peek();
-  const userMessage = { text: messageOf(sent) };
-  const id = crypto.randomUUID();
-  const hasHappened = await page.host.dispatch(
-    uri,
-    isRunning
-      ? { type: "session/pendingMessageSet", kind: "queued", id, userMessage }
-      : { type: "session/turnStarted", turnId: id, userMessage },
-  );
-  // What was written meanwhile stays.
-  const drafts = draftsOf(uri);
-  if (hasHappened) drafts.value = drafts.peek().filter((comment) => !sent.includes(comment));
-}
-
-/** How many comments there are, and what to do with them. @param {{uri: string}} props */
-export function CommentsBar({ uri }) {
-  const state = useChannel(page.host, uri).state.value;
+/** How many comments there are, and what to do with them. @param {{uri: string, isRunning: boolean}} props */
+export function CommentsBar({ uri, isRunning }) {
   const [isOpen, setOpen] = useState(false);
   const [isSending, setSending] = useState(false);
-  const comments = draftsOf(uri).value;
+  const drafts = draftsOf(uri);
+  const comments = drafts.value;
   if (!comments.length) return null;
   const many = comments.length === 1 ? "1 comment" : `${comments.length} comments`;
-  const sendAll = async () => {
+  const send = async () => {
+    const userMessage = { text: messageOf(comments) };
+    const id = crypto.randomUUID();
     setSending(true);
-    await send(uri, Boolean(state?.activeTurn));
+    const hasHappened = await page.host.dispatch(
+      uri,
+      isRunning
+        ? { type: "session/pendingMessageSet", kind: "queued", id, userMessage }
+        : { type: "session/turnStarted", turnId: id, userMessage },
+    );
     setSending(false);
+    // What was written meanwhile stays.
+    if (hasHappened) drafts.value = drafts.peek().filter((comment) => !comments.includes(comment));
   };
   const discard = async () => {
-    const isSure = await confirm("Throw comments away", `Throw away ${many} that nobody has read?`, {
-      yes: "Throw away",
-      danger: true,
-    });
-    if (isSure) draftsOf(uri).value = [];
+    const text = `Throw away ${many} that nobody has read?`;
+    if (await confirm("Throw comments away", text, { yes: "Throw away", danger: true })) drafts.value = [];
   };
   return html`<section class="comments-bar" aria-label="Comments">
     ${isOpen &&
@@ -74,8 +57,7 @@ export function CommentsBar({ uri }) {
           <div class="row">
             <code class="grow cut">${placeOf(comment)}</code>
             <${IconButton}
-              name="trash"
-              label=${`Remove the comment on ${placeOf(comment)}`}
+              name="trash" label=${`Remove the comment on ${placeOf(comment)}`}
               onClick=${() => setDraft(uri, { ...comment, text: "" })}
             />
           </div>
@@ -89,8 +71,8 @@ export function CommentsBar({ uri }) {
       </button>
       <span class="grow"></span>
       <${IconButton} name="trash" label="Throw the comments away" onClick=${discard} />
-      <button class="main" disabled=${isSending || !state || page.host.isReading.value} onClick=${sendAll}>
-        ${state?.activeTurn ? "Queue as message" : "Send as message"}
+      <button class="main" disabled=${isSending || page.host.isReading.value} onClick=${send}>
+        ${isRunning ? "Queue as message" : "Send as message"}
       </button>
     </div>
   </section>`;
@@ -98,9 +80,9 @@ export function CommentsBar({ uri }) {
 
 /**
  * Where one writes a comment. Ctrl Enter keeps it, Escape leaves it.
- * @param {{place: string, text: string, onKeep: (text: string) => void, onLeave: () => void, children?: unknown}} props
+ * @param {{place: string, text: string, onKeep: (text: string) => void, onLeave: () => void}} props
  */
-export function CommentEditor({ place, text, onKeep, onLeave, children }) {
+export function CommentEditor({ place, text, onKeep, onLeave }) {
   const [written, setWritten] = useState(text);
   const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   useEffect(() => field.current?.focus(), []);
@@ -116,14 +98,10 @@ export function CommentEditor({ place, text, onKeep, onLeave, children }) {
     <label>
       <span class="small faint">Comment on <code>${place}</code></span>
       <textarea
-        ref=${field}
-        rows="3"
-        value=${written}
-        onInput=${(/** @type {any} */ event) => setWritten(event.target.value)}
+        ref=${field} rows="3" value=${written} onInput=${(/** @type {any} */ event) => setWritten(event.target.value)}
       ></textarea>
     </label>
     <div class="row">
-      ${children}
       <span class="grow"></span>
       <button onClick=${onLeave}>Cancel</button>
       <button class="main" disabled=${!written.trim() && !text} onClick=${() => onKeep(written)}>

@@ -4,25 +4,25 @@ import { pathOf } from "../parts/format.js";
 import { effect, signal } from "../preact.js";
 import { between, shared } from "./overlap.js";
 
-/** @typedef {import("../../ahp/types.d.ts").ChangesetState} ChangesetState */
-/** @typedef {import("../../host/channel.js").Channel<ChangesetState>} ChangesetChannel */
-/** @typedef {import("./overlap.js").Conflict} Conflict */
+/** @import {ChangesetState} from "../../ahp/types.d.ts" */
+/** @import {Channel} from "../../host/channel.js" */
+/** @import {Conflict} from "./overlap.js" */
 
 /** By session: the files that it has in common with another session, and which one that is. */
 export const conflicts = signal(/** @type {ReadonlyMap<string, readonly Conflict[]>} */ (new Map()));
 
-/** Which changesets are followed for this, by session. @type {Map<string, ChangesetChannel>} */
-const followed = new Map();
+/** The changesets that are followed for this, by session. */
+const followed = signal(/** @type {ReadonlyMap<string, Channel<ChangesetState>>} */ (new Map()));
 
 /** Watch for conflicts, from when the page has a host. Returns what ends it. */
 export function watchConflicts() {
-  const count = signal(0); // of times that other sessions began to be followed
-  const stopFollowing = effect(() => {
-    if (follow(shared(page.host.summaries.value.values()))) count.value = count.peek() + 1;
-  });
+  const stopFollowing = effect(() => follow(shared(page.host.summaries.value.values())));
   const stopLooking = effect(() => {
-    count.value;
-    const found = between([...followed].map(([uri, channel]) => ({ uri, files: filesOf(channel.state.value) })));
+    const sessions = [...followed.value].map(([uri, { state }]) => {
+      const files = state.value?.files ?? [];
+      return { uri, files: files.map(({ edit }) => pathOf((edit.after ?? edit.before)?.uri)) };
+    });
+    const found = between(sessions);
     if (found.size || conflicts.peek().size) conflicts.value = found;
   });
   return () => {
@@ -32,29 +32,12 @@ export function watchConflicts() {
   };
 }
 
-/**
- * Follow these changesets and no others. Returns whether they are others than before.
- * @param {ReadonlyMap<string, string>} wanted
- */
+/** Follow these changesets and no others. @param {ReadonlyMap<string, string>} wanted */
 function follow(wanted) {
-  let isOther = false;
-  for (const [uri, channel] of followed) {
-    if (wanted.has(uri)) continue;
-    followed.delete(uri);
-    channel.release();
-    isOther = true;
-  }
-  for (const [uri, changeset] of wanted) {
-    if (followed.has(uri)) continue;
-    const channel = /** @type {ChangesetChannel} */ (page.host.channel(changeset));
-    channel.hold();
-    followed.set(uri, channel);
-    isOther = true;
-  }
-  return isOther;
-}
-
-/** @param {ChangesetState | null} state */
-function filesOf(state) {
-  return (state?.files ?? []).map(({ edit }) => pathOf((edit.after ?? edit.before)?.uri));
+  const before = followed.peek();
+  if (!wanted.size && !before.size) return;
+  const next = new Map([...wanted].map(([uri, changeset]) => [uri, page.host.channel(changeset)]));
+  for (const channel of next.values()) channel.hold();
+  for (const channel of before.values()) channel.release();
+  followed.value = next;
 }

@@ -3,11 +3,13 @@ import { page } from "../../page.js";
 import { moment } from "../parts/format.js";
 import { html, useState } from "../preact.js";
 import { act, agentById, agentOf, handleOf, useAsked } from "./asked.js";
-import { cameDirectly, isHeld, isOpen, stateOf, stepsOf, whyOf } from "./delivery_words.js";
+import { cameDirectly, isHeld, stateOf, whyOf } from "./delivery_words.js";
+import { gathered } from "./overlap.js";
 import { DeliveryFacts, Steps } from "./receipts.js";
+import { Pending } from "./shapes.js";
 
-/** @typedef {import("../../host/relay.js").Delivery} Delivery */
-/** @typedef {import("./messages.js").Message} Message */
+/** @import {Delivery} from "../../host/relay.js" */
+/** @import {Message} from "./messages.js" */
 
 const OPEN = ["created", "accepted", "deferred", "handing"];
 const PAGE = 50;
@@ -27,66 +29,45 @@ export function Deliveries({ uri }) {
   const [filter, setFilter] = useState("open");
   const [isAll, setAll] = useState(false);
   const [limit, setLimit] = useState(PAGE);
+  const [said, setSaid] = useState("");
   const session = agentOf(uri);
   const agent = isAll ? undefined : session?.identity.handle;
   const { asks, none } = FILTERS[filter] ?? /** @type {never} */ (FILTERS.all);
-  const listed = useAsked(() => list(asks, agent, limit), [filter, agent, limit], {
-    types: ["delivery.*", "agent.status.changed"],
-  });
+  const listed = useAsked(
+    async () => {
+      const params = agent ? { agent, limit } : { limit };
+      const answers = await Promise.all(asks.map((one) => page.relay.call("deliveries.list", { ...params, ...one })));
+      const found = answers.flatMap((answer) => /** @type {Delivery[]} */ (answer.deliveries));
+      return found.sort((one, other) => (other.sequence ?? 0) - (one.sequence ?? 0)).slice(0, limit);
+    },
+    [filter, agent, limit],
+    ["delivery.*", "agent.status.changed"],
+  );
   const deliveries = listed.value;
-  const [said, setSaid] = useState("");
-  return html`<div class="deliveries">
+  return html`<div class="sheet">
     <div class="row bar">
-      <label class="grow">
-        <span class="hidden">Which deliveries</span>
-        <select
-          value=${filter}
-          onChange=${(/** @type {any} */ event) => {
-            setFilter(event.target.value);
-            setLimit(PAGE);
-          }}
-        >
-          ${Object.entries(FILTERS).map(([name, { label }]) => html`<option value=${name}>${label}</option>`)}
-        </select>
-      </label>
-      ${
-        session &&
-        html`<label class="check small">
-          <input type="checkbox" checked=${isAll} onChange=${() => setAll(!isAll)} /> Of all agents
-        </label>`
-      }
+      <select
+        aria-label="Which deliveries" value=${filter}
+        onChange=${(/** @type {any} */ event) => setFilter(event.target.value)}
+      >
+        ${Object.entries(FILTERS).map(([name, { label }]) => html`<option value=${name}>${label}</option>`)}
+      </select>
+      <span class="grow"></span>
+      ${session &&
+      html`<label class="small">
+        <input type="checkbox" checked=${isAll} onChange=${() => setAll(!isAll)} /> Of all agents
+      </label>`}
     </div>
-    ${listed.problem && html`<p class="problem" role="alert">${listed.problem.message}</p>`}
-    ${!deliveries && !listed.problem && html`<p class="empty" role="status">Loading…</p>`}
+    ${(listed.problem || !deliveries) && html`<${Pending} problem=${listed.problem} />`}
     ${deliveries?.length === 0 && html`<p class="empty">${none}</p>`}
     ${deliveries && html`<${FlushAll} deliveries=${deliveries} onSaid=${setSaid} />`}
     <p class="hidden" role="status">${said}</p>
     <ul>
-      ${deliveries?.map(
-        (one) =>
-          html`<li key=${one.id}><${DeliveryView} delivery=${one} onChanged=${listed.again} onSaid=${setSaid} /></li>`,
-      )}
+      ${deliveries?.map((one) => html`<li key=${one.id}><${DeliveryView} delivery=${one} onSaid=${setSaid} /></li>`)}
     </ul>
-    ${
-      deliveries &&
-      deliveries.length >= limit &&
-      limit < MOST &&
-      html`<button class="quiet" onClick=${() => setLimit(Math.min(MOST, limit * 4))}>More</button>`
-    }
+    ${deliveries && deliveries.length >= limit && limit < MOST &&
+    html`<button class="quiet" onClick=${() => setLimit(Math.min(MOST, limit * 4))}>More</button>`}
   </div>`;
-}
-
-/**
- * @param {object[]} asks
- * @param {string | undefined} agent
- * @param {number} limit
- * @returns {Promise<Delivery[]>} the newest first
- */
-async function list(asks, agent, limit) {
-  const params = agent ? { agent, limit } : { limit };
-  const answers = await Promise.all(asks.map((one) => page.relay.call("deliveries.list", { ...params, ...one })));
-  const found = answers.flatMap((answer) => /** @type {Delivery[]} */ (answer.deliveries));
-  return found.toSorted((one, other) => (other.sequence ?? 0) - (one.sequence ?? 0)).slice(0, limit);
 }
 
 /**
@@ -94,18 +75,15 @@ async function list(asks, agent, limit) {
  * @param {{deliveries: readonly Delivery[], onSaid: (text: string) => void}} props
  */
 function FlushAll({ deliveries, onSaid }) {
-  /** @type {Map<string, number>} */
-  const waiting = new Map();
-  for (const { agent } of deliveries.filter(mayBeLetIn)) waiting.set(agent, (waiting.get(agent) ?? 0) + 1);
-  const several = [...waiting].filter(([, count]) => count > 1);
+  const waiting = gathered(deliveries.filter(mayBeLetIn).map((one) => /** @type {const} */ ([one.agent, one])));
+  const several = [...waiting].filter(([, all]) => all.length > 1);
   if (several.length === 0 || page.host.isReading.value) return null;
   return html`<div class="row bar">
-    ${several.map(([id, count]) => {
-      const handle = agentById(id)?.identity.handle ?? id;
+    ${several.map(([agent, { length }]) => {
       const flush = async () => {
-        if (await act("deliveries.flush", { agent: handle })) onSaid(`What waited for ${handle} is let in.`);
+        if (await act("deliveries.flush", { agent })) onSaid(`What waited for ${agent} is let in.`);
       };
-      return html`<button key=${id} onClick=${flush}>Deliver all ${count} to ${handle}</button>`;
+      return html`<button key=${agent} onClick=${flush}>Deliver all ${length} to ${agent}</button>`;
     })}
   </div>`;
 }
@@ -115,34 +93,28 @@ function mayBeLetIn(delivery) {
   return delivery.state === "accepted" && delivery.waitsFor !== "fetch" && !cameDirectly(delivery);
 }
 
-/** @param {{delivery: Delivery, onChanged: () => void, onSaid: (text: string) => void}} props */
-function DeliveryView({ delivery, onChanged, onSaid }) {
+/** @param {{delivery: Delivery, onSaid: (text: string) => void}} props */
+function DeliveryView({ delivery, onSaid }) {
   const agent = agentById(delivery.agent);
-  const message = useMessage(delivery);
-  const why = whyOf(delivery, agent, moment);
-  const asked = delivery.requestedMode;
-  return html`<article class="delivery" data-state=${delivery.state} data-held=${isHeld(delivery)}>
-    <header>
-      <${Steps} steps=${stepsOf(delivery)} />
-      <strong class="state">${stateOf(delivery)}</strong>
-      <span class="grow"></span>
+  const isDirect = cameDirectly(delivery);
+  const asked = useAsked(async () => {
+    return isDirect ? null : page.relay.call("messages.get", { messageId: delivery.messageId });
+  }, []);
+  const message = /** @type {Message | null} */ (asked.value);
+  const from = message ? `${handleOf(message.from)} → ` : isDirect ? "a client → " : "";
+  return html`<article class="card" data-state=${isHeld(delivery) ? "held" : delivery.state}>
+    <header class="row">
+      <${Steps} delivery=${delivery} />
+      <strong class="state grow">${stateOf(delivery)}</strong>
       <time class="faint small" datetime=${delivery.createdAt}>${moment(delivery.createdAt)}</time>
     </header>
-    <p class="small who">
-      ${message ? html`${handleOf(message.from)} → ` : cameDirectly(delivery) ? "a client → " : ""}${
-        agent?.identity.handle ?? "someone who is gone"
-      }
-      ${message?.channel && html` in ${message.channel.name}`}
+    <p class="small">
+      ${from}${delivery.agent}${message?.channel ? ` in ${message.channel.name}` : ""}
     </p>
-    ${message && html`<p class="excerpt">${message.text}</p>`} ${why && html`<p class="why">${why}</p>`}
-    <p class="faint small">
-      ${delivery.mode}${asked && asked !== delivery.mode ? `, asked for as ${asked}` : ""}${
-        delivery.priority === "urgent" ? ", urgent" : ""
-      }${(delivery.attempts ?? 0) > 1 ? `, ${delivery.attempts} attempts` : ""}${
-        delivery.deadline ? `, until ${moment(delivery.deadline)}` : ""
-      }
-    </p>
-    <${Operations} delivery=${delivery} handle=${agent?.identity.handle} onChanged=${onChanged} onSaid=${onSaid} />
+    ${message && html`<p class="clamp">${message.text}</p>`}
+    <p class="state">${whyOf(delivery, agent)}</p>
+    ${!isDirect && !page.host.isReading.value &&
+    html`<${Operations} delivery=${delivery} agent=${delivery.agent} onSaid=${onSaid} />`}
     <details>
       <summary class="small">Details</summary>
       <${DeliveryFacts} delivery=${delivery} />
@@ -150,61 +122,28 @@ function DeliveryView({ delivery, onChanged, onSaid }) {
   </article>`;
 }
 
-/** @param {{delivery: Delivery, handle?: string, onChanged: () => void, onSaid: (text: string) => void}} props */
-function Operations({ delivery, handle, onChanged, onSaid }) {
-  if (page.host.isReading.value || cameDirectly(delivery)) return null;
-  const id = { deliveryId: delivery.id };
-  /**
-   * @param {string} method
-   * @param {object} params
-   * @param {string} said
-   */
-  const run = async (method, params, said) => {
-    if (await act(method, params)) onSaid(said);
-    onChanged();
-  };
-  const isWaiting = delivery.state === "accepted" || delivery.state === "deferred" || delivery.state === "created";
+/** @param {{delivery: Delivery, agent: string, onSaid: (text: string) => void}} props */
+function Operations({ delivery, agent, onSaid }) {
+  const { id: deliveryId, state } = delivery;
   const held = isHeld(delivery);
-  const flush = () => run("deliveries.flush", { agent: handle ?? delivery.agent, ...id }, "It is let in.");
+  const isWaiting = state === "accepted" || state === "deferred" || state === "created";
+  const refusal = held ? { deliveryId, reason: "refused" } : { deliveryId };
+  /** @type {[isOffered: boolean, label: string, method: string, params: object, said: string, look?: string][]} */
+  const operations = [
+    [
+      mayBeLetIn(delivery), held ? "Let it in" : "Deliver now", "flush", { agent, deliveryId }, "It is let in.",
+      held ? "main" : "",
+    ],
+    [state === "deferred", "Try now", "retry", { deliveryId }, "It is tried again."],
+    [isWaiting, held ? "Refuse" : "Cancel", "cancel", refusal, "It is cancelled.", "danger"],
+    [state === "failed", "Send again", "redeliver", { deliveryId }, "It is sent again."],
+  ];
   return html`<div class="row operations">
-    ${mayBeLetIn(delivery) &&
-    html`<button class=${held ? "main" : ""} onClick=${flush}>${held ? "Let it in" : "Deliver now"}</button>`}
-    ${
-      delivery.state === "deferred" &&
-      html`<button onClick=${() => run("deliveries.retry", id, "It is tried again.")}>Try now</button>`
-    }
-    ${
-      isWaiting &&
-      html`<button
-        class="danger"
-        onClick=${() => run("deliveries.cancel", held ? { ...id, reason: "refused" } : id, "It is cancelled.")}
-      >
-        ${held ? "Refuse" : "Cancel"}
-      </button>`
-    }
-    ${
-      delivery.state === "failed" &&
-      html`<button onClick=${() => run("deliveries.redeliver", id, "It is sent again.")}>Send again</button>`
-    }
-    ${!isOpen(delivery) && delivery.redeliveryOf && html`<span class="faint small">sent again</span>`}
+    ${operations.map(([isOffered, label, method, params, said, look]) => {
+      const run = async () => {
+        if (await act(`deliveries.${method}`, params)) onSaid(said);
+      };
+      return isOffered && html`<button key=${method} class=${look} onClick=${run}>${label}</button>`;
+    })}
   </div>`;
-}
-
-/** Messages hardly ever change: each is asked for once. @type {Map<string, Promise<Message | null>>} */
-const messages = new Map();
-
-/**
- * The message of a delivery.
- * @param {Delivery} delivery
- * @returns {Message | null}
- */
-function useMessage(delivery) {
-  const { messageId } = delivery;
-  const ask = () => {
-    if (cameDirectly(delivery)) return Promise.resolve(null);
-    const asked = messages.get(messageId) ?? page.relay.call("messages.get", { messageId }).catch(() => null);
-    messages.set(messageId, asked);
-    return asked;
-  };
-  return useAsked(ask, [messageId]).value;
 }

@@ -1,19 +1,55 @@
 // The files of a session's folder: a tree that is read as it is opened, and what is in a file.
-import { aside, page, shownOnPhone } from "../../page.js";
-import { draftOf, setDraft } from "../composer/drafts.js";
+import { aside, page } from "../../page.js";
 import { Code } from "../parts/code.js";
-import { nameOf } from "../parts/format.js";
-import { Icon, IconButton } from "../parts/icon.js";
-import { html, useEffect, useMemo, useRef, useState } from "../preact.js";
-import { contentOf, pathBelow } from "./reading.js";
+import { nameOf, pathOf } from "../parts/format.js";
+import { Icon } from "../parts/icon.js";
+import { html, useEffect, useMemo, useState } from "../preact.js";
+import { useAsked } from "./asked.js";
+import { Head, Pending } from "./shapes.js";
 
-/** @typedef {import("./reading.js").Content} Content */
-/** @typedef {{name: string, type: string}} Entry */
+/**
+ * Content of a file: text; an image, to be shown from a `blob:` address; or why it is not shown.
+ * @typedef {{text: string} | {image: Blob} | {note: string}} Content
+ */
 
 /** So many entries of one folder are shown. */
 const MOST_ENTRIES = 2000;
+/** The longest file that is shown, in bytes: a browser lays out no more of it in a bearable time. */
+const MOST_SHOWN = 1_000_000;
 /** How long one may type before the host is asked. */
 const PAUSE = 150;
+
+/**
+ * Read a file or recorded content.
+ * @param {string} uri
+ * @param {{asText?: boolean}} [options] `asText` for an image that is written as text
+ * @returns {Promise<Content>} rejects with HostError
+ */
+export async function contentOf(uri, { asText = false } = {}) {
+  // Only files have a size beforehand; recorded content is not of files that are very large.
+  const size = uri.startsWith("file:") ? (await page.host.request("resourceResolve", { uri })).size : undefined;
+  const isImage = !asText && /\.(png|jpe?g|gif|webp|avif|bmp|ico|svg)$/i.test(uri);
+  if ((size ?? 0) > (isImage ? 10 : 1) * MOST_SHOWN) return { note: "This file is too large to be shown here." };
+  const read = await page.host.request("resourceRead", { uri, encoding: isImage ? "base64" : "utf-8" });
+  if (isImage && read.encoding === "base64") {
+    const bytes = Uint8Array.from(atob(read.data), (letter) => letter.charCodeAt(0));
+    return { image: new Blob([bytes], { type: read.contentType ?? "image/png" }) };
+  }
+  if (read.encoding !== "utf-8" || read.data.includes("\0")) return { note: "This file is not text." };
+  if (read.data.length > MOST_SHOWN) return { note: "This file is too large to be shown here." };
+  return { text: read.data };
+}
+
+/**
+ * The path of a file in a folder; of one elsewhere the whole path.
+ * @param {string | undefined} uri
+ * @param {string} folder
+ */
+export function pathBelow(uri, folder) {
+  const path = pathOf(uri);
+  const base = `${pathOf(folder).replace(/\/+$/, "")}/`;
+  return path.startsWith(base) ? path.slice(base.length) : path;
+}
 
 /** The tab. @param {{uri: string}} props */
 export function Files({ uri }) {
@@ -21,228 +57,30 @@ export function Files({ uri }) {
   const root = summary?.workingDirectory?.replace(/\/+$/, "");
   const [opened, setOpened] = useState(/** @type {string | null} */ (null));
   const [filter, setFilter] = useState("");
-  const [version, setVersion] = useState(0);
   const at = aside.value.at;
   useEffect(() => {
-    const meant = typeof at === "string" ? at : (at?.uri ?? at?.path);
-    if (typeof meant === "string" && root) setOpened(meant.includes(":/") ? meant : uriOf(meant, root));
-  }, [at, root]);
-  // When other files changed than before, folders have other entries, perhaps.
-  const told = summary?.changesets;
-  useEffect(() => setVersion((before) => before + 1), [told]);
+    if (typeof at === "string") setOpened(at);
+  }, [at]);
   if (!root) return html`<p class="empty">This session works in no folder.</p>`;
+  // When other files changed than before, folders have other entries, perhaps, and files another content.
+  const version = summary?.changesets;
   if (opened) {
-    const back = () => setOpened(null);
-    return html`<${Opened} key=${opened} uri=${opened} session=${uri} root=${root} onBack=${back} />`;
+    const path = opened.startsWith("file:") ? pathBelow(opened, root) : recordedPath(opened);
+    return html`<div class="files-tab">
+      <${Head} title=${path} back="Back to the files" onBack=${() => setOpened(null)} />
+      <${Opened} key=${opened} uri=${opened} path=${path} version=${version} />
+    </div>`;
   }
   return html`<div class="files-tab">
     <div class="bar row">
       <input
-        type="search"
-        class="grow"
-        aria-label="Find a file by its path"
-        placeholder="Find a file"
-        value=${filter}
+        type="search" class="grow" aria-label="Find a file by its path" placeholder="Find a file" value=${filter}
         onInput=${(/** @type {any} */ event) => setFilter(event.target.value)}
       />
-      <${IconButton} name="retry" label="Read the folders again" onClick=${() => setVersion(version + 1)} />
     </div>
     ${filter.trim()
       ? html`<${Found} session=${uri} root=${root} text=${filter.trim()} onOpen=${setOpened} />`
-      : html`<ul class="tree" role="tree" aria-label=${nameOf(root)} onKeyDown=${movedInTree}>
-          <${Folder} uri=${root} depth=${0} version=${version} onOpen=${setOpened} />
-        </ul>`}
-  </div>`;
-}
-
-/**
- * @param {string} path below the folder, or absolute
- * @param {string} root
- */
-function uriOf(path, root) {
-  const escaped = path.split("/").map(encodeURIComponent).join("/");
-  return path.startsWith("/") ? `file://${escaped}` : `${root}/${escaped}`;
-}
-
-/**
- * What is in a folder.
- * @param {{uri: string, depth: number, version: number, onOpen: (uri: string) => void}} props
- */
-function Folder({ uri, depth, version, onOpen }) {
-  const [entries, setEntries] = useState(/** @type {Entry[] | null} */ (null));
-  const [problem, setProblem] = useState(/** @type {string | null} */ (null));
-  useEffect(() => {
-    let isGone = false;
-    page.host.request("resourceList", { uri }).then(
-      (read) => {
-        if (isGone) return;
-        setEntries(read.entries.filter(({ name }) => name !== ".git").sort(foldersFirst));
-        setProblem(null);
-      },
-      (error) => isGone || setProblem(error.message),
-    );
-    return () => {
-      isGone = true;
-    };
-  }, [uri, version]);
-  if (problem) return html`<${Said} depth=${depth} text=${problem} isProblem />`;
-  if (!entries) return html`<${Said} depth=${depth} text="Reading…" />`;
-  if (!entries.length) return html`<${Said} depth=${depth} text="Empty" />`;
-  const more = entries.length - MOST_ENTRIES;
-  return html`${entries.slice(0, MOST_ENTRIES).map(
-    (entry) =>
-      html`<${Row}
-        key=${entry.name}
-        entry=${entry}
-        uri=${`${uri}/${encodeURIComponent(entry.name)}`}
-        depth=${depth}
-        version=${version}
-        onOpen=${onOpen}
-      />`,
-  )}
-  ${more > 0 && html`<${Said} depth=${depth} text=${`and ${more} more`} />`}`;
-}
-
-/** What there is to say in place of entries. @param {{depth: number, text: string, isProblem?: boolean}} props */
-function Said({ depth, text, isProblem = false }) {
-  const look = isProblem ? "problem small" : "faint small wait";
-  return html`<li role="treeitem" aria-disabled="true" class=${look} style=${indent(depth)}>${text}</li>`;
-}
-
-/** @param {number} depth */
-function indent(depth) {
-  return { "--depth": depth };
-}
-
-/**
- * @param {Entry} one
- * @param {Entry} other
- */
-function foldersFirst(one, other) {
-  const step = Number(other.type === "directory") - Number(one.type === "directory");
-  return step || one.name.localeCompare(other.name);
-}
-
-/** @param {{entry: Entry, uri: string, depth: number, version: number, onOpen: (uri: string) => void}} props */
-function Row({ entry, uri, depth, version, onOpen }) {
-  const [isOpen, setOpen] = useState(false);
-  const isFolder = entry.type === "directory";
-  return html`<li role="none">
-    <button
-      class="quiet entry"
-      role="treeitem"
-      aria-level=${depth + 1}
-      aria-expanded=${isFolder ? isOpen : undefined}
-      style=${indent(depth)}
-      onClick=${() => (isFolder ? setOpen(!isOpen) : onOpen(uri))}
-    >
-      <${Icon} name=${isFolder ? (isOpen ? "down" : "right") : "file"} size=${14} />
-      <span class="cut">${entry.name}</span>
-    </button>
-    ${isOpen &&
-    html`<ul role="group"><${Folder} uri=${uri} depth=${depth + 1} version=${version} onOpen=${onOpen} /></ul>`}
-  </li>`;
-}
-
-/** Arrows move between rows; right opens a folder, left closes it. @param {KeyboardEvent} event */
-function movedInTree(event) {
-  const row = /** @type {HTMLElement} */ (event.target);
-  if (row.role !== "treeitem" && row.getAttribute("role") !== "treeitem") return;
-  const tree = /** @type {HTMLElement} */ (event.currentTarget);
-  const rows = /** @type {HTMLElement[]} */ ([...tree.querySelectorAll("button[role=treeitem]")]);
-  const isExpanded = row.getAttribute("aria-expanded");
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (step) rows[rows.indexOf(row) + step]?.focus();
-  else if (event.key === "ArrowRight" && isExpanded === "false") row.click();
-  else if (event.key === "ArrowLeft" && isExpanded === "true") row.click();
-  else if (event.key === "ArrowLeft") {
-    /** @type {HTMLElement | null | undefined} */ (
-      row.closest("ul[role=group]")?.parentElement?.querySelector("[role=treeitem]")
-    )?.focus();
-  } else return;
-  event.preventDefault();
-}
-
-/**
- * Files that fit what was typed: those that the host would complete.
- * @param {{session: string, root: string, text: string, onOpen: (uri: string) => void}} props
- */
-function Found({ session, root, text, onOpen }) {
-  const [found, setFound] = useState(/** @type {string[] | null} */ (null));
-  useEffect(() => {
-    let isGone = false;
-    const timer = setTimeout(async () => {
-      const asked = `@${text.replaceAll(/\s/g, "")}`;
-      const params = /** @type {const} */ ({ kind: "userMessage", text: asked, offset: asked.length });
-      const asking = page.host.request("completions", { channel: session, ...params });
-      const { items } = await asking.catch(() => ({ items: [] }));
-      const uris = items.map(({ attachment }) => (attachment.type === "resource" ? attachment.uri : ""));
-      // Folders are completed, too, but there is nothing in them to show.
-      if (!isGone) setFound(uris.filter((uri) => uri.startsWith("file:") && !uri.endsWith("/")));
-    }, PAUSE);
-    return () => {
-      isGone = true;
-      clearTimeout(timer);
-    };
-  }, [text, session]);
-  if (!found) return html`<p class="empty" role="status">Looking…</p>`;
-  if (!found.length) return html`<p class="empty" role="status">No file fits.</p>`;
-  return html`<ul class="tree" aria-label="Files found">
-    ${found.map(
-      (uri) =>
-        html`<li key=${uri}>
-          <button class="quiet entry" onClick=${() => onOpen(uri)}>
-            <${Icon} name="file" size=${14} /><span class="cut">${pathBelow(uri, root)}</span>
-          </button>
-        </li>`,
-    )}
-  </ul>`;
-}
-
-/** A file. @param {{uri: string, session: string, root: string, onBack: () => void}} props */
-function Opened({ uri, session, root, onBack }) {
-  const [content, setContent] = useState(/** @type {Content | null} */ (null));
-  const [problem, setProblem] = useState(/** @type {string | null} */ (null));
-  const isGone = useRef(false);
-  const path = uri.startsWith("file:") ? pathBelow(uri, root) : recordedPath(uri);
-  const read = () => {
-    setProblem(null);
-    contentOf(uri).then(
-      (one) => isGone.current || setContent(one),
-      (error) => isGone.current || setProblem(error.message),
-    );
-  };
-  useEffect(() => {
-    read();
-    return () => {
-      isGone.current = true;
-    };
-  }, []);
-  const mention = () => {
-    const { text, attached } = draftOf(session).peek();
-    const token = /\s/.test(path) ? `@"${path}"` : `@${path}`;
-    const attachment = /** @type {const} */ ({ type: "resource", uri, label: path });
-    setDraft(session, {
-      text: `${text}${/\S$/.test(text) ? " " : ""}${token} `,
-      attached: [...attached.filter((other) => other.token !== token), { attachment, token }],
-    });
-    shownOnPhone.value = "session";
-    requestAnimationFrame(() => document.getElementById("composer")?.focus());
-  };
-  return html`<div class="files-tab">
-    <div class="bar row">
-      <${IconButton} name="back" label="Back to the files" onClick=${onBack} />
-      <span class="grow cut mono" title=${path}>${path}</span>
-      ${uri.startsWith("file:") &&
-      !page.host.isReading.value &&
-      html`<button class="quiet" onClick=${mention} title="Name this file in the composer">@ Mention</button>`}
-      <${IconButton} name="retry" label="Read it again" onClick=${read} />
-    </div>
-    ${problem
-      ? html`<p class="problem" role="alert">${problem}</p>`
-      : content
-        ? html`<${Shown} content=${content} path=${path} />`
-        : html`<p class="empty" role="status">Reading…</p>`}
+      : html`<${Folder} uri=${root} version=${version} onOpen=${setOpened} />`}
   </div>`;
 }
 
@@ -255,13 +93,82 @@ function recordedPath(uri) {
   }
 }
 
-/** @param {{content: Content, path: string}} props */
-function Shown({ content, path }) {
-  const address = useMemo(() => ("image" in content ? URL.createObjectURL(content.image) : null), [content]);
+/** What is in a folder. @param {{uri: string, version: unknown, onOpen: (uri: string) => void}} props */
+function Folder({ uri, version, onOpen }) {
+  const listed = useAsked(() => page.host.request("resourceList", { uri }), [uri, version]);
+  const [unfolded, setUnfolded] = useState(/** @type {readonly string[]} */ ([]));
+  if (!listed.value) return html`<${Pending} problem=${listed.problem} text="Reading…" />`;
+  const isFolder = (/** @type {{type: string}} */ entry) => entry.type === "directory";
+  const entries = listed.value.entries
+    .filter(({ name }) => name !== ".git")
+    .sort((one, other) => Number(isFolder(other)) - Number(isFolder(one)) || one.name.localeCompare(other.name));
+  const more = entries.length - MOST_ENTRIES;
+  return html`<ul class="tree" aria-label=${nameOf(uri)}>
+    ${entries.length === 0 && html`<li class="faint small">Empty</li>`}
+    ${entries.slice(0, MOST_ENTRIES).map((entry) => {
+      const { name } = entry;
+      const path = `${uri}/${encodeURIComponent(name)}`;
+      const open = () => onOpen(path);
+      if (!isFolder(entry)) return html`<${Entry} key=${name} icon="file" name=${name} onClick=${open} />`;
+      const isOpen = unfolded.includes(name);
+      const others = unfolded.filter((one) => one !== name);
+      const toggle = () => setUnfolded(isOpen ? others : [...others, name]);
+      const icon = isOpen ? "down" : "right";
+      return html`<${Entry} key=${name} icon=${icon} name=${name} isOpen=${isOpen} onClick=${toggle}>
+        ${isOpen && html`<${Folder} uri=${path} version=${version} onOpen=${onOpen} />`}
+      <//>`;
+    })}
+    ${more > 0 && html`<li class="faint small">and ${more} more</li>`}
+  </ul>`;
+}
+
+/** @param {{icon: string, name: string, isOpen?: boolean, onClick: () => void, children?: unknown}} props */
+function Entry({ icon, name, isOpen, onClick, children }) {
+  return html`<li>
+    <button class="quiet line" aria-expanded=${isOpen} onClick=${onClick}>
+      <${Icon} name=${icon} size=${14} /><span class="cut">${name}</span>
+    </button>
+    ${children}
+  </li>`;
+}
+
+/**
+ * Files that fit what was typed: those that the host would complete.
+ * @param {{session: string, root: string, text: string, onOpen: (uri: string) => void}} props
+ */
+function Found({ session, root, text, onOpen }) {
+  const [wanted, setWanted] = useState("");
+  useEffect(() => {
+    const timer = setTimeout(() => setWanted(`@${text.replaceAll(/\s/g, "")}`), PAUSE);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const asked = useAsked(async () => {
+    if (!wanted) return null;
+    const params = /** @type {const} */ ({ kind: "userMessage", text: wanted, offset: wanted.length });
+    const { items } = await page.host.request("completions", { channel: session, ...params });
+    const uris = items.map(({ attachment }) => (attachment.type === "resource" ? attachment.uri : ""));
+    // Folders are completed, too, but there is nothing in them to show.
+    return uris.filter((uri) => uri.startsWith("file:") && !uri.endsWith("/"));
+  }, [wanted]);
+  if (!asked.value) return html`<${Pending} problem=${asked.problem} text="Looking…" />`;
+  if (!asked.value.length) return html`<p class="empty" role="status">No file fits.</p>`;
+  return html`<ul class="tree" aria-label="Files found">
+    ${asked.value.map(
+      (uri) => html`<${Entry} key=${uri} icon="file" name=${pathBelow(uri, root)} onClick=${() => onOpen(uri)} />`,
+    )}
+  </ul>`;
+}
+
+/** What is in a file. @param {{uri: string, path: string, version: unknown}} props */
+function Opened({ uri, path, version }) {
+  const { value: content, problem } = useAsked(() => contentOf(uri), [version]);
+  const image = content && "image" in content ? content.image : null;
+  const address = useMemo(() => image && URL.createObjectURL(image), [image]);
   useEffect(() => () => void (address && URL.revokeObjectURL(address)), [address]);
+  if (problem || !content) return html`<${Pending} problem=${problem} text="Reading…" />`;
   if (address) return html`<div class="picture"><img src=${address} alt=${nameOf(path)} /></div>`;
   if ("note" in content) return html`<p class="empty">${content.note}</p>`;
-  const text = /** @type {{text: string}} */ (content).text;
+  const { text } = /** @type {{text: string}} */ (content);
   if (!text) return html`<p class="empty">This file is empty.</p>`;
   const ending = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase();
   return html`<${Code} text=${text} language=${ending} label=${nameOf(path)} />`;

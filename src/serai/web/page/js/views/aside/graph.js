@@ -2,9 +2,8 @@
 import { html, useId } from "../preact.js";
 import { HEIGHT, WIDTH, layered } from "./layers.js";
 
+/** @import {GraphEdge, Placed} from "./layers.js" */
 /** @typedef {{id: string, label: string, detail?: string, state?: string}} GraphNode */
-/** @typedef {import("./layers.js").GraphEdge} GraphEdge */
-/** @typedef {import("./layers.js").Placed} Placed */
 
 /**
  * The graph, drawn. In the order of the page its buttons go from the first layer to the last.
@@ -13,67 +12,42 @@ import { HEIGHT, WIDTH, layered } from "./layers.js";
  */
 export function Graph({ nodes, edges, chosen, onChoose, label }) {
   const id = useId();
-  const { placed, width, height } = layered(
-    nodes.map((node) => node.id),
-    edges,
-  );
-  const places = new Map(placed.map((place) => [place.id, place]));
   const known = new Map(nodes.map((node) => [node.id, node]));
+  const { placed, width, height } = layered([...known.keys()], edges);
+  const places = new Map(placed.map((place) => [place.id, place]));
   return html`<div class="graph" role="group" aria-label=${label} tabindex="0">
     <div class="drawn" style=${{ width: `${width}px`, height: `${height}px` }}>
       <svg width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} aria-hidden="true">
         <defs>
           <marker
-            id=${`${id}-arrow`}
-            viewBox="0 0 8 8"
-            refX="7"
-            refY="4"
-            markerWidth="8"
-            markerHeight="8"
-            orient="auto"
+            id=${`${id}-arrow`} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto"
           >
             <path class="arrow" d="M0 0l8 4l-8 4z" />
           </marker>
         </defs>
-        ${edges.map((edge) => {
-          const from = places.get(edge.from);
-          const to = places.get(edge.to);
-          return (
-            from &&
-            to &&
-            html`<path
-              key=${`${edge.from} ${edge.to}`}
-              class="edge"
-              d=${curve(from, to)}
-              marker-end=${`url(#${id}-arrow)`}
-            />`
-          );
+        ${edges.map(({ from, to }) => {
+          const [above, below] = [places.get(from), places.get(to)];
+          return above && below &&
+            html`<path class="edge" d=${curve(above, below)} marker-end=${`url(#${id}-arrow)`} />`;
         })}
       </svg>
       ${placed.map(({ id: name, x, y }) => {
-        const node = known.get(name);
+        const { label, detail, state } = /** @type {GraphNode} */ (known.get(name));
         return html`<button
-          key=${name}
-          class="node"
-          data-state=${node?.state}
-          aria-pressed=${name === chosen}
+          key=${name} class="node" data-state=${state} aria-pressed=${name === chosen}
           style=${{ left: `${x}px`, top: `${y}px`, width: `${WIDTH}px`, height: `${HEIGHT}px` }}
           onClick=${() => onChoose(name)}
         >
-          <span class="cut">${node?.label}</span>
-          ${node?.detail && html`<span class="cut faint small">${node.detail}</span>`}
-          ${node?.state && html`<span class="hidden">, ${node.state}</span>`}
+          <span class="cut">${label}</span>
+          ${detail && html`<span class="cut faint small">${detail}</span>`}
+          ${state && html`<span class="hidden">, ${state}</span>`}
         </button>`;
       })}
     </div>
   </div>`;
 }
 
-/**
- * From the foot of one node to the head of another.
- * @param {Placed} from
- * @param {Placed} to
- */
+/** From the foot of one node to the head of another. @param {Placed} from @param {Placed} to */
 function curve(from, to) {
   const [x1, y1, x2, y2] = [from.x + WIDTH / 2, from.y + HEIGHT, to.x + WIDTH / 2, to.y - 2];
   const bend = (y2 - y1) / 2;

@@ -16,45 +16,37 @@ const BELOW = 34;
  * follow. What goes round in a circle is cut where it closes.
  * @param {readonly string[]} ids
  * @param {readonly GraphEdge[]} edges
- * @returns {{placed: Placed[], width: number, height: number}}
  */
 export function layered(ids, edges) {
-  /** @type {Map<string, string[]>} */
-  const before = new Map(ids.map((id) => [id, []]));
+  const before = new Map(ids.map((id) => [id, /** @type {string[]} */ ([])]));
   for (const { from, to } of edges) if (before.has(from)) before.get(to)?.push(from);
+  const above = (/** @type {string} */ id) => before.get(id) ?? [];
   /** @type {Map<string, number>} */
   const layers = new Map();
   // A node that is still being looked at is in a circle: it counts as the beginning.
   const layerOf = (/** @type {string} */ id) => {
-    const known = layers.get(id);
-    if (known !== undefined) return known;
-    layers.set(id, 0);
-    const layer = Math.max(0, ...(before.get(id) ?? []).map((one) => layerOf(one) + 1));
-    layers.set(id, layer);
-    return layer;
+    if (!layers.has(id)) {
+      layers.set(id, 0);
+      layers.set(id, Math.max(0, ...above(id).map((one) => layerOf(one) + 1)));
+    }
+    return layers.get(id) ?? 0;
   };
   /** @type {string[][]} */
   const rows = [];
   for (const id of ids) (rows[layerOf(id)] ??= []).push(id);
-  const most = Math.max(1, ...rows.map((row) => row?.length ?? 0));
-  const width = most * (WIDTH + BESIDE) - BESIDE;
-  /** @type {Map<string, number>} */
-  const columns = new Map();
-  /** @type {Placed[]} */
-  const placed = [];
+  const widthOf = (/** @type {number} */ count) => count * (WIDTH + BESIDE) - BESIDE;
+  const width = widthOf(Math.max(1, ...rows.map((row) => row.length)));
+  /** @type {Map<string, Placed>} */
+  const placed = new Map();
   rows.forEach((row, layer) => {
     const middle = (/** @type {string} */ id) => {
-      const above = (before.get(id) ?? []).flatMap((one) => columns.get(one) ?? []);
-      return above.length === 0 ? 0 : above.reduce((sum, x) => sum + x, 0) / above.length;
+      const xs = above(id).flatMap((one) => placed.get(one)?.x ?? []);
+      return xs.reduce((sum, x) => sum + x, 0) / (xs.length || 1);
     };
-    const left = (width - (row.length * (WIDTH + BESIDE) - BESIDE)) / 2;
+    const left = (width - widthOf(row.length)) / 2;
     row
-      .toSorted((one, other) => middle(one) - middle(other))
-      .forEach((id, index) => {
-        const x = left + index * (WIDTH + BESIDE);
-        columns.set(id, x);
-        placed.push({ id, x, y: layer * (HEIGHT + BELOW) });
-      });
+      .sort((one, other) => middle(one) - middle(other))
+      .forEach((id, at) => placed.set(id, { id, x: left + at * (WIDTH + BESIDE), y: layer * (HEIGHT + BELOW) }));
   });
-  return { placed, width, height: Math.max(0, rows.length * (HEIGHT + BELOW) - BELOW) };
+  return { placed: [...placed.values()], width, height: Math.max(0, rows.length * (HEIGHT + BELOW) - BELOW) };
 }

@@ -1,8 +1,15 @@
 // Which sessions have files in common. Pure.
 import { Status } from "../../ahp/reducers/session.js";
 
-/** @typedef {import("../../ahp/types.d.ts").SessionSummary} SessionSummary */
+/** @import {SessionSummary} from "../../ahp/types.d.ts" */
 /** @typedef {{path: string, other: string}} Conflict */
+
+/** Lists of values by their key. @template K, V @param {Iterable<readonly [K, V]>} pairs @returns {Map<K, V[]>} */
+export function gathered(pairs) {
+  const found = new Map();
+  for (const [key, value] of pairs) found.set(key, [...(found.get(key) ?? []), value]);
+  return found;
+}
 
 /**
  * The sessions that run in a folder where another one runs, too, and changed something: each with its changeset. Most
@@ -10,32 +17,21 @@ import { Status } from "../../ahp/reducers/session.js";
  * @param {Iterable<SessionSummary>} summaries
  */
 export function shared(summaries) {
-  /** @type {Map<string, [string, string][]>} */
-  const folders = new Map();
-  for (const { resource, status, workingDirectory, changesets } of summaries) {
-    const changed = changesets?.find((one) => one.uriTemplate.endsWith("/session"));
-    if (!workingDirectory || !(status & Status.IN_PROGRESS) || !changed?.files) continue;
-    const here = folders.get(workingDirectory) ?? [];
-    folders.set(workingDirectory, [...here, [resource, changed.uriTemplate]]);
-  }
-  return new Map([...folders.values()].filter((here) => here.length > 1).flat());
+  const changed = [...summaries].flatMap(({ resource, status, workingDirectory, changesets }) => {
+    const { files, uriTemplate = "" } = changesets?.find((one) => one.uriTemplate.endsWith("/session")) ?? {};
+    const isMeant = workingDirectory && status & Status.IN_PROGRESS && files;
+    return isMeant ? [/** @type {const} */ ([workingDirectory, /** @type {const} */ ([resource, uriTemplate])])] : [];
+  });
+  return new Map([...gathered(changed).values()].filter((here) => here.length > 1).flat());
 }
 
-/**
- * What each session has in common with others.
- * @param {readonly {uri: string, files: readonly string[]}[]} sessions
- */
+/** What each session has in common with others. @param {readonly {uri: string, files: readonly string[]}[]} sessions */
 export function between(sessions) {
-  /** @type {Map<string, string[]>} */
-  const byFile = new Map();
-  for (const { uri, files } of sessions) for (const path of files) byFile.set(path, [...(byFile.get(path) ?? []), uri]);
-  /** @type {Map<string, Conflict[]>} */
-  const found = new Map();
-  for (const [path, uris] of byFile) {
-    for (const uri of uris) {
-      const others = uris.filter((other) => other !== uri).map((other) => ({ path, other }));
-      if (others.length) found.set(uri, [...(found.get(uri) ?? []), ...others]);
-    }
-  }
-  return found;
+  const all = sessions.flatMap(({ uri, files }) => files.map((path) => /** @type {const} */ ([path, uri])));
+  const pairs = [...gathered(all)].flatMap(([path, uris]) =>
+    uris.flatMap((uri) =>
+      uris.filter((other) => other !== uri).map((other) => /** @type {const} */ ([uri, { path, other }])),
+    ),
+  );
+  return gathered(pairs);
 }

@@ -1,6 +1,6 @@
 // What a terminal shows next, from one state of it to the following. Pure.
 
-/** @typedef {import("../../ahp/types.d.ts").TerminalPart} TerminalPart */
+/** @import {TerminalPart} from "../../ahp/types.d.ts" */
 
 // Questions of a program to its terminal. They were answered when they were asked: answered again, each time someone
 // looks, the answers would be typed into whatever runs now.

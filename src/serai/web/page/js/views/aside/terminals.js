@@ -3,10 +3,10 @@ import { aside, page } from "../../page.js";
 import { confirm } from "../parts/dialog.js";
 import { Icon, IconButton } from "../parts/icon.js";
 import { html, signal, useEffect, useState } from "../preact.js";
+import { attempt } from "./asked.js";
 import { TerminalView } from "./terminal.js";
 
-/** @typedef {import("../../ahp/types.d.ts").TerminalInfo} TerminalInfo */
-/** @typedef {import("../../ahp/types.d.ts").TerminalClaim} TerminalClaim */
+/** @import {TerminalClaim, TerminalInfo} from "../../ahp/types.d.ts" */
 
 /** The terminal that was looked at last: it is there again when one comes back to the tab. */
 const chosen = signal(/** @type {string | null} */ (null));
@@ -15,24 +15,25 @@ const chosen = signal(/** @type {string | null} */ (null));
 export function Terminals({ uri }) {
   const [isStarting, setStarting] = useState(false);
   const terminals = page.host.root.value?.terminals ?? [];
+  const isReading = page.host.isReading.value;
   const at = aside.value.at;
   useEffect(() => {
-    const meant = typeof at === "string" ? at : at?.uri;
-    if (typeof meant === "string") chosen.value = meant;
+    if (typeof at === "string") chosen.value = at;
   }, [at]);
+  // A shell in the session's folder, held by this window.
   const start = async () => {
+    const channel = `ahp-terminal:/${crypto.randomUUID()}`;
+    const claim = /** @type {const} */ ({ kind: "client", clientId: page.host.clientId });
+    const cwd = page.host.summaries.peek().get(uri ?? "")?.workingDirectory;
     setStarting(true);
-    try {
-      chosen.value = await newTerminal(uri);
-    } catch (error) {
-      page.host.notify(/** @type {Error} */ (error));
-    }
+    const made = await attempt(page.host.request("createTerminal", { channel, claim, ...(cwd && { cwd }) }));
+    if (made !== null) chosen.value = channel;
     setStarting(false);
   };
   const open = terminals.find((one) => one.resource === chosen.value);
   return html`<div class="terminals">
     <div class="bar row">
-      ${!page.host.isReading.value &&
+      ${!isReading &&
       html`<button onClick=${start} disabled=${isStarting}><${Icon} name="terminal" /> New terminal</button>`}
       <span class="grow"></span>
       ${open && html`<span class="small faint hint">Ctrl ] leaves the terminal</span>`}
@@ -42,8 +43,7 @@ export function Terminals({ uri }) {
       ${terminals.map(
         (one) => html`<li key=${one.resource} class="row">
           <button
-            class="quiet grow"
-            aria-pressed=${one === open}
+            class="quiet line" aria-pressed=${one === open}
             onClick=${() => (chosen.value = one === open ? null : one.resource)}
           >
             <span class="cut grow">${one.title || "Terminal"}</span>
@@ -51,11 +51,9 @@ export function Terminals({ uri }) {
               ${one.exitCode === undefined ? holderOf(one.claim, uri) : `ended with ${one.exitCode}`}
             </span>
           </button>
-          ${!page.host.isReading.value &&
+          ${!isReading &&
           html`<${IconButton}
-            name="trash"
-            label=${`Close ${one.title || "terminal"}`}
-            onClick=${() => dispose(one)}
+            name="trash" label=${`Close ${one.title || "terminal"}`} onClick=${() => dispose(one)}
           />`}
         </li>`,
       )}
@@ -64,39 +62,16 @@ export function Terminals({ uri }) {
   </div>`;
 }
 
-/**
- * Start a shell in the session's folder, held by this window.
- * @param {string | null} session
- */
-export async function newTerminal(session) {
-  const channel = `ahp-terminal:/${crypto.randomUUID()}`;
-  const cwd = session ? page.host.summaries.peek().get(session)?.workingDirectory : undefined;
-  await page.host.request("createTerminal", {
-    channel,
-    claim: { kind: "client", clientId: page.host.clientId },
-    ...(cwd && { cwd }),
-  });
-  return channel;
-}
-
-/**
- * Who holds a terminal, in a word.
- * @param {TerminalClaim} claim
- * @param {string | null} session
- */
+/** Who holds a terminal, in a word. @param {TerminalClaim} claim @param {string | null} session */
 export function holderOf(claim, session) {
   if (claim.kind === "session") return claim.session === session ? "this session" : "another session";
   return claim.clientId === page.host.clientId ? "this window" : "another client";
 }
 
 /** @param {TerminalInfo} terminal */
-async function dispose(terminal) {
-  const isRunning = terminal.exitCode === undefined;
+async function dispose({ resource, exitCode }) {
   const text = "Whatever runs in it is ended.";
-  if (isRunning && !(await confirm("Close the terminal", text, { yes: "Close it", danger: true }))) return;
-  try {
-    await page.host.request("disposeTerminal", { channel: terminal.resource });
-  } catch (error) {
-    page.host.notify(/** @type {Error} */ (error));
-  }
+  const isSure =
+    exitCode !== undefined || (await confirm("Close the terminal", text, { yes: "Close it", danger: true }));
+  if (isSure) await attempt(page.host.request("disposeTerminal", { channel: resource }));
 }
