@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,13 +29,6 @@ def test_a_uri_leads_back_to_its_changeset(session_id: str, which: Which) -> Non
     uri = uri_of(session_id, which)
     assert kind_of(uri) is ChannelKind.CHANGESET
     assert address_of(uri) == Address(session_id, which)
-
-
-@given(ids)
-def test_the_template_expands_to_the_turns_uri(turn_id: str) -> None:
-    template = summaries("s1", has_git=True)[-1].uri_template
-    expanded = template.replace("{turnId}", quote(turn_id, safe=""))
-    assert address_of(expanded) == Address("s1", Which(ChangesetKind.TURN, turn_id))
 
 
 @pytest.mark.parametrize(
@@ -68,8 +59,3 @@ def test_the_catalogue_with_git() -> None:
     assert session.uri_template == "ahp-changeset:/s%201/session"
     assert (session.files, session.description) == (None, "Left out: x")
     assert turn.uri_template == "ahp-changeset:/s%201/turn/{turnId}"
-
-
-def test_without_git_nothing_is_uncommitted() -> None:
-    templates = [one.uri_template for one in summaries("s1", has_git=False)]
-    assert templates == ["ahp-changeset:/s1/session", "ahp-changeset:/s1/turn/{turnId}"]

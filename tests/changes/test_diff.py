@@ -32,12 +32,6 @@ def test_a_rename_has_two_names_in_both_parts() -> None:
     assert parse(output) == (Change(Side("p/old", OLD), Side("p/new", NEW), 3, 1),)
 
 
-def test_names_may_look_like_records() -> None:
-    name = f":100644 100644 {OLD} {NEW} M"
-    output = raw(f":100644 100644 {OLD} {NEW} M", name, f"-\t-\t{name}")
-    assert parse(output) == (Change(Side(name, OLD), Side(name, NEW), binary=True),)
-
-
 def test_submodules_are_nobodys_change() -> None:
     output = raw(
         f":160000 160000 {OLD} {NEW} M", "lib",
@@ -46,10 +40,6 @@ def test_submodules_are_nobodys_change() -> None:
         "1\t1\tlib", "1\t0\tnew", "1\t1\twas a file",
     )  # fmt: skip
     assert parse(output) == ()
-
-
-def test_nothing_is_nothing() -> None:
-    assert parse(b"") == ()
 
 
 @pytest.mark.parametrize(
@@ -68,12 +58,6 @@ def test_nothing_is_nothing() -> None:
 )
 def test_lines_are_counted_as_git_counts_them(before: bytes, after: bytes, counts: tuple[int, int]) -> None:
     assert count_lines(before, after) == counts
-
-
-def test_large_files_are_counted_quickly() -> None:
-    before = b"".join(b"%d\n" % number for number in range(200_000))
-    after = b"".join(b"%d\n" % number for number in range(100_000, 300_000))
-    assert count_lines(before, after) == (100_000, 100_000)
 
 
 @pytest.mark.parametrize(

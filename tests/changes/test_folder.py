@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 from pathlib import Path
@@ -10,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from changes.repositories import Repo, brief, everything
-from serai.changes import git as git_module
 from serai.changes import recorder
 from serai.changes.diff import LINK_MODE, Changes
 from serai.changes.folder import FolderChanges, open_folder, place_of
 from serai.changes.view import SESSION, UNCOMMITTED, ChangesetKind, Which, content_uri
-from serai.errors import FileUnreadable, FolderTooLarge, GitFailed, GitUnavailable, ProtocolError
+from serai.errors import FileUnreadable, FolderTooLarge, GitFailed, ProtocolError
 
 T1 = Which(ChangesetKind.TURN, "t 1/ü")
 
@@ -98,14 +96,6 @@ async def test_content_of_others_or_of_nobody_is_not_read(repo: Repo, own: Path)
     ):
         with pytest.raises(ProtocolError):
             await changes.read(uri)
-
-
-async def test_a_turn_that_is_forgotten_is_not_recorded(repo: Repo, own: Path) -> None:
-    changes = await begun(repo.top, own)
-    await changes.begin_turn("t 1/ü")
-    await changes.forget_turn("t 1/ü")
-    with pytest.raises(ProtocolError, match="not recorded"):
-        await changes.compute(T1)
 
 
 @pytest.mark.parametrize("was_looked_at", [True, False])
@@ -260,14 +250,6 @@ async def test_what_is_uncommitted_follows_commits(repo: Repo, own: Path) -> Non
     repo.commit()
     assert await seen(changes, UNCOMMITTED) == []
     assert await seen(changes) == ["modified b.py +1 -10"]
-
-
-async def test_before_the_first_commit_everything_is_uncommitted(tmp_path: Path, own: Path) -> None:
-    repo = Repo(tmp_path / "new")
-    repo.write("a", "x\n")
-    changes = await begun(repo.top, own)
-    assert await seen(changes, UNCOMMITTED) == ["added a +1 -0"]
-    assert not changes.has_commit
 
 
 async def test_line_ends_and_encodings_that_git_converts_are_no_change(repo: Repo, own: Path) -> None:
@@ -438,58 +420,6 @@ async def test_objects_that_the_person_deletes_take_no_other_changeset_with_them
     assert await seen(changes, UNCOMMITTED) == ["added staged +1 -0"]
     found = await changes.compute_all([UNCOMMITTED, T1])
     assert isinstance(found[UNCOMMITTED], Changes)
-
-
-async def test_a_repository_whose_work_tree_is_elsewhere_counts_as_none(
-    repo: Repo, own: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    repo.git("config", "core.worktree", str(tmp_path / "elsewhere"))
-    changes = await begun(repo.top, own)
-    assert not changes.has_git
-    repo.write("new", "x\n")
-    found = await changes.compute(SESSION)
-    assert brief(found.changes) == ["added new +1 -0"]
-    assert "elsewhere" in str(found.lacks)
-
-
-async def test_a_folder_that_is_gone_is_said_to_be(repo: Repo, own: Path) -> None:
-    changes = await begun(repo.top, own)
-    shutil.rmtree(repo.top)
-    with pytest.raises(GitFailed, match="gone"):
-        await changes.compute(SESSION)
-    with pytest.raises(FileUnreadable, match="gone"):
-        await opened(repo.top, own)
-
-
-async def test_without_git_there_are_no_changes_and_that_is_said(
-    repo: Repo, own: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(GitUnavailable, match="not installed"):
-        await opened(repo.top, own)
-
-
-async def test_recording_that_is_cancelled_can_be_done_again(
-    repo: Repo, own: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    changes = await opened(repo.top, own)
-    begun_ = asyncio.Event()
-    read = git_module._read
-
-    async def slow(*arguments: object) -> object:
-        begun_.set()
-        await asyncio.sleep(0)
-        return await read(*arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(git_module, "_read", slow)
-    task = asyncio.create_task(changes.begin_session())
-    await begun_.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await changes.begin_session()
-    assert await seen(changes) == []
 
 
 async def test_a_folder_that_its_repository_ignores_is_recorded_as_one_without(repo: Repo, own: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from changes.repositories import Repo, the_git
 from serai.changes import git as git_module
-from serai.changes.git import Git, TooMuchOutput, find_git, together
+from serai.changes.git import Git, TooMuchOutput, find_git
 from serai.errors import GitFailed, GitTimedOut, GitUnavailable
 
 
@@ -43,11 +43,6 @@ def is_gone(file: Path) -> bool:
     return not is_alive(int(file.read_text()))
 
 
-async def test_git_is_found() -> None:
-    git = await find_git()
-    assert git.version >= git_module.OLDEST
-
-
 @pytest.mark.parametrize("version", ["git version 2.31.9", "git version 1.8", "something else"])
 async def test_an_old_git_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     program(tmp_path, f"echo {version}")
@@ -55,25 +50,6 @@ async def test_an_old_git_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(GitUnavailable, match="too old") as caught:
         await find_git()
     assert caught.value.remedy
-
-
-async def test_no_git_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(GitUnavailable, match="not installed"):
-        await find_git()
-    with pytest.raises(GitUnavailable, match="could not be started"):
-        await Git(str(tmp_path / "git"), ()).run("version", doing="start", folder=str(tmp_path))
-
-
-async def test_a_git_in_the_hosts_own_folder_is_not_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program(tmp_path, f"touch '{tmp_path}/ran'; echo git version 2.99.9")
-    real = (await find_git()).program
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", f":.:{os.environ['PATH']}")
-    assert (await find_git()).program == real
-    assert not (tmp_path / "ran").exists()
 
 
 async def test_a_failure_is_one_sentence_with_what_git_said(repo: Repo) -> None:
@@ -102,30 +78,6 @@ async def test_a_command_that_takes_too_long_is_ended_with_its_children(
     await until(lambda: is_gone(tmp_path / "child"))
 
 
-async def test_a_cancelled_command_is_ended(tmp_path: Path) -> None:
-    git = program(
-        tmp_path, f"echo $$ > '{tmp_path}/pid.new'; mv '{tmp_path}/pid.new' '{tmp_path}/pid'; exec sleep 60"
-    )
-    task = asyncio.create_task(git.run("x", doing="wait", folder=str(tmp_path)))
-    await until((tmp_path / "pid").exists)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await until(lambda: is_gone(tmp_path / "pid"))
-
-
-async def test_one_that_has_something_to_clean_up_is_given_the_time(tmp_path: Path) -> None:
-    git = program(
-        tmp_path, f"trap 'touch {tmp_path}/clean; exit 1' TERM; touch '{tmp_path}/begun'; sleep 60 & wait"
-    )
-    task = asyncio.create_task(git.run("x", doing="wait", folder=str(tmp_path), grace=30))
-    await until((tmp_path / "begun").exists)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert (tmp_path / "clean").exists()
-
-
 async def test_too_much_output_is_refused_without_being_kept(tmp_path: Path) -> None:
     git = program(tmp_path, "yes")
     with pytest.raises(TooMuchOutput, match="more than 1 MB"):
@@ -137,21 +89,3 @@ async def test_much_input_output_and_complaint_at_once_does_not_block(tmp_path: 
     data = b"x" * 3_000_000
     answer = await git.run("x", doing="copy", folder=str(tmp_path), data=data)
     assert answer.output == data
-
-
-async def test_when_one_of_two_fails_the_other_is_ended() -> None:
-    ended = asyncio.Event()
-
-    async def fails() -> None:
-        await asyncio.sleep(0)
-        raise ValueError("no")
-
-    async def waits() -> None:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-
-    with pytest.raises(ValueError, match="no"):
-        await together(fails(), waits())
-    assert ended.is_set()

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serai.ahp import wire
-from serai.ahp.actions import ChangesetClearedAction, ChangesetFileRemovedAction, ChangesetFileSetAction
 from serai.ahp.reducers import reduce
 from serai.ahp.types import ChangesetFile, ChangesetState, ChangesetStatus, FileEdit, FileEditDiff
 from serai.changes.diff import LINK_MODE, Change, Side, printable, told
@@ -79,12 +78,6 @@ def test_renames_modes_binaries_and_conflicts_are_told() -> None:
     }
 
 
-def test_the_same_counts_with_other_content_are_another_file() -> None:
-    one = show(Change(Side("a", OLD), Side("a", NEW), 1, 1), "/inn", "s1", live=True)
-    other = show(Change(Side("a", OLD), Side("a", "3" * 40), 1, 1), "/inn", "s1", live=True)
-    assert one != other
-
-
 @pytest.mark.parametrize(
     "uri",
     [
@@ -149,19 +142,3 @@ def test_the_actions_bring_one_list_to_the_other(
         (len(before) - len({one.id for one in before} & {one.id for one in after})) + len(after) - len(kept)
     )
     assert len(actions) == min(one_by_one, 1 + len(after) if before else one_by_one)
-
-
-def test_nothing_to_do() -> None:
-    assert actions_between([file("a")], [file("a")]) == []
-    assert actions_between([], []) == []
-
-
-def test_one_file_more_less_or_other() -> None:
-    a, b = file("a"), file("b")
-    assert actions_between([a], [a, b]) == [ChangesetFileSetAction(file=b)]
-    assert actions_between([a, b], [a]) == [ChangesetFileRemovedAction(file_id="b")]
-    assert actions_between([a, b], [a, file("b", 5)]) == [ChangesetFileSetAction(file=file("b", 5))]
-
-
-def test_all_gone_is_one_action() -> None:
-    assert actions_between([file("a"), file("b")], []) == [ChangesetClearedAction()]

@@ -9,9 +9,8 @@ import io
 from client.hosts import soon
 from serai.cli import read_words
 from serai.cli.chat.command import converse
-from serai.cli.console.terminal import PlainTerminal
+from serai.cli.console.terminal import Lines, PlainTerminal
 from serai.client import Client
-from serai.client.events import Inbox
 
 
 class Screen(io.StringIO):
@@ -33,11 +32,11 @@ class Screen(io.StringIO):
                 await self._news.wait()
 
 
-class Keyboard:
+class Keyboard(Lines):
     """Lines of a person, or of a pipe."""
 
     def __init__(self, *lines: str, ends: bool = False) -> None:
-        self._lines: Inbox[str] = Inbox()
+        super().__init__()
         self.type(*lines)
         if ends:
             self.end()
@@ -45,20 +44,11 @@ class Keyboard:
     def type(self, *lines: str) -> None:
         """Write one line after the other."""
         for line in lines:
-            self._lines.put(line)
+            self.put(line)
 
     def paste(self, *lines: str) -> None:
         """Write several lines at once."""
-        self._lines.put("\n".join(lines))
-
-    def end(self) -> None:
-        self._lines.end()
-
-    async def read(self) -> str | None:
-        try:
-            return await self._lines.get()
-        except StopAsyncIteration:
-            return None
+        self.put("\n".join(lines))
 
 
 class Desk:

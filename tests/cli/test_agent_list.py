@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.programs import address_of, running
+from cli.programs import address_of, run, running
 from cli.test_serve_agents import QUICK, SESSION, describe_agent
 from conformance.client import Client, Refused, connecting
 from harness.acp.conftest import said, say
@@ -84,6 +84,24 @@ async def test_an_agent_is_installed_in_a_terminal_and_then_offered(tmp_path: Pa
             begun = await client.request("serai/installAgent", "ahp-root://", provider="late")
             assert begun["terminal"].startswith("ahp-terminal:/")
             await client.until(lambda: any(agent.provider == "late" for agent in client.root.agents))
+
+
+async def test_a_chat_with_an_agent_that_is_missing_says_how_to_install_it_and_finds_it_then(
+    tmp_path: Path,
+) -> None:
+    program = tmp_path / "late-agent"
+    (tmp_path / "serai.toml").write_text(
+        f"[agents.late]\ncommand = '{program}'\ninstall = 'npm install late-agent'\n"
+    )
+    async with running("serve", "--port", "0", home=tmp_path) as host:
+        await address_of(host, tmp_path)
+        refused = await run("chat", "--agent", "late", "--once", "hi", home=tmp_path)
+        assert refused.code != 0
+        assert "there is no agent 'late' yet" in refused.err
+        assert "install it: npm install late-agent" in refused.err
+        program.write_text(f"#!/bin/sh\nexec {shlex.join(QUICK)} '{{}}'\n")
+        program.chmod(0o755)
+        assert (await run("chat", "--agent", "late", "--once", "echo hi", home=tmp_path)).code == 0
 
 
 @pytest.mark.parametrize(

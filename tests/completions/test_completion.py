@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from serai.ahp.types import SimpleMessageAttachment
 from serai.completions.completion import (
-    ITEM_LIMIT,
-    TRIGGERS,
     Candidate,
     Token,
     index_of,
@@ -34,31 +32,20 @@ def split(marked: str) -> tuple[str, int]:
     [
         ("@|", Token("@", "", 0, 1)),
         ("look at @src/ma|", Token("@", "src/ma", 8, 15)),
-        ("look at @src/ma|in.py", Token("@", "src/ma", 8, 15)),
         ('see @"my fi|', Token("@", "my fi", 4, 11)),
         ("(@a|", Token("@", "a", 1, 3)),
         ("请看@a|", Token("@", "a", 2, 4)),
-        ("ファイル@a|", Token("@", "a", 4, 6)),
-        ("파일을@a|", Token("@", "a", 3, 5)),
-        ("請看\uff0c@a|", Token("@", "a", 3, 5)),
         ("😀@a|", Token("@", "a", 2, 4)),
-        ("-@a|", Token("@", "a", 1, 3)),
-        (">@a|", Token("@", "a", 1, 3)),
-        ("see.@a|", Token("@", "a", 4, 6)),
         ("one\n@a|", Token("@", "a", 4, 6)),
         ("😀 @é|", Token("@", "é", 3, 5)),
-        ("@a @b|", Token("@", "b", 3, 5)),
         ("/|", Token("/", "", 0, 1)),
         ("/rev|iew", Token("/", "rev", 0, 4)),
         ("one\n/rev|", Token("/", "rev", 4, 8)),
         ("@/etc|", Token("@", "/etc", 0, 5)),
-        ("see @icon@|", Token("@", "icon@", 4, 10)),
         ("see @icon@2x.p|", Token("@", "icon@2x.p", 4, 14)),
         ("@node_modules/@ty|", Token("@", "node_modules/@ty", 0, 17)),
-        ("@a,@b|", Token("@", "b", 3, 5)),
         ("@漢字@b|", Token("@", "b", 3, 5)),
         (r'@"a \"q\|', Token("@", 'a "q\\', 0, 8)),
-        (r'@"a \"q|', Token("@", 'a "q', 0, 7)),
         (r'@"back\sl|', Token("@", r"back\sl", 0, 9)),
     ],
 )
@@ -72,26 +59,16 @@ def test_what_is_begun_is_found_with_its_place(marked: str, token: Token) -> Non
         "|",
         "word|",
         "me@host|",
-        "née@host|",
-        "я@host|",
         "node_modules/@types|",
         r"\@a|",
-        "@a |",
-        "|@a",
         '@"a b" c|',
         "a /review|",
         "/review now|",
-        " /x|",
         "@a\n|",
-        "a@@b|",
     ],
 )
 def test_what_is_not_begun_is_not_found(marked: str) -> None:
     assert token_at(*split(marked)) is None
-
-
-def test_each_trigger_begins_something() -> None:
-    assert [token.trigger for text in TRIGGERS if (token := token_at(text, 1))] == TRIGGERS
 
 
 # -- offsets -------------------------------------------------------------------------------------------------
@@ -150,14 +127,6 @@ def test_an_offer_replaces_the_token_and_carries_what_is_attached() -> None:
     assert item.attachment == SimpleMessageAttachment(label="src/main.py")
 
 
-def test_a_name_with_a_space_is_put_in_quotes_and_can_be_found_again() -> None:
-    (item,) = items(Token("@", "my", 0, 3), [candidate("my file.txt")])
-    assert item.insert_text == '@"my file.txt"'
-    again = token_at(item.insert_text, len(item.insert_text) - 1)
-    assert again is not None
-    assert again.query == "my file.txt"
-
-
 @given(st.text(st.sampled_from('a"\\\\ @é'), min_size=1, max_size=8))
 def test_a_name_that_is_put_in_quotes_can_be_found_again_whatever_it_has(name: str) -> None:
     (item,) = items(Token("@", "", 0, 1), [candidate(name)])
@@ -182,7 +151,3 @@ def test_a_name_that_is_put_in_quotes_can_be_found_again_whatever_it_has(name: s
 )
 def test_a_command_may_have_several_words(marked: str, token: Token | None) -> None:
     assert words_at(*split(marked)) == token
-
-
-def test_there_are_never_more_offers_than_fit() -> None:
-    assert len(items(Token("@", "", 0, 1), map(candidate, map(str, range(200))))) == ITEM_LIMIT

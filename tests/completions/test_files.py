@@ -126,18 +126,6 @@ async def test_what_is_in_submodules_and_other_repositories_is_found(nested: Pat
     await index.close()
 
 
-async def test_what_changes_in_a_submodule_is_found_too(nested: Path) -> None:
-    index = FileIndex(nested)
-    before = await index.listing()
-    write(nested, "src/sub/later.txt")
-    stale(index)
-    assert "src/sub/later.txt" in await names(await index.listing())
-    (nested / "src/sub/later.txt").unlink()
-    stale(index)
-    assert await names(await index.listing()) == await names(before)
-    await index.close()
-
-
 async def test_a_submodule_that_is_a_link_now_or_is_not_there_is_not_looked_into(
     nested: Path, tmp_path: Path
 ) -> None:
@@ -152,19 +140,6 @@ async def test_a_submodule_that_is_a_link_now_or_is_not_there_is_not_looked_into
     assert "a.py" in found
     assert not any(name.startswith(("mistake/", "src/sub/s")) or "secret" in name for name in found)
     await index.close()
-
-
-async def test_only_so_many_repositories_in_one_are_looked_into(
-    index: FileIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(index_module, "_MOST_REPOSITORIES", 3)
-    git(tmp_path, "init")
-    for number in range(5):
-        write(tmp_path, f"{number}/{number}.py")
-        git(tmp_path / str(number), "init")
-    listing = await index.listing()
-    assert not listing.whole
-    assert len([name for name in await names(listing) if name.endswith(".py")]) == 3
 
 
 async def test_without_git_the_disk_is_read_without_what_nobody_means(
@@ -233,17 +208,6 @@ def slow_git(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     slow.go_on()
 
 
-async def test_a_listing_that_is_too_old_does_not_answer(
-    index: FileIndex, tmp_path: Path, slow_git: SlowGit, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    del slow_git
-    monkeypatch.setattr(index_module, "OLDEST", 0.0)
-    write(tmp_path, "a")
-    await index.listing()
-    write(tmp_path, "b")
-    assert await names(await index.listing()) == {"a", "b"}
-
-
 async def test_a_listing_that_is_not_too_old_answers_at_once_while_a_new_one_is_made(
     index: FileIndex, tmp_path: Path, slow_git: SlowGit
 ) -> None:
@@ -256,18 +220,6 @@ async def test_a_listing_that_is_not_too_old_answers_at_once_while_a_new_one_is_
     slow_git.go_on()
     await index._making
     assert await names(await index.listing()) == {"a", "b"}
-
-
-async def test_nobody_waits_for_ever_for_a_new_listing(
-    index: FileIndex, tmp_path: Path, slow_git: SlowGit, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(index_module, "OLDEST", 0.0)
-    monkeypatch.setattr(index_module, "_LONGEST_WAIT", 0.05)
-    write(tmp_path, "a")
-    first = await index.listing()
-    slow_git.wait()
-    write(tmp_path, "b")
-    assert await index.listing() is first
 
 
 @pytest.mark.parametrize("with_git", [True, False])
@@ -288,27 +240,6 @@ async def test_a_closed_folder_is_left_out_wherever_it_is(tmp_path: Path, with_g
         await index.close()
 
 
-async def test_a_listing_that_did_not_change_is_kept(index: FileIndex, tmp_path: Path) -> None:
-    write(tmp_path, "a")
-    first = await index.listing()
-    stale(index)
-    await index.listing()
-    while index._making is not None:  # noqa: ASYNC110 - there is nothing else to wait for
-        await asyncio.sleep(0)
-    assert await index.listing() is first
-
-
-async def test_what_git_tells_is_the_same_however_it_comes(
-    index: FileIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    git(tmp_path, "init")
-    write(tmp_path, "one.py", "two.py", "three/four.py")
-    first = await index.listing()
-    monkeypatch.setattr(index_module, "_CHUNK", 5)
-    stale(index)
-    assert await index.listing() is first
-
-
 @pytest.mark.parametrize("with_git", [True, False])
 async def test_a_listing_is_bounded_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_git: bool
@@ -323,12 +254,6 @@ async def test_a_listing_is_bounded_and_says_so(
     listing = await index.listing()
     assert not listing.whole
     assert 10 <= listing.count <= 40
-    await index.close()
-
-
-async def test_a_folder_that_is_not_there_has_nothing(tmp_path: Path) -> None:
-    index = FileIndex(tmp_path / "nothing")
-    assert (await index.listing()).count == 0
     await index.close()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from serai.ahp.types import MessageResourceAttachment, SimpleMessageAttachment
 from serai.completions.completion import KIND, Candidate, complete
 from serai.completions.files import FileIndex, FileSource
 from serai.completions.prompts import Prompt, PromptSource
-from serai.errors import InvalidParams
 
 
 @pytest.fixture
@@ -139,20 +137,3 @@ async def test_only_sources_of_the_trigger_are_asked_in_their_order() -> None:
     assert len(items) == 50
     assert items[0].insert_text == "@a0"
     assert await complete("nothing", 7, [People()]) == []
-
-
-async def test_a_bad_offset_is_refused_before_anyone_is_asked() -> None:
-    for offset in (-1, 3, 2**53):
-        with pytest.raises(InvalidParams) as caught:
-            await complete("@a", offset, [])
-        assert caught.value.field == "params.offset"
-    with pytest.raises(InvalidParams):
-        await complete("😀", 1, [])
-
-
-async def test_asking_again_and_again_is_safe(files: FileSource) -> None:
-    tasks = [asyncio.ensure_future(complete("@s", 2, [files])) for _ in range(5)]
-    await asyncio.sleep(0)
-    for task in tasks[:4]:
-        task.cancel()
-    assert await tasks[4]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from customizations.conftest import Look, Write, child_names, containers, messag
 from serai.ahp.types import CustomizationDegradedState
 from serai.customizations.agent_files import find_agent
 from serai.customizations.watched import watched
-from serai.errors import AgentUnknown, DocumentInvalid, FileUnreadable, SeraiError
+from serai.errors import AgentUnknown, DocumentInvalid, FileUnreadable
 from serai.session.agent_file import Known
 
 MINE = "slug: {slug}\nname: {name}\nmodel: local:small\n"
@@ -87,14 +86,6 @@ def test_an_agent_in_a_folder_that_is_not_trusted_is_refused_also_through_a_link
             find_agent(named, work, None, trusted=False)
 
 
-def test_an_agent_of_a_project_is_no_file_outside_of_it(work: Path, tmp_path: Path, write: Write) -> None:
-    outside = write(tmp_path, "a.agent.yaml", agent("a"))
-    (work / ".serai/agents").mkdir(parents=True)
-    (work / ".serai/agents/a.agent.yaml").symlink_to(outside)
-    with pytest.raises(AgentUnknown):
-        find_agent("a", work, None, trusted=True)
-
-
 def test_the_broken_file_of_another_agent_keeps_none_from_being_found(work: Path, write: Write) -> None:
     write(work, ".serai/agents/a.agent.yaml", "slug: [")
     write(work, ".serai/agents/b.agent.yaml", agent("b"))
@@ -113,9 +104,3 @@ def test_what_an_agent_names_is_checked(work: Path, write: Write) -> None:
 def test_what_is_no_agent_is_refused(work: Path, named: str) -> None:
     with pytest.raises((AgentUnknown, FileUnreadable)):
         find_agent(named, work, None, trusted=True)
-
-
-def test_a_pipe_keeps_nobody_waiting(work: Path) -> None:
-    os.mkfifo(work / "a.agent.yaml")
-    with pytest.raises(SeraiError):
-        find_agent(str(work / "a.agent.yaml"), work, None, trusted=True)

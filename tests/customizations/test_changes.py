@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import cast
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -90,15 +89,6 @@ def test_of_two_with_the_same_id_the_first_counts() -> None:
         assert not item.enabled
 
 
-@pytest.mark.parametrize("before", [None, [], [A, B]])
-def test_nothing_new_needs_no_action(before: list[Customization] | None) -> None:
-    assert difference(before, before or []) == []
-
-
-def test_a_list_that_is_not_there_yet_is_sent_whole() -> None:
-    assert difference(None, [A]) == [SessionCustomizationsChangedAction(customizations=[A])]
-
-
 def test_a_container_that_changed_is_updated_alone() -> None:
     changed = container("b", "z", "new")
     assert difference([A, B, C], [A, changed, C]) == [
@@ -111,11 +101,6 @@ def test_a_container_that_is_new_at_the_end_is_added_and_one_that_is_gone_is_rem
         SessionCustomizationRemovedAction(id="a"),
         SessionCustomizationUpdatedAction(customization=C),
     ]
-
-
-def test_another_order_is_sent_whole() -> None:
-    assert difference([A, B], [B, A]) == [SessionCustomizationsChangedAction(customizations=[B, A])]
-    assert difference([B], [A, B]) == [SessionCustomizationsChangedAction(customizations=[A, B])]
 
 
 def _container(name: str, children: list[str], enabled: bool) -> DirectoryCustomization:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
@@ -27,26 +25,14 @@ from serai.ahp.types import (
     CustomizationLoadedState,
     DirectoryCustomization,
     HookCustomization,
-    PluginCustomization,
 )
-from serai.ahp.wire import decode, encode
-from serai.customizations import trees
-from serai.customizations.containers import MAX_SHOWN, Customizations
+from serai.ahp.wire import encode
+from serai.customizations.containers import MAX_SHOWN
 from serai.customizations.discovery import discover
-from serai.customizations.trees import MAX_FILE, DiskTree
-from serai.errors import FileUnreadable
+from serai.customizations.trees import MAX_FILE
 
 HOOKS = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "touch ran"}]}]}}'
 SERVERS = '{"mcpServers": {"a": {"command": "touch", "args": ["ran"]}}}'
-
-
-def test_nothing_is_found_where_nothing_is(look: Look) -> None:
-    assert look() == Customizations()
-
-
-def test_folders_that_do_not_exist_have_nothing(tmp_path: Path) -> None:
-    assert discover(tmp_path / "no", tmp_path / "neither", trusted=True) == Customizations()
-    assert discover(None, tmp_path, trusted=False) == Customizations()
 
 
 def test_ids_are_the_same_each_time_and_all_different(
@@ -71,17 +57,6 @@ def test_files_of_one_tool_in_one_folder_share_a_container(work: Path, look: Loo
         "AGENTS.md rules (.)": ["AGENTS.md"],
         "Claude Code rules (.)": ["CLAUDE.md", "CLAUDE.local.md"],
         "Claude Code rules (.claude)": ["CLAUDE.md"],
-    }
-
-
-def test_what_is_found_fits_the_wire(work: Path, look: Look, write: Write) -> None:
-    write(work, ".cursor/rules/a.mdc", "---\nglobs: *.ts\n---\nx")
-    write(work, ".mcp.json", SERVERS)
-    write(work, ".agents/plugins/p/skills/s/SKILL.md", "x")
-    found = look()
-    wire = encode({"customizations": found.containers})
-    assert decode(wire, dict[str, list[DirectoryCustomization | PluginCustomization]]) == {
-        "customizations": found.containers
     }
 
 
@@ -110,23 +85,6 @@ def test_a_container_of_which_nothing_can_be_read_is_an_error(
     assert message(personal).startswith("~/.codex/config.toml: ")
 
 
-def test_many_problems_are_counted(work: Path, look: Look, write: Write) -> None:
-    for number in range(20):
-        write(work, f".claude/agents/{number:02}.md", "---\na: [\n---\n")
-    [container] = containers(look()).values()
-    lines = message(container).splitlines()
-    assert len(lines) == 6
-    assert lines[-1] == "and 15 more"
-
-
-@pytest.mark.parametrize("content", [b"x" * (MAX_FILE + 1), b"\xff\xfe\x00"])
-def test_files_that_cannot_be_used_are_told(work: Path, look: Look, write: Write, content: bytes) -> None:
-    write(work, ".claude/agents/a.md", content)
-    [container] = containers(look()).values()
-    assert isinstance(container.load, CustomizationErrorState)
-    assert ".claude/agents/a.md" in message(container)
-
-
 def test_links_out_of_the_working_directory_are_told_and_not_followed(
     work: Path, tmp_path: Path, look: Look, write: Write
 ) -> None:
@@ -141,25 +99,6 @@ def test_links_out_of_the_working_directory_are_told_and_not_followed(
     for container in containers(found).values():
         assert "leads out of the folder" in message(container)
         assert child_names(container) == (["mine"] if "agents" in container.name else [])
-
-
-def test_files_of_a_place_are_bounded(work: Path, look: Look, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trees, "MAX_FILES", 20)
-    folder = work / ".cursor/rules"
-    folder.mkdir(parents=True)
-    for number in range(30):
-        (folder / f"{number:04}.mdc").write_text(f"---\ndescription: Rule {number}\nglobs: *.ts\n---\nx\n")
-    [container] = containers(look()).values()
-    assert len(child_names(container)) == 20
-    assert message(container) == ".cursor/rules has more than 20 files: the rest is left out"
-
-
-def test_names_that_json_cannot_carry_are_cleaned(work: Path, look: Look, write: Write) -> None:
-    write(work, ".mcp.json", '{"mcpServers": {"a\\ud800": {"command": "x"}}}')
-    write(work, ".claude/agents/a.md", '---\nname: "x\\uDC00y"\n---\nx')
-    with suppress(OSError):  # a file system may have Unicode names only
-        write(work, ".claude/commands/" + os.fsdecode(b"\xff") + ".md", "x")
-    encode(look().containers)
 
 
 # -- trust -------------------------------------------------------------------------------------------------
@@ -238,14 +177,6 @@ def test_a_folder_that_the_disk_protects_is_not_writable(work: Path, look: Look,
     assert not container.writable
 
 
-def test_a_folder_that_leads_out_is_not_writable(work: Path, tmp_path: Path, look: Look) -> None:
-    (work / ".claude").mkdir()
-    (work / ".claude/agents").symlink_to(tmp_path)
-    container = containers(look(writable=True))["Claude Code agents (.claude/agents)"]
-    assert isinstance(container, DirectoryCustomization)
-    assert not container.writable
-
-
 # -- plugins that Claude Code has installed ----------------------------------------------------------------
 
 
@@ -270,13 +201,6 @@ def test_installed_plugins_count_for_the_person_or_for_their_project(
     assert {name: item.enabled for name, item in found.items()} == {"user": True, "mine": False}
 
 
-def test_a_broken_list_of_plugins_is_told(home: Path, look: Look, write: Write) -> None:
-    write(home, ".claude/plugins/installed_plugins.json", "{")
-    [container] = containers(look()).values()
-    assert isinstance(container.load, CustomizationErrorState)
-    assert "~/.claude/plugins/installed_plugins.json, line 1" in message(container)
-
-
 def test_plugins_that_lead_out_of_the_working_directory_are_told_and_not_read(
     work: Path, tmp_path: Path, look: Look, write: Write
 ) -> None:
@@ -288,19 +212,6 @@ def test_plugins_that_lead_out_of_the_working_directory_are_told_and_not_read(
     [told] = found.values()
     assert message(told) == ".agents/plugins/link is not read: it leads out of the folder"
     assert not told.enabled
-
-
-def test_a_plugin_that_becomes_a_link_after_it_was_found_is_not_followed(
-    work: Path, tmp_path: Path, write: Write
-) -> None:
-    write(tmp_path, "outside/a.md", "secret")
-    inner = write(work, "plugins/p/a.md", "ours").parent
-    plugin = DiskTree(work).below("plugins/p")
-    assert plugin.read("a.md") == b"ours"
-    inner.rename(work / "moved")
-    inner.symlink_to(tmp_path / "outside")
-    with pytest.raises(FileUnreadable, match="leads out"):
-        plugin.read("a.md")
 
 
 # -- what strangers write --------------------------------------------------------------------------------
@@ -318,18 +229,6 @@ def test_names_are_one_line_that_turns_nothing_around(work: Path, look: Look, wr
     assert name in found
     [agent] = children_of(found["Claude Code agents (.claude/agents)"])
     assert agent.description == "one\na\nb\ufffd[31mred\ufffdgnp"
-
-
-def test_a_name_has_a_bound(work: Path, look: Look, write: Write) -> None:
-    long = "n" * 10_000
-    write(work, ".codex/agents/a.toml", f'name = "{long}"\nprompt = "x"\n')
-    write(work, ".mcp.json", json.dumps({"mcpServers": {long: {"command": "x"}, f"{long}2": {}}}))
-    write(work, ".agents/plugins/p/plugin.json", json.dumps({"name": long}))
-    found = look()
-    names = [name for container in containers(found).values() for name in child_names(container)]
-    assert names == ["n" * 255 + "…"] * 2
-    assert {len(name) for name in containers(found)} <= set(range(257))
-    assert len(encode(found.containers)) < 5_000, "what is broken is told with less than its name too"
 
 
 def test_what_a_folder_shows_has_a_bound(work: Path, home: Path, look: Look, write: Write) -> None:
@@ -405,17 +304,6 @@ def test_a_file_takes_no_other_along_and_is_told(
     assert names_of(found) == ["good"]
     assert any(path in encode(item.load).decode() for item in containers(found).values())
     assert caplog.text == ""
-
-
-@pytest.mark.parametrize("name", ["/a\0b", "/\ud800"])
-def test_names_that_are_no_paths_are_passed_over(home: Path, look: Look, write: Write, name: str) -> None:
-    server = {"mcpServers": {"one": {"command": "x"}}}
-    write(home, ".claude.json", json.dumps({**server, "projects": {name: server}}))
-    write(home, "p/skills/s/SKILL.md", "x")
-    good = {"installPath": str(home / "p")}
-    plugins = {"a": {"installPath": name}, "b": {**good, "projectPath": name}, "c": good}
-    write(home, ".claude/plugins/installed_plugins.json", json.dumps({"plugins": plugins}))
-    assert names_of(look()) == ["one", "s"]
 
 
 def test_files_that_take_too_long_leave_out_those_after_them(

@@ -15,7 +15,6 @@ from serai.ahp.types import (
 from serai.customizations.containers import Contents, Origin, kept_apart
 from serai.customizations.documents import read_document
 from serai.customizations.trees import FetchedTree
-from serai.errors import FileUnreadable
 
 AGENT, SKILL = CustomizationType.AGENT, CustomizationType.SKILL
 PROMPT, RULE = CustomizationType.PROMPT, CustomizationType.RULE
@@ -54,15 +53,6 @@ def test_an_agent_has_a_name_a_description_and_a_system_prompt() -> None:
     )
     assert definition.fields["tools"] == ["a", "b"]
     assert definition.body() == "You review.\n"
-
-
-@pytest.mark.parametrize(
-    "ending", [".md", ".agent.md", ".chatmode.md", ".mdc", ".prompt.md", ".instructions.md"]
-)
-def test_without_a_name_the_files_name_counts(ending: str) -> None:
-    [child] = read(f"f/my.thing{ending}", "Text.", AGENT).children
-    assert isinstance(child, AgentCustomization)
-    assert (child.name, child.description) == ("my.thing", "Text.")
 
 
 def test_a_skill_is_known_by_its_folder_and_may_be_for_people_or_for_the_model_alone() -> None:
@@ -122,12 +112,6 @@ def test_the_body_of_a_rules_file_is_the_rule(ending: str) -> None:
     assert definition.body() == "# Style\n\nWrite briefly.\n"
 
 
-def test_a_rule_that_stands_alone_is_known_by_its_whole_name() -> None:
-    [child] = read("CLAUDE.md", "# X", RULE, folder="", always=True, whole_name=True).children
-    assert isinstance(child, RuleCustomization)
-    assert child.name == "CLAUDE.md"
-
-
 @pytest.mark.parametrize(
     ("path", "text", "problem"),
     [
@@ -149,24 +133,3 @@ def test_a_rule_that_always_applies_counts_even_when_its_frontmatter_is_broken()
     assert "AGENTS.md, line 1" in into.warnings[0]
     [definition] = into.definitions
     assert definition.body() == "---\nRules follow.\n"
-
-
-def test_long_descriptions_are_cut_and_odd_ones_cleaned() -> None:
-    [child] = read("f/a.md", f"---\ndescription: '{'x' * 5000}'\n---\n", AGENT).children
-    assert isinstance(child, AgentCustomization)
-    assert len(child.description or "") == 1024
-    [odd] = read("f/a.md", '---\ndescription: "\\ud800!"\n---\n', AGENT).children or [None]
-    if isinstance(odd, AgentCustomization):
-        (odd.description or "").encode()
-
-
-def test_a_body_is_read_when_it_is_wanted_and_may_be_gone() -> None:
-    tree = FetchedTree({"f/a.md": b"text"}, "virtual://x")
-    into = Contents()
-    read_document(Origin(tree, "c", trusted=False), "f/a.md", "f", AGENT, into)
-    [definition] = into.definitions
-    assert not definition.runnable
-    assert definition.body() == "text"
-    tree._files.clear()
-    with pytest.raises(FileUnreadable, match="no longer there"):
-        definition.body()

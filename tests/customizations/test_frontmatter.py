@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -96,13 +95,6 @@ def test_the_short_way_reads_what_the_parser_reads(lines: list[str]) -> None:
     text = "\n".join(lines) + "\n"
     if all(map(frontmatter._PLAIN.fullmatch, lines)) and len({each[0] for each in lines}) == len(lines):
         assert fields(text) == frontmatter._yaml(frontmatter._LOOSE.sub(frontmatter._quoted, text))
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.text(max_size=60))
-def test_nothing_else_is_raised(text: str) -> None:
-    with suppress(BrokenText):
-        fields(text)
 
 
 @pytest.mark.parametrize(

@@ -82,16 +82,6 @@ def test_servers_are_read_as_each_tool_writes_them(
     assert server.fields["command"] in ("npx", ["npx"], ["npx", "-y"])
 
 
-def test_each_file_of_servers_has_its_example() -> None:
-    home_only = {Where.HOME: "~/"}
-    files = {
-        home_only.get(place.where, "") + f"{place.folder}/{place.pattern}".lstrip("/")
-        for place in PLACES
-        if place.format is Format.SERVERS
-    }
-    assert files == set(WRITTEN)
-
-
 @proves("ahp:RuleCustomization/instruction-files")
 @pytest.mark.parametrize("name", ["style.md", "style.instructions.md", "python/style.instructions.md"])
 def test_instruction_files_are_rules(name: str, work: Path, look: Look, write: Write) -> None:
@@ -202,8 +192,3 @@ def test_each_manifest_names_its_plugin(manifest: str, work: Path, look: Look, w
     [container] = look().containers
     assert isinstance(container, PluginCustomization)
     assert container.name == "from-manifest"
-
-
-def test_rows_are_different() -> None:
-    paths = [(where, place.folder, place.pattern, place.contents) for place, where in rows()]
-    assert len(set(paths)) == len(paths)

@@ -140,13 +140,6 @@ def test_a_manifest_cannot_lead_out_of_the_plugin(path: Any) -> None:
     assert contents.problems[0].startswith(f"{MANIFEST}: 'agents' ")
 
 
-def test_a_broken_manifest_does_not_hide_what_is_there() -> None:
-    contents = read({"agents/a.md": "x"}, '{\n"name": }')
-    assert names(contents, "agent") == ["a"]
-    assert contents.problems[0].startswith(f"{MANIFEST}, line 2")
-    assert contents.name is None
-
-
 @pytest.mark.parametrize("key", ["agents", "hooks", "mcpServers"])
 def test_a_manifest_names_only_so_much(key: str) -> None:
     contents = read({"agents/a.md": "x"}, {key: [f"there/{number}.md" for number in range(201)]})
@@ -213,11 +206,3 @@ def test_a_plugin_is_kept_by_its_nonce_with_the_switch_of_now() -> None:
     assert plugins.get("other", published("1")) is None
     plugins.keep("editor", published("2"), found)
     assert plugins.get("editor", published("1")) is None
-
-
-def test_the_plugins_that_were_read_last_are_kept() -> None:
-    plugins, found = ClientPlugins(), read_client_plugin(published(), FILES, "editor")
-    for number in range(65):
-        plugins.keep(f"client-{number}", published(), found)
-    assert plugins.get("client-0", published()) is None
-    assert plugins.get("client-1", published()) is not None

@@ -99,28 +99,6 @@ def test_servers_are_read_with_their_place_in_the_file() -> None:
     assert [item.fields for item in into.definitions] == list(json.loads(text)["mcpServers"].values())
 
 
-def test_servers_in_toml_are_read() -> None:
-    text = """model = "m"
-[mcp_servers.a]
-command = "x"
-[mcp_servers.a.env]
-K = "v"
-[mcp_servers."b c"]
-url = "https://b"
-"""
-    one, two = read("config.toml", text).definitions
-    assert (one.name, one.fields) == ("a", {"command": "x", "env": {"K": "v"}})
-    assert (two.name, two.fields) == ("b c", {"url": "https://b"})
-
-
-@pytest.mark.parametrize(
-    "how", [{"command": ["a", "b"]}, {"httpUrl": "https://x"}, {"serverUrl": "https://x"}]
-)
-def test_the_dialects_of_servers_are_read(how: dict[str, Any]) -> None:
-    [one] = read("m.json", {"mcpServers": {"s": how}}).definitions
-    assert one.fields == how
-
-
 @pytest.mark.parametrize(
     ("path", "value"),
     [

@@ -12,15 +12,6 @@ def concerns(work: Path | None, home: Path, changed: Path) -> bool:
     return watched(work, home).concerns(str(changed))
 
 
-def test_only_folders_that_exist_are_watched(work: Path, home: Path, write: Write) -> None:
-    write(work, ".claude/agents/a.md")
-    write(home, ".codex/prompts/a.md")
-    named = watched(work, home)
-    assert all(Path(folder).is_dir() for folder in (*named.flat, *named.deep))
-    assert named.roots == sorted([str(home), str(work)])
-    assert watched(None, home / "nowhere") == Watched()
-
-
 def test_a_place_that_comes_into_being_is_seen(work: Path, home: Path) -> None:
     assert concerns(work, home, work / ".claude")
     (work / ".claude").mkdir()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import stat
-import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -84,10 +82,9 @@ def test_devices_pipes_sockets_and_views_of_the_kernel_are_refused(root: Path) -
 
 def test_a_directory_to_avoid_is_neither_entered_nor_given(root: Path) -> None:
     own = {identity((root / "a" / "b").stat())}
-    with pytest.raises(PathRefused, match="host itself"):
-        open_below(root, "a/b/file", avoid=own)
-    with pytest.raises(PathRefused, match="host itself"), parent_below(root, "a/b", avoid=own):
-        pass
+    for path in ("a/b", "a/b/file"):
+        with pytest.raises(PathRefused, match="host itself"), parent_below(root, path, avoid=own):
+            pass
 
 
 def test_who_writes_gets_the_directory_and_the_name_in_it(root: Path) -> None:
@@ -98,33 +95,6 @@ def test_who_writes_gets_the_directory_and_the_name_in_it(root: Path) -> None:
     assert (root / "a" / "b" / "new").is_file()
     with pytest.raises(NotADirectoryError), parent_below(root, "a/b/file/x"):
         pass
-
-
-def test_a_folder_that_is_swapped_for_a_link_all_the_time_leads_nowhere_else(root: Path) -> None:
-    outside = root.parent / "outside"
-    outside.mkdir()
-    (outside / "file").write_text("secret")
-    (root / "swapped").mkdir()
-    (root / "swapped" / "file").write_text("inside")
-    (root / "other").symlink_to(outside)
-    done = threading.Event()
-
-    def swap() -> None:
-        while not done.is_set():
-            (root / "swapped").rename(root / "aside")
-            (root / "other").rename(root / "swapped")
-            (root / "swapped").rename(root / "other")
-            (root / "aside").rename(root / "swapped")
-
-    swapping = threading.Thread(target=swap)
-    swapping.start()
-    try:
-        for _ in range(2000):
-            with suppress(PathRefused, FileNotFoundError, NotADirectoryError):
-                assert read(root, "swapped/file") == "inside"
-    finally:
-        done.set()
-        swapping.join()
 
 
 def test_a_tree_goes_with_its_links_and_nothing_behind_them(root: Path) -> None:

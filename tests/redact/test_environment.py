@@ -6,7 +6,7 @@ import pytest
 
 from redact.test_shapes import rnd
 from serai.redact import Redactor
-from serai.redact.environment import managed_from_environment
+from serai.redact.managed import managed_from_environment
 
 VALUE = rnd(30)
 

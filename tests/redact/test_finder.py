@@ -48,13 +48,6 @@ def test_much_text_is_searched_as_little_text_is(text: str) -> None:
     assert Redactor().redact(text) == bit_by_bit(text)
 
 
-@given(text=st.text(string.ascii_letters + "0189_-.:=> '\"/@\n", max_size=200))
-def test_any_characters_are_searched_alike(text: str) -> None:
-    padded = text + "x y " * 200
-    for each in (text, padded, padded + text):
-        assert Redactor().redact(each) == bit_by_bit(each)
-
-
 @pytest.mark.parametrize("at", [1, 60, 4000, 4095, 4096, 4097, 9000])
 def test_a_credential_is_found_wherever_it_stands(at: int) -> None:
     for key in (*PROVIDER_KEYS, PEM, f"Bearer {rnd(30)}", f"api_KEY = '{rnd(30)}'", f"secret:{rnd(30)}"):

@@ -16,7 +16,7 @@ import pytest
 
 import serai
 from serai.redact import Redactor
-from serai.redact.shapes import LIMIT, SHAPES, looks_random, name_tells
+from serai.redact.shapes import LIMIT, name_tells
 
 ALNUM = string.ascii_letters + string.digits
 URL_SAFE = ALNUM + "-_"
@@ -274,10 +274,6 @@ def test_names_that_tell_of_something_else(name: str) -> None:
     assert name_tells(name) is None
 
 
-def test_words_are_not_random() -> None:
-    assert not any(map(looks_random, ["correct-horse-battery-staple-2", "ThisIsACamelCaseName", "a1" * 20]))
-
-
 # -- how it behaves ----------------------------------------------------------------------------------------
 
 
@@ -300,13 +296,6 @@ def test_a_name_goes_out_at_once_and_only_its_value_is_held() -> None:
     assert stream.held == 2
     assert stream.feed("y ") == "x1y "
     assert stream.held == 0
-
-
-def test_the_beginning_of_a_key_is_held_and_let_go_when_it_is_none() -> None:
-    stream = Redactor().stream()
-    assert stream.feed("the s") == "the "
-    assert stream.feed("k") == ""
-    assert stream.feed("y") == "sky"
 
 
 def test_a_secret_inside_a_name_that_turns_out_to_be_none_is_held() -> None:
@@ -337,16 +326,3 @@ def test_no_text_takes_long(unit: str) -> None:
     # Linear, and far from the seconds that going over a text again and again would take.
     text = unit * (200_000 // len(unit))
     assert isinstance(redact(text), str)
-
-
-def test_every_pattern_decides_before_the_limit_unless_its_end_is_open() -> None:
-    for shape in SHAPES:
-        bounded = [p for p in shape.pattern.pieces if hasattr(p, "high")]
-        for run in bounded[:-1] if shape.pattern.tail else bounded:
-            assert getattr(run, "high", None) is not None
-
-
-@pytest.mark.parametrize("name", ["password", "token", "client_secret"])
-def test_a_named_value_of_twelve_random_characters_is_a_secret(name: str) -> None:
-    assert "R7xQ2mZp9KdW" not in redact(f"{name}=R7xQ2mZp9KdW")
-    assert redact(f"{name}=connectionId") == f"{name}=connectionId"

@@ -336,7 +336,8 @@ async def test_over_the_port_the_host_asks_whoever_registered_an_action() -> Non
             with pytest.raises(CapabilityUnsupported) as refused:
                 await shop.on(events.agent("@alice").status.changed(), print)
             assert refused.value.capability == "events.emits"
-        await house.until(lambda: "deploy" not in [one.name for one in house.workspace.actions.list(None)])
+        owner = Caller(Role.OWNER), house.workspace.owner
+        await house.until(lambda: "deploy" not in [one.name for one in house.workspace.actions.list(*owner)])
 
 
 async def test_who_is_asked_and_goes_away_has_failed() -> None:

@@ -144,11 +144,12 @@ async def test_a_session_elsewhere_forks_tells_its_state_and_is_released() -> No
     worker = Worker("worker", heard)
     async with ports() as port, await port.connect() as relay:
         await relay.register(worker)
-        forked = await relay.fork("@worker")
+        forked = (await relay.fork("@worker")).agent
+        assert forked is not None
         assert forked.identity.handle == "@worker-fork"
         await port.house.send("@worker-fork", "to the second")
         assert await heard.until(1) == ["to the second"]
-        told = await relay.snapshot("@worker-fork")
+        told = (await relay.snapshot("@worker-fork")).snapshot
         assert told == {"heard": ["to the second"], "key": "[masked:github-token]"}
         await relay.release("@worker", "no work")
         assert worker.asked == [("release", "no work")]

@@ -15,7 +15,7 @@ from relay.port import IMMEDIATE, Heard, able, ports
 from relay.workspaces import Inn, inn
 from serai.client.address import HostAddress
 from serai.client.connection import websocket_opener
-from serai.contract import DeliveryState, Role
+from serai.contract import DeliveryState, Role, to_wire
 from serai.errors import AccessRefused, ConnectionLost, Forbidden, InvalidParams, SeraiError
 from serai.relay.harness import define_harness
 from serai.relay.inbox import Caller
@@ -43,6 +43,15 @@ async def test_each_token_says_who_calls_and_only_the_owner_s_opens_ahp() -> Non
                 await websocket_opener(HostAddress(f"{port.url}/ahp", token))()
         with pytest.raises(AccessRefused):
             await Relay.connect(port.url, "srt_" + "x" * 43)
+
+
+async def test_what_a_participant_is_says_the_owner_and_not_the_holder_of_its_token(house: Inn) -> None:
+    for kind in ("agent", "service"):
+        await house.call("tokens.create", agent=f"a-{kind}", kind=kind)
+        given = {"name": f"a-{kind}", "kind": "service", "metadata": {"tags": ["admin"], "of": "me"}}
+        caller, declared = house.agent(f"@a-{kind}"), to_wire(able(IMMEDIATE))
+        found = await house.call("sessions.register", caller, identity=given, capabilities=declared)
+        assert (found.identity.kind, found.identity.metadata) == (kind, {"of": "me"})
 
 
 async def test_with_a_revoked_token_nothing_is_heard_received_or_called_any_more() -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -105,17 +102,6 @@ def test_closing_gives_up_a_collector_that_holds_it_back(
     receiver.gate.set()
 
 
-def test_a_collector_that_is_not_there_costs_what_was_for_it(
-    posting: Callable[..., Poster], losses: Losses
-) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        port = nobody.getsockname()[1]
-    poster = posting(f"http://127.0.0.1:{port}")
-    poster.put(Signal.TRACES, span(), 2)
-    poster.close(WITHIN)
-    assert losses == {Signal.TRACES: 2}
-
-
 @pytest.mark.parametrize(
     ("environ", "signals"),
     [
@@ -140,8 +126,3 @@ def test_what_is_not_supported_is_said_and_not_done(caplog: pytest.LogCaptureFix
     assert set(found) == {Signal.LOGS, Signal.METRICS}
     assert "traces are not exported" in caplog.text
     assert targets({"OTEL_EXPORTER_OTLP_ENDPOINT": "file:///etc/passwd"}) == {}
-
-
-def test_a_host_that_exports_nothing_loads_no_http_client() -> None:
-    code = "import sys, serai.telemetry.telemetry\nsys.exit('http.client' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=30).returncode == 0

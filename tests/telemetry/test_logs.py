@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from serai.telemetry.logs import LogTap, level_of
+from serai.telemetry.logs import LogTap
 from serai.telemetry.otlp import Cleaner, Level, Signal, payload
 from serai.telemetry.spans import Tracer
 from telemetry.conftest import CLEANER, SECRET, Clock, log_records_of, plain
@@ -62,21 +62,6 @@ def test_a_line_of_the_log_becomes_a_record_that_names_its_span(tap: Tap, clock:
     assert (record["traceId"], record["spanId"]) == (span.trace_id, span.span_id)
 
 
-@pytest.mark.parametrize(
-    ("number", "level"),
-    [
-        (1, Level.TRACE),
-        (10, Level.DEBUG),
-        (25, Level.INFO),
-        (30, Level.WARN),
-        (40, Level.ERROR),
-        (60, Level.FATAL),
-    ],
-)
-def test_pythons_levels_have_their_places(number: int, level: Level) -> None:
-    assert level_of(number) is level
-
-
 def refuse() -> None:
     raise ConnectionError(f"refused with {SECRET}")
 
@@ -97,13 +82,6 @@ def test_messages_and_exceptions_are_masked(tap: Tap) -> None:
     assert SECRET not in repr(tap.records)
 
 
-def test_other_loggers_are_not_listened_to(tap: Tap) -> None:
-    tap.listen(Level.INFO)
-    logging.getLogger("urllib3").warning("not ours")
-    logging.getLogger("seraiph").warning("not ours either")
-    assert tap.records == []
-
-
 def test_who_wants_finer_records_gets_them_and_the_screen_does_not(
     tap: Tap, logger_as_it_was: logging.Logger, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -122,14 +100,6 @@ def test_who_wants_finer_records_gets_them_and_the_screen_does_not(
     LOG.info("plain again")
     assert tap.bodies() == ["fine", "plain"]
     assert caplog.records[-1].getMessage() == "plain again"
-
-
-def test_listening_again_changes_the_level_and_does_not_double(tap: Tap) -> None:
-    tap.listen(Level.TRACE)
-    tap.listen(Level.WARN)
-    LOG.info("plain")
-    LOG.warning("grave")
-    assert tap.bodies() == ["grave"]
 
 
 def test_what_cannot_be_masked_is_not_told_but_counted(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 from serai.telemetry.metrics import CARDINALITY, Histogram, Metrics, Total
@@ -40,23 +39,6 @@ def test_a_total_sums_by_label_since_the_start() -> None:
     assert {(point["startTimeUnixNano"], point["timeUnixNano"]) for point in points(total)} == {
         ("100", "200")
     }
-
-
-def test_counting_on_many_threads_loses_nothing() -> None:
-    total, histogram = Total("c", "1", ""), Histogram("h", "1", "", (10.0,))
-
-    def count() -> None:
-        for _ in range(2000):
-            total.add()
-            histogram.record(1)
-
-    threads = [threading.Thread(target=count) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert total.value() == 8000
-    assert points(histogram)[0]["bucketCounts"] == ["8000", "0"]
 
 
 def test_a_histogram_has_a_bucket_up_to_and_with_each_bound_and_one_above() -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import msgspec
 import pytest
 
-from serai import __version__
-from serai.ahp.codec import NOTIFICATIONS
 from serai.telemetry.otlp import (
     CAPABILITIES,
     LOGS,
-    METHODS,
     METRICS,
     TRACES,
     Cleaner,
@@ -25,7 +21,7 @@ from serai.telemetry.otlp import (
     resource_of,
 )
 from telemetry.conftest import CLEANER, SECRET, mask
-from telemetry.oracle import ExportLogsServiceRequest, ExportTraceServiceRequest, read, values
+from telemetry.oracle import ExportTraceServiceRequest, read, values
 
 
 def test_what_is_advertised_can_be_subscribed_to() -> None:
@@ -56,28 +52,6 @@ def test_what_is_not_there_is_none(uri: str) -> None:
     assert parse(uri) is None
 
 
-def test_each_signal_has_a_notification_of_the_protocol() -> None:
-    assert set(METHODS) == set(Signal)
-    assert set(METHODS.values()) <= set(NOTIFICATIONS)
-
-
-def test_records_are_sorted_by_their_scope_below_the_resource() -> None:
-    resource = CLEANER.attributes({"service.name": "inn"})
-    made = payload(Signal.LOGS, resource, [("a", {}), ("b", {}), ("a", {})])
-    assert made == {
-        "resourceLogs": [
-            {
-                "resource": {"attributes": [{"key": "service.name", "value": {"stringValue": "inn"}}]},
-                "scopeLogs": [
-                    {"scope": {"name": "a", "version": __version__}, "logRecords": [{}, {}]},
-                    {"scope": {"name": "b", "version": __version__}, "logRecords": [{}]},
-                ],
-            }
-        ]
-    }
-    assert read(made, ExportLogsServiceRequest).resource_logs
-
-
 @pytest.mark.parametrize(
     ("value", "encoded"),
     [
@@ -96,11 +70,6 @@ def test_every_kind_of_value_has_its_form(value: Any, encoded: dict[str, Any]) -
     assert values(message.resource_spans[0].resource.attributes) == {"it": value}
 
 
-def test_the_oracle_refuses_a_field_that_otlp_does_not_have() -> None:
-    with pytest.raises(Exception, match="colour"):
-        read(payload(Signal.TRACES, [], [("a", {"colour": "red"})]), ExportTraceServiceRequest)
-
-
 def test_secrets_are_masked_before_long_text_is_cut() -> None:
     assert CLEANER.text(f"the password is {SECRET}") == "the password is [masked]"
     assert "hunter" not in repr(CLEANER.attributes({"a": SECRET}))
@@ -111,14 +80,6 @@ def test_secrets_are_masked_before_long_text_is_cut() -> None:
 def test_text_that_json_cannot_hold_is_mended() -> None:
     assert CLEANER.text("a\udce9b ü 🎉") == "a?b ü 🎉"
     assert msgspec.json.encode(CLEANER.text("\ud800"))
-
-
-def test_a_host_says_who_it_is() -> None:
-    attributes = resource_of({"OTEL_SERVICE_NAME": " "})
-    assert attributes["service.name"] == "serai"
-    assert attributes["service.version"] == __version__
-    assert attributes["process.pid"] == os.getpid()
-    assert attributes["service.instance.id"] != resource_of({})["service.instance.id"]
 
 
 def test_the_variables_go_before_what_is_found(caplog: pytest.LogCaptureFixture) -> None:

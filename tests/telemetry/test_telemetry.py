@@ -123,29 +123,6 @@ async def test_metrics_come_soon_and_then_again_and_again(telemetry: Telemetry, 
         assert read(payload, ExportMetricsServiceRequest).resource_metrics
 
 
-async def test_what_waited_when_the_last_went_is_not_told_to_the_next(
-    telemetry: Telemetry, listener: Listener
-) -> None:
-    telemetry.follow(TRACES)
-    telemetry.follow(logs(Level.INFO))
-    do_a_turn(telemetry)
-    telemetry.unfollow(TRACES)
-    telemetry.unfollow(logs(Level.INFO))
-    telemetry.follow(TRACES)
-    telemetry.follow(logs(Level.INFO))
-    telemetry.tracer.start("new").end()
-    LOG.info("new")
-    await listener.until(lambda: bool(listener.spans()) and bool(listener.bodies(Level.INFO)))
-    assert [span["name"] for span in listener.spans()] == ["new"]
-    assert listener.bodies(Level.INFO) == ["new"]
-
-
-async def test_an_unknown_channel_is_refused(telemetry: Telemetry) -> None:
-    assert not telemetry.follow("ahp-otlp:/logs/loud")
-    telemetry.unfollow("ahp-otlp:/logs/loud")
-    assert not any(telemetry.wanted(signal) for signal in Signal)
-
-
 async def everything_told(clock: Clock, listener: Listener, environ: dict[str, str]) -> str:
     telemetry = quick(clock, listener, environ)
     telemetry.start()

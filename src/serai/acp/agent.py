@@ -22,9 +22,8 @@ from serai.acp.sessions import OpenWay, SessionInfo, SessionOpening, SessionPage
 from serai.acp.shapes import mask_json, object_of, text_of
 from serai.acp.updates import Update
 from serai.jsonrpc import Notification, Request
-from serai.machine.processes.child import Exit
+from serai.machine.processes.child import Exit, to_its_end
 from serai.machine.processes.processes import Processes
-from serai.machine.processes.uninterrupted import to_its_end
 from serai.version import __version__
 
 __all__ = ["Agent"]

@@ -17,7 +17,7 @@ from serai.acp.agent import Agent
 from serai.acp.capabilities import AgentCapabilities
 from serai.acp.session import AcpSession
 from serai.acp.sessions import OpenWay
-from serai.machine.processes.uninterrupted import to_its_end
+from serai.machine.processes.child import to_its_end
 
 _log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from serai.agents.ask.prompt import Prompt
 from serai.agents.ask.retries import is_transient
 from serai.agents.ask.session import WireSession
 from serai.agents.ask.start import AgentRef, Closing, Openable
-from serai.machine.processes.uninterrupted import to_its_end
+from serai.machine.processes.child import to_its_end
 
 __all__ = [
     "AgentPool",

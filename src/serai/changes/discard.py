@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from serai.changes.diff import Change, Side
 from serai.changes.recorder import FolderRecorder
 from serai.changes.undo import Discard, DiscardStep, Trash, checkpoint, is_there
-from serai.machine.processes.uninterrupted import to_its_end
+from serai.machine.processes.child import to_its_end
 from serai.machine.safe_paths import Identity, open_below
 
 

@@ -25,7 +25,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import URI
 from serai.changes.diff import UNSEEN, Change, ChangeKind, Changes, Outcome
 from serai.changes.discard import discard
-from serai.changes.git import find_git, together
+from serai.changes.git import find_git
 from serai.changes.recorder import FolderRecorder, Recorded
 from serai.changes.repository import Repository, find_repository, read_settings
 from serai.changes.undo import Discard, Trash
@@ -202,10 +202,7 @@ class FolderChanges:
             SeraiError: The folder cannot be recorded.
         """
         async with self._lock:
-            repository = self.repository if UNCOMMITTED in wanted else None
-            now, head = await together(
-                self._recorder.record(), repository.head_tree() if repository else _nothing()
-            )
+            now, head = await asyncio.gather(self._recorder.record(), self._head(wanted))
             found: dict[Which, Outcome] = {}
             for which in wanted:
                 try:
@@ -215,6 +212,9 @@ class FolderChanges:
             for turn_id in self._running:  # so that what anyone is shown is known also if the host is killed
                 await self._recorder.keep({f"{_key(turn_id)}/seen": now.tree})
             return found
+
+    async def _head(self, wanted: Collection[Which]) -> str | None:
+        return await self.repository.head_tree() if self.repository and UNCOMMITTED in wanted else None
 
     async def _computed(self, which: Which, now: Recorded, head: str | None) -> Changes:
         bases = self._recorder.bases
@@ -305,10 +305,6 @@ class FolderChanges:
         """The last discard of this session that can be undone. Reads the disk."""
         found = self.trash.discards(self.session_id)
         return next((one for one in found if one.undoes is None and one.is_done), None)
-
-
-async def _nothing() -> None:
-    return None
 
 
 def _key(turn_id: str) -> str:

@@ -9,10 +9,9 @@ import asyncio
 import os
 import re
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from serai.errors import GitFailed, GitTimedOut, GitUnavailable
 from serai.machine import umask
@@ -141,17 +140,6 @@ async def find_git() -> Git:
         said = answer.output.decode("utf-8", "replace").strip()
         raise GitUnavailable(f"git is too old to see changes with: {said}", remedy=f"Install git {oldest}")
     return Git(program, version)
-
-
-async def together(*work: Coroutine[Any, Any, Any]) -> list[Any]:
-    """Await several things at once. When one fails, or this is cancelled, the others are ended too."""
-    tasks = [asyncio.ensure_future(one) for one in work]
-    try:
-        return await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _feed(process: Process, data: bytes) -> None:

@@ -43,39 +43,27 @@ def operations_for(
         has_commit: Whether anything is committed there.
         can_undo: Whether there is a discard of the session that can be undone.
     """
-    operations: list[ChangesetOperation] = []
-    if has_git:
-        operations.append(
-            ChangesetOperation(
-                id=STAGE,
-                label="Stage",
-                description="Put into git's index for the next commit",
-                scopes=[*_BOTH],
-            )
-        )
     confirmation = f"This brings the files back to {_BEFORE[kind]}, and takes away those that are new since."
     if kind is ChangesetKind.UNCOMMITTED and not has_commit:
         confirmation = "Nothing is committed yet: this takes away all files here that git does not ignore."
-    operations.append(
-        ChangesetOperation(
-            id=DISCARD,
-            label="Discard",
-            description=f"Go back to {_BEFORE[kind]}",
-            scopes=[*_BOTH],
-            confirmation=f"{confirmation} It can be undone for a week. Discard the changes?",
-        )
+    stage = ChangesetOperation(
+        id=STAGE, label="Stage", description="Put into git's index for the next commit", scopes=[*_BOTH]
     )
-    if can_undo:
-        operations.append(
-            ChangesetOperation(
-                id=UNDO,
-                label="Undo discard",
-                description="Give back what the last discard took away",
-                scopes=[ChangesetOperationScope.CHANGESET],
-            )
-        )
-    operations.append(ChangesetOperation(id=OPEN, label="Open", scopes=[ChangesetOperationScope.RESOURCE]))
-    return operations
+    discard = ChangesetOperation(
+        id=DISCARD,
+        label="Discard",
+        description=f"Go back to {_BEFORE[kind]}",
+        scopes=[*_BOTH],
+        confirmation=f"{confirmation} It can be undone for a week. Discard the changes?",
+    )
+    undo = ChangesetOperation(
+        id=UNDO,
+        label="Undo discard",
+        description="Give back what the last discard took away",
+        scopes=[ChangesetOperationScope.CHANGESET],
+    )
+    open_one = ChangesetOperation(id=OPEN, label="Open", scopes=[ChangesetOperationScope.RESOURCE])
+    return [*([stage] if has_git else []), discard, *([undo] if can_undo else []), open_one]
 
 
 async def invoke(

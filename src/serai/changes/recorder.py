@@ -20,8 +20,9 @@ from pathlib import Path
 
 from serai.changes.diff import DIFF_TREE, Change, Side, parse
 from serai.changes.git import Answer, Git, TooMuchOutput
-from serai.changes.repository import EMPTY_TREES, IndexFacts, Repository
+from serai.changes.repository import EMPTY_TREES, IndexFacts, Repository, listed
 from serai.errors import FolderTooLarge, GitFailed, GitTimedOut
+from serai.machine.draft import write_private
 
 MAX_FILES = 100_000
 """Most files that a folder may have for its changes to be recorded."""
@@ -82,9 +83,6 @@ class FolderRecorder:
         self._format = repository.object_format if repository else "sha1"
         self._home = home
         self._facts = IndexFacts()
-        self._lists: tuple[int, ...] | None = None
-        self._not_ignored: dict[str, tuple[int, ...]] = {}
-        self._same: dict[tuple[str, str], bool] = {}
         self._too_large: FolderTooLarge | None = None
         self._tree: str | None = None
         """The tree of the index, while nothing has changed in it."""
@@ -185,8 +183,7 @@ class FolderRecorder:
         """Bring the private index up to date. Returns the files that were left out."""
         if self._too_large is not None:
             raise self._too_large
-        if await asyncio.to_thread(self._note_ignored):
-            self._forget()
+        await asyncio.to_thread(self._note_ignored)
         try:
             answer = await self._run(
                 *("ls-files", "-z", "-m", "-o", "--exclude-standard"),
@@ -196,8 +193,8 @@ class FolderRecorder:
         except (TooMuchOutput, GitTimedOut):
             raise self._is_too_large() from None
         names = dict.fromkeys(answer.names)
-        if any(name.endswith((".gitignore", ".gitattributes")) for name in names):
-            self._forget()
+        if self._repository is not None and any(name.endswith(".gitattributes") for name in names):
+            self._repository.attributes.clear()
         names |= dict.fromkeys(await self._newly_forced())
         if len(names) > MAX_FILES:
             raise self._is_too_large()
@@ -235,28 +232,16 @@ class FolderRecorder:
         )
         return self._too_large
 
-    def _forget(self) -> None:
-        """Ask git again what is ignored, and what form files have."""
-        self._not_ignored.clear()
+    def _note_ignored(self) -> None:
+        """Take over the person's own list of what is ignored. Reads the disk."""
+        said = ""
         if self._repository is not None:
-            self._repository.forget()
-
-    def _note_ignored(self) -> bool:
-        """Take over the other lists of what is ignored. Returns whether one has changed. Reads the disk."""
-        repository, said = self._repository, ""
-        lists = [Path(path) for name, path in self._settings.items() if name.endswith("file")]
-        if repository is not None:
-            exclude = Path(repository.common_dir, "info/exclude")
             with contextlib.suppress(OSError):
+                exclude = Path(self._repository.common_dir, "info/exclude")
                 said = exclude.read_text("utf-8", "surrogateescape")
-            above = list(Path(self._directory).parents)[: repository.prefix.count("/")]
-            lists += [exclude, exclude.with_name("attributes")]
-            lists += [folder / name for folder in above for name in (".gitignore", ".gitattributes")]
         own = os.path.relpath(self._home, self._top)
         hidden = "" if own.split("/")[0] == ".." else "/" + re.sub(r"([\\*?\[\]!# ])", r"\\\1", own) + "\n"
         _write(self.folder / "git/info/exclude", f"{said.rstrip()}\n{_DRAFTS}{hidden}")
-        before, self._lists = self._lists, tuple(_changed(path) for path in lists)
-        return before != self._lists
 
     def _sort(self, names: Iterable[str]) -> tuple[bytes, bytes, tuple[str, ...], int]:
         """Tell files that are there from those that are gone or not to be recorded. Reads the disk."""
@@ -293,7 +278,7 @@ class FolderRecorder:
             else:
                 there.append(name)
                 size += info.st_size
-        return _listed(there), _listed(gone), tuple(sorted(left_out)), size
+        return listed(there), listed(gone), tuple(sorted(left_out)), size
 
     async def _write_tree(self) -> str:
         options = (f"--prefix={self._prefix}",) if self._prefix else ()
@@ -358,33 +343,16 @@ class FolderRecorder:
 
     async def ignored(self, paths: Collection[str]) -> frozenset[str]:
         """Which files are ignored by now, and not tracked by the person."""
-        lists = await asyncio.to_thread(self._lists_above, paths)
-        unknown = [path for path, seen in lists.items() if self._not_ignored.get(path) != seen]
-        if not unknown:
+        if not paths:
             return frozenset()
         answer = await self._run(
             *("check-ignore", "--no-index", "-z", "--stdin"),
             doing="see what is ignored",
-            data=_listed([f"./{path}" for path in unknown]),  # so that it has no magic
+            data=listed([f"./{path}" for path in paths]),  # so that it has no magic
             accept=(0, 1),
             variables={"GIT_LITERAL_PATHSPECS": "0"},
         )
-        ignored = frozenset(name[2:] for name in answer.names) - self._facts.forced
-        self._not_ignored.update({path: lists[path] for path in unknown if path not in ignored})
-        return ignored
-
-    def _lists_above(self, paths: Collection[str]) -> dict[str, tuple[int, ...]]:
-        """When the lists of ignored files above each path were last changed. Reads the disk."""
-        known: dict[str, tuple[int, ...]] = {}
-
-        def above(path: str) -> tuple[int, ...]:
-            folder = path.rpartition("/")[0]
-            if folder not in known:
-                own = _changed(Path(self._directory, folder, ".gitignore"))
-                known[folder] = (*above(folder), own) if folder else (own,)
-            return known[folder]
-
-        return {path: above(path) for path in paths}
+        return frozenset(name[2:] for name in answer.names) - self._facts.forced
 
     async def same_for_git(self, changes: Collection[Change], converted: Collection[str]) -> frozenset[str]:
         """Which modified files differ from what is committed in nothing but line ends or encoding.
@@ -396,24 +364,25 @@ class FolderRecorder:
         if self._settings.get("core.autocrlf", "false") == "false":
             changes = [change for change in changes if change.path in converted]
         asked = {
-            (change.path, change.after.content): change.before.content
+            change.path: change.before.content
             for change in changes
             if change.before and change.after and len(change.paths) == 1
             if change.before.mode == change.after.mode and "\n" not in change.path
         }
-        news = [key for key in asked if key not in self._same]
-        if news:
-            await self._init("converted", _WITHOUT_PROGRAMS)
-            answer = await self._run(
-                *("hash-object", "--stdin-paths"),
-                doing="compare the files",
-                data=b"".join(os.fsencode(path) + b"\n" for path, _ in news),
-                name="converted",
-                accept=(0, 128),  # a file may be gone by now
-            )
-            ids = answer.output.decode().split()
-            self._same.update({key: found == asked[key] for key, found in zip(news, ids, strict=False)})
-        return frozenset(path for path, content in asked if self._same.get((path, content)))
+        if not asked:
+            return frozenset()
+        await self._init("converted", _WITHOUT_PROGRAMS)
+        answer = await self._run(
+            *("hash-object", "--stdin-paths"),
+            doing="compare the files",
+            data=b"".join(os.fsencode(path) + b"\n" for path in asked),
+            name="converted",
+            accept=(0, 128),  # a file may be gone by now
+        )
+        ids = answer.output.decode().split()
+        return frozenset(
+            path for (path, before), now in zip(asked.items(), ids, strict=False) if now == before
+        )
 
     async def read(self, blob: str) -> bytes:
         """Recorded content.
@@ -439,7 +408,7 @@ class FolderRecorder:
         await self._run(
             *("update-index", "-z", "--index-info"),
             doing="put the files back",
-            data=_listed(lines),
+            data=listed(lines),
             name=name,
             index=index,
         )
@@ -453,22 +422,10 @@ class FolderRecorder:
         await asyncio.to_thread(index.unlink, missing_ok=True)
 
 
-def _listed(paths: Collection[str]) -> bytes:
-    return b"".join(os.fsencode(path) + b"\0" for path in paths)
-
-
 def _make_private(folder: Path) -> None:
     """Make a folder, and those above, for nobody but their owner."""
     for one in (*reversed(folder.parents), folder):
         one.mkdir(mode=0o700, exist_ok=True)
-
-
-def _changed(path: Path) -> int:
-    """When a file was last changed; nothing when it is not there."""
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return 0
 
 
 def _mode(path: str) -> int:
@@ -486,7 +443,4 @@ def _write(path: Path, text: str) -> None:
             return
     except OSError:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.new")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(data)
-    draft.replace(path)
+    write_private(path, data)

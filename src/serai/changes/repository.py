@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,12 +59,8 @@ class Repository:
     """The directory below the root: empty, or with a slash at its end."""
     _facts: IndexFacts = field(default_factory=IndexFacts)
     _seen: tuple[int, ...] | None = None
-    _attributes: dict[str, tuple[bool, bool]] = field(default_factory=dict[str, tuple[bool, bool]])
-
-    def forget(self) -> None:
-        """Read lists of ignored files, and attributes, again: they have changed."""
-        self._seen = None
-        self._attributes.clear()
+    attributes: dict[str, set[bool]] = field(default_factory=dict[str, set[bool]])
+    """Of which kinds the attributes of files are, as far as they were read: programs, or others."""
 
     async def head_tree(self) -> str | None:
         """What was committed last in the directory, as a tree; `None` when nothing was."""
@@ -98,21 +93,20 @@ class Repository:
 
     async def conversions(self, paths: Collection[str]) -> tuple[frozenset[str], frozenset[str]]:
         """Which files a program converts, as LFS does; and which have other attributes that convert them."""
-        news = [path for path in paths if path not in self._attributes]
+        news = [path for path in paths if path not in self.attributes]
         if news:
             asked = ("filter", "text", "crlf", "eol", "ident", "working-tree-encoding")
             answer = await self.run(
-                "check-attr", "-z", "--stdin", *asked, doing="read the attributes", data=_listed(news)
+                "check-attr", "-z", "--stdin", *asked, doing="read the attributes", data=listed(news)
             )
-            words = answer.names
-            has = [value not in {"unspecified", "unset"} for value in words[2::3]]
-            for path, (first, *rest) in zip(
-                words[:: 3 * len(asked)], zip(*[iter(has)] * len(asked), strict=True), strict=True
-            ):
-                self._attributes[path] = (first, any(rest))
+            self.attributes.update({path: set() for path in news})
+            words = iter(answer.names)
+            for path, attribute, value in zip(words, words, words, strict=True):
+                if value not in {"unspecified", "unset"}:
+                    self.attributes[path].add(attribute == "filter")
         return (
-            frozenset(path for path in paths if self._attributes[path][0]),
-            frozenset(path for path in paths if self._attributes[path][1]),
+            frozenset(path for path in paths if True in self.attributes[path]),
+            frozenset(path for path in paths if False in self.attributes[path]),
         )
 
     async def stage(self, paths: Sequence[str]) -> dict[str, str]:
@@ -121,14 +115,14 @@ class Repository:
         Raises:
             GitFailed: The index is locked, or a file cannot be read. Nothing was staged.
         """
-        self.forget()
+        self.attributes.clear()
         filtered, _ = await self.conversions(paths)
         chosen = [path for path in paths if path not in filtered]
         if chosen:
             await self.run(
                 *("update-index", "--add", "--remove", "--replace", "-z", "--stdin"),
                 doing="stage the files",
-                data=_listed(chosen),
+                data=listed(chosen),
                 grace=_GRACE,
             )
         return dict.fromkeys(filtered, "a filter such as LFS converts it: stage it with git")
@@ -154,7 +148,8 @@ class Repository:
         )
 
 
-def _listed(paths: Collection[str]) -> bytes:
+def listed(paths: Collection[str]) -> bytes:
+    """Paths as git reads them, each ended by a NUL."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 
@@ -167,25 +162,21 @@ async def find_repository(git: Git, directory: str) -> Repository | None:
         GitFailed: Git does not want to use the repository, since it belongs to someone else for instance; or
             its work tree is elsewhere.
     """
-    # Names may have line ends in them, so a word that nobody can know stands between the answers.
-    mark = f"--{secrets.token_hex(12)}"
-    questions = (
-        *("--show-toplevel", "--absolute-git-dir", "--git-common-dir", "--show-prefix"),
-        "--show-object-format",
-    )
-    asked = [word for question in questions for word in (question, mark)]
     try:
         answer = await git.run(
-            "rev-parse", "--path-format=absolute", *asked, doing="find the repository", folder=directory
+            *("rev-parse", "--path-format=absolute", "--show-toplevel", "--absolute-git-dir"),
+            *("--git-common-dir", "--show-object-format", "--show-prefix"),
+            doing="find the repository",
+            folder=directory,
         )
     except GitFailed as error:
         if any(words in error.words for words in _NO_WORK_TREE):
             return None
         raise
-    top, git_dir, common_dir, prefix, object_format = (
-        os.fsdecode(part).removeprefix("\n").removesuffix("\n")
-        for part in answer.output.split(mark.encode())[: len(questions)]
-    )
+    lines = os.fsdecode(answer.output).removesuffix("\n").split("\n")
+    if len(lines) != 5:
+        raise GitFailed("the folder, or one that it is in, has a line end in its name")
+    top, git_dir, common_dir, object_format, prefix = lines
     if not await asyncio.to_thread(_is_same, f"{top}/{prefix}", directory):
         raise GitFailed(f"the repository of this folder has its work tree elsewhere, at {printable(top)}")
     repository = Repository(git, directory, top, git_dir, common_dir, object_format, prefix)

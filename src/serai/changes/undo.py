@@ -25,16 +25,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from serai.errors import DiscardBusy, FolderMoved
-from serai.machine.draft import copy_attributes, rename_exclusively
+from serai.machine.draft import copy_entry, remove, rename_exclusively, write_private
 from serai.machine.safe_paths import (
     Identity,
     PathRefused,
     identity,
     look,
     open_directory,
-    open_safely,
     parent_below,
-    remove_tree,
     sync_directory,
 )
 
@@ -198,12 +196,7 @@ class Trash:
         discard.place.chmod(0o700)
         record = asdict(discard)
         del record["place"]
-        draft = discard.place / "record.new"
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            json.dump(record, file)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.rename(discard.place / "record.json")
+        write_private(discard.place / "record.json", json.dumps(record).encode(), sync=True)
         for folder in (discard.place, self._folder):
             handle = os.open(folder, _FOLDER)
             sync_directory(handle)
@@ -351,60 +344,18 @@ def _move(source: int, name: str, target: int, new_name: str) -> None:
         if error.errno != errno.EXDEV:
             raise
         beside = f".serai-{zlib.crc32(os.fsencode(f'{name}/{new_name}')):016x}.tmp"
-        _remove(target, beside)  # of a move that was cut short
+        remove(target, beside)  # of a move that was cut short
         try:
-            _copy(source, name, target, beside)
+            copy_entry(source, name, target, beside, exact=True)
             rename_exclusively(beside, new_name, source_in=target, destination_in=target)
         except OSError:
-            _remove(target, beside)
+            remove(target, beside)
             raise
         sync_directory(target)
         checkpoint()
         # Out of the way in one step: whoever finds half of it after a kill must not take it for the whole.
         aside = f".serai-{zlib.crc32(os.fsencode(f'{name}/{new_name}/moved')):016x}.tmp"
-        _remove(source, aside)
+        remove(source, aside)
         os.rename(name, aside, src_dir_fd=source, dst_dir_fd=source)
         checkpoint()
-        _remove(source, aside)
-
-
-def _copy(source: int, name: str, target: int, new_name: str) -> None:
-    """Copy something to another file system, with modes, times and links."""
-    info = os.stat(name, dir_fd=source, follow_symlinks=False)
-    if stat.S_ISLNK(info.st_mode):
-        os.symlink(os.readlink(name, dir_fd=source), new_name, dir_fd=target)
-        return
-    origin = open_safely(source, name)
-    try:
-        if stat.S_ISDIR(info.st_mode):
-            os.mkdir(new_name, 0o700, dir_fd=target)
-            copy = open_directory(target, new_name)
-        else:
-            copy = os.open(new_name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=target)
-        try:
-            if stat.S_ISDIR(info.st_mode):
-                for entry in os.listdir(origin):  # noqa: PTH208 - by its handle
-                    _copy(origin, entry, copy, entry)
-            else:
-                while piece := os.read(origin, 1 << 20):
-                    view = memoryview(piece)
-                    while view:
-                        view = view[os.write(copy, view) :]
-            copy_attributes(origin, copy)
-            os.fchmod(copy, stat.S_IMODE(info.st_mode))
-            os.utime(copy, ns=(info.st_atime_ns, info.st_mtime_ns))
-            os.fsync(copy)
-        finally:
-            os.close(copy)
-    finally:
-        os.close(origin)
-
-
-def _remove(directory: int, name: str) -> None:
-    info = look(directory, name)
-    if info is None:
-        return
-    if stat.S_ISDIR(info.st_mode):
-        remove_tree(directory, name)
-    else:
-        os.unlink(name, dir_fd=directory)
+        remove(source, aside)

@@ -37,7 +37,7 @@ from serai.config.trust import Trust
 from serai.errors import AgentError, AgentNotInstalled, AgentUnknown, AuthRequired
 from serai.machine.processes.processes import Processes
 from serai.redact import Redactor
-from serai.redact.environment import managed_from_environment
+from serai.redact.managed import managed_from_environment
 from serai.version import __version__
 
 

@@ -33,14 +33,14 @@ from serai.agents.catalogue.finder import Finder
 from serai.agents.catalogue.programs import Surroundings
 from serai.cli.agents import managed_secrets
 from serai.cli.console.output import print_json
-from serai.cli.console.terminal import PlainTerminal, open_terminal, read_input
+from serai.cli.console.terminal import Ask, PlainTerminal, open_terminal, read_input
 from serai.cli.hosted import ask_hosted
 from serai.config.load import load
 from serai.config.paths import find_paths, here, is_folder, real
 from serai.config.trust import Trust
 from serai.errors import FileUnreadable, SeraiError
 from serai.redact import Redactor
-from serai.redact.environment import managed_from_environment
+from serai.redact.managed import managed_from_environment
 
 _ASK = "ask"
 
@@ -224,7 +224,7 @@ class PermissionPrompt:
                 self._terminal.note(f"  changes {diff.path}")
             for number, option in enumerate(asked.options, 1):
                 self._terminal.note(f"  {number}  {option.name}")
-            self._terminal.ask("A number, or Enter for no: ")
+            self._terminal.ask(Ask("A number, or Enter for no: "))
             line = (await self._terminal.lines.read() or "").strip()
             self._terminal.typed()
             if line.isdecimal() and 1 <= int(line) <= len(asked.options):

@@ -29,7 +29,7 @@ from serai.host.project import directory_of
 from serai.host.settings import HostSettings
 from serai.machine.umask import keep_private
 from serai.redact import Redactor
-from serai.redact.environment import managed_from_environment
+from serai.redact.managed import managed_from_environment
 from serai.relay.tokens import new_code
 from serai.serve import Limits
 from serai.serve.guard import digest

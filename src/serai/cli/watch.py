@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 from serai.ahp.types import URI, Number, SessionStatus, SessionSummary
 from serai.cli.console.output import print_json, short_ids, table
 from serai.cli.console.target import add_client_command, session_id
-from serai.cli.console.terminal import interrupts
+from serai.cli.console.terminal import signals
 from serai.cli.sessions import ago, status_words
 from serai.client import Client, ClientEvent, Connected, Disconnected
 from serai.contract import AgentsResult
@@ -49,7 +49,7 @@ async def _watch(client: Client, options: argparse.Namespace) -> int:
             print("\n".join(fleet(*await _asked(client, relay), time.time() * 1000)))
         else:
             drawing = asyncio.create_task(_draw(client, relay))
-            with interrupts(drawing.cancel), contextlib.suppress(asyncio.CancelledError):
+            with signals({signal.SIGINT: drawing.cancel}), contextlib.suppress(asyncio.CancelledError):
                 await drawing
     return 0
 

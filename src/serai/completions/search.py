@@ -24,7 +24,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 CANDIDATE_LIMIT = 300
@@ -32,9 +32,6 @@ CANDIDATE_LIMIT = 300
 
 _PAUSE = 64
 """Paths that are ranked before others get their turn."""
-
-_FEW = 200
-"""Most hits in a slice for which looking at each in Python is quicker."""
 
 FOLDER_MARK = "\0"
 """Stands behind a folder: no name has it."""
@@ -227,36 +224,19 @@ def _ways(lower: str) -> Iterator[_Way]:
 
     All are linear: what may stand between is told by what it is not, and is never given back.
     """
-    if not lower:
-        yield lambda slice_: re.finditer(r"\n[^\n]++", slice_.lower)
-        return
-
-    @cache
-    def count(slice_: Slice) -> int:
-        return slice_.lower.count(lower)
-
     literal = re.escape(lower)
-    yield partial(_literal, count, f"/{lower}", re.compile(rf"/{literal}[^/\n]*+(?=\n)"))
-    yield partial(_literal, count, lower, re.compile(rf"{literal}[^/\n]*+(?=\n)"))
-    yield partial(_literal, count, lower, re.compile(rf"{literal}[^\n]*+"))
+    if lower:
+        yield partial(_literal, f"/{lower}", re.compile(rf"/{literal}[^/\n]*+(?=\n)"))
+        yield partial(_literal, lower, re.compile(rf"{literal}[^/\n]*+(?=\n)"))
+    yield partial(_literal, lower, re.compile(rf"{literal}[^\n]*+" if lower else r"\n[^\n]++"))
     if len(lower) > 1:
         spread = "".join(rf"[^{letter}\n]*+{letter}" for letter in map(re.escape, lower))
         yield partial(_spread, mask_of(lower), re.compile(rf"\n{spread}[^\n]*+"))
 
 
-def _literal(
-    count: Callable[[Slice], int], literal: str, pattern: re.Pattern[str], slice_: Slice
-) -> Iterator[re.Match[str]]:
-    """Where a pattern that begins with a literal fits. A plain string is found quicker, if it is rare."""
-    if count(slice_) > _FEW:
-        yield from pattern.finditer(slice_.lower)
-    elif count(slice_):
-        at = slice_.lower.find(literal)
-        while at >= 0:
-            match = pattern.match(slice_.lower, at)
-            if match is not None:
-                yield match
-            at = slice_.lower.find(literal, at + 1 if match is None else match.end())
+def _literal(part: str, pattern: re.Pattern[str], slice_: Slice) -> Iterator[re.Match[str]]:
+    """Where a pattern that begins with a literal fits. A plain string is found far more quickly."""
+    return pattern.finditer(slice_.lower) if part in slice_.lower else iter(())
 
 
 def _spread(wanted: int, pattern: re.Pattern[str], slice_: Slice) -> Iterator[re.Match[str]]:

@@ -16,10 +16,10 @@ from serai.contract import workspace as told
 from serai.contract.capabilities import LifecycleOperation
 from serai.contract.delivery import DeliveryMode, Priority
 from serai.contract.delivery_record import DeliveryRecord, DeliveryState
-from serai.contract.identity import AgentIdentity
+from serai.contract.identity import AgentIdentity, IdentityKind
 from serai.contract.messages import Attachment, RelayMessage
 from serai.contract.record import Metadata, Moment, Record, decode, refuse_naive
-from serai.errors import InvalidParams, MethodNotFound, Mismatch, UnknownMode
+from serai.errors import InvalidParams, MethodNotFound, Mismatch, RelayError, UnknownMode
 
 
 class WaitFor(StrEnum):
@@ -333,6 +333,8 @@ class TokenCreateParams(Record):
     """A token for one participant, or for an observer."""
 
     agent: str | None = None
+    kind: IdentityKind = IdentityKind.AGENT
+    """What a participant is who is new: whoever holds the token cannot say it."""
     label: str = ""
 
 
@@ -452,9 +454,12 @@ def read_params(method: str, data: bytes) -> Record:
     try:
         return decode(data, found[0])
     except Mismatch as error:
-        if error.field == "mode":
-            modes = ", ".join(DeliveryMode)
-            raise UnknownMode(
-                f"there is no such delivery mode: {error.problem}", remedy=f"Use {modes}"
-            ) from None
-        raise InvalidParams(error.message, field=error.field) from None
+        raise misfit(error) from None
+
+
+def misfit(error: Mismatch) -> RelayError | InvalidParams:
+    """Why parameters are refused that do not fit."""
+    if error.field == "mode":
+        problem = f"there is no such delivery mode: {error.problem}"
+        return UnknownMode(problem, remedy=f"Use {', '.join(DeliveryMode)}")
+    return InvalidParams(error.message, field=error.field)

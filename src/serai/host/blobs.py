@@ -13,7 +13,7 @@ from serai.ahp import types as t
 from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceReadResult
 from serai.ahp.errors import AhpErrorCode
 from serai.errors import ProtocolError
-from serai.redact.content import decode_base64
+from serai.redact.redactor import decode_base64
 from serai.store.contract import BlobRow, Store
 
 __all__ = ["BLOB_SCHEME", "LARGE", "moved_out", "read_blob", "read_result"]

@@ -384,13 +384,22 @@ class Host:
         raise ProtocolError(message, number=AhpErrorCode.PROVIDER_NOT_FOUND)
 
     async def sought(self, provider: str) -> HostedHarness:
-        """The kind of agent of that name, also one that is still being looked for.
+        """The kind of agent of that name, also one that is still being looked for, or was installed since.
 
         Raises:
-            ProtocolError: There is none.
+            ProtocolError: There is none. If it could be installed, the message says how.
         """
         if provider not in self.harnesses and self._looking is not None:
             await asyncio.wait({self._looking})
+        if provider not in self.harnesses:
+            known = next((one for one in await self.agent_list.known() if one.provider == provider), None)
+            if known is not None and known.reason is None:
+                self.agent_list.look_again()
+                if self._looking is not None:
+                    await asyncio.wait({self._looking})
+            elif known is not None and known.install:
+                message = f"there is no agent {provider!r} yet: {known.reason}; install it: {known.install}"
+                raise ProtocolError(message, number=AhpErrorCode.PROVIDER_NOT_FOUND)
         return self.harness(provider)
 
     def look_for(self, agents: Coroutine[Any, Any, None]) -> None:

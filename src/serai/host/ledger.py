@@ -6,6 +6,7 @@ whatever else happens then. Nobody hears of it before.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -32,10 +33,13 @@ from serai.journal.journal import Journal
 from serai.redact import Redactor
 from serai.store.contract import RelayWrite
 
-__all__ = ["RELAY", "Ledger", "ms", "record_of"]
+__all__ = ["ALL", "RELAY", "Ledger", "ms", "record_of"]
 
 RELAY = "serai-relay"
 """The channel on which the relay's events stand."""
+ALL = 1 << 62
+"""As many rows as there are."""
+_NUMBERED = 10_000
 
 
 def ms(moment: datetime | None) -> int | None:
@@ -71,6 +75,8 @@ class Ledger:
         self._now = now
         self._last_look = 0, datetime.fromtimestamp(0, UTC)
         self._watching: list[dict[str, DeliveryRecord]] = []
+        self.sequences: OrderedDict[str, int] = OrderedDict()
+        """The numbers of the deliveries that were created last, by their ids."""
         self._unwritten: dict[str, DeliveryRecord] = {}
         """What has changed of deliveries: each is written once, as it is when the next transaction begins."""
 
@@ -133,7 +139,13 @@ class Ledger:
             return [RelayWrite("add_delivery", (message, agent, urgent, *self._written(record.id)))]
 
         data = {"deliveryId": record.id, "messageId": record.message_id, "mode": record.mode}
-        self.event("delivery.created", data, subject=record.agent, writes=add)
+        told = partial(self._numbered, record.id)
+        self.event("delivery.created", data, subject=record.agent, writes=add, told=told)
+
+    def _numbered(self, delivery_id: str, number: int) -> None:
+        self.sequences[delivery_id] = number
+        if len(self.sequences) > _NUMBERED:
+            self.sequences.popitem(last=False)
 
     def _written(self, delivery_id: str) -> tuple[Any, ...]:
         """What is written of a delivery, now that the transaction begins."""

@@ -22,7 +22,7 @@ from serai.host.turn import ReadsFiles
 from serai.machine.files import FileThreads, Roots
 from serai.machine.processes.environment import inheritable, without_relative
 from serai.machine.processes.processes import Processes
-from serai.redact.environment import managed_from_environment
+from serai.redact.managed import managed_from_environment
 from serai.store.contract import RelayWrite
 
 __all__ = ["RelayAccess", "Seat", "agent_channel"]

@@ -1,4 +1,4 @@
-"""Writes a file, a link or a folder beside its place and puts it there whole, or leaves nothing of it.
+"""Writes a file or a folder beside its place and puts it there whole, or leaves nothing of it.
 
     with Draft(directory, "notes.md", notes=folder) as draft:
         descriptor = draft.file(like=replaced)
@@ -19,29 +19,41 @@ import secrets
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Self
 
-from serai.machine.safe_paths import look, open_directory, parent_below, remove_tree, sync_directory
+from serai.machine.safe_paths import (
+    MAX_DEPTH,
+    PathRefused,
+    look,
+    open_directory,
+    open_safely,
+    parent_below,
+    remove_tree,
+    sync_directory,
+)
 from serai.machine.umask import share
 
 __all__ = [
     "PIECE",
     "Draft",
-    "copy_attributes",
+    "copy_entry",
     "copy_range",
     "find_leftovers",
     "pieces",
+    "remove",
     "remove_leftovers",
     "rename_exclusively",
     "write_all",
+    "write_private",
 ]
 
 PIECE = 256 * 1024
 """Bytes that are read at once."""
 
 _DRAFT = re.compile(r"\.serai-[0-9a-f]{16}\.tmp")
+_TO_MAKE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OUT_OF_REACH = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS})
 
 
@@ -73,7 +85,7 @@ class Draft:
         if self._descriptor >= 0:
             os.close(self._descriptor)
         with suppress(OSError):
-            _remove(self._directory, self.beside)
+            remove(self._directory, self.beside)
         if self._note is not None:
             with suppress(OSError):
                 self._note.unlink()
@@ -86,21 +98,10 @@ class Draft:
             like: An open file that it takes owner, permissions and attributes from instead, when it is put
                 in its place.
         """
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         mode = mode if like is None else 0o600  # nobody reads a private file while it is a draft
         self._like = like
-        self._descriptor = os.open(self.beside, flags, mode, dir_fd=self._directory)
+        self._descriptor = os.open(self.beside, _TO_MAKE, mode, dir_fd=self._directory)
         share(self._descriptor, mode)
-        return self._descriptor
-
-    def link(self, target: str | bytes) -> None:
-        """Make the draft a symbolic link."""
-        os.symlink(os.fsdecode(target), self.beside, dir_fd=self._directory)
-
-    def folder(self) -> int:
-        """Make the draft a folder that is its owner's alone; gives its handle, closed with the draft."""
-        os.mkdir(self.beside, 0o700, dir_fd=self._directory)
-        self._descriptor = open_directory(self._directory, self.beside)
         return self._descriptor
 
     def commit(self, *, exclusive: bool = False) -> None:
@@ -130,14 +131,14 @@ class Draft:
                     break
         # Never set-user-id: new content must not run as someone else.
         os.fchmod(self._descriptor, stat.S_IMODE(like.st_mode) & 0o777)
-        copy_attributes(original, self._descriptor)
+        _copy_attributes(original, self._descriptor)
 
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def copy_attributes(source: int, destination: int) -> None:
+def _copy_attributes(source: int, destination: int) -> None:
     """Copy a file's extended attributes and access lists to another; where there can be none, nothing."""
     if sys.platform != "linux":
         return
@@ -229,7 +230,7 @@ def remove_leftovers(notes: Iterable[Path]) -> int:
         try:
             # In that very directory: not where a link leads that has its name by now.
             with parent_below("/", f"{os.fsdecode(note.read_bytes())}/{note.name}") as (directory, name):
-                removed += _remove(directory, name)
+                removed += remove(directory, name)
         except OSError as error:
             if error.errno not in _OUT_OF_REACH:
                 continue
@@ -238,7 +239,12 @@ def remove_leftovers(notes: Iterable[Path]) -> int:
     return removed
 
 
-def _remove(directory: int, name: str) -> bool:
+def remove(directory: int, name: str) -> bool:
+    """Remove what has a name in an open directory, with all that is in it. Returns whether anything had.
+
+    Raises:
+        OSError: As `remove_tree`.
+    """
     info = look(directory, name)
     if info is None:
         return False
@@ -249,7 +255,7 @@ def _remove(directory: int, name: str) -> bool:
     return True
 
 
-# -- bytes ---------------------------------------------------------------------------------------------------
+# -- copies -------------------------------------------------------------------------------------------------
 
 
 def pieces(descriptor: int, start: int, end: int, size: int = PIECE) -> Iterator[bytes]:
@@ -279,3 +285,72 @@ def write_all(descriptor: int, data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
+
+
+def write_private(path: Path, data: bytes, *, sync: bool = False) -> None:
+    """Write a small file of the host's own, for its owner alone: a reader sees the old one or the new one.
+
+    Raises:
+        OSError: It cannot be written; the old one is there.
+    """
+    draft = path.with_name(f"{path.name}.new")
+    try:
+        with open(draft, "wb", opener=_private) as file:
+            file.write(data)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def copy_entry(
+    source: int,
+    name: str,
+    target: int,
+    new_name: str,
+    *,
+    opened: Callable[[int, str], int] = open_safely,
+    exact: bool = False,
+    depth: int = 1,
+) -> None:
+    """Copy a file, a link or a folder with all that is in it into an open directory. No link is followed.
+
+    Args:
+        source: The open directory that it is in.
+        name: Its name there.
+        target: The open directory that the copy is made in.
+        new_name: Its name there; nothing may have it.
+        opened: Opens a file or a folder of the original, or refuses it.
+        exact: Whether attributes, times and all permissions come along, and the copy is on the disk.
+        depth: How deep it is already.
+
+    Raises:
+        OSError: It cannot be read or written; some of the copy may be there.
+    """
+    info = os.stat(name, dir_fd=source, follow_symlinks=False)
+    if stat.S_ISLNK(info.st_mode):
+        os.symlink(os.readlink(name, dir_fd=source), new_name, dir_fd=target)
+        return
+    if depth > MAX_DEPTH:
+        raise PathRefused(f"it is more than {MAX_DEPTH} directories deep")
+    with ExitStack() as held:
+        original = opened(source, name)
+        held.callback(os.close, original)
+        if stat.S_ISDIR(info.st_mode):
+            os.mkdir(new_name, 0o700, dir_fd=target)
+            copy = open_directory(target, new_name)
+            held.callback(os.close, copy)
+            for entry in os.listdir(original):  # noqa: PTH208 - by its handle
+                copy_entry(original, entry, copy, entry, opened=opened, exact=exact, depth=depth + 1)
+        else:
+            copy = os.open(new_name, _TO_MAKE, 0o600, dir_fd=target)
+            held.callback(os.close, copy)
+            copy_range(original, copy, 0, os.fstat(original).st_size)
+        os.fchmod(copy, stat.S_IMODE(info.st_mode) & (0o7777 if exact else 0o777))
+        if exact:
+            _copy_attributes(original, copy)
+            os.utime(copy, ns=(info.st_atime_ns, info.st_mtime_ns))
+            os.fsync(copy)

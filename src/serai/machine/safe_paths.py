@@ -57,7 +57,6 @@ def open_below(
     flags: int = os.O_RDONLY,
     *,
     links: bool = True,
-    avoid: Collection[Identity] = (),
 ) -> int:
     """Open a regular file or a directory below a root. The caller closes the descriptor.
 
@@ -66,14 +65,13 @@ def open_below(
         path: Relative to the root, with `/`. What is absolute is meant from the root, too.
         flags: How to open it; `O_NOFOLLOW`, `O_CLOEXEC` and `O_NONBLOCK` are added.
         links: Whether links are followed that stay inside the root. Otherwise they are refused.
-        avoid: Directories that are not entered, such as the host's own.
 
     Raises:
-        PathRefused: It leads out of the root, through a link that may not be followed, into a directory to
-            avoid, or ends at a device, a pipe, a socket or in a view of the kernel.
+        PathRefused: It leads out of the root, through a link that may not be followed, or ends at a device, a
+            pipe, a socket or in a view of the kernel.
         OSError: It is not there, or cannot be opened.
     """
-    with Walk(root, path, links=links, avoid=avoid) as walk:
+    with Walk(root, path, links=links) as walk:
         walk.go(follow=links)
         return open_safely(walk.here, walk.name, flags)
 
@@ -84,8 +82,8 @@ def parent_below(
 ) -> Generator[tuple[int, str]]:
     """Hold the directory open that a path below a root is in; gives its handle, and the name in it.
 
-    No link is followed, and the name itself need not be there. The handle is good for everything relative to
-    it (`dir_fd`), not for listing; see `open_directory`.
+    No link is followed, no directory to `avoid` is entered, and the name itself need not be there. The handle
+    is good for everything relative to it (`dir_fd`), not for listing; see `open_directory`.
 
     Raises:
         PathRefused: As `open_below`.
@@ -384,28 +382,15 @@ def _empty(directory: int, name: str, device: int, depth: int) -> None:
 
 # -- views of the kernel -------------------------------------------------------------------------------------
 
+# proc, sysfs, devpts, cgroup, cgroup2; configfs, debugfs, tracefs, securityfs, bpf; efivarfs, pstore,
+# fusectl, selinuxfs, smackfs; binfmt_misc, nsfs, mqueue, resctrl
 _WINDOWS = frozenset(
-    {
-        0x9FA0,  # proc
-        0x62656572,  # sysfs
-        0x1CD1,  # devpts
-        0x27E0EB,  # cgroup
-        0x63677270,  # cgroup2
-        0x62656570,  # configfs
-        0x64626720,  # debugfs
-        0x74726163,  # tracefs
-        0x73636673,  # securityfs
-        0xCAFE4A11,  # bpf
-        0xDE5E81E4,  # efivarfs
-        0x6165676C,  # pstore
-        0x65735543,  # fusectl
-        0xF97CFF8C,  # selinuxfs
-        0x43415D53,  # smackfs
-        0x42494E4D,  # binfmt_misc
-        0x6E736673,  # nsfs
-        0x19800202,  # mqueue
-        0x7655821,  # resctrl
-    }
+    (
+        *(0x9FA0, 0x62656572, 0x1CD1, 0x27E0EB, 0x63677270),
+        *(0x62656570, 0x64626720, 0x74726163, 0x73636673, 0xCAFE4A11),
+        *(0xDE5E81E4, 0x6165676C, 0x65735543, 0xF97CFF8C, 0x43415D53),
+        *(0x42494E4D, 0x6E736673, 0x19800202, 0x7655821),
+    )
 )
 _fstatfs = getattr(ctypes.CDLL(None), "fstatfs", None) if sys.platform == "linux" else None
 

@@ -52,10 +52,10 @@ class Walker:
             return rewrite(value)
         if isinstance(value, msgspec.Struct):
             return self._struct(value)
-        if isinstance(value, list):
-            return self._list(cast("list[Any]", value), rewrite)
-        if isinstance(value, tuple):
-            return self._tuple(cast("tuple[Any, ...]", value), rewrite)
+        if isinstance(value, list | tuple):
+            values = cast("list[Any] | tuple[Any, ...]", value)
+            after = [self._any(each, rewrite) for each in values]
+            return values if all(map(is_, after, values)) else type(values)(after)
         if isinstance(value, dict):
             return self._dict(cast("dict[Any, Any]", value), rewrite)
         return value
@@ -75,14 +75,6 @@ class Walker:
                 changes = changes or {}
                 changes[field] = after
         return msgspec.structs.replace(value, **changes) if changes else value
-
-    def _list(self, values: list[Any], rewrite: Rewrite) -> list[Any]:
-        after = [self._any(value, rewrite) for value in values]
-        return values if all(map(is_, after, values)) else after
-
-    def _tuple(self, values: tuple[Any, ...], rewrite: Rewrite) -> tuple[Any, ...]:
-        after = tuple([self._any(value, rewrite) for value in values])
-        return values if all(map(is_, after, values)) else after
 
     def _dict(self, values: dict[Any, Any], rewrite: Rewrite) -> dict[Any, Any]:
         after: dict[Any, Any] = {}

@@ -23,21 +23,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from serai import contract as c
-from serai.contract import (
-    Accepted,
-    AgentStatus,
-    Deferred,
-    Delivered,
-    DeliveryAnswer,
-    DeliveryMode,
-    DeliveryRecord,
-    DeliveryState,
-    Failed,
-    MessageReceipt,
-    RelayMessage,
-    StatusEvent,
-    decode,
-)
 from serai.errors import ConnectionLost, LeaseLost, Offline, SeraiError
 from serai.host.host import Host
 from serai.host.identities import Participant
@@ -58,10 +43,12 @@ _WINDOW = 64
 _REMEMBERED = 1000
 """How many deliveries that are over are remembered, against looks at the tables that come too late."""
 _OFFLINE_LEAST, _OFFLINE_MOST = timedelta(seconds=30), timedelta(hours=1)
-_AWAY = frozenset({AgentStatus.OFFLINE, AgentStatus.STARTING, AgentStatus.RELEASED, AgentStatus.FAILED})
+_AWAY = frozenset(
+    {c.AgentStatus.OFFLINE, c.AgentStatus.STARTING, c.AgentStatus.RELEASED, c.AgentStatus.FAILED}
+)
 
 Tell = Callable[[Participant, Sequence[c.AgentSessionEvent]], None]
-Fitting = Callable[[RelayMessage, "AdapterBox"], tuple[RelayMessage, str | None]]
+Fitting = Callable[[c.RelayMessage, "AdapterBox"], c.RelayMessage]
 """Makes of a message what a session can take."""
 
 
@@ -81,21 +68,22 @@ class AdapterBox:
     ) -> None:
         self._host = host
         self._ledger = host.ledger
-        self._participant = participant
+        self.participant = participant
+        """Who registered, with what it declared last."""
         self._policy = policy
         self._fitting = fitting
         self._tell = tell
-        self.status = AgentStatus.OFFLINE
+        self.status = c.AgentStatus.OFFLINE
         self.hops = 0
         self.waiting = 0
         """How many deliveries are open."""
         self._link: CallerLink | None = None
         self._fetches = False
         """Whether it comes for its messages by itself."""
-        self._on_the_way: dict[str, DeliveryRecord] = {}
+        self._on_the_way: dict[str, c.DeliveryRecord] = {}
         """All that are `handing`."""
         self._asking: dict[str, asyncio.Task[None]] = {}
-        self._over: OrderedDict[str, DeliveryRecord] = OrderedDict()
+        self._over: OrderedDict[str, c.DeliveryRecord] = OrderedDict()
         self._backlog = self._idle_backlog = self._recalls = False
         """Whether the tables may have some that can be offered; at idle; that an earlier connection held."""
         self._reading = asyncio.Lock()
@@ -107,31 +95,26 @@ class AdapterBox:
     # -- what the runner asks ------------------------------------------------------------------------------
 
     @property
-    def participant(self) -> Participant:
-        """Who registered, with what it declared last."""
-        return self._participant
-
-    @property
     def capabilities(self) -> c.AgentSessionCapabilities:
         """What it declared."""
-        declared = self._participant.capabilities
+        declared = self.participant.capabilities
         if declared is None:
-            raise ValueError(f"{self._participant.handle} has not registered")
+            raise ValueError(f"{self.participant.handle} has not registered")
         return declared
 
     @property
     def is_busy(self) -> bool:
         """Whether it said that it is at work."""
-        return self.status == AgentStatus.ACTIVE
+        return self.status == c.AgentStatus.ACTIVE
 
-    def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:
+    def take(self, record: c.DeliveryRecord, message: c.RelayMessage) -> c.DeliveryRecord:
         """Offer a message now, or hold it until that can be done."""
         if (known := self._over.get(record.id)) is not None:
             return known
         if record.id in self._on_the_way:
             return self._lapsed(record)
-        if record.state == DeliveryState.CREATED and not self.admit():
-            full = Failed(delivery_id=record.id, reason="mailbox_full")
+        if record.state == c.DeliveryState.CREATED and not self.admit():
+            full = c.Failed(delivery_id=record.id, reason="mailbox_full")
             return self._ledger.settle(record, full, own=True)
         if record.held_by == "adapter" and self._link is not None:
             self._host.run(self._ask_about("flush", record))
@@ -144,29 +127,29 @@ class AdapterBox:
         self.waiting += has_room
         return has_room
 
-    def _held_for(self, record: DeliveryRecord) -> DeliveryRecord | None:
+    def _held_for(self, record: c.DeliveryRecord) -> c.DeliveryRecord | None:
         """A delivery that has to wait, with the receipt that says for what; `None` if it can leave now."""
-        if record.mode == DeliveryMode.MANUAL:
+        if record.mode == c.DeliveryMode.MANUAL:
             return self._hold(record, "flush")
-        if self.status == AgentStatus.PAUSED and record.mode != DeliveryMode.ON_IDLE:
+        if self.status == c.AgentStatus.PAUSED and record.mode != c.DeliveryMode.ON_IDLE:
             return self._hold(record, "turn")
         if not self._can_leave and not self._fetches:
             return self._put_off(record)
-        if record.mode == DeliveryMode.ON_IDLE and not self._is_safe:
+        if record.mode == c.DeliveryMode.ON_IDLE and not self._is_safe:
             return self._hold(record, "idle")
         if not self._can_leave:
             return self._hold(record, "take")
-        if record.mode == DeliveryMode.ON_IDLE:
+        if record.mode == c.DeliveryMode.ON_IDLE:
             if self._backlog or self._idle_backlog or self._reading.locked() or not self._idle_room:
                 self._idle_backlog = True
                 return self._hold(record, "idle")
         elif self._backlog or self._reading.locked() or not self._room:
             self._backlog = True
             self._pump()
-            return record if record.state == DeliveryState.CREATED else self._hold(record, "turn")
+            return record if record.state == c.DeliveryState.CREATED else self._hold(record, "turn")
         return None
 
-    def drop(self, record: DeliveryRecord, why: str | None = None) -> None:
+    def drop(self, record: c.DeliveryRecord, why: str | None = None) -> None:
         """A delivery is offered anew, or (`why`) over for good: whoever holds it is told."""
         self._forget(record.id)
         if why is None or record.id in self._over:
@@ -180,13 +163,13 @@ class AdapterBox:
     @property
     def _is_safe(self) -> bool:
         """Whether what waits for idle may be offered."""
-        if self.status == AgentStatus.OFFLINE and self._link is None:
+        if self.status == c.AgentStatus.OFFLINE and self._link is None:
             return True  # to offer it is the only way to find out
-        return self.status == AgentStatus.IDLE or self.status in self._policy.safe_states
+        return self.status == c.AgentStatus.IDLE or self.status in self._policy.safe_states
 
     @property
     def _can_leave(self) -> bool:
-        return self._link is not None or self._participant.url is not None
+        return self._link is not None or self.participant.url is not None
 
     @property
     def _room(self) -> int:
@@ -199,29 +182,29 @@ class AdapterBox:
         tells = any(one.family == "status" for one in self.capabilities.events.emits)
         if not tells:
             return self._room
-        waits = any(record.mode == DeliveryMode.ON_IDLE for record in self._on_the_way.values())
+        waits = any(record.mode == c.DeliveryMode.ON_IDLE for record in self._on_the_way.values())
         return 0 if waits else min(1, self._room)
 
     @property
     def lease_seconds(self) -> float:
         """How long it may take to answer."""
-        return self._participant.lease_seconds or self._policy.lease.total_seconds()
+        return self.participant.lease_seconds or self._policy.lease.total_seconds()
 
     # -- holding -------------------------------------------------------------------------------------------
 
-    def _hold(self, record: DeliveryRecord, waits_for: str) -> DeliveryRecord:
+    def _hold(self, record: c.DeliveryRecord, waits_for: str) -> c.DeliveryRecord:
         metadata = {"heldBy": "host", "waitsFor": waits_for, "mode": record.mode.value}
-        held = self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=metadata), own=True)
+        held = self._ledger.settle(record, c.Accepted(delivery_id=record.id, metadata=metadata), own=True)
         if waits_for in {"idle", "take"}:
             self._host.journal.then(lambda _number: self._arrived.set())
             self._pump()
         return held
 
-    def _put_off(self, record: DeliveryRecord, reason: str = "offline") -> DeliveryRecord:
+    def _put_off(self, record: c.DeliveryRecord, reason: str = "offline") -> c.DeliveryRecord:
         """It cannot be reached: try again after as long as it has been waiting, or once it is there."""
         now = self._ledger.now
         wait = min(max(now - record.created_at, _OFFLINE_LEAST), _OFFLINE_MOST)
-        receipt = Deferred(
+        receipt = c.Deferred(
             delivery_id=record.id,
             available_at=now + wait,
             reason=reason,
@@ -229,7 +212,7 @@ class AdapterBox:
         )
         return self._ledger.settle(record, receipt)
 
-    def _is_over(self, record: DeliveryRecord) -> None:
+    def _is_over(self, record: c.DeliveryRecord) -> None:
         self.waiting = max(0, self.waiting - 1)
         self._over[record.id] = record
         if len(self._over) > _REMEMBERED:
@@ -268,9 +251,9 @@ class AdapterBox:
         modes = self.capabilities.delivery.modes
         context = entry.context
         if context.mode not in modes:  # it was flushed
-            context = replace(context, mode=record.requested_mode or DeliveryMode.MANUAL)
+            context = replace(context, mode=record.requested_mode or c.DeliveryMode.MANUAL)
         return c.Offer(
-            agent=self._participant.handle,
+            agent=self.participant.handle,
             message=entry.message,
             context=context,
             lease=str(record.evidence["lease"]),
@@ -290,34 +273,34 @@ class AdapterBox:
 
     async def _ask(self, entry: Delivery) -> None:
         """Offer a message over the connection, or post it, and keep the receipt."""
-        link, url = self._link, self._participant.url
+        link, url = self._link, self.participant.url
         try:
             if link is not None:
                 answer = await link.request("receiveMessage", self.offer(entry))
             else:
-                secret = self._participant.secret or ""
+                secret = self.participant.secret or ""
                 answer = await post_signed(url or "", self.offer(entry), secret, self.lease_seconds)
             # Who is posted to and has nothing to say reports later.
-            receipt = decode(answer, MessageReceipt) if answer else Accepted(delivery_id=entry.id)
+            receipt = c.decode(answer, c.MessageReceipt) if answer else c.Accepted(delivery_id=entry.id)
         except ConnectionLost as error:
             # Who has the connection puts off all that was on its way.
             if link is None and (record := self._on_the_way.get(entry.id)) is not None:
                 self._forget(entry.id)
                 self._put_off(_uncounted(record), error.message)
-                self._become(AgentStatus.OFFLINE, error.message)
+                self._become(c.AgentStatus.OFFLINE, error.message)
             return
         except SeraiError as error:
-            receipt = Failed(delivery_id=entry.id, reason=error.message, retryable=True)
+            receipt = c.Failed(delivery_id=entry.id, reason=error.message, retryable=True)
         if link is None:
             self._reached()
         if (record := self._on_the_way.get(entry.id)) is not None:
             self._settle(record, receipt)
 
-    def _settle(self, record: DeliveryRecord, receipt: MessageReceipt) -> DeliveryRecord:
+    def _settle(self, record: c.DeliveryRecord, receipt: c.MessageReceipt) -> c.DeliveryRecord:
         """Keep what the session says of a delivery. Only the relay says who holds it, and for what."""
         answer = answer_in(record, receipt)
         told = kept_receipt(record, receipt, self._ledger.now)
-        if isinstance(told, Delivered):
+        if isinstance(told, c.Delivered):
             self.hops = record.hops
         settled = self._answered_with(self._ledger.settle(record, told), answer)
         self._forget(record.id)
@@ -326,16 +309,16 @@ class AdapterBox:
         self._pump()
         return settled
 
-    def _answered_with(self, record: DeliveryRecord, answer: DeliveryAnswer | None) -> DeliveryRecord:
+    def _answered_with(self, record: c.DeliveryRecord, answer: c.DeliveryAnswer | None) -> c.DeliveryRecord:
         """The record with an answer, unless it has one. It may come with the receipt, or with a repeat."""
-        if answer is None or record.state != DeliveryState.DELIVERED or record.answer is not None:
+        if answer is None or record.state != c.DeliveryState.DELIVERED or record.answer is not None:
             return record
         masked = self._host.redactor.redact_value(answer, observed=True)
         answered = replace(record, answer=masked, updated_at=self._ledger.now)
         self._ledger.put(answered)
         return answered
 
-    def _lapsed(self, seen: DeliveryRecord) -> DeliveryRecord:
+    def _lapsed(self, seen: c.DeliveryRecord) -> c.DeliveryRecord:
         """The time for an answer may be over: the message is offered again, later each time."""
         record = self._on_the_way[seen.id]
         if record.lease_until is None or record.lease_until > self._ledger.now:
@@ -344,7 +327,7 @@ class AdapterBox:
         if record.evidence.get("via") == "connection" and self._link is None:
             return self._put_off(_uncounted(record))
         settled = self._ledger.settle(
-            record, Failed(delivery_id=record.id, reason="no_answer", retryable=True), own=True
+            record, c.Failed(delivery_id=record.id, reason="no_answer", retryable=True), own=True
         )
         if not settled.is_open:
             self._is_over(settled)
@@ -363,7 +346,7 @@ class AdapterBox:
     @property
     def _has_more(self) -> bool:
         """Whether the tables may have something that can be offered now."""
-        is_open = self._can_leave and self.status != AgentStatus.PAUSED
+        is_open = self._can_leave and self.status != c.AgentStatus.PAUSED
         return is_open and bool(
             self._recalls
             or (self._backlog and self._room)
@@ -386,7 +369,7 @@ class AdapterBox:
         self._recalls = False
         await self._host.journal.committed()
         while rows := await self._ledger.store.relay(
-            "waiting_deliveries", self._participant.number, "adapter", 1000
+            "waiting_deliveries", self.participant.number, "adapter", 1000
         ):
             for record in map(record_of, rows):
                 self._ledger.put(replace(record, held_by=None, waits_for="connection"))
@@ -395,7 +378,7 @@ class AdapterBox:
 
     async def _offerable(self, room: int, idle_room: int) -> list[Delivery]:
         """What can be offered now. While this looks, what comes in is left to the next look."""
-        store, number = self._ledger.store, self._participant.number
+        store, number = self._ledger.store, self.participant.number
         rows: list[tuple[Any, ...]] = []
         looks, looks_idle = (
             bool(room and self._backlog),
@@ -414,7 +397,7 @@ class AdapterBox:
         found.sort(key=lambda one: (one[0].priority != c.Priority.URGENT, one[0].sequence))
         entries: list[Delivery] = []
         for record, message in found:
-            is_idle = record.mode == DeliveryMode.ON_IDLE
+            is_idle = record.mode == c.DeliveryMode.ON_IDLE
             if record.id in self._on_the_way or record.id in self._over:
                 continue
             if is_idle and (not idle_room or not self._is_safe):
@@ -425,7 +408,7 @@ class AdapterBox:
                 self._backlog = True
             else:
                 idle_room = min(idle_room - is_idle, room - len(entries) - 1)
-                entries.append(Delivery(record, self._fitting(decode(message, RelayMessage), self)[0]))
+                entries.append(Delivery(record, self._fitting(c.decode(message, c.RelayMessage), self)))
         return entries
 
     async def fetch(self, limit: int, seconds: float) -> tuple[c.Offer, ...]:
@@ -440,7 +423,7 @@ class AdapterBox:
             self._arrived.clear()
             async with self._reading:
                 self._backlog = self._idle_backlog = True
-                found = await self._offerable(limit, limit) if self.status != AgentStatus.PAUSED else []
+                found = await self._offerable(limit, limit) if self.status != c.AgentStatus.PAUSED else []
                 handed = self._hand(found, fetched=True)
             if handed:
                 return tuple(map(self.offer, handed))
@@ -452,7 +435,7 @@ class AdapterBox:
 
     # -- receipts that come by themselves ------------------------------------------------------------------
 
-    def _check_lease(self, record: DeliveryRecord, lease: str | None, link: CallerLink | None) -> None:
+    def _check_lease(self, record: c.DeliveryRecord, lease: str | None, link: CallerLink | None) -> None:
         """Refuse whoever was given a delivery that someone else was given since."""
         holds = record.evidence.get("lease")
         is_other = lease is not None and lease != holds
@@ -464,8 +447,8 @@ class AdapterBox:
             )
 
     async def receipt(
-        self, delivery_id: str, receipt: MessageReceipt, lease: str | None, link: CallerLink | None
-    ) -> DeliveryRecord:
+        self, delivery_id: str, receipt: c.MessageReceipt, lease: str | None, link: CallerLink | None
+    ) -> c.DeliveryRecord:
         """Keep a receipt. Said again, the last one changes nothing.
 
         Raises:
@@ -490,7 +473,7 @@ class AdapterBox:
             await self._host.journal.committed()
             return settled
 
-    def extend(self, delivery_id: str, lease: str | None, link: CallerLink | None) -> DeliveryRecord:
+    def extend(self, delivery_id: str, lease: str | None, link: CallerLink | None) -> c.DeliveryRecord:
         """Let a lease begin anew.
 
         Raises:
@@ -507,17 +490,17 @@ class AdapterBox:
 
     # -- asking the adapter for more -----------------------------------------------------------------------
 
-    async def _ask_about(self, method: str, record: DeliveryRecord, reason: str | None = None) -> None:
+    async def _ask_about(self, method: str, record: c.DeliveryRecord, reason: str | None = None) -> None:
         """Have the adapter surface now what it holds (`flush`), or give it up (`cancel`)."""
         if (link := self._link) is None:
             return
-        held = c.HeldParams(agent=self._participant.handle, delivery_id=record.id, reason=reason)
+        held = c.HeldParams(agent=self.participant.handle, delivery_id=record.id, reason=reason)
         try:
             answer = await link.request(method, held)
-            for receipt in decode(answer, list[MessageReceipt]) if method == "flush" else ():
+            for receipt in c.decode(answer, list[c.MessageReceipt]) if method == "flush" else ():
                 await self.receipt(receipt.delivery_id or record.id, receipt, None, link)
         except SeraiError as error:
-            _log.info("%s did not %s %s: %s", self._participant.handle, method, record.id, error)
+            _log.info("%s did not %s %s: %s", self.participant.handle, method, record.id, error)
 
     async def operate(self, operation: c.LifecycleOperation, reason: str | None) -> dict[str, Any]:
         """Have the session do something as a whole. Returns what it tells.
@@ -527,17 +510,17 @@ class AdapterBox:
             ProtocolError: It refuses.
         """
         if self._link is None:
-            raise Offline(f"{self._participant.handle} is not connected", remedy="Try again when it is")
-        params = c.OperationParams(agent=self._participant.handle, reason=reason)
+            raise Offline(f"{self.participant.handle} is not connected", remedy="Try again when it is")
+        params = c.OperationParams(agent=self.participant.handle, reason=reason)
         try:
             async with asyncio.timeout(self.lease_seconds):
-                told = decode(await self._link.request(operation.value, params), dict[str, Any])
+                told = c.decode(await self._link.request(operation.value, params), dict[str, Any])
         except (ConnectionLost, TimeoutError):
-            raise Offline(f"{self._participant.handle} does not answer") from None
+            raise Offline(f"{self.participant.handle} does not answer") from None
         if operation == c.LifecycleOperation.PAUSE:
-            self._become(AgentStatus.PAUSED, reason)
-        elif operation == c.LifecycleOperation.RESUME and self.status == AgentStatus.PAUSED:
-            self._become(AgentStatus.IDLE)
+            self._become(c.AgentStatus.PAUSED, reason)
+        elif operation == c.LifecycleOperation.RESUME and self.status == c.AgentStatus.PAUSED:
+            self._become(c.AgentStatus.IDLE)
         return told
 
     # -- coming and going ----------------------------------------------------------------------------------
@@ -545,16 +528,16 @@ class AdapterBox:
     async def recover(self) -> None:
         """After a restart: what was taken may still be answered, and all else is offered again."""
         self._backlog = self._idle_backlog = self._recalls = True
-        for row in await self._ledger.store.relay("entries_of_session", self._participant.number):
+        for row in await self._ledger.store.relay("entries_of_session", self.participant.number):
             record = record_of(row)
-            if record.state == DeliveryState.HANDING:
+            if record.state == c.DeliveryState.HANDING:
                 self._on_the_way[record.id] = record
         self._recall("the host was stopped")
         self._pump()
 
     def registered(self, participant: Participant, link: CallerLink | None) -> None:
         """It has registered: over a connection, or to be posted to, or to come for its messages."""
-        self._participant = participant
+        self.participant = participant
         if link is not None and participant.url is None:
             if link is not self._link:
                 self._link = link
@@ -569,15 +552,15 @@ class AdapterBox:
         """It is there: what waited for that can be offered."""
         if self.status in _AWAY:
             self._backlog = self._idle_backlog = True
-            self._become(AgentStatus.IDLE)
+            self._become(c.AgentStatus.IDLE)
         self._pump()
 
     def _disconnected(self, link: CallerLink) -> None:
         if self._link is link:
             self._link = None
             self._recall("offline")
-            if self.status != AgentStatus.PAUSED:  # whoever is paused stays so until someone resumes it
-                self._become(AgentStatus.OFFLINE, "the connection is over")
+            if self.status != c.AgentStatus.PAUSED:  # whoever is paused stays so until someone resumes it
+                self._become(c.AgentStatus.OFFLINE, "the connection is over")
 
     def _recall(self, reason: str) -> None:
         """What was on its way over a connection that is over is offered again. That was no attempt."""
@@ -591,7 +574,7 @@ class AdapterBox:
         """It does not take part any more."""
         self.close()
         self._link, self._fetches = None, False
-        self._become(AgentStatus.RELEASED)
+        self._become(c.AgentStatus.RELEASED)
 
     def close(self) -> None:
         """Offer nothing any more."""
@@ -607,33 +590,33 @@ class AdapterBox:
         tells_status = any(one.family == "status" for one in declared)
         passed_on, undeclared = 0, dict[str, None]()
         for event in events:
-            if isinstance(event, StatusEvent):
+            if isinstance(event, c.StatusEvent):
                 is_told = tells_status
                 if is_told:
                     self._become(event.status, event.reason)
             else:
                 is_told = event.type.is_live and event.type in declared
                 if is_told:
-                    self._tell(self._participant, [event])
+                    self._tell(self.participant, [event])
             if is_told:
                 passed_on += 1
             else:
                 undeclared[event.type.value] = None
         return c.ReportResult(passed_on=passed_on, undeclared=tuple(undeclared))
 
-    def _become(self, status: AgentStatus, reason: str | None = None) -> None:
+    def _become(self, status: c.AgentStatus, reason: str | None = None) -> None:
         before = self.status
         if status == before:
             return
         self.status = status
-        self._backlog = self._backlog or before == AgentStatus.PAUSED
-        self._tell(self._participant, status_events(status, before, reason))
+        self._backlog = self._backlog or before == c.AgentStatus.PAUSED
+        self._tell(self.participant, status_events(status, before, reason))
         if self._is_safe:
             self._idle_backlog = True
             self._arrived.set()
             self._pump()
 
 
-def _uncounted(record: DeliveryRecord) -> DeliveryRecord:
+def _uncounted(record: c.DeliveryRecord) -> c.DeliveryRecord:
     """A record whose last attempt does not count: nobody was there."""
     return replace(record, attempts=max(0, record.attempts - 1))

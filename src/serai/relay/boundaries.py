@@ -31,7 +31,7 @@ from serai.contract import (
 )
 from serai.host.host import Host
 from serai.host.identities import Participant
-from serai.host.ledger import record_of
+from serai.host.ledger import ALL, record_of
 from serai.host.session.core import is_paused
 from serai.host.session.delegation import PARENT
 from serai.host.session.deliveries import Delivery
@@ -39,7 +39,7 @@ from serai.host.session.session import Session
 from serai.relay.header import MOST_MESSAGES, header, rendered, taken_together
 from serai.relay.policy import RelayPolicy
 
-__all__ = ["BOUNDARIES", "SessionBox", "Wakes"]
+__all__ = ["BOUNDARIES", "SessionBox"]
 
 _WINDOW = 5 * MOST_MESSAGES
 """How many of those that wait are in memory."""
@@ -55,13 +55,6 @@ BOUNDARIES = frozenset({*_WAITS_FOR.values(), "approval"})
 """What a delivery to a session waits for, while its box counts it."""
 
 
-class Wakes:
-    """Lets a few sleeping sessions wake at a time."""
-
-    def __init__(self, most: int = 4) -> None:
-        self.room = asyncio.Semaphore(most)
-
-
 class SessionBox:
     """The box of a session of the host, whether it is in memory or not.
 
@@ -69,7 +62,7 @@ class SessionBox:
         host: The host.
         participant: The session's agent.
         policy: When it may be disturbed.
-        wakes: Shared by all boxes.
+        wakes: Shared by all boxes: lets a few sleeping sessions wake at a time.
         identify: Finds a participant by its id.
     """
 
@@ -78,7 +71,7 @@ class SessionBox:
         host: Host,
         participant: Participant,
         policy: RelayPolicy,
-        wakes: Wakes,
+        wakes: asyncio.Semaphore,
         identify: Callable[[str], Participant],
     ) -> None:
         if participant.session is None:
@@ -97,8 +90,6 @@ class SessionBox:
         self._steering: list[Delivery] = []
         """Those that enter before the next tool call; the first one is in the session's slot."""
         self._pumping: asyncio.Task[None] | None = None
-        self.idled: set[Callable[[], object]] = set()
-        """Each is called when the session may have become idle."""
         self._is_to_pump = False
         """Whether something has happened since the pump looked last."""
 
@@ -127,7 +118,8 @@ class SessionBox:
 
     def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:
         """Have a message enter now, or wait for its boundary."""
-        if self.waiting.total() >= self._policy.mailbox:
+        is_new = record.state == DeliveryState.CREATED  # what was accepted stays so
+        if is_new and self.waiting.total() >= self._policy.mailbox:
             return self._ledger.settle(record, Failed(delivery_id=record.id, reason="mailbox_full"), own=True)
         entry = Delivery(record, message)
         session = self._session
@@ -274,8 +266,6 @@ class SessionBox:
         """The session may have become idle."""
         if self.waiting["idle"]:
             self.pump()
-        for tell in list(self.idled):
-            tell()
 
     def disposed(self) -> None:
         """The session is gone: what waits for it fails."""
@@ -287,7 +277,7 @@ class SessionBox:
     async def _fail_all(self) -> None:
         with self._ledger.watching() as seen:
             await self._host.journal.committed()
-            rows = await self._ledger.store.relay("list_open", self._participant.number, self._policy.mailbox)
+            rows = await self._ledger.store.relay("list_open", self._participant.number, ALL)
         for record in map(record_of, rows):
             latest = seen.get(record.id, record)
             if latest.is_open:
@@ -320,7 +310,7 @@ class SessionBox:
             await self._let_enter()
 
     async def _let_enter(self) -> None:
-        async with self._wakes.room:
+        async with self._wakes:
             release = self._host.sessions.hold([self.uri])
             try:
                 session = await self._host.sessions.bring(self.uri)

@@ -90,7 +90,21 @@ class Calls:
         result = await self._methods[method](caller, params)
         if method not in _COMMITTED:
             await self._host.journal.committed(patient=False)
-        return result
+        match result:
+            case c.DeliveryRecord():
+                return await self._told(result)
+            case c.SendResult() | c.DeliveriesResult():
+                told = [await self._told(record) for record in result.deliveries]
+                return replace(result, deliveries=tuple(told))
+            case _:
+                return result
+
+    async def _told(self, record: c.DeliveryRecord) -> c.DeliveryRecord:
+        """A record as others see it: with the handle of its agent, and the number that its commit gave it."""
+        number = record.sequence or self._ledger.sequences.get(record.id, 0)
+        if not number and (kept := await self._ledger.delivery(record.id)) is not None:
+            number = kept.sequence
+        return replace(record, agent=self._identities.get(record.agent).handle, sequence=number)
 
     # -- who calls -----------------------------------------------------------------------------------------
 
@@ -409,8 +423,9 @@ class Calls:
         return c.Empty()
 
     async def _actions_list(self, caller: Caller, _params: c.Empty) -> c.ActionsResult:
-        who = None if caller.only_reads else self._speaker(caller)
-        return c.ActionsResult(actions=self._workspace.actions.list(who))
+        if caller.only_reads:
+            return c.ActionsResult(actions=())
+        return c.ActionsResult(actions=self._workspace.actions.list(caller, self._speaker(caller)))
 
     async def _actions_invoke(self, caller: Caller, params: c.InvokeParams) -> c.InvokeResult:
         return await self._workspace.actions.invoke(params, caller, self._speaker(caller))
@@ -426,7 +441,7 @@ class Calls:
         if params.agent is not None:
             name = params.agent.removeprefix("@")
             found = self._identities.find(f"@{name}")
-            agent = found or self._identities.enlist(name, c.IdentityKind.SERVICE)
+            agent = found or self._identities.enlist(name, params.kind)
         token, info = self._workspace.tokens.create(agent, params.label)
         return c.TokenResult(token=token, info=info)
 

@@ -23,19 +23,10 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from serai import contract as c
-from serai.contract import AgentSession, Delivered, DeliveryMode, MessageReceipt, decode, to_wire
 from serai.errors import CapabilityUnsupported, ConnectionLost, SeraiError
 from serai.relay.sdk import Relay
 
-__all__ = [
-    "FunctionSession",
-    "Receive",
-    "Registration",
-    "SeenDeliveries",
-    "define_harness",
-    "register",
-    "stay_registered",
-]
+__all__ = ["Receive", "Registration", "define_harness", "register", "stay_registered"]
 
 _log = logging.getLogger(__name__)
 
@@ -43,7 +34,7 @@ _REMEMBERED = 10_000
 """How many deliveries a program remembers, in order not to surface one twice."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
 
-Receive: TypeAlias = Callable[[c.RelayMessage, c.MessageContext], Awaitable[MessageReceipt | str | None]]
+Receive: TypeAlias = Callable[[c.RelayMessage, c.MessageContext], Awaitable[c.MessageReceipt | str | None]]
 """Takes a message. Whatever it raises is a failure that is tried again."""
 
 
@@ -60,16 +51,16 @@ class FunctionSession(c.BasicSession):
         self.reply: Callable[[str, str], Awaitable[str]] | None = None
         """Answers a message, by its id, in its thread, and returns the answer's id. `register` sets it."""
 
-    async def receive_message(self, message: c.RelayMessage, context: c.MessageContext) -> MessageReceipt:
+    async def receive_message(self, message: c.RelayMessage, context: c.MessageContext) -> c.MessageReceipt:
         """Call the function, once the calls before are done."""
         async with self._turn:
             answer = await self._receive(message, context)
             if not isinstance(answer, str):
-                return answer or Delivered(delivery_id=context.id)
+                return answer or c.Delivered(delivery_id=context.id)
             told = {"text": answer}
             if self.reply is not None and self.capabilities.messaging.send:
                 told["replyId"] = await self.reply(message.id, answer)
-            return Delivered(delivery_id=context.id, metadata={"answer": told})
+            return c.Delivered(delivery_id=context.id, metadata={"answer": told})
 
     def on_event(self, handler: c.EventHandler) -> c.Unsubscribe:
         """See `AgentSession.on_event`."""
@@ -91,7 +82,11 @@ def define_harness(
     name: str,
     receive: Receive,
     *,
-    modes: Sequence[DeliveryMode] = (DeliveryMode.ON_IDLE, DeliveryMode.IMMEDIATE, DeliveryMode.MANUAL),
+    modes: Sequence[c.DeliveryMode] = (
+        c.DeliveryMode.ON_IDLE,
+        c.DeliveryMode.IMMEDIATE,
+        c.DeliveryMode.MANUAL,
+    ),
     emits: Sequence[c.AgentSessionEventType] = (),
     capabilities: c.AgentSessionCapabilities | None = None,
     description: str | None = None,
@@ -120,7 +115,7 @@ def define_harness(
 class Registration:
     """A session that takes part over one connection. Made by `register`."""
 
-    def __init__(self, relay: Relay, session: AgentSession, seen: SeenDeliveries | None) -> None:
+    def __init__(self, relay: Relay, session: c.AgentSession, seen: SeenDeliveries | None) -> None:
         self._relay = relay
         self._session = session
         self._seen = seen or SeenDeliveries()
@@ -147,8 +142,8 @@ class Registration:
         self._unsubscribe = session.on_event(self._events.put_nowait)
         found: c.RegisterResult = await self._relay.call(
             "sessions.register",
-            identity=to_wire(session.identity),
-            capabilities=to_wire(session.capabilities),
+            identity=c.to_wire(session.identity),
+            capabilities=c.to_wire(session.capabilities),
             **more,
         )
         self.identity, self.secret = found.identity, found.secret
@@ -157,14 +152,14 @@ class Registration:
         self._lease_seconds = found.lease_seconds
         self._reporting = asyncio.create_task(self._report())
 
-    async def receipt(self, receipt: MessageReceipt) -> c.DeliveryRecord:
+    async def receipt(self, receipt: c.MessageReceipt) -> c.DeliveryRecord:
         """Say what became of a message that the session has held.
 
         Raises:
             LeaseLost: It was offered elsewhere since.
             DeliveryFinal: The delivery is over, and ended otherwise.
         """
-        return await self._relay.call("deliveries.receipt", receipt=to_wire(receipt))
+        return await self._relay.call("deliveries.receipt", receipt=c.to_wire(receipt))
 
     async def unregister(self) -> None:
         """Take part no longer. What is still open for the session fails, and its senders are told."""
@@ -187,7 +182,7 @@ class Registration:
             while not self._events.empty():
                 events.append(self._events.get_nowait())
             try:
-                told = [to_wire(event) for event in events]
+                told = [c.to_wire(event) for event in events]
                 await self._relay.call("sessions.report", agent=self.identity.handle, events=told)
             except ConnectionLost:
                 return
@@ -217,70 +212,52 @@ class Registration:
                     )
         return task.result()
 
-    async def flush(self, params: bytes) -> list[c.MessageReceipt]:
-        """Have the session surface what it holds."""
-        return list(await self._holder("flush").flush(_held(params).delivery_id))
-
-    async def cancel(self, params: bytes) -> dict[str, Any]:
-        """Have the session give up what it holds."""
-        held = _held(params)
-        await self._holder("cancel").cancel(held.delivery_id, held.reason)
+    async def asked(self, method: str, params: bytes) -> Any:
+        """Have the session do what the relay asks of it: with a message that it holds, or as a whole."""
+        session = self._session
+        if method in _OF_HELD:
+            if not isinstance(session, c.AgentDeliveryAdapter):
+                raise CapabilityUnsupported(f"delivery.{method}", method, agent=self.identity.name)
+            held = c.decode(params, c.HeldParams)
+            if method == "flush":
+                return list(await session.flush(held.delivery_id))
+            await session.cancel(held.delivery_id, held.reason)
+            return {}
+        match c.LifecycleOperation(method):
+            case c.LifecycleOperation.FORK:  # the new one takes part over the same connection
+                return {"agent": (await register(self._relay, await session.fork())).identity.handle}
+            case c.LifecycleOperation.SNAPSHOT:
+                return await session.snapshot()
+            case c.LifecycleOperation.RESUME:
+                await session.resume()
+            case c.LifecycleOperation.PAUSE:
+                await session.pause(c.decode(params, c.OperationParams).reason)
+            case c.LifecycleOperation.RELEASE:  # it is asked nothing any more
+                await session.release(c.decode(params, c.OperationParams).reason)
+                self.end()
         return {}
 
-    def _holder(self, what: str) -> c.AgentDeliveryAdapter:
-        if not isinstance(self._session, c.AgentDeliveryAdapter):
-            raise CapabilityUnsupported(f"delivery.{what}", what, agent=self.identity.name)
-        return self._session
 
-    async def release(self, params: bytes) -> dict[str, Any]:
-        """Release the session: the relay asks it nothing any more."""
-        await self._session.release(decode(params, c.OperationParams).reason)
-        self.end()
-        return {}
-
-    async def pause(self, params: bytes) -> dict[str, Any]:
-        """Have the session pause."""
-        await self._session.pause(decode(params, c.OperationParams).reason)
-        return {}
-
-    async def resume(self, _params: bytes) -> dict[str, Any]:
-        """Have the session go on."""
-        await self._session.resume()
-        return {}
-
-    async def fork(self, _params: bytes) -> dict[str, Any]:
-        """Fork the session. The new one takes part over the same connection."""
-        forked = await register(self._relay, await self._session.fork())
-        return {"agent": forked.identity.handle}
-
-    async def snapshot(self, _params: bytes) -> dict[str, Any]:
-        """What the session's state is."""
-        return await self._session.snapshot()
-
-
-_ASKED = ("receiveMessage", "flush", "cancel", *c.LifecycleOperation)
+_OF_HELD = ("flush", "cancel")
+_ASKED = ("receiveMessage", *_OF_HELD, *c.LifecycleOperation)
 """What the relay asks of sessions elsewhere. All of it names the agent."""
-
-
-def _held(params: bytes) -> c.HeldParams:
-    return decode(params, c.HeldParams)
 
 
 def _answer_for_all(relay: Relay) -> None:
     """Answer what the relay asks of any session of a connection."""
 
     async def answer(method: str, params: bytes) -> Any:
-        registration = relay.registrations[decode(params, c.AgentParams).agent]
+        registration = relay.registrations[c.decode(params, c.AgentParams).agent]
         if method == "receiveMessage":
-            return await registration.receive(decode(params, c.Offer))
-        return await getattr(registration, method)(params)
+            return await registration.receive(c.decode(params, c.Offer))
+        return await registration.asked(method, params)
 
     for method in _ASKED:
         relay.link.answer(method, partial(answer, method))
 
 
 async def register(
-    relay: Relay, session: AgentSession, *, seen: SeenDeliveries | None = None, **more: Any
+    relay: Relay, session: c.AgentSession, *, seen: SeenDeliveries | None = None, **more: Any
 ) -> Registration:
     """Have a session take part over a connection, for as long as that lasts.
 
@@ -301,7 +278,7 @@ async def register(
 
 
 async def stay_registered(
-    session: AgentSession,
+    session: c.AgentSession,
     url: str | None = None,
     token: str | None = None,
     *,
@@ -344,9 +321,9 @@ class SeenDeliveries:
     """The deliveries that a session was given: each id gets to it once, over any number of connections."""
 
     def __init__(self) -> None:
-        self._tasks: OrderedDict[str, asyncio.Task[MessageReceipt]] = OrderedDict()
+        self._tasks: OrderedDict[str, asyncio.Task[c.MessageReceipt]] = OrderedDict()
 
-    def begin(self, offer: c.Offer, session: AgentSession) -> asyncio.Task[MessageReceipt]:
+    def begin(self, offer: c.Offer, session: c.AgentSession) -> asyncio.Task[c.MessageReceipt]:
         """What becomes of a message: what is known already, or what the session makes of it now."""
         delivery_id = offer.context.id
         task = self._tasks.get(delivery_id)
@@ -366,10 +343,10 @@ class SeenDeliveries:
             self._tasks.popitem(last=False)
 
 
-def _may_come_again(task: asyncio.Task[MessageReceipt]) -> bool:
+def _may_come_again(task: asyncio.Task[c.MessageReceipt]) -> bool:
     if task.cancelled() or task.exception() is not None:
         return True
     receipt = task.result()
-    return not isinstance(receipt, c.Accepted | Delivered | c.Failed) or (
+    return not isinstance(receipt, c.Accepted | c.Delivered | c.Failed) or (
         isinstance(receipt, c.Failed) and receipt.retryable
     )

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from contextlib import aclosing
 
-from serai.contract import AgentStatus, IdentityKind, SendParams
-from serai.errors import RelayError
+from serai.contract import AgentStatus, DeliveryReason, Role, SubscribeParams
 from serai.host.identities import Participant
 from serai.relay.boundaries import SessionBox
-from serai.relay.events import wanted
+from serai.relay.inbox import Caller
 from serai.relay.workspace import Workspace
 
 __all__ = ["IdleNotices"]
-
-_NAME = "serai"
 
 
 class IdleNotices:
@@ -57,31 +54,12 @@ class IdleNotices:
         return self._workspace.host.status_of(box.uri) == AgentStatus.IDLE and not box.waiting["idle"]
 
     async def _tell(self, asker: Participant, agent: Participant, box: SessionBox, hops: int) -> None:
-        wake = asyncio.Event()
-        released = asyncio.create_task(self._released(agent, wake))
-        box.idled.add(wake.set)
-        try:
+        params = SubscribeParams(types=("agent.status.idle", "session.released"), agent=agent.handle)
+        _, events = await self._workspace.subscribe(Caller(Role.OWNER), params)
+        async with aclosing(events):
             while not (is_gone := self._identities[agent.number].gone) and not self._is_idle(box):
-                wake.clear()
-                await wake.wait()
-        finally:
-            box.idled.discard(wake.set)
-            released.cancel()
+                await anext(events)
         text = f"{agent.handle} is gone." if is_gone else f"{agent.handle} is idle now."
-        with suppress(RelayError):  # whoever asked may be gone by now
-            params = SendParams(to=asker.handle, text=text)
-            await self._workspace.post.send(params, self._sender(), least_hops=hops)
-
-    async def _released(self, agent: Participant, wake: asyncio.Event) -> None:
-        """Wake whoever waits for a session that is disposed of."""
-        events = self._workspace.events
-        about = wanted(("session.released",), agent.identity.id)
-        after, _ = await events.starting(None)
-        async for _event in events.follow(after, about):
-            wake.set()
-
-    def _sender(self) -> Participant:
-        """The host itself, as a participant."""
-        own = (one for one in self._identities if one.identity.kind == IdentityKind.SYSTEM)
-        found = next(own, None)
-        return found or self._identities.enlist(self._identities.free_name(_NAME), IdentityKind.SYSTEM)
+        if not self._identities[asker.number].gone:
+            sender, reason = self._workspace.system, DeliveryReason.NOTIFICATION
+            self._workspace.post.notify(sender, asker, text, reason, metadata={}, hops=hops)

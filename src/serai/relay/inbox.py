@@ -13,42 +13,21 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
-from serai.contract import (
-    Accepted,
-    AgentSessionCapabilities,
-    ContentType,
-    Delivered,
-    DeliveryCapabilities,
-    DeliveryMode,
-    DeliveryRecord,
-    EventCapabilities,
-    Inbox,
-    LifecycleCapabilities,
-    MessagingCapabilities,
-    Reaction,
-    RecentReaction,
-    Record,
-    RelayMessage,
-    Role,
-    RoomKind,
-    SearchHit,
-    UnreadRoom,
-    WorkspaceEvent,
-    decode,
-)
+from serai import contract as c
 from serai.errors import InvalidParams, SeraiError, UnknownMessage, UnknownRoom
-from serai.host.identities import Identities, Participant
+from serai.host.identities import Participant
 from serai.host.ledger import Ledger, ms, record_of
-from serai.journal.journal import Journal
-from serai.relay.rooms import KeptRoom, Rooms
-from serai.relay.runner import Runner
+from serai.relay.rooms import KeptRoom
 from serai.store.contract import RelayWrite
 from serai.store.sqlite.relay import words_of_turn
+
+if TYPE_CHECKING:
+    from serai.relay.workspace import Workspace
 
 __all__ = ["Caller", "CallerLink", "InboxBox", "Inboxes"]
 
@@ -74,7 +53,7 @@ _PRIVATE = frozenset(
 class CallerLink(Protocol):
     """A connection over which the relay can ask whoever calls."""
 
-    async def request(self, method: str, params: Record) -> bytes:
+    async def request(self, method: str, params: c.Record) -> bytes:
         """Ask something. Returns the result, as JSON. Cancelling forgets the question.
 
         Raises:
@@ -91,7 +70,7 @@ class CallerLink(Protocol):
 class Caller(NamedTuple):
     """Who calls the relay, and as what."""
 
-    role: Role
+    role: c.Role
     participant: Participant | None = None
     link: CallerLink | None = None
     """Where the caller can be asked; there is none for what is posted."""
@@ -99,39 +78,43 @@ class Caller(NamedTuple):
     @property
     def sees_all(self) -> bool:
         """Whether every conversation exists for this caller."""
-        return self.role in {Role.OWNER, Role.RESPONDER}
+        return self.role in {c.Role.OWNER, c.Role.RESPONDER}
 
     @property
     def only_reads(self) -> bool:
         """Whether this caller speaks for nobody, and changes nothing."""
-        return self.role in {Role.OBSERVER, Role.RESPONDER}
-
-
-_OF_ANYONE = AgentSessionCapabilities(
-    messaging=MessagingCapabilities(receive=True, send=True, attachments=tuple(ContentType)),
-    delivery=DeliveryCapabilities(modes=tuple(DeliveryMode)),
-    events=EventCapabilities(emits=()),
-    lifecycle=LifecycleCapabilities(release=False),
-)
-"""What can be delivered to someone who fetches: everything, for it only has to wait."""
+        return self.role in {c.Role.OBSERVER, c.Role.RESPONDER}
 
 
 class InboxBox:
-    """Holds messages until someone looks into the inbox: only then are they delivered."""
+    """Holds messages until someone looks into the inbox: only then are they delivered.
 
-    capabilities = _OF_ANYONE
+    A person takes them in any mode, for they only have to wait; whoever else only fetches, in `manual`.
+    """
+
     is_busy = False
     hops = 0
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, *, is_person: bool) -> None:
         self._ledger = ledger
+        self.capabilities = c.AgentSessionCapabilities(
+            messaging=c.MessagingCapabilities(receive=True, send=True, attachments=tuple(c.ContentType)),
+            delivery=c.DeliveryCapabilities(
+                modes=tuple(c.DeliveryMode) if is_person else (c.DeliveryMode.MANUAL,)
+            ),
+            events=c.EventCapabilities(emits=()),
+            actions=c.ActionCapabilities(invoke=True, expose=True),
+            lifecycle=c.LifecycleCapabilities(release=False),
+        )
 
-    def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:  # noqa: ARG002 - it is stored
+    def take(self, record: c.DeliveryRecord, message: c.RelayMessage) -> c.DeliveryRecord:  # noqa: ARG002 - it is stored
         """Hold a message for whoever looks."""
+        if record.mode not in self.capabilities.delivery.modes:  # it was flushed
+            record = replace(record, mode=c.DeliveryMode.MANUAL)
         held = {"heldBy": "inbox", "waitsFor": "fetch"}
-        return self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=held), own=True)
+        return self._ledger.settle(record, c.Accepted(delivery_id=record.id, metadata=held), own=True)
 
-    def drop(self, record: DeliveryRecord, why: str | None = None) -> None:
+    def drop(self, record: c.DeliveryRecord, why: str | None = None) -> None:
         """Nothing is kept here."""
 
     def admit(self) -> bool:
@@ -143,32 +126,26 @@ class Inboxes:
     """Reads what was said, and what waits for someone.
 
     Args:
-        journal: What is answered has been committed there.
-        ledger: Where messages and deliveries are.
-        identities: Who takes part.
-        rooms: Where messages were said.
-        runner: Is told what was fetched.
+        workspace: The relay.
     """
 
-    def __init__(
-        self, journal: Journal, ledger: Ledger, identities: Identities, rooms: Rooms, runner: Runner
-    ) -> None:
-        self._journal = journal
-        self._ledger = ledger
-        self._store = ledger.store
-        self._identities = identities
-        self._rooms = rooms
-        self._runner = runner
+    def __init__(self, workspace: Workspace) -> None:
+        self._journal = workspace.host.journal
+        self._ledger = workspace.ledger
+        self._store = workspace.ledger.store
+        self._identities = workspace.identities
+        self._rooms = workspace.rooms
+        self._runner = workspace.runner
 
     # -- who may see what ----------------------------------------------------------------------------------
 
     def may_see(self, caller: Caller, room: KeptRoom) -> bool:
         """Whether a room exists for a caller."""
-        if caller.sees_all or room.room.kind == RoomKind.CHANNEL:
+        if caller.sees_all or room.room.kind == c.RoomKind.CHANNEL:
             return True
         return caller.participant is not None and caller.participant.number in room.members
 
-    def may_hear(self, caller: Caller, event: WorkspaceEvent) -> bool:
+    def may_hear(self, caller: Caller, event: c.WorkspaceEvent) -> bool:
         """Whether an event exists for a caller.
 
         None about conversations of others, none about tokens, none that tells what is said in a session or
@@ -178,7 +155,8 @@ class Inboxes:
             return True
         if event.type.startswith("token."):
             return False
-        if event.type in _PRIVATE or (event.type == "log" and event.subject is not None):
+        is_private = event.type in _PRIVATE or "availableTo" in event.data
+        if is_private or (event.type == "log" and event.subject is not None):
             own = caller.participant.identity.id if caller.participant else None
             return own is not None and own in {event.actor, event.subject}
         message = event.data.get("message")
@@ -203,7 +181,7 @@ class Inboxes:
             raise UnknownRoom(f"there is no room {name!r}", remedy="'serai rooms' lists them")
         return room
 
-    async def message(self, caller: Caller, message_id: str) -> RelayMessage:
+    async def message(self, caller: Caller, message_id: str) -> c.RelayMessage:
         """A message that the caller may see.
 
         Raises:
@@ -213,7 +191,7 @@ class Inboxes:
         rows = await self._store.relay("message", message_id)
         if not rows:
             raise UnknownMessage(f"there is no message {message_id!r}")
-        message = decode(rows[0][1], RelayMessage)
+        message = c.decode(rows[0][1], c.RelayMessage)
         room = self._rooms.find(message.conversation_id or "")
         if room is None or not self.may_see(caller, room):
             raise UnknownMessage(f"there is no message {message_id!r}")
@@ -221,7 +199,7 @@ class Inboxes:
 
     # -- lists ---------------------------------------------------------------------------------------------
 
-    async def last(self, room: KeptRoom, before: str | None, limit: int) -> tuple[RelayMessage, ...]:
+    async def last(self, room: KeptRoom, before: str | None, limit: int) -> tuple[c.RelayMessage, ...]:
         """The last messages of a room, oldest first, without those in threads."""
         await self._journal.committed()
         until = 1 << 62
@@ -229,16 +207,16 @@ class Inboxes:
             rows = await self._store.relay("message", before)
             until = rows[0][0] if rows else until
         rows = await self._store.relay("messages_of_room", room.number, until, _bounded(limit))
-        return await self._shown([decode(data, RelayMessage) for _, data in reversed(rows)])
+        return await self._shown([c.decode(data, c.RelayMessage) for _, data in reversed(rows)])
 
-    async def thread(self, caller: Caller, message_id: str) -> tuple[RelayMessage, ...]:
+    async def thread(self, caller: Caller, message_id: str) -> tuple[c.RelayMessage, ...]:
         """A message and all answers in its thread, oldest first."""
         message = await self.message(caller, message_id)
         first = await self.message(caller, message.thread_id) if message.thread_id else message
         rows = await self._store.relay("messages_of_thread", first.id, _MOST)
-        return (first, *await self._shown([decode(data, RelayMessage) for _, data in rows]))
+        return (first, *await self._shown([c.decode(data, c.RelayMessage) for _, data in rows]))
 
-    async def _shown(self, messages: Sequence[RelayMessage]) -> tuple[RelayMessage, ...]:
+    async def _shown(self, messages: Sequence[c.RelayMessage]) -> tuple[c.RelayMessage, ...]:
         """Messages with their reactions, and with how many answers and readers they have."""
         if not messages:
             return ()
@@ -252,7 +230,7 @@ class Inboxes:
             replace(
                 message,
                 reactions=tuple(
-                    Reaction(emoji=emoji, count=len(names), agents=tuple(names))
+                    c.Reaction(emoji=emoji, count=len(names), agents=tuple(names))
                     for emoji, names in reactions[message.id].items()
                 ),
                 reply_count=replies.get(message.id),
@@ -263,7 +241,7 @@ class Inboxes:
 
     # -- marks ---------------------------------------------------------------------------------------------
 
-    def read(self, participant: Participant, message: RelayMessage) -> None:
+    def read(self, participant: Participant, message: c.RelayMessage) -> None:
         """Someone has read all up to a message."""
         room = self._rooms.get(message.conversation_id or "")
         values = (room.number, participant.number, message.id)
@@ -271,7 +249,7 @@ class Inboxes:
         actor = participant.identity.id
         self._ledger.event("message.read", data, actor=actor, writes=[RelayWrite("read_until", values)])
 
-    def react(self, participant: Participant, message: RelayMessage, emoji: str, *, on: bool) -> None:
+    def react(self, participant: Participant, message: c.RelayMessage, emoji: str, *, on: bool) -> None:
         """Someone puts an emoji under a message, or takes it away.
 
         Raises:
@@ -287,10 +265,10 @@ class Inboxes:
 
     # -- inbox ---------------------------------------------------------------------------------------------
 
-    async def inbox(self, participant: Participant, limit: int, *, peek: bool = False) -> Inbox:
+    async def inbox(self, participant: Participant, limit: int, *, peek: bool = False) -> c.Inbox:
         """What waits for a participant. What it fetches is delivered by that, unless it only peeks."""
         number = participant.number
-        messages: list[RelayMessage] = []
+        messages: list[c.RelayMessage] = []
         with self._ledger.watching() as seen:
             await self._journal.committed()
             for waits_for in _FETCHED:
@@ -299,23 +277,23 @@ class Inboxes:
                     found = await self._store.relay("message", record.message_id)
                     if record.id in seen:
                         continue  # someone else has fetched it, or it was cancelled
-                    messages += [decode(data, RelayMessage) for _, data in found]
+                    messages += [c.decode(data, c.RelayMessage) for _, data in found]
                     if not peek:
                         self._fetched(record)
         unread = [
-            UnreadRoom(room=self._rooms.shown(self._rooms[room]), unread=count)
+            c.UnreadRoom(room=self._rooms.shown(self._rooms[room]), unread=count)
             for room, count in await self._store.relay("unread_rooms", number)
         ]
         mentions = await self._store.relay("unread_mentions", number, _bounded(limit))
         reactions = await self._store.relay("recent_reactions", number, 20)
         await self._journal.committed()
-        return Inbox(
-            rooms=tuple(one for one in unread if one.room.kind == RoomKind.CHANNEL),
-            conversations=tuple(one for one in unread if one.room.kind != RoomKind.CHANNEL),
-            mentions=await self._shown([decode(data, RelayMessage) for _, data in mentions]),
+        return c.Inbox(
+            rooms=tuple(one for one in unread if one.room.kind == c.RoomKind.CHANNEL),
+            conversations=tuple(one for one in unread if one.room.kind != c.RoomKind.CHANNEL),
+            mentions=await self._shown([c.decode(data, c.RelayMessage) for _, data in mentions]),
             messages=await self._shown(sorted(messages, key=lambda message: message.id)),
             reactions=tuple(
-                RecentReaction(
+                c.RecentReaction(
                     message_id=message_id,
                     emoji=emoji,
                     agent=self._identities[identity].handle,
@@ -325,14 +303,14 @@ class Inboxes:
             ),
         )
 
-    def _fetched(self, record: DeliveryRecord) -> None:
+    def _fetched(self, record: c.DeliveryRecord) -> None:
         self._runner.drop(record, "fetched")
         evidence = {"evidence": "fetched"}
-        self._ledger.settle(record, Delivered(delivery_id=record.id, metadata=evidence))
+        self._ledger.settle(record, c.Delivered(delivery_id=record.id, metadata=evidence))
 
     # -- search --------------------------------------------------------------------------------------------
 
-    async def search(self, caller: Caller, query: str, limit: int) -> tuple[SearchHit, ...]:
+    async def search(self, caller: Caller, query: str, limit: int) -> tuple[c.SearchHit, ...]:
         """Messages and turns that have all words of a query, the best first; of common words the newest.
 
         What the background has not come to yet is indexed first.
@@ -352,13 +330,13 @@ class Inboxes:
         rooms = None if caller.sees_all else _json(r.number for r in self._rooms if self.may_see(caller, r))
         rows = await self._store.relay(order, " ".join(terms), _bounded(limit), rooms)
         numbers = [number for (number,) in rows]
-        found: dict[int, SearchHit] = {}
+        found: dict[int, c.SearchHit] = {}
         messages, turns = (_json(n // 2 for n in numbers if n % 2 == odd) for odd in (0, 1))
         for seq, data in await self._store.relay("messages_by_number", messages):
-            found[2 * seq] = SearchHit(message=decode(data, RelayMessage))
+            found[2 * seq] = c.SearchHit(message=c.decode(data, c.RelayMessage))
         for row, uri, turn_id, turn in await self._store.relay("turns_by_row", turns):
             text = words_of_turn(turn)[:_SHOWN_OF_TURN]
-            found[2 * row + 1] = SearchHit(session=uri, turn_id=turn_id, text=text)
+            found[2 * row + 1] = c.SearchHit(session=uri, turn_id=turn_id, text=text)
         return tuple(found[number] for number in numbers if number in found)
 
     async def keep_indexed(self) -> None:

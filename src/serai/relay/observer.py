@@ -15,46 +15,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from serai import contract as c
 from serai.ahp.actions import SessionCreationFailedAction, SessionReadyAction, StateAction
 from serai.ahp.types import SessionLifecycle, TerminalSessionClaim
-from serai.contract import (
-    EVENT_TYPES,
-    AgentSessionCapabilities,
-    AgentSessionEvent,
-    AgentSessionEventType,
-    AgentStatus,
-    LifecycleOperation,
-    MessageReceived,
-    MessageSent,
-    SessionReleased,
-    StatusEvent,
-    require,
-    to_wire,
-)
 from serai.errors import CapabilityUnsupported
-from serai.host.host import Host
-from serai.host.identities import Identities, Participant
+from serai.host.identities import Participant
 from serai.host.session.core import needs_sign_in
 from serai.host.surroundings.terminal_channel import HostTerminal
-from serai.relay.events import EventStream
+from serai.relay.predicates import OF_SESSIONS
 from serai.relay.session_events import SessionEvents, status_events
+
+if TYPE_CHECKING:
+    from serai.relay.workspace import Workspace
 
 __all__ = ["Observer", "check_can_come", "wants_live"]
 
-_Type = AgentSessionEventType
+_Type = c.AgentSessionEventType
 _ALSO_OF_WORKSPACE = frozenset(
     {_Type.SESSION_STARTED, _Type.SESSION_RESUMED, _Type.SESSION_FORKED, _Type.LOG, _Type.ERROR}
 )
 """The session events that the workspace has under the same name."""
-_ONLY_OF_SESSIONS = frozenset(
-    kind
-    for kind in _Type
-    if kind.family in {"status", "tool", "transcript", "file", "command", "terminal", "usage"}
-)
+_ONLY_OF_SESSIONS = frozenset(kind for kind in _Type if kind.value.startswith(OF_SESSIONS))
 """Those that are asked for by their own name, and come wrapped."""
-_STATUSES = {f"agent.status.{status.value}": status for status in AgentStatus}
+_STATUSES = {f"agent.status.{status.value}": status for status in c.AgentStatus}
 _LIVE = frozenset(
     {"session.event", "agent.status.changed", *_STATUSES, *_ALSO_OF_WORKSPACE, *_ONLY_OF_SESSIONS}
 )
@@ -76,7 +61,7 @@ def wants_live(types: Iterable[str]) -> bool:
     return not patterns or any(fnmatchcase(name, one) for name in _LIVE for one in patterns)
 
 
-def check_can_come(capabilities: AgentSessionCapabilities, types: Iterable[str], agent: str) -> None:
+def check_can_come(capabilities: c.AgentSessionCapabilities, types: Iterable[str], agent: str) -> None:
     """Go on only when an event of each of these types can ever come from an agent.
 
     Raises:
@@ -90,33 +75,33 @@ def check_can_come(capabilities: AgentSessionCapabilities, types: Iterable[str],
             raise next(refusal for refusal in refusals if refusal)
 
 
-def _refusal(capabilities: AgentSessionCapabilities, name: str, agent: str) -> CapabilityUnsupported | None:
+def _refusal(capabilities: c.AgentSessionCapabilities, name: str, agent: str) -> CapabilityUnsupported | None:
     """Why a live event of this type never comes from an agent."""
     try:
         if name == "session.event":
             if not capabilities.events.emits:
                 return CapabilityUnsupported("events.emits", name, agent=agent)
         elif name == "agent.status.changed":
-            require(capabilities, _Type.STATUS_CHANGED, agent=agent)
+            c.require(capabilities, _Type.STATUS_CHANGED, agent=agent)
         elif (status := _STATUSES.get(name)) is not None:
             _require_status(capabilities, status, agent)
         else:
-            require(capabilities, _Type(name), agent=agent)
+            c.require(capabilities, _Type(name), agent=agent)
     except CapabilityUnsupported as error:
         return error
     return None
 
 
-def _require_status(capabilities: AgentSessionCapabilities, status: AgentStatus, agent: str) -> None:
+def _require_status(capabilities: c.AgentSessionCapabilities, status: c.AgentStatus, agent: str) -> None:
     own = f"status.{status.value}"
     emits = capabilities.events.emits
-    if status == AgentStatus.PAUSED:
-        require(capabilities, LifecycleOperation.PAUSE, agent=agent)
+    if status == c.AgentStatus.PAUSED:
+        c.require(capabilities, c.LifecycleOperation.PAUSE, agent=agent)
     # Who names some statuses means those; who only says that it changes means all.
     is_particular = any(kind.family == "status" and kind != _Type.STATUS_CHANGED for kind in emits)
-    require(
+    c.require(
         capabilities,
-        _Type(own) if is_particular and own in EVENT_TYPES else _Type.STATUS_CHANGED,
+        _Type(own) if is_particular and own in c.EVENT_TYPES else _Type.STATUS_CHANGED,
         agent=agent,
     )
 
@@ -125,26 +110,17 @@ class Observer:
     """Watches while someone listens; else it costs nothing.
 
     Args:
-        host: The host.
-        identities: Who takes part.
-        stream: Where events go.
-        capabilities_of: What a participant declares.
+        workspace: The relay.
     """
 
-    def __init__(
-        self,
-        host: Host,
-        identities: Identities,
-        stream: EventStream,
-        capabilities_of: Callable[[Participant], AgentSessionCapabilities],
-    ) -> None:
-        self._host = host
-        self._identities = identities
-        self._stream = stream
-        self._capabilities_of = capabilities_of
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._host = workspace.host
+        self._identities = workspace.identities
+        self._stream = workspace.events
         self._listeners = 0
         self._views: dict[str, SessionEvents] = {}
-        self._emits: dict[int, tuple[AgentSessionEventType, ...]] = {}
+        self._emits: dict[int, tuple[c.AgentSessionEventType, ...]] = {}
         """What each participant was last known to declare: one that is gone says it no longer."""
 
     def attend(self) -> Callable[[], None]:
@@ -165,10 +141,10 @@ class Observer:
 
         return leave
 
-    def _emitted(self, participant: Participant) -> tuple[AgentSessionEventType, ...]:
+    def _emitted(self, participant: Participant) -> tuple[c.AgentSessionEventType, ...]:
         """What a participant declares to emit, or did."""
         if not participant.gone:
-            self._emits[participant.number] = self._capabilities_of(participant).events.emits
+            self._emits[participant.number] = self._workspace.box_of(participant).capabilities.events.emits
         return self._emits.get(participant.number, ())
 
     # -- what is committed ---------------------------------------------------------------------------------
@@ -209,19 +185,19 @@ class Observer:
             self._begins(subject, subject.session, number)
         elif kind == "agent.status.releasing" and subject is not None:
             view = self._views.pop(subject.session or "", None)
-            before = view.status if view else AgentStatus.IDLE
-            self._tell(subject, number, status_events(AgentStatus.RELEASING, before))
+            before = view.status if view else c.AgentStatus.IDLE
+            self._tell(subject, number, status_events(c.AgentStatus.RELEASING, before))
         elif kind == "session.released" and subject is not None:
-            told = status_events(AgentStatus.RELEASED, AgentStatus.RELEASING)
-            self._tell(subject, number, [*told, SessionReleased(session_id=data.get("sessionId", ""))])
+            told = status_events(c.AgentStatus.RELEASED, c.AgentStatus.RELEASING)
+            self._tell(subject, number, [*told, c.SessionReleased(session_id=data.get("sessionId", ""))])
         elif kind == "message.created" and actor is not None:
-            self._tell(actor, number, [MessageSent(message_id=data["messageId"])])
-        elif kind.startswith("delivery.") and kind in EVENT_TYPES and subject is not None:
+            self._tell(actor, number, [c.MessageSent(message_id=data["messageId"])])
+        elif kind.startswith("delivery.") and kind in c.EVENT_TYPES and subject is not None:
             told = [_fitting(kind, data)]
             if kind == _Type.DELIVERY_DELIVERED:
-                told.append(MessageReceived(message_id=data["messageId"], delivery_id=data["deliveryId"]))
+                told.append(c.MessageReceived(message_id=data["messageId"], delivery_id=data["deliveryId"]))
             self._tell(subject, number, told)
-        elif kind.startswith("action.") and kind in EVENT_TYPES and actor is not None:
+        elif kind.startswith("action.") and kind in c.EVENT_TYPES and actor is not None:
             self._tell(actor, number, [_fitting(kind, data)])
 
     def _begins(self, participant: Participant, uri: str, number: int) -> None:
@@ -231,46 +207,46 @@ class Observer:
             return
         source = session.seat.forked_from
         self._views[uri] = SessionEvents.of(session.live, forked_from=source.session if source else None)
-        self._tell(participant, number, status_events(AgentStatus.STARTING, None))
+        self._tell(participant, number, status_events(c.AgentStatus.STARTING, None))
 
     # -- telling -------------------------------------------------------------------------------------------
 
-    def reported(self, participant: Participant, events: Iterable[AgentSessionEvent]) -> None:
+    def reported(self, participant: Participant, events: Iterable[c.AgentSessionEvent]) -> None:
         """A session elsewhere tells what was observed in it."""
         if self._listeners:
             masked = self._host.redactor.redact_value(list(events), observed=True)
             self._tell(participant, self._host.journal.last_seq, masked)
 
-    def _tell(self, participant: Participant, number: int, events: list[AgentSessionEvent]) -> None:
+    def _tell(self, participant: Participant, number: int, events: list[c.AgentSessionEvent]) -> None:
         """Pass on what the session declares, and what the relay itself knows of it."""
         if not events or (participant.session is None and participant.capabilities is None):
             return
         emits = self._emitted(participant)
         at = self._host.ledger.now
-        agent, subject = to_wire(participant.identity), participant.identity.id
+        agent, subject = c.to_wire(participant.identity), participant.identity.id
         for event in events:
             if event.type.is_live and event.type not in emits:
                 continue
-            wire = to_wire(event)
+            wire = c.to_wire(event)
             self._stream.observed(number, "session.event", subject, {"agent": agent, "event": wire}, at)
             fields = {key: value for key, value in wire.items() if key != "type"}
             for kind in _workspace_types(event):
                 self._stream.observed(number, kind, subject, {"agent": agent, **fields}, at)
 
 
-def _workspace_types(event: AgentSessionEvent) -> list[str]:
+def _workspace_types(event: c.AgentSessionEvent) -> list[str]:
     """Under which names the workspace hears of a session's event, beside `session.event`."""
     if event.type in _ALSO_OF_WORKSPACE:
         return [event.type.value]
-    if isinstance(event, StatusEvent) and event.type == _Type.STATUS_CHANGED:
+    if isinstance(event, c.StatusEvent) and event.type == _Type.STATUS_CHANGED:
         named = f"agent.status.{event.status.value}"
         # That a release has begun is an event of the relay's own.
-        return ["agent.status.changed", *([named] if event.status != AgentStatus.RELEASING else ())]
+        return ["agent.status.changed", *([named] if event.status != c.AgentStatus.RELEASING else ())]
     return []
 
 
-def _fitting(kind: str, data: dict[str, Any]) -> AgentSessionEvent:
+def _fitting(kind: str, data: dict[str, Any]) -> c.AgentSessionEvent:
     """An event of the relay's own as the session's event of that type, with the fields that it has."""
-    record: Any = EVENT_TYPES[_Type(kind)]
+    record: Any = c.EVENT_TYPES[_Type(kind)]
     wire = dict(zip(record.__struct_encode_fields__, record.__struct_fields__, strict=True))
     return record(**{wire[key]: value for key, value in data.items() if key in wire})

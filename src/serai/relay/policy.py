@@ -11,61 +11,57 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict, deque
-from collections.abc import Collection
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from serai.config.relay import Inbound, RelayPolicy
-from serai.contract import DeliveryMode, DeliveryRecord, IdentityKind
+from serai.contract import AgentSessionCapabilities, DeliveryMode, DeliveryRecord, IdentityKind, require
 
-__all__ = ["Inbound", "ModeChoice", "Rates", "RelayPolicy", "choose_mode", "retry_at"]
+__all__ = ["Inbound", "Rates", "RelayPolicy", "choose_mode", "retry_at"]
 
+_NOW, _MESSAGE, _TOOL_CALL, _IDLE, _MANUAL = DeliveryMode
 _CALMER: dict[DeliveryMode, tuple[DeliveryMode, ...]] = {
     # What reaches an agent by itself comes before what waits for a person.
-    DeliveryMode.IMMEDIATE: (DeliveryMode.NEXT_TOOL_CALL, DeliveryMode.ON_IDLE, DeliveryMode.NEXT_MESSAGE),
-    DeliveryMode.NEXT_TOOL_CALL: (DeliveryMode.ON_IDLE, DeliveryMode.NEXT_MESSAGE),
-    DeliveryMode.NEXT_MESSAGE: (DeliveryMode.ON_IDLE,),
-    DeliveryMode.ON_IDLE: (),
-    DeliveryMode.MANUAL: (),
+    _NOW: (_TOOL_CALL, _IDLE, _MESSAGE, _MANUAL),
+    _TOOL_CALL: (_IDLE, _MESSAGE, _MANUAL),
+    _MESSAGE: (_IDLE, _MANUAL),
+    _IDLE: (_MANUAL,),
+    _MANUAL: (),
 }
-
-
-class ModeChoice(NamedTuple):
-    """In which mode a message is delivered, or why not at all."""
-
-    mode: DeliveryMode
-    problem: str | None = None
-    """`capability_unsupported`: the session has no such mode, and the policy says to fail."""
 
 
 def choose_mode(
     policy: RelayPolicy,
     requested: DeliveryMode | None,
-    declared: Collection[DeliveryMode],
+    capabilities: AgentSessionCapabilities,
     sender: IdentityKind | None,
     *,
     is_busy: bool,
-) -> ModeChoice:
-    """In which mode a message surfaces.
+    agent: str,
+) -> DeliveryMode | None:
+    """In which mode a message surfaces; `None` if it would interrupt, and nothing calmer is there.
 
     Args:
         policy: The workspace's.
         requested: What the sender asked for.
-        declared: What the session can do, the first one being its favourite.
+        capabilities: What the session can do, the first of its modes being its favourite.
         sender: What sort of participant sends.
         is_busy: Whether a turn runs: only then does `immediate` interrupt.
+        agent: Who receives, for the error.
+
+    Raises:
+        CapabilityUnsupported: The session has no such mode, and none calmer, or the policy says to fail.
     """
-    by_default = policy.default_mode
-    wanted = requested or (by_default if by_default and by_default in declared else next(iter(declared)))
+    declared, by_default = capabilities.delivery.modes, policy.default_mode
+    wanted = requested or (by_default if by_default and by_default in declared else declared[0])
     may_interrupt = not is_busy or sender in policy.interrupt
     if wanted in declared and (wanted != DeliveryMode.IMMEDIATE or may_interrupt):
-        return ModeChoice(wanted)
-    if wanted not in declared and requested is not None and policy.unsupported == "fail":
-        return ModeChoice(wanted, "capability_unsupported")
-    for mode in _CALMER[wanted]:
-        if mode in declared:
-            return ModeChoice(mode)
-    return ModeChoice(wanted, "capability_unsupported")
+        return wanted
+    if wanted in declared or policy.unsupported != "fail":
+        for mode in _CALMER[wanted]:
+            if mode in declared:
+                return mode
+    require(capabilities, wanted, agent=agent)
+    return None
 
 
 def retry_at(policy: RelayPolicy, record: DeliveryRecord, now: datetime) -> datetime | None:

@@ -13,6 +13,7 @@ from serai.contract import (
     AgentTarget,
     ChannelTarget,
     DeliveryReason,
+    DeliveryRecord,
     DirectTarget,
     GroupTarget,
     MessageKind,
@@ -87,18 +88,13 @@ class Post:
         self._sending: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
         """Who sends under an idempotency key at this moment."""
 
-    async def send(self, params: SendParams, sender: Participant, *, least_hops: int = 0) -> SendResult:
+    async def send(self, params: SendParams, sender: Participant) -> SendResult:
         """Send a message. Sent again under the same key, it is the same message.
-
-        Args:
-            params: The message.
-            sender: Who sends it.
-            least_hops: How many messages of agents led to it at least, with itself.
 
         Raises:
             RelayError: It cannot be sent; nothing was stored.
         """
-        return await self._once(params, sender, lambda: self._send(params, sender, least_hops))
+        return await self._once(params, sender, lambda: self._send(params, sender))
 
     async def reply(self, params: ReplyParams, sender: Participant) -> SendResult:
         """Answer a message in its thread.
@@ -126,10 +122,7 @@ class Post:
         write = RelayWrite("retract_message", (message.id, encode(gone)))
         writes = [write, RelayWrite("retract_words", (message.id,))]
         self._ledger.event("message.updated", {"messageId": message.id, "retracted": True}, writes=writes)
-        with self._ledger.watching() as seen:
-            await self._runner.committed()
-            rows = await self._ledger.store.relay("deliveries_of_message", message.id)
-        records = [seen.get(record.id, record) for record in map(record_of, rows)]
+        records = await self._deliveries_of(message)
         settled = [self._runner.cancel(one, "retracted") if one.is_open else one for one in records]
         return SendResult(message=gone, deliveries=tuple(settled))
 
@@ -171,11 +164,13 @@ class Post:
                 f"the key {params.idempotency_key!r} stands for another message, {earlier.id}",
                 remedy="Use a new key for a new message",
             )
+        return SendResult(message=earlier, deliveries=tuple(await self._deliveries_of(earlier)))
+
+    async def _deliveries_of(self, message: RelayMessage) -> list[DeliveryRecord]:
         with self._ledger.watching() as seen:
             await self._runner.committed()
-            rows = await self._ledger.store.relay("deliveries_of_message", earlier.id)
-        records = [seen.get(record.id, record) for record in map(record_of, rows)]
-        return SendResult(message=earlier, deliveries=tuple(records))
+            rows = await self._ledger.store.relay("deliveries_of_message", message.id)
+        return [seen.get(record.id, record) for record in map(record_of, rows)]
 
     def _is_same_place(
         self, earlier: RelayMessage, params: SendParams | ReplyParams, sender: Participant
@@ -194,7 +189,7 @@ class Post:
 
     # -- sending -------------------------------------------------------------------------------------------
 
-    def _send(self, params: SendParams, sender: Participant, least_hops: int) -> SendResult:
+    def _send(self, params: SendParams, sender: Participant) -> SendResult:
         names = (params.to,) if isinstance(params.to, str) else params.to
         if not names:
             raise UnknownTarget("a message goes to someone", remedy="Name a #room or a @handle")
@@ -207,8 +202,9 @@ class Post:
             others = [self._identities.get(name) for name in names]
             if gone := next((other for other in others if other.gone), None):
                 raise UnknownTarget(f"{gone.handle} is gone: its session was disposed of")
+            self._runner.check(others, sender, params)
             room = self._rooms.conversation([sender, *others])
-        return self._store(params, sender, room, None, least_hops=least_hops)
+        return self._store(params, sender, room, None)
 
     def _reply(self, params: ReplyParams, sender: Participant, parent: RelayMessage) -> SendResult:
         self._check(params)
@@ -253,9 +249,12 @@ class Post:
         text, attachments = self._masked(params, sender)
         mentioned, unknown = self._mentions(text)
         is_channel = room.room.kind == RoomKind.CHANNEL
+        recipients = self._recipients(room, sender, mentioned, is_reply=parent is not None)
+        self._runner.check([one for one, _ in recipients], sender, params)
         if is_channel:  # who is in a conversation never changes, whoever answers in it
             self._rooms.join(room, sender)
-        hops = max(least_hops, self._runner.hops_of(sender, parent))
+        told = params.metadata.get("hops")  # what a program sends may continue a chain that only it knows
+        hops = max(least_hops, self._runner.hops_of(sender, parent), told if isinstance(told, int) else 0)
         metadata = {name: value for name, value in params.metadata.items() if name != "hops"}
         metadata |= {"hops": hops} if hops else {}
         now, message_id = self._ledger.now, self._new_id("msg")
@@ -284,7 +283,7 @@ class Post:
         )
         deliveries = [
             self._runner.deliver(message, recipient, reason or why, sender, params, hops=hops)
-            for recipient, why in self._recipients(room, sender, mentioned, is_reply=parent is not None)
+            for recipient, why in recipients
         ]
         return SendResult(message=message, deliveries=tuple(deliveries), unknown_mentions=unknown)
 

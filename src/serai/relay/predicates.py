@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 from serai.contract import AgentIdentity, AgentStatus, WorkspaceEvent, name_key
 
-__all__ = ["ActionEvents", "Predicate", "action", "events", "has_type", "named"]
+__all__ = ["OF_SESSIONS", "ActionEvents", "Predicate", "action", "events", "has_type", "named"]
 
-_OF_SESSIONS = ("status.", "tool.", "transcript.", "file.", "command.", "terminal.", "usage.")
+OF_SESSIONS = ("status.", "tool.", "transcript.", "file.", "command.", "terminal.", "usage.")
 """How the types begin that only sessions have: those of the workspace begin otherwise."""
 
 
@@ -27,7 +28,7 @@ def has_type(event: WorkspaceEvent, types: tuple[str, ...]) -> bool:
     `tool.called`.
     """
     names = [event.type]
-    if event.type == "session.event" and (own := event.data["event"]["type"]).startswith(_OF_SESSIONS):
+    if event.type == "session.event" and (own := event.data["event"]["type"]).startswith(OF_SESSIONS):
         names.append(own)
     return not types or any(fnmatchcase(name, one) for name in names for one in types)
 
@@ -105,128 +106,62 @@ def named(*types: str) -> Predicate:
     return Predicate(types)
 
 
-class _Messages:
-    """Events about messages."""
+class _Words:
+    """Predicates by the last words of their types: `events.message.created()` is `message.created`."""
 
-    def created(self) -> Predicate:
-        """A message was stored."""
-        return named("message.created")
+    def __init__(self, family: str, *words: str, agent: str | None = None) -> None:
+        self._family, self._words, self._agent = family, words, agent
 
-    def updated(self) -> Predicate:
-        """A message was taken back."""
-        return named("message.updated")
-
-    def read(self) -> Predicate:
-        """Someone has read up to a message."""
-        return named("message.read")
-
-    def reacted(self) -> Predicate:
-        """Someone has reacted to a message."""
-        return named("message.reacted")
+    def __getattr__(self, word: str) -> Callable[[], Predicate]:
+        if word not in self._words:
+            raise AttributeError(f"there is no event {self._family}.{word}")
+        return partial(_about, self._agent, f"{self._family}.{word}")
 
 
-class _Deliveries:
-    """Events about deliveries."""
-
-    def created(self) -> Predicate:
-        """A delivery has begun."""
-        return named("delivery.created")
-
-    def accepted(self) -> Predicate:
-        """A message is held for its boundary."""
-        return named("delivery.accepted")
-
-    def delivered(self) -> Predicate:
-        """A message has reached its agent."""
-        return named("delivery.delivered")
-
-    def deferred(self) -> Predicate:
-        """A message cannot be taken now."""
-        return named("delivery.deferred")
-
-    def failed(self) -> Predicate:
-        """A message was not delivered."""
-        return named("delivery.failed")
+def _about(agent: str | None, *types: str) -> Predicate:
+    """Events of some types, perhaps about one participant. The relay finds it by its handle, name or id."""
+    if agent is None:
+        return Predicate(types)
+    return Predicate(types, lambda event: _is(event.data.get("agent"), agent), agent)
 
 
-class _OfAgent:
-    """Events about one participant. The relay finds it by its handle, name or id."""
+class _Statuses:
+    """Changes of an agent's status."""
 
     def __init__(self, agent: str) -> None:
         self._agent = agent
 
-    def _named(self, *types: str) -> Predicate:
-        return Predicate(types, lambda event: _is(event.data.get("agent"), self._agent), self._agent)
-
-
-class _Statuses(_OfAgent):
-    """Changes of an agent's status."""
-
     def changed(self) -> Predicate:
         """Its status is another one, whichever."""
-        return self._named("agent.status.changed")
+        return _about(self._agent, "agent.status.changed")
 
     def becomes(self, status: AgentStatus | str) -> Predicate:
         """Its status is this one now, and was not before."""
-        return self._named(f"agent.status.{AgentStatus(status).value}")
+        return _about(self._agent, f"agent.status.{AgentStatus(status).value}")
 
 
-class _Tools(_OfAgent):
+class _Tools:
     """Tool calls of an agent; of one tool if it is named."""
 
-    def called(self, tool: str | None = None) -> Predicate:
-        """It calls a tool."""
-        return self._of("called", tool)
+    def __init__(self, agent: str) -> None:
+        self.called, self.completed, self.failed = (
+            partial(self._of, agent, f"tool.{what}") for what in ("called", "completed", "failed")
+        )
 
-    def completed(self, tool: str | None = None) -> Predicate:
-        """A tool has done what it was called for."""
-        return self._of("completed", tool)
-
-    def failed(self, tool: str | None = None) -> Predicate:
-        """A tool has failed, or was not allowed to run."""
-        return self._of("failed", tool)
-
-    def _of(self, what: str, tool: str | None) -> Predicate:
-        every = self._named(f"tool.{what}")
+    def _of(self, agent: str, kind: str, tool: str | None = None) -> Predicate:
+        every = _about(agent, kind)
         return every if tool is None else every.where(lambda event: event.data["event"]["tool"] == tool)
 
 
-class _Agent(_OfAgent):
-    """Events about one agent."""
+class _Agent(NamedTuple):
+    """Events about one agent: changes of its status, and its tool calls."""
 
-    @property
-    def status(self) -> _Statuses:
-        """Changes of its status."""
-        return _Statuses(self._agent)
-
-    @property
-    def tools(self) -> _Tools:
-        """Its tool calls."""
-        return _Tools(self._agent)
-
-
-class _Session(_OfAgent):
-    """The life of an agent's session."""
-
-    def started(self) -> Predicate:
-        """It was made, or attached to."""
-        return self._named("session.started")
-
-    def released(self) -> Predicate:
-        """It is gone for good."""
-        return self._named("session.released")
-
-    def resumed(self) -> Predicate:
-        """It goes on after a pause."""
-        return self._named("session.resumed")
-
-    def forked(self) -> Predicate:
-        """It was made as a fork of another."""
-        return self._named("session.forked")
+    status: _Statuses
+    tools: _Tools
 
 
 class ActionEvents:
-    """Events about one registered action.
+    """Events about one registered action: it was `invoked`, and has `completed`, `failed`, or was `denied`.
 
     Args:
         name: The action's name.
@@ -234,49 +169,35 @@ class ActionEvents:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.invoked, self.completed, self.failed, self.denied = (
+            partial(self._named, f"action.{what}") for what in ("invoked", "completed", "failed", "denied")
+        )
 
-    def _named(self, what: str) -> Predicate:
-        return Predicate((f"action.{what}",), lambda event: event.data.get("action") == self.name)
+    def _named(self, kind: str) -> Predicate:
+        return Predicate((kind,), lambda event: event.data.get("action") == self.name)
 
     def called_by(self, agent: str) -> Predicate:
         """Someone asks for it."""
         return self.invoked().where(lambda event: _is(event.data.get("caller"), agent))
 
-    def invoked(self) -> Predicate:
-        """Anyone asks for it."""
-        return self._named("invoked")
 
-    def completed(self) -> Predicate:
-        """It has run, and ended well."""
-        return self._named("completed")
-
-    def failed(self) -> Predicate:
-        """It has ended with an error."""
-        return self._named("failed")
-
-    def denied(self) -> Predicate:
-        """It was not allowed, and did not run."""
-        return self._named("denied")
-
-
-def action(name: str) -> ActionEvents:
-    """Events about one registered action: `action("deploy").failed()`."""
-    return ActionEvents(name)
+action = ActionEvents
+"""Events about one registered action: `action("deploy").failed()`."""
 
 
 class _Events:
     """Where predicates begin."""
 
-    message = _Messages()
-    delivery = _Deliveries()
+    message = _Words("message", "created", "updated", "read", "reacted")
+    delivery = _Words("delivery", "created", "accepted", "delivered", "deferred", "failed")
 
     def agent(self, agent: str) -> _Agent:
         """Events about an agent: what it does, and its status."""
-        return _Agent(agent)
+        return _Agent(_Statuses(agent), _Tools(agent))
 
-    def session(self, agent: str) -> _Session:
-        """Events about the life of an agent's session."""
-        return _Session(agent)
+    def session(self, agent: str) -> _Words:
+        """Events about the life of an agent's session: `started`, `resumed`, `forked`, `released`."""
+        return _Words("session", "started", "released", "resumed", "forked", agent=agent)
 
 
 events = _Events()

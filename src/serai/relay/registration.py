@@ -7,18 +7,7 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
-from serai.contract import (
-    AgentIdentity,
-    AgentSessionCapabilities,
-    DeliveryMode,
-    IdentityKind,
-    MessageUse,
-    RegisterParams,
-    RegisterResult,
-    Role,
-    handle_of,
-    refusal,
-)
+from serai import contract as c
 from serai.errors import CapabilityUnsupported, Forbidden, InvalidParams, NameTaken
 from serai.host.identities import Identities, Participant
 from serai.relay.inbox import Caller
@@ -28,16 +17,16 @@ from serai.relay.signed_post import check_url
 __all__ = ["register"]
 
 _LONGEST_LEASE = 3600.0
-_QUEUED = frozenset({DeliveryMode.NEXT_TOOL_CALL, DeliveryMode.NEXT_MESSAGE})
+_QUEUED = frozenset({c.DeliveryMode.NEXT_TOOL_CALL, c.DeliveryMode.NEXT_MESSAGE})
 """Boundaries that only the session itself knows."""
 
 
 def register(
     identities: Identities,
     caller: Caller,
-    params: RegisterParams,
+    params: c.RegisterParams,
     policy: RelayPolicy,
-) -> tuple[Participant, RegisterResult]:
+) -> tuple[Participant, c.RegisterResult]:
     """Take a session elsewhere in, or again under the name that it has.
 
     Raises:
@@ -49,14 +38,14 @@ def register(
     given, declared = params.identity, params.capabilities
     name = given.name.strip().removeprefix("@")
     _check_capabilities(declared, name)
-    if not name or handle_of(name) == "@":
+    if not name or c.handle_of(name) == "@":
         raise InvalidParams("a session needs a name", field="params.identity.name")
     _check_ways(params, caller)
-    if given.kind not in {IdentityKind.AGENT, IdentityKind.SERVICE}:
+    if given.kind not in {c.IdentityKind.AGENT, c.IdentityKind.SERVICE}:
         raise Forbidden(f"a session cannot register as {given.kind.value}", remedy="Register as an agent")
-    known = identities.find(handle_of(name))
-    own = caller.participant.number if caller.participant is not None else None
-    if caller.role != Role.OWNER and (known is None or known.number != own):
+    known = identities.find(c.handle_of(name))
+    number = caller.participant.number if caller.participant is not None else None
+    if caller.role != c.Role.OWNER and (known is None or known.number != number):
         raise Forbidden("a token of a participant is for that participant alone")
     if known is not None and (
         known.session is not None
@@ -65,7 +54,11 @@ def register(
     ):
         raise NameTaken(f"someone is called {name!r} already", remedy="Choose another name")
     fields: dict[str, Any] = asdict(given) | {"id": "", "name": name, "handle": ""}
-    described = AgentIdentity(**fields)
+    if caller.role != c.Role.OWNER and known is not None:  # what others decide by is not the holder's to say
+        tags = {key: value for key, value in known.identity.metadata.items() if key == "tags"}
+        own = {key: value for key, value in given.metadata.items() if key != "tags"}
+        fields |= {"kind": known.identity.kind, "metadata": own | tags}
+    described = c.AgentIdentity(**fields)
     secret = None
     if params.url is not None and (known is None or known.url != params.url or known.secret is None):
         secret = secrets.token_urlsafe(32)
@@ -85,22 +78,22 @@ def register(
     if kept != known:
         identities.put(kept, "agent.registered")
     seconds = params.lease_seconds or policy.lease.total_seconds()
-    return kept, RegisterResult(identity=kept.identity, lease_seconds=seconds, secret=secret)
+    return kept, c.RegisterResult(identity=kept.identity, lease_seconds=seconds, secret=secret)
 
 
-def _check_ways(params: RegisterParams, caller: Caller) -> None:
+def _check_ways(params: c.RegisterParams, caller: Caller) -> None:
     """Go on only if messages can get there as is asked for."""
     if params.url is not None:
         check_url(params.url)
-        if caller.role != Role.OWNER:  # the host may reach what its participants may not
+        if caller.role != c.Role.OWNER:  # the host may reach what its participants may not
             raise Forbidden("only the owner of the host says where messages are posted")
     lease = params.lease_seconds
     if lease is not None and not 0 < lease <= _LONGEST_LEASE:
         raise InvalidParams(f"a lease has up to {_LONGEST_LEASE:.0f} seconds", field="params.leaseSeconds")
 
 
-def _check_capabilities(declared: AgentSessionCapabilities, agent: str) -> None:
-    if (error := refusal(declared, MessageUse.RECEIVE, agent=agent)) is not None:
+def _check_capabilities(declared: c.AgentSessionCapabilities, agent: str) -> None:
+    if (error := c.refusal(declared, c.MessageUse.RECEIVE, agent=agent)) is not None:
         raise error
     if not declared.delivery.modes:
         raise CapabilityUnsupported("delivery.modes", "any", agent=agent)

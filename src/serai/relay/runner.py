@@ -30,11 +30,12 @@ from serai.contract import (
     TextAttachment,
     WaitFor,
     decode,
-    refusal,
+    require,
+    supports,
 )
 from serai.errors import CapabilityUnsupported, UnknownDelivery
 from serai.host.identities import Identities, Participant
-from serai.host.ledger import Ledger, record_of
+from serai.host.ledger import ALL, Ledger, record_of
 from serai.journal.journal import Journal
 from serai.relay.policy import Inbound, Rates, RelayPolicy, choose_mode, retry_at
 
@@ -120,8 +121,8 @@ class Runner:
     # -- delivering ----------------------------------------------------------------------------------------
 
     def hops_of(self, sender: Participant, parent: RelayMessage | None) -> int:
-        """How many messages of agents led to one that is sent now, with itself; 0 when a person speaks."""
-        if sender.identity.kind != IdentityKind.AGENT:
+        """How many messages led to one that is sent now, with itself, since a person spoke."""
+        if sender.is_person:
             return 0
         before: int = parent.metadata.get("hops", 0) if parent else 0
         return max(before, self._box_of(sender).hops) + 1
@@ -137,18 +138,24 @@ class Runner:
         hops: int = 0,
         redelivery_of: str | None = None,
     ) -> DeliveryRecord:
-        """Begin the delivery of one message to one participant. Returns how far it has come at once."""
+        """Begin the delivery of one message to one participant. Returns how far it has come at once.
+
+        Raises:
+            CapabilityUnsupported: See `check`. Nothing was written down.
+        """
         now = self._ledger.now
         box = self._box_of(recipient)
         kind = sender.identity.kind
-        modes = box.capabilities.delivery.modes
-        choice = choose_mode(self._policy, params.mode, modes, kind, is_busy=box.is_busy)
+        mode = self._mode(box, recipient, sender, params)
+        message = self.fitting(message, box)
+        problem = self._refused(recipient, sender, hops, now) if mode else "refused_by_policy"
+        mode = mode or DeliveryMode.IMMEDIATE
         record = DeliveryRecord(
             id=self._new_id("dlv"),
             message_id=message.id,
             agent=recipient.identity.id,
-            mode=choice.mode,
-            requested_mode=params.mode if params.mode != choice.mode else None,
+            mode=mode,
+            requested_mode=params.mode if params.mode != mode else None,
             reason=reason,
             priority=params.priority,
             deadline=params.deadline,
@@ -160,37 +167,48 @@ class Runner:
         )
         self._ledger.create(record, recipient.number)
         self._watch(record.due)
-        message, problem = self.fitting(message, box)
-        problem = problem or choice.problem or self._refused(recipient, sender, hops, now)
         is_held = self._policy.inbound.get(kind or IdentityKind.AGENT) == Inbound.HOLD
         if problem is None and is_held and not box.admit():
             problem = "mailbox_full"
         if problem is not None:
-            unfit = refusal(box.capabilities, choice.mode) or refusal(box.capabilities, ContentType.IMAGE)
-            told = unfit.to_wire() if unfit is not None and problem == unfit.code else {}
-            failed = Failed(delivery_id=record.id, reason=problem, metadata=told)
-            return self._ledger.settle(record, failed, own=True)
+            return self._ledger.settle(record, Failed(delivery_id=record.id, reason=problem), own=True)
         if is_held:
             held = {"heldBy": "host", "waitsFor": "approval"}
             return self._ledger.settle(record, Accepted(delivery_id=record.id, metadata=held), own=True)
         return box.take(record, message)
 
-    def fitting(self, message: RelayMessage, box: Box) -> tuple[RelayMessage, str | None]:
-        """The message as the session can take it, or why it cannot."""
-        if ContentType.IMAGE not in message.content_types:
-            return message, None
-        unfit = refusal(box.capabilities, ContentType.IMAGE)
-        if unfit is None:
-            return message, None
-        if self._policy.images == "fail":
-            return message, unfit.code
+    def check(
+        self, recipients: Iterable[Participant], sender: Participant, params: SendParams | ReplyParams
+    ) -> None:
+        """Go on only if all recipients can be delivered what is sent, as it is asked for.
+
+        Raises:
+            CapabilityUnsupported: One of them has no such mode, or takes no images.
+        """
+        has_image = any(one.content_type == ContentType.IMAGE for one in params.attachments)
+        for recipient in recipients if params.mode or has_image else ():
+            box = self._box_of(recipient)
+            self._mode(box, recipient, sender, params)
+            if has_image and self._policy.images == "fail":
+                require(box.capabilities, ContentType.IMAGE, agent=recipient.handle)
+
+    def _mode(
+        self, box: Box, recipient: Participant, sender: Participant, params: SendParams | ReplyParams
+    ) -> DeliveryMode | None:
+        able, kind, agent = box.capabilities, sender.identity.kind, recipient.handle
+        return choose_mode(self._policy, params.mode, able, kind, is_busy=box.is_busy, agent=agent)
+
+    def fitting(self, message: RelayMessage, box: Box) -> RelayMessage:
+        """The message as the session can take it: without images, where it takes none."""
+        if ContentType.IMAGE not in message.content_types or supports(box.capabilities, ContentType.IMAGE):
+            return message
         attachments = tuple(
             TextAttachment(text=f"[an image, {one.label or 'without a name'}: this session takes no images]")
             if one.content_type == ContentType.IMAGE
             else one
             for one in message.attachments
         )
-        return replace(message, attachments=attachments), None
+        return replace(message, attachments=attachments)
 
     def _refused(self, recipient: Participant, sender: Participant, hops: int, now: datetime) -> str | None:
         """Why the policy does not let a message through."""
@@ -243,7 +261,7 @@ class Runner:
             )
         message = decode(rows[0][1], RelayMessage)
         box = self._box_of(self._identities.get(record.agent))
-        message, _ = self.fitting(message, box)
+        message = self.fitting(message, box)
         if record.state == DeliveryState.HANDING:
             return box.take(record, message)
         box.drop(record)
@@ -268,9 +286,7 @@ class Runner:
         """
         with self._ledger.watching() as seen:
             await self.committed()
-            rows = await self._ledger.store.relay(
-                "waiting_deliveries", agent.number, "", self._policy.mailbox
-            )
+            rows = await self._ledger.store.relay("waiting_deliveries", agent.number, "", ALL)
             records = [
                 record
                 for record in map(record_of, rows)
@@ -424,7 +440,7 @@ def check_kept(record: DeliveryRecord, operation: str) -> None:
     """
     if record.message_id == record.id:
         remedy = "It came over AHP: take it back there, or send it again"
-        raise CapabilityUnsupported("delivery.state", operation, agent=record.agent, remedy=remedy)
+        raise CapabilityUnsupported("delivery.state", operation, remedy=remedy)
 
 
 def _let_go(waiting: Iterable[_Awaited]) -> None:

@@ -6,29 +6,19 @@ may do what to a session is for `serai.relay.lifecycle`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from serai import contract as c
 from serai.ahp.commands import CreateSessionParams
-from serai.contract import (
-    ActionRegisterParams,
-    ActionRunParams,
-    AgentInfo,
-    IdentityKind,
-    LifecycleOperation,
-    OperationParams,
-    Role,
-    to_wire,
-)
 from serai.errors import Forbidden
-from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.session.delegation import PARENT, check_depth
-from serai.host.session.session import Session
-from serai.relay.actions import Actions
+from serai.relay.actions import Actions, MayAsk, RunAction
 from serai.relay.inbox import Caller
-from serai.relay.lifecycle import Lifecycle
+
+if TYPE_CHECKING:
+    from serai.relay.workspace import Workspace
 
 __all__ = ["RuntimeActions"]
 
@@ -57,48 +47,44 @@ class RuntimeActions:
     """Does what the built-in actions are for.
 
     Args:
-        host: The host.
-        info: What is known of a participant.
-        lifecycle: Does what is asked of whole sessions.
+        workspace: The relay.
     """
 
-    def __init__(self, host: Host, info: Callable[[Participant], AgentInfo], lifecycle: Lifecycle) -> None:
-        self._host = host
-        self._info = info
-        self._lifecycle = lifecycle
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._host = workspace.host
 
     def add_to(self, actions: Actions) -> None:
         """Register them."""
-        table = (
-            ("agent.create", "Make an agent", _CREATE, self._create),
-            ("agent.status", "What an agent does right now, and what waits for it", _AGENT, self._status),
-            ("agent.pause", "Let nothing enter an agent's session by itself", _WITH_REASON, self._operate),
-            ("agent.resume", "Let a paused agent go on", _AGENT, self._operate),
-            ("agent.release", "End an agent's session for good", _WITH_REASON, self._operate),
+        status = "What an agent does right now, and what waits for it"
+        pause = "Let nothing enter an agent's session by itself"
+        table: tuple[tuple[str, str, dict[str, Any], RunAction, MayAsk], ...] = (
+            ("agent.create", "Make an agent", _CREATE, self._create, _is_of_host),
+            ("agent.status", status, _AGENT, self._status, lambda _caller, _who: True),
+            ("agent.pause", pause, _WITH_REASON, self._operate, _has_session),
+            ("agent.resume", "Let a paused agent go on", _AGENT, self._operate, _has_session),
+            ("agent.release", "End an agent's session for good", _WITH_REASON, self._operate, _has_session),
         )
-        for name, description, schema, run in table:
-            actions.build_in(
-                ActionRegisterParams(name=name, description=description, input_schema=schema), run
-            )
+        for name, description, schema, run, may_ask in table:
+            described = c.ActionRegisterParams(name=name, description=description, input_schema=schema)
+            actions.build_in(described, run, may_ask)
 
-    async def _create(self, call: ActionRunParams, caller: Caller) -> Any:
+    async def _create(self, call: c.ActionRunParams, caller: Caller) -> Any:
         wanted: dict[str, str] = call.input
         provider, name, folder = wanted["provider"], wanted.get("name"), wanted.get("workingDirectory")
-        parent = await self._own_session(caller)
-        meta = None
+        uri, meta = caller.participant.session if caller.participant else None, None
+        parent = await self._host.sessions.bring(uri) if uri else None
         if parent is not None:
             await check_depth(parent.core, self._host.sessions.bring)
             own = parent.live.head.summary.working_directory
             if folder is not None and _uri(folder) != own:
                 raise Forbidden("an agent makes others in its own folder only")
             folder, meta = own, {PARENT: parent.uri}
-        elif caller.role != Role.OWNER:
-            raise Forbidden("only the owner and agents of this host make agents")
         await self._host.sought(provider)
         uri = f"ahp-session:/{self._host.new_id()}"
         identities = self._host.identities
         if name is not None:
-            identities.enlist(name, IdentityKind.AGENT, session=uri)
+            identities.enlist(name, c.IdentityKind.AGENT, session=uri)
         params = CreateSessionParams(
             channel=uri, provider=provider, working_directory=_uri(folder) if folder else None
         )
@@ -109,19 +95,25 @@ class RuntimeActions:
                 identities.retire(uri)
             raise
         await session.ready()
-        return to_wire(self._info(identities.of_session(uri)))
+        return c.to_wire(self._workspace.info(identities.of_session(uri)))
 
-    async def _status(self, call: ActionRunParams, _caller: Caller) -> Any:
-        return to_wire(self._info(self._host.identities.get(call.input["agent"])))
+    async def _status(self, call: c.ActionRunParams, _caller: Caller) -> Any:
+        return c.to_wire(self._workspace.info(self._host.identities.get(call.input["agent"])))
 
-    async def _operate(self, call: ActionRunParams, caller: Caller) -> Any:
-        operation = LifecycleOperation(call.name.removeprefix("agent."))
-        params = OperationParams(agent=call.input["agent"], reason=call.input.get("reason"))
-        return to_wire(await self._lifecycle.do(operation, caller, params))
+    async def _operate(self, call: c.ActionRunParams, caller: Caller) -> Any:
+        operation = c.LifecycleOperation(call.name.removeprefix("agent."))
+        params = c.OperationParams(agent=call.input["agent"], reason=call.input.get("reason"))
+        return c.to_wire(await self._workspace.lifecycle.do(operation, caller, params))
 
-    async def _own_session(self, caller: Caller) -> Session | None:
-        uri = caller.participant.session if caller.participant else None
-        return await self._host.sessions.bring(uri) if uri else None
+
+def _is_of_host(caller: Caller, who: Participant) -> bool:
+    """Whether the owner asks, or the agent of a session of this host."""
+    return caller.role == c.Role.OWNER or who.session is not None
+
+
+def _has_session(caller: Caller, who: Participant) -> bool:
+    """The same, or a session elsewhere."""
+    return _is_of_host(caller, who) or who.capabilities is not None
 
 
 def _uri(folder: str) -> str:

@@ -12,33 +12,19 @@ import asyncio
 import contextlib
 import inspect
 import logging
+import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from types import TracebackType
+from contextvars import ContextVar
+from functools import partialmethod
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
+from serai import contract as c
 from serai.client.address import find_address
 from serai.client.connection import Transport, websocket_opener
-from serai.contract import (
-    METHODS,
-    ActionRunParams,
-    AgentIdentity,
-    AgentInfo,
-    AgentSession,
-    DeliveryRecord,
-    Inbox,
-    InvokeResult,
-    RelayMessage,
-    Room,
-    SendResult,
-    SubscribeParams,
-    SubscribeResult,
-    WorkspaceEvent,
-    decode,
-    to_wire,
-)
 from serai.errors import (
     CapabilityUnsupported,
     ConnectionLost,
@@ -56,7 +42,10 @@ __all__ = ["ActionCall", "ActionHandler", "Answer", "EventHandler", "Link", "Lis
 
 _log = logging.getLogger(__name__)
 
-EventHandler = Callable[[WorkspaceEvent], Awaitable[None] | None]
+_led_by: ContextVar[dict[str, Any]] = ContextVar("led_by", default={})  # noqa: B039 - it is never changed
+"""What a handler sends continues the chain that led there: how long it is, and which listeners are in it."""
+
+EventHandler = Callable[[c.WorkspaceEvent], Awaitable[None] | None]
 """Is called with each event, one after the other. What it raises is logged, and disturbs nobody else."""
 
 
@@ -68,7 +57,7 @@ class ActionCall(NamedTuple):
     """What the handler of an action is called with."""
 
     input: Any
-    caller: AgentIdentity
+    caller: c.AgentIdentity
     invocation_id: str
     """The same for a repeat."""
 
@@ -89,8 +78,8 @@ class Link(Protocol):
         ...
 
     async def subscribe(
-        self, params: SubscribeParams
-    ) -> tuple[SubscribeResult, AsyncGenerator[WorkspaceEvent]]:
+        self, params: c.SubscribeParams
+    ) -> tuple[c.SubscribeResult, AsyncGenerator[c.WorkspaceEvent]]:
         """Subscribe to events. They come from the moment this returns, until their iterator is closed."""
         ...
 
@@ -134,15 +123,6 @@ def _report(begun: asyncio.Future[None]) -> None:
         _log.warning("a listener was not set up: %s", error)
 
 
-class _MessageCalls:
-    """What is done with messages, under the names of the pages: `relay.messages.send`."""
-
-    def __init__(self, relay: Relay) -> None:
-        self.send = relay.send
-        self.reply = relay.reply
-        self.get = relay.message
-
-
 class Relay:
     """The relay, for a program."""
 
@@ -150,8 +130,10 @@ class Relay:
     """Makes predicates: `relay.on(relay.events.delivery.failed(), handler)`."""
 
     def __init__(self, link: Link) -> None:
-        self._link = link
-        self.messages = _MessageCalls(self)
+        self.link = link
+        """How calls get there. Whoever answers what the relay asks does that here."""
+        self.messages = SimpleNamespace(send=self.send, reply=self.reply, get=self.message)
+        """What is done with messages, under the names of the pages: `relay.messages.send`."""
         self._subscribing: set[asyncio.Future[None]] = set()
         """Who listens, and does not hear anything yet."""
         self._listening: set[asyncio.Task[None]] = set()
@@ -178,12 +160,7 @@ class Relay:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -193,18 +170,13 @@ class Relay:
         for task in self._listening:
             task.cancel()
         await asyncio.gather(*self._listening, return_exceptions=True)
-        await self._link.close()
-
-    @property
-    def link(self) -> Link:
-        """How calls get there. Whoever answers what the relay asks does that here."""
-        return self._link
+        await self.link.close()
 
     async def closed(self) -> None:
         """Wait until the connection is over."""
-        await self._link.closed()
+        await self.link.closed()
 
-    async def register(self, session: AgentSession, **more: Any) -> Registration:
+    async def register(self, session: c.AgentSession, **more: Any) -> Registration:
         """Have a session take part: see `serai.relay.harness.register`."""
         from serai.relay.harness import register  # noqa: PLC0415 - it needs this module
 
@@ -220,7 +192,9 @@ class Relay:
         """
         if self._subscribing:
             await asyncio.wait(self._subscribing)  # what comes of the call is heard
-        return await self._link.call(
+        if (led_by := _led_by.get()) and method in {"messages.send", "messages.reply"}:
+            params["metadata"] = {**params.get("metadata", {}), **led_by}
+        return await self.link.call(
             method, {key: value for key, value in params.items() if value is not None}
         )
 
@@ -237,7 +211,7 @@ class Relay:
         wait_for: str | None = None,
         timeout_ms: int | None = None,
         **more: Any,
-    ) -> SendResult:
+    ) -> c.SendResult:
         """Send a message to `#room`, to `@handle` or to several handles. See `messages.send`."""
         return await self.call(
             "messages.send",
@@ -251,61 +225,47 @@ class Relay:
             **more,
         )
 
-    async def reply(self, message_id: str, text: str, **more: Any) -> SendResult:
+    async def reply(self, message_id: str, text: str, **more: Any) -> c.SendResult:
         """Answer a message in its thread. See `messages.reply`."""
         return await self.call("messages.reply", messageId=message_id, text=text, **more)
 
-    async def message(self, message_id: str) -> RelayMessage:
+    async def message(self, message_id: str) -> c.RelayMessage:
         """A message, with its reactions and how many have read it."""
         return await self.call("messages.get", messageId=message_id)
 
-    async def inbox(self, *, peek: bool = False) -> Inbox:
-        """What waits for whoever calls. Unless it only peeks, what is in it is delivered by that."""
-        return await self.call("inbox.get", peek=peek)
-
-    async def create_room(self, name: str, topic: str | None = None) -> Room:
-        """Make a room."""
-        return await self.call("rooms.create", name=name, topic=topic)
-
-    async def delivery(self, delivery_id: str) -> DeliveryRecord:
+    async def delivery(self, delivery_id: str) -> c.DeliveryRecord:
         """How far a delivery has come."""
         return await self.call("deliveries.get", deliveryId=delivery_id)
 
     # -- sessions ------------------------------------------------------------------------------------------
 
-    async def release(self, agent: str, reason: str | None = None) -> None:
-        """End an agent's session for good. This and the next four only where it declares them."""
-        await self.call("sessions.release", agent=agent, reason=reason)
+    async def _operate(self, operation: str, agent: str, reason: str | None = None) -> c.OperationResult:
+        return await self.call(f"sessions.{operation}", agent=agent, reason=reason)
 
-    async def pause(self, agent: str, reason: str | None = None) -> None:
-        """Let nothing enter an agent's session until it is resumed. A turn that runs goes on to its end."""
-        await self.call("sessions.pause", agent=agent, reason=reason)
-
-    async def resume(self, agent: str) -> None:
-        """Let enter what has waited."""
-        await self.call("sessions.resume", agent=agent)
-
-    async def fork(self, agent: str) -> AgentInfo:
-        """Make a second session that begins with what this one knows."""
-        return (await self.call("sessions.fork", agent=agent)).agent
-
-    async def snapshot(self, agent: str) -> dict[str, Any]:
-        """A session's state, as JSON that its harness can read."""
-        return (await self.call("sessions.snapshot", agent=agent)).snapshot
+    release = partialmethod(_operate, "release")
+    """End an agent's session for good. This and the next four only where it declares them."""
+    pause = partialmethod(_operate, "pause")
+    """Let nothing enter an agent's session until it is resumed. A turn that runs goes on to its end."""
+    resume = partialmethod(_operate, "resume")
+    """Let enter what has waited."""
+    fork = partialmethod(_operate, "fork")
+    """Make a second session that begins with what this one knows: the `agent` of the answer."""
+    snapshot = partialmethod(_operate, "snapshot")
+    """A session's state, as JSON that its harness can read: the `snapshot` of the answer."""
 
     # -- events --------------------------------------------------------------------------------------------
 
     async def follow(
         self, *types: str, agent: str | None = None, room: str | None = None, after: str | None = None
-    ) -> AsyncGenerator[WorkspaceEvent]:
+    ) -> AsyncGenerator[c.WorkspaceEvent]:
         """Events as they come, or all after one of them. `async for` over it; leaving the loop ends it."""
-        params = SubscribeParams(types=types, agent=agent, room=room, after=after)
+        params = c.SubscribeParams(types=types, agent=agent, room=room, after=after)
         async with contextlib.aclosing(await self._subscribe(params)) as events:
             async for event in events:
                 yield event
 
-    async def _subscribe(self, params: SubscribeParams) -> AsyncGenerator[WorkspaceEvent]:
-        started, events = await self._link.subscribe(params)
+    async def _subscribe(self, params: c.SubscribeParams) -> AsyncGenerator[c.WorkspaceEvent]:
+        started, events = await self.link.subscribe(params)
         if started.source == "gap":
             _log.warning(
                 "not all events after %s are there any more: they begin at %s", params.after, started.first
@@ -330,10 +290,10 @@ class Relay:
 
     add_listener = on
 
-    def notify(self, to: str, text: str | Callable[[WorkspaceEvent], str]) -> EventHandler:
+    def notify(self, to: str, text: str | Callable[[c.WorkspaceEvent], str]) -> EventHandler:
         """A handler that sends a message: a text, or what a function makes of the event."""
 
-        async def send(event: WorkspaceEvent) -> None:
+        async def send(event: c.WorkspaceEvent) -> None:
             await self.send(to, text if isinstance(text, str) else text(event))
 
         return send
@@ -373,13 +333,13 @@ class Relay:
         )
         return ActionEvents(name)
 
-    async def invoke(self, name: str, input: Any = None, *, wait_ms: int = 600_000) -> InvokeResult:  # noqa: A002 - as on the wire
+    async def invoke(self, name: str, input: Any = None, *, wait_ms: int = 600_000) -> c.InvokeResult:  # noqa: A002 - as on the wire
         """Ask for an action, and wait for its outcome; with `wait_ms=0`, only until it is taken on."""
         return await self.call("actions.invoke", name=name, input=input, waitMs=wait_ms)
 
     async def _run_action(self, params: bytes) -> Any:
         """Do what the relay asks for."""
-        call = decode(params, ActionRunParams)
+        call = c.decode(params, c.ActionRunParams)
         handler = self._handlers.get(call.name)
         if handler is None:
             raise MethodNotFound(f"nobody does {call.name!r} here")
@@ -391,7 +351,7 @@ class Relay:
     ) -> None:
         try:
             events = await self._subscribe(
-                SubscribeParams(types=wanted.types, agent=wanted.agent, after=after)
+                c.SubscribeParams(types=wanted.types, agent=wanted.agent, after=after)
             )
         except SeraiError as error:
             begun.set_exception(error)
@@ -400,12 +360,20 @@ class Relay:
             if not begun.done() and (task := asyncio.current_task()) is not None and task.cancelling():
                 begun.cancel()
         begun.set_result(None)
+        own = secrets.token_hex(4)
         async with contextlib.aclosing(events):
             async for event in events:
-                await self._handle(wanted, handler, event)
+                await self._handle(wanted, handler, event, own)
 
-    async def _handle(self, wanted: Predicate, handler: EventHandler, event: WorkspaceEvent) -> None:
+    async def _handle(
+        self, wanted: Predicate, handler: EventHandler, event: c.WorkspaceEvent, own: str
+    ) -> None:
         try:
+            before = event.message.metadata if event.message else {}
+            heard_by: list[str] = before.get("listeners", [])
+            if own in heard_by:
+                return  # it led to this itself: it would tell of its own messages for ever
+            _led_by.set({"hops": before.get("hops", 0) + 1, "listeners": [*heard_by, own]})
             outcome = handler(event) if wanted(event) else None
             if inspect.isawaitable(outcome):
                 await outcome
@@ -420,7 +388,7 @@ class RemoteLink:
         self._transport = transport
         self._last_id = 0
         self._calls: dict[int, tuple[str, asyncio.Future[Any]]] = {}
-        self._subscriptions: dict[str, asyncio.Queue[WorkspaceEvent | None]] = {}
+        self._subscriptions: dict[str, asyncio.Queue[c.WorkspaceEvent | None]] = {}
         self._answers: dict[str, Answer] = {}
         self._answering: set[asyncio.Task[None]] = set()
         self._lost: ConnectionLost | None = None
@@ -442,13 +410,13 @@ class RemoteLink:
             self._calls.pop(call_id, None)
 
     async def subscribe(
-        self, params: SubscribeParams
-    ) -> tuple[SubscribeResult, AsyncGenerator[WorkspaceEvent]]:
+        self, params: c.SubscribeParams
+    ) -> tuple[c.SubscribeResult, AsyncGenerator[c.WorkspaceEvent]]:
         """See `Link`."""
-        started: SubscribeResult = await self.call("events.subscribe", to_wire(params))
+        started: c.SubscribeResult = await self.call("events.subscribe", c.to_wire(params))
         return started, self._events(started.subscription)
 
-    async def _events(self, subscription: str) -> AsyncGenerator[WorkspaceEvent]:
+    async def _events(self, subscription: str) -> AsyncGenerator[c.WorkspaceEvent]:
         queue = self._queue(subscription)
         try:
             while (event := await queue.get()) is not None:
@@ -469,16 +437,18 @@ class RemoteLink:
         await asyncio.wait({self._reading})
 
     async def _respond(self, method: str, call_id: Any, params: bytes) -> None:
-        answer = self._answers.get(method, _no_answer)
+        answer = self._answers.get(method)
         response: dict[str, Any] = {"jsonrpc": "2.0", "id": call_id}
         try:
+            if answer is None:
+                raise MethodNotFound(f"nobody here answers {method!r}")  # noqa: TRY301 - it is told like all else
             told = msgspec.json.encode({**response, "result": await answer(params)})
         except Exception as error:  # noqa: BLE001 - whatever it is, the relay gets an answer
             told = msgspec.json.encode({**response, "error": told_as_error(error)})
         with contextlib.suppress(ConnectionLost):
             await self._transport.send(told)
 
-    def _queue(self, subscription: str) -> asyncio.Queue[WorkspaceEvent | None]:
+    def _queue(self, subscription: str) -> asyncio.Queue[c.WorkspaceEvent | None]:
         return self._subscriptions.setdefault(subscription, asyncio.Queue())
 
     async def close(self) -> None:
@@ -519,7 +489,7 @@ class RemoteLink:
         if message.error is not None:
             answer.set_exception(_refusal(message.error))
         else:
-            answer.set_result(decode(bytes(message.result), METHODS[method][1]))
+            answer.set_result(c.decode(bytes(message.result), c.METHODS[method][1]))
 
 
 class _Message(msgspec.Struct):
@@ -534,7 +504,7 @@ class _Message(msgspec.Struct):
 
 class _Told(msgspec.Struct):
     subscription: str
-    event: WorkspaceEvent
+    event: c.WorkspaceEvent
 
 
 _read = msgspec.json.Decoder(_Message).decode
@@ -547,11 +517,6 @@ def _schema_of(described: dict[str, Any] | type | None) -> dict[str, Any] | None
         return described
     of_pydantic = getattr(described, "model_json_schema", None)
     return of_pydantic() if of_pydantic is not None else msgspec.json.schema(described)
-
-
-async def _no_answer(params: bytes) -> Any:
-    del params
-    raise MethodNotFound("nobody here answers this")
 
 
 def told_as_error(error: Exception) -> dict[str, Any]:

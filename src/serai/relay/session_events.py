@@ -18,57 +18,31 @@ from typing import Any, Literal
 
 import msgspec
 
+from serai import contract as c
 from serai.ahp import actions as a
 from serai.ahp import types as t
 from serai.ahp.extensions import LOGIN, PAUSED, SESSION_COST
 from serai.ahp.reducers import LiveSession
 from serai.changes.diff import unified
-from serai.contract import (
-    AgentSessionEvent,
-    AgentStatus,
-    CommandCompleted,
-    CommandFailed,
-    CommandStarted,
-    ErrorReported,
-    FileChanged,
-    LogWritten,
-    SessionForked,
-    SessionResumed,
-    SessionStarted,
-    StatusActive,
-    StatusBlocked,
-    StatusChanged,
-    StatusIdle,
-    StatusOffline,
-    StatusWaiting,
-    TerminalOutput,
-    ToolCalled,
-    ToolCompleted,
-    ToolFailed,
-    ToolOutput,
-    TranscriptChunk,
-    TranscriptChunkAdded,
-    UsageUpdated,
-)
 from serai.store.contract import BlobRow
 
 __all__ = ["SessionEvents", "status_events"]
 
 _NAMED_AFTER = {
-    AgentStatus.IDLE: StatusIdle,
-    AgentStatus.ACTIVE: StatusActive,
-    AgentStatus.BLOCKED: StatusBlocked,
-    AgentStatus.WAITING: StatusWaiting,
-    AgentStatus.OFFLINE: StatusOffline,
+    c.AgentStatus.IDLE: c.StatusIdle,
+    c.AgentStatus.ACTIVE: c.StatusActive,
+    c.AgentStatus.BLOCKED: c.StatusBlocked,
+    c.AgentStatus.WAITING: c.StatusWaiting,
+    c.AgentStatus.OFFLINE: c.StatusOffline,
 }
 
 
 def status_events(
-    status: AgentStatus, previous: AgentStatus | None, reason: str | None = None
-) -> list[AgentSessionEvent]:
+    status: c.AgentStatus, previous: c.AgentStatus | None, reason: str | None = None
+) -> list[c.AgentSessionEvent]:
     """The events of one change of status: the general one, and the one that is named after the status."""
-    told: list[AgentSessionEvent] = [
-        StatusChanged(status=status, previous_status=previous, reason=reason),
+    told: list[c.AgentSessionEvent] = [
+        c.StatusChanged(status=status, previous_status=previous, reason=reason),
     ]
     if (kind := _NAMED_AFTER.get(status)) is not None:
         told.append(kind(status=status, previous_status=previous, reason=reason))
@@ -85,7 +59,7 @@ class _Call:
     """The text that was told of its output so far."""
     result: t.ToolCallResult | None = None
     """What came of it, while someone is asked whether it may be used."""
-    changes: list[AgentSessionEvent] = field(default_factory=list)
+    changes: list[c.AgentSessionEvent] = field(default_factory=list)
     """The files that it has changed."""
 
 
@@ -142,23 +116,23 @@ class SessionEvents:
         return view
 
     @property
-    def status(self) -> AgentStatus:
+    def status(self) -> c.AgentStatus:
         """What the session does."""
         if self.lifecycle == t.SessionLifecycle.CREATING:
-            return AgentStatus.STARTING
+            return c.AgentStatus.STARTING
         if self._requests or self._asked:
-            return AgentStatus.WAITING
+            return c.AgentStatus.WAITING
         if self.turn is not None:
-            return AgentStatus.ACTIVE
+            return c.AgentStatus.ACTIVE
         if self.needs_sign_in:
-            return AgentStatus.BLOCKED
+            return c.AgentStatus.BLOCKED
         if self.lifecycle == t.SessionLifecycle.CREATION_FAILED:
-            return AgentStatus.FAILED
-        return AgentStatus.PAUSED if self.is_paused else AgentStatus.IDLE
+            return c.AgentStatus.FAILED
+        return c.AgentStatus.PAUSED if self.is_paused else c.AgentStatus.IDLE
 
     def happened(
         self, action: a.StateAction, number: int, at: datetime, blobs: Iterable[BlobRow] = ()
-    ) -> list[AgentSessionEvent]:
+    ) -> list[c.AgentSessionEvent]:
         """What an action of the session lets one observe, with the change of status last.
 
         Args:
@@ -174,7 +148,7 @@ class SessionEvents:
             told += status_events(self.status, before, _reason(action))
         return told
 
-    def _observed(self, action: a.StateAction, number: int, at: datetime) -> list[AgentSessionEvent]:
+    def _observed(self, action: a.StateAction, number: int, at: datetime) -> list[c.AgentSessionEvent]:
         match action:
             case a.SessionToolCallStartAction():
                 self._calls[action.tool_call_id] = _Call(action.tool_name)
@@ -188,7 +162,7 @@ class SessionEvents:
                 return self._of_life(action)
             case a.SessionErrorAction(error=error):
                 told = self._turn_over()
-                return [*told, ErrorReported(error=error.message, code=error.error_type)]
+                return [*told, c.ErrorReported(error=error.message, code=error.error_type)]
             case a.SessionTurnCompleteAction() | a.SessionTurnCancelledAction() | a.SessionTruncatedAction():
                 return self._turn_over()
             case _:
@@ -197,20 +171,22 @@ class SessionEvents:
 
     def _of_life(
         self, action: a.SessionReadyAction | a.SessionCreationFailedAction | a.SessionMetaChangedAction
-    ) -> list[AgentSessionEvent]:
+    ) -> list[c.AgentSessionEvent]:
         match action:
             case a.SessionReadyAction():
                 self.lifecycle = t.SessionLifecycle.READY
                 return self._began()
             case a.SessionCreationFailedAction(error=error):
                 self.lifecycle = t.SessionLifecycle.CREATION_FAILED
-                return [ErrorReported(error=error.message, code=error.error_type)]
+                return [c.ErrorReported(error=error.message, code=error.error_type)]
             case a.SessionMetaChangedAction(meta=meta):
                 was_paused = self.is_paused
                 self._note(meta)
-                return [SessionResumed(session_id=self.session)] if was_paused and not self.is_paused else []
+                return (
+                    [c.SessionResumed(session_id=self.session)] if was_paused and not self.is_paused else []
+                )
 
-    def _of_turn(self, action: a.StateAction, number: int, at: datetime) -> list[AgentSessionEvent]:
+    def _of_turn(self, action: a.StateAction, number: int, at: datetime) -> list[c.AgentSessionEvent]:
         match action:
             case a.SessionTurnStartedAction(turn_id=turn_id, user_message=message):
                 self.turn = turn_id
@@ -226,40 +202,40 @@ class SessionEvents:
             case _:
                 return []
 
-    def _began(self) -> list[AgentSessionEvent]:
+    def _began(self) -> list[c.AgentSessionEvent]:
         if self.forked_from is not None:
-            return [SessionForked(session_id=self.session, parent_session_id=self.forked_from)]
-        return [SessionStarted(session_id=self.session)]
+            return [c.SessionForked(session_id=self.session, parent_session_id=self.forked_from)]
+        return [c.SessionStarted(session_id=self.session)]
 
     def _note(self, meta: t.FreeForm | None) -> None:
         self.needs_sign_in = LOGIN in (meta or {})
         self.is_paused = PAUSED in (meta or {})
 
-    def _turn_over(self) -> list[AgentSessionEvent]:
+    def _turn_over(self) -> list[c.AgentSessionEvent]:
         """The turn has ended, and with it what it left open."""
         calls, self._calls = self._calls, {}
         self.turn = None
         self._asked.clear()
         self._requests.clear()
-        return [ToolFailed(run=call_id, tool=call.tool, error="skipped") for call_id, call in calls.items()]
+        return [c.ToolFailed(run=call_id, tool=call.tool, error="skipped") for call_id, call in calls.items()]
 
     # -- tool calls ----------------------------------------------------------------------------------------
 
     def _of_call(
         self, action: a.ToolCallActionBase, call: _Call, number: int, at: datetime
-    ) -> list[AgentSessionEvent]:
+    ) -> list[c.AgentSessionEvent]:
         call_id = action.tool_call_id
         match action:
             case a.SessionToolCallReadyAction(confirmed=confirmed):
                 (self._asked.add if confirmed is None else self._asked.discard)(call_id)
                 if call.called_at is None:
                     call.called_at = at
-                    return [ToolCalled(run=call_id, tool=call.tool, input=_input(action.tool_input))]
+                    return [c.ToolCalled(run=call_id, tool=call.tool, input=_input(action.tool_input))]
             case a.SessionToolCallConfirmedAction(approved=approved, reason=reason):
                 self._asked.discard(call_id)
                 if not approved:
                     del self._calls[call_id]
-                    return [ToolFailed(run=call_id, tool=call.tool, error=reason or "denied")]
+                    return [c.ToolFailed(run=call_id, tool=call.tool, error=reason or "denied")]
             case a.SessionToolCallContentChangedAction(content=content):
                 return self._shown(call_id, call, content, at)
             case a.SessionToolCallCompleteAction(result=result, requires_result_confirmation=asks):
@@ -275,15 +251,15 @@ class SessionEvents:
                     return self._call_over(call_id, call, call.result, number, at)
                 self._asked.discard(call_id)
                 del self._calls[call_id]
-                return [ToolFailed(run=call_id, tool=call.tool, error="result-denied")]
+                return [c.ToolFailed(run=call_id, tool=call.tool, error="result-denied")]
             case _:
                 pass
         return []
 
     def _shown(
         self, call_id: str, call: _Call, content: Iterable[t.ToolResultContent], at: datetime
-    ) -> list[AgentSessionEvent]:
-        told: list[AgentSessionEvent] = []
+    ) -> list[c.AgentSessionEvent]:
+        told: list[c.AgentSessionEvent] = []
         for one in content:
             if isinstance(one, t.ToolResultTerminalContent):
                 told += self.command_started(one.resource, one.title, at)
@@ -291,12 +267,12 @@ class SessionEvents:
         new = text.removeprefix(call.shown) if text.startswith(call.shown) else text
         call.shown = text
         if new:
-            told.append(ToolOutput(run=call_id, tool=call.tool, output=new))
+            told.append(c.ToolOutput(run=call_id, tool=call.tool, output=new))
         return told
 
     def _call_over(
         self, call_id: str, call: _Call, result: t.ToolCallResult, number: int, at: datetime
-    ) -> list[AgentSessionEvent]:
+    ) -> list[c.AgentSessionEvent]:
         self._asked.discard(call_id)
         del self._calls[call_id]
         content = result.content or []
@@ -305,24 +281,24 @@ class SessionEvents:
         told += call.changes
         if not result.success:
             error = result.error.message if result.error else text or "failed"
-            return [*told, ToolFailed(run=call_id, tool=call.tool, error=error)]
+            return [*told, c.ToolFailed(run=call_id, tool=call.tool, error=error)]
         output = text if result.structured_content is None else result.structured_content
         duration = None if call.called_at is None else _ms(call.called_at, at)
-        done = ToolCompleted(run=call_id, tool=call.tool, output=output or None, duration_ms=duration)
+        done = c.ToolCompleted(run=call_id, tool=call.tool, output=output or None, duration_ms=duration)
         return [*told, done]
 
     # -- terminals -----------------------------------------------------------------------------------------
 
     def command_started(
         self, key: str, line: str, at: datetime, cwd: str | None = None
-    ) -> list[AgentSessionEvent]:
+    ) -> list[c.AgentSessionEvent]:
         """A command runs: in a terminal of its own, or one that was detected in a shell. It is told once."""
         if key in self._commands or key in self._ended:
             return []
         self._commands[key] = _Command(line, at)
-        return [CommandStarted(command=line, cwd=cwd)]
+        return [c.CommandStarted(command=line, cwd=cwd)]
 
-    def command_ended(self, key: str, exit_code: float | None, at: datetime) -> list[AgentSessionEvent]:
+    def command_ended(self, key: str, exit_code: float | None, at: datetime) -> list[c.AgentSessionEvent]:
         """A command has ended."""
         command = self._commands.pop(key, None)
         if command is None:
@@ -331,20 +307,20 @@ class SessionEvents:
         code = None if exit_code is None else int(exit_code)
         if code:
             error = f"it ended with the exit code {code}"
-            return [CommandFailed(command=command.line, error=error, exit_code=code)]
+            return [c.CommandFailed(command=command.line, error=error, exit_code=code)]
         duration = _ms(command.started_at, at)
-        return [CommandCompleted(command=command.line, exit_code=code, duration_ms=duration)]
+        return [c.CommandCompleted(command=command.line, exit_code=code, duration_ms=duration)]
 
     def in_terminal(
         self, uri: str, action: a.StateAction, state: t.TerminalState, at: datetime
-    ) -> list[AgentSessionEvent]:
+    ) -> list[c.AgentSessionEvent]:
         """What an action of a terminal that the session holds lets one observe."""
-        claim, told = state.claim, list[AgentSessionEvent]()
+        claim, told = state.claim, list[c.AgentSessionEvent]()
         if isinstance(claim, t.TerminalSessionClaim) and claim.turn_id is not None:
             told = self.command_started(uri, state.title, at, state.cwd)
         match action:
             case a.TerminalDataAction(data=data):
-                told.append(TerminalOutput(stream="combined", text=data))
+                told.append(c.TerminalOutput(stream="combined", text=data))
             case a.TerminalExitedAction(exit_code=code):
                 told += self.command_ended(uri, code, at)
             case a.TerminalCommandExecutedAction(command_id=command_id, command_line=line):
@@ -367,7 +343,7 @@ def _reason(action: a.StateAction) -> str | None:
             return None
 
 
-def _part(turn_id: str, part: t.ResponsePart, number: int, at: datetime) -> list[AgentSessionEvent]:
+def _part(turn_id: str, part: t.ResponsePart, number: int, at: datetime) -> list[c.AgentSessionEvent]:
     match part:
         case t.MarkdownResponsePart(id=part_id, content=content) if content:
             return _chunk(part_id, "agent", content, number, at)
@@ -375,7 +351,7 @@ def _part(turn_id: str, part: t.ResponsePart, number: int, at: datetime) -> list
             return _chunk(part_id, "agent", content, number, at, kind="reasoning")
         case t.SystemNotificationResponsePart(content=content):
             text = content if isinstance(content, str) else content.markdown
-            return [*_chunk(turn_id, "system", text, number, at), LogWritten(level="info", message=text)]
+            return [*_chunk(turn_id, "system", text, number, at), c.LogWritten(level="info", message=text)]
         case _:
             return []
 
@@ -387,12 +363,12 @@ def _chunk(
     number: int,
     at: datetime,
     **metadata: Any,
-) -> list[AgentSessionEvent]:
-    chunk = TranscriptChunk(id=part, at=at, role=role, content=text, sequence=number, metadata=metadata)
-    return [TranscriptChunkAdded(chunk=chunk)]
+) -> list[c.AgentSessionEvent]:
+    chunk = c.TranscriptChunk(id=part, at=at, role=role, content=text, sequence=number, metadata=metadata)
+    return [c.TranscriptChunkAdded(chunk=chunk)]
 
 
-def _usage(usage: t.UsageInfo) -> UsageUpdated:
+def _usage(usage: t.UsageInfo) -> c.UsageUpdated:
     meta = usage.meta or {}
     cost = meta.get(SESSION_COST, {})
     counted = [usage.input_tokens, usage.output_tokens]
@@ -404,14 +380,14 @@ def _usage(usage: t.UsageInfo) -> UsageUpdated:
         "model": usage.model,
         **meta,
     }
-    return UsageUpdated(
+    return c.UsageUpdated(
         tokens=tokens,
         cost_usd=cost.get("amount") if cost.get("currency") == "USD" else None,
         metadata={key: value for key, value in told.items() if value is not None},
     )
 
 
-def _file_change(content: t.ToolResultContent, blobs: Iterable[BlobRow]) -> FileChanged | None:
+def _file_change(content: t.ToolResultContent, blobs: Iterable[BlobRow]) -> c.FileChanged | None:
     if not isinstance(content, t.ToolResultFileEditContent):
         return None
     side = content.after or content.before
@@ -420,7 +396,7 @@ def _file_change(content: t.ToolResultContent, blobs: Iterable[BlobRow]) -> File
     operation = "update" if content.before and content.after else "create" if content.after else "delete"
     texts = [_content(one, blobs) if one else b"" for one in (content.before, content.after)]
     diff = None if texts[0] is None or texts[1] is None else unified(texts[0], texts[1])
-    return FileChanged(path=side.uri, operation=operation, diff=diff)
+    return c.FileChanged(path=side.uri, operation=operation, diff=diff)
 
 
 def _content(side: t.FileEditSide, blobs: Iterable[BlobRow]) -> bytes | None:

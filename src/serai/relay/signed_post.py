@@ -9,13 +9,9 @@ Whoever receives one computes the same, and refuses what is old.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import hmac
-import http.client
-import threading
 import time
-from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from serai.contract import Record, encode
@@ -65,50 +61,22 @@ async def post_signed(url: str, content: Record, secret: str, seconds: float) ->
         TIMESTAMP: timestamp,
         SIGNATURE: signature(secret, timestamp, body),
     }
+    # It takes a while to import, and few are posted to.
+    from httpx2 import AsyncClient, HTTPError, InvalidURL  # noqa: PLC0415 - that is why
+
+    answer = b""
     try:
-        async with asyncio.timeout(seconds):
-            status, answer = await _in_thread(lambda: _post(url, body, headers, seconds))
-    except (OSError, TimeoutError, http.client.HTTPException, ValueError) as error:
+        async with (
+            asyncio.timeout(seconds),
+            AsyncClient(trust_env=False, timeout=seconds) as client,
+            client.stream("POST", url, content=body, headers=headers) as response,
+        ):
+            async for piece in response.aiter_bytes():
+                if len(answer := answer + piece) > _MOST:
+                    break
+    except (HTTPError, InvalidURL, OSError, TimeoutError, ValueError) as error:
         what = str(error) or type(error).__name__
         raise ConnectionLost(f"nobody answers at the URL ({what})") from None
-    if not 200 <= status < 300:
-        raise ProtocolError(f"the URL answers {status}")
+    if not response.is_success:
+        raise ProtocolError(f"the URL answers {response.status_code}")
     return answer
-
-
-def _post(url: str, body: bytes, headers: dict[str, str], seconds: float) -> tuple[int, bytes]:
-    parts = urlsplit(url)
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname or "", parts.port, timeout=seconds)
-    try:
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        connection.request("POST", path, body, headers)
-        response = connection.getresponse()
-        return response.status, response.read(_MOST)
-    finally:
-        connection.close()
-
-
-async def _in_thread(work: Callable[[], tuple[int, bytes]]) -> tuple[int, bytes]:
-    """Do something in a thread of its own, which nobody waits for when the host ends."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[tuple[int, bytes]] = loop.create_future()
-
-    def settle(result: tuple[int, bytes] | BaseException) -> None:
-        if done.done():
-            return
-        if isinstance(result, BaseException):
-            done.set_exception(result)
-        else:
-            done.set_result(result)
-
-    def run() -> None:
-        try:
-            result: tuple[int, bytes] | BaseException = work()
-        except BaseException as error:  # noqa: BLE001 - it is raised where someone waits
-            result = error
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
-            loop.call_soon_threadsafe(settle, result)
-
-    threading.Thread(target=run, name="post", daemon=True).start()
-    return await done

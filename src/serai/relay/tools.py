@@ -12,35 +12,11 @@ from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
 import msgspec
 from msgspec import Meta, Struct
 
-from serai.contract import (
-    AgentParams,
-    AgentsListParams,
-    DeliveryMode,
-    DeliveryParams,
-    DeliveryRecord,
-    Empty,
-    FlushParams,
-    InboxParams,
-    InvokeParams,
-    MessageParams,
-    Priority,
-    ReactParams,
-    ReadParams,
-    Record,
-    RelayMessage,
-    ReplyParams,
-    Room,
-    RoomCreateParams,
-    RoomParams,
-    RoomsListParams,
-    SearchParams,
-    SendParams,
-    SendResult,
-    WaitFor,
-    to_wire,
-)
+from serai import contract as c
+from serai.contract.record import mismatch
+from serai.contract.relay_calls import misfit
 from serai.contract.tool_schema import tool_schema
-from serai.errors import Forbidden, InvalidParams, MethodNotFound
+from serai.errors import Forbidden, MethodNotFound
 from serai.relay.action_tools import ActionTool, action_tools, outcome
 from serai.relay.idle_notices import IdleNotices
 from serai.relay.inbox import Caller
@@ -59,7 +35,7 @@ class _Arguments(Struct, forbid_unknown_fields=True):
 _Wait = Annotated[
     int, Meta(ge=0, le=50, description="Seconds to wait for the answers; 0 returns once the message is sent")
 ]
-_Mode = Annotated[DeliveryMode, Meta(description="When it surfaces; by default when the recipient is idle")]
+_Mode = Annotated[c.DeliveryMode, Meta(description="When it surfaces; by default when the recipient is idle")]
 _MessageId = Annotated[str, Meta(description="The id of a message, msg_…")]
 _RoomName = Annotated[str, Meta(description="#name")]
 _Limit = Annotated[int, Meta(ge=1, le=500)]
@@ -68,20 +44,14 @@ _Limit = Annotated[int, Meta(ge=1, le=500)]
 class _Sending(_Arguments, kw_only=True):
     text: str
     mode: _Mode | None = None
-    priority: Priority = Priority.NORMAL
+    priority: c.Priority = c.Priority.NORMAL
     wait: _Wait = 0
 
     def how(self) -> dict[str, Any]:
         """The same, in the words of the relay's methods."""
-        wait_for = WaitFor.ANSWERED if self.wait else WaitFor.ACCEPTED
-        timeout_ms = self.wait * 1000
-        return {
-            "text": self.text,
-            "mode": self.mode,
-            "priority": self.priority,
-            "wait_for": wait_for,
-            "timeout_ms": timeout_ms,
-        }
+        given = {name: getattr(self, name) for name in ("text", "mode", "priority")}
+        wait_for = c.WaitFor.ANSWERED if self.wait else c.WaitFor.ACCEPTED
+        return given | {"wait_for": wait_for, "timeout_ms": self.wait * 1000}
 
 
 class _SendMessage(_Sending, kw_only=True):
@@ -107,10 +77,6 @@ class _OneMessage(_Arguments):
     message: _MessageId
 
 
-class _Nothing(_Arguments):
-    pass
-
-
 class _CreateRoom(_Arguments):
     name: Annotated[str, Meta(description="Letters, digits, '-', '_' and '.'")]
     topic: str | None = None
@@ -130,7 +96,7 @@ class _OneDelivery(_Arguments):
 
 
 class _FlushDeliveries(_Arguments):
-    mode: Annotated[DeliveryMode, Meta(description="Only those in this mode")] | None = None
+    mode: Annotated[c.DeliveryMode, Meta(description="Only those in this mode")] | None = None
 
 
 class _OneAgent(_Arguments):
@@ -154,6 +120,20 @@ class Tool(NamedTuple):
     schema: dict[str, Any]
 
 
+_RUNS: dict[str, tuple[type[_Arguments], _Run, str]] = {}
+"""The tools, by name: what each takes, does, and is for."""
+
+
+def _tool(kind: type[_Arguments], description: str) -> Callable[[_Run], _Run]:
+    """Have a method be the tool of its name."""
+
+    def add(run: _Run) -> _Run:
+        _RUNS[run.__name__.removeprefix("_")] = kind, run, description
+        return run
+
+    return add
+
+
 class RelayTools:
     """The tools of one workspace.
 
@@ -171,8 +151,8 @@ class RelayTools:
         return [*self.own, *(Tool(name, one.action.description, one.schema) for name, one in actions.items())]
 
     async def _actions(self, caller: Caller) -> dict[str, ActionTool]:
-        found = await self._do(caller, "actions.list", Empty())
-        return action_tools(found.actions, self._RUNS)
+        found = await self._do(caller, "actions.list", c.Empty())
+        return action_tools(found.actions, _RUNS)
 
     async def call(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Any:
         """Do what a tool does. Returns JSON.
@@ -182,55 +162,70 @@ class RelayTools:
             InvalidParams: The arguments do not fit.
             SeraiError: It cannot be done; nothing of it was.
         """
-        if name not in self._RUNS:
+        if name not in _RUNS:
             action = (await self._actions(caller)).get(name)
             if action is None:
                 raise MethodNotFound(f"there is no tool {name!r}")
             return await self._invoke(caller, action.action.name, action.input_of(arguments), 50)
-        kind, run, _ = self._RUNS[name]
+        kind, run, _ = _RUNS[name]
         try:
             read = msgspec.convert(arguments, kind, strict=False)
         except msgspec.ValidationError as error:
-            raise InvalidParams(f"{name}: {error}", field="arguments") from None
+            raise misfit(mismatch(str(error))) from None
         return await run(self, caller, read)
 
     async def close(self) -> None:
         """Notify nobody any more."""
         await self._notices.close()
 
-    async def _do(self, caller: Caller, method: str, params: Record) -> Any:
+    async def _own(self, caller: Caller) -> c.AgentIdentity:
+        """Who calls and receives."""
+        if (identity := (await self._do(caller, "hello", c.Empty())).identity) is None:
+            raise Forbidden("an observer receives nothing")
+        return identity
+
+    async def _do(self, caller: Caller, method: str, params: c.Record) -> Any:
         return await self._workspace.call(caller, method, params)
 
     # -- messages ------------------------------------------------------------------------------------------
 
+    @_tool(
+        _SendMessage,
+        "Send a message. Tells how far it came to each; with wait, also their answers.",
+    )
     async def _send_message(self, caller: Caller, given: _SendMessage) -> Any:
         to = given.to if isinstance(given.to, str) else tuple(given.to)
-        return self._sent(await self._do(caller, "messages.send", SendParams(to=to, **given.how())))
+        return self._sent(await self._do(caller, "messages.send", c.SendParams(to=to, **given.how())))
 
+    @_tool(_Reply, "Answer a message in its thread. Tells as send_message does.")
     async def _reply(self, caller: Caller, given: _Reply) -> Any:
-        params = ReplyParams(message_id=given.message, **given.how())
+        params = c.ReplyParams(message_id=given.message, **given.how())
         return self._sent(await self._do(caller, "messages.reply", params))
 
+    @_tool(_React, "Put an emoji under a message, or take it away.")
     async def _react(self, caller: Caller, given: _React) -> Any:
         method = "messages.unreact" if given.remove else "messages.react"
-        await self._do(caller, method, ReactParams(message_id=given.message, emoji=given.emoji))
+        await self._do(caller, method, c.ReactParams(message_id=given.message, emoji=given.emoji))
         return {"message": given.message}
 
+    @_tool(_CheckInbox, "Receive the messages that wait until you look, and see what is unread.")
     async def _check_inbox(self, caller: Caller, given: _CheckInbox) -> Any:
-        inbox = await self._do(caller, "inbox.get", InboxParams(limit=given.limit, peek=given.peek))
+        inbox = await self._do(caller, "inbox.get", c.InboxParams(limit=given.limit, peek=given.peek))
         return _without_nothing(
             messages=[self._message(message) for message in inbox.messages],
             mentions=[message.id for message in inbox.mentions],
             unread={one.room.name: one.unread for one in (*inbox.rooms, *inbox.conversations)},
-            reactions=[to_wire(one) for one in inbox.reactions],
+            reactions=[c.to_wire(one) for one in inbox.reactions],
         ) or {"messages": []}
 
+    @_tool(_OneMessage, "Mark all messages of a room or conversation as read, up to this one.")
     async def _mark_read(self, caller: Caller, given: _OneMessage) -> Any:
-        await self._do(caller, "messages.read", ReadParams(message_id=given.message))
+        await self._do(caller, "messages.read", c.ReadParams(message_id=given.message))
         return {"readUntil": given.message}
 
-    async def _search(self, caller: Caller, given: _SearchMessages) -> Any:
-        params = SearchParams(query=given.query, limit=given.limit)
+    @_tool(_SearchMessages, "Find messages by words, the best first.")
+    async def _search_messages(self, caller: Caller, given: _SearchMessages) -> Any:
+        params = c.SearchParams(query=given.query, limit=given.limit)
         found = await self._do(caller, "messages.search", params)
         return {
             "hits": [
@@ -241,15 +236,17 @@ class RelayTools:
             ]
         }
 
+    @_tool(_OneMessage, "A message and all answers in its thread.")
     async def _get_thread(self, caller: Caller, given: _OneMessage) -> Any:
-        thread = await self._do(caller, "messages.thread", MessageParams(message_id=given.message))
+        thread = await self._do(caller, "messages.thread", c.MessageParams(message_id=given.message))
         return {"messages": [self._message(message) for message in thread.messages]}
 
     # -- agents and rooms ----------------------------------------------------------------------------------
 
-    async def _list_agents(self, caller: Caller, _given: _Nothing) -> Any:
-        hello = await self._do(caller, "hello", Empty())
-        found = await self._do(caller, "agents.list", AgentsListParams())
+    @_tool(_Arguments, "Who takes part, what each does, and who you are.")
+    async def _list_agents(self, caller: Caller, _given: _Arguments) -> Any:
+        hello = await self._do(caller, "hello", c.Empty())
+        found = await self._do(caller, "agents.list", c.AgentsListParams())
         agents = [
             _without_nothing(
                 agent=one.identity.handle, kind=one.identity.kind, status=one.status, waiting=one.waiting
@@ -258,46 +255,50 @@ class RelayTools:
         ]
         return _without_nothing(you=hello.identity and hello.identity.handle, agents=agents)
 
-    async def _list_rooms(self, caller: Caller, _given: _Nothing) -> Any:
-        found = await self._do(caller, "rooms.list", RoomsListParams())
+    @_tool(_Arguments, "The rooms, and the conversations that you are in.")
+    async def _list_rooms(self, caller: Caller, _given: _Arguments) -> Any:
+        found = await self._do(caller, "rooms.list", c.RoomsListParams())
         return {"rooms": [_room(room) for room in found.rooms]}
 
+    @_tool(_CreateRoom, "Make a room. You are in it.")
     async def _create_room(self, caller: Caller, given: _CreateRoom) -> Any:
-        params = RoomCreateParams(name=given.name, topic=given.topic)
+        params = c.RoomCreateParams(name=given.name, topic=given.topic)
         return _room(await self._do(caller, "rooms.create", params))
 
+    @_tool(_OneRoom, "Be in a room: its messages are delivered to you.")
     async def _join_room(self, caller: Caller, given: _OneRoom) -> Any:
-        return _room(await self._do(caller, "rooms.join", RoomParams(room=given.room)))
+        return _room(await self._do(caller, "rooms.join", c.RoomParams(room=given.room)))
 
+    @_tool(_OneRoom, "Be in a room no longer.")
     async def _leave_room(self, caller: Caller, given: _OneRoom) -> Any:
-        return _room(await self._do(caller, "rooms.leave", RoomParams(room=given.room)))
+        return _room(await self._do(caller, "rooms.leave", c.RoomParams(room=given.room)))
 
     # -- deliveries ----------------------------------------------------------------------------------------
 
+    @_tool(_OneDelivery, "How far a message of yours, or one for you, has come, and how that is known.")
     async def _get_delivery(self, caller: Caller, given: _OneDelivery) -> Any:
-        record = await self._do(caller, "deliveries.get", DeliveryParams(delivery_id=given.delivery))
+        record = await self._do(caller, "deliveries.get", c.DeliveryParams(delivery_id=given.delivery))
         return self._delivery(record) | {"message": record.message_id, "evidence": record.evidence}
 
-    async def _flush(self, caller: Caller, given: _FlushDeliveries) -> Any:
-        hello = await self._do(caller, "hello", Empty())
-        if hello.identity is None:
-            raise Forbidden("an observer receives nothing")
-        params = FlushParams(agent=hello.identity.handle, mode=given.mode)
+    @_tool(_FlushDeliveries, "Have what waits for you enter as soon as you are idle, whatever it waits for.")
+    async def _flush_deliveries(self, caller: Caller, given: _FlushDeliveries) -> Any:
+        own = await self._own(caller)
+        params = c.FlushParams(agent=own.handle, mode=given.mode)
         flushed = await self._do(caller, "deliveries.flush", params)
         return {"deliveries": [self._delivery(record) for record in flushed.deliveries]}
 
+    @_tool(_OneAgent, "Get a message, once, when someone has nothing to do any more, or is gone.")
     async def _notify_when_idle(self, caller: Caller, given: _OneAgent) -> Any:
-        hello = await self._do(caller, "hello", Empty())
-        if hello.identity is None:
-            raise Forbidden("an observer receives nothing")
-        about = await self._do(caller, "agents.get", AgentParams(agent=given.agent))
-        will_notify = self._notices.watch(hello.identity.id, about.identity.id)
+        own = await self._own(caller)
+        about = await self._do(caller, "agents.get", c.AgentParams(agent=given.agent))
+        will_notify = self._notices.watch(own.id, about.identity.id)
         return {"agent": about.identity.handle, "status": about.status, "willNotify": will_notify}
 
     # -- actions -------------------------------------------------------------------------------------------
 
-    async def _list_actions(self, caller: Caller, _given: _Nothing) -> Any:
-        found = await self._do(caller, "actions.list", Empty())
+    @_tool(_Arguments, "What others do for you when you invoke it.")
+    async def _list_actions(self, caller: Caller, _given: _Arguments) -> Any:
+        found = await self._do(caller, "actions.list", c.Empty())
         return {
             "actions": [
                 _without_nothing(
@@ -307,23 +308,24 @@ class RelayTools:
             ]
         }
 
+    @_tool(_InvokeAction, "Have an action done. Tells the outcome; if it takes longer, a message does.")
     async def _invoke_action(self, caller: Caller, given: _InvokeAction) -> Any:
         return await self._invoke(caller, given.name, given.input, given.wait)
 
     async def _invoke(self, caller: Caller, name: str, given: Any, seconds: int) -> Any:
-        params = InvokeParams(name=name, input=given, wait_ms=seconds * 1000)
+        params = c.InvokeParams(name=name, input=given, wait_ms=seconds * 1000)
         return outcome(await self._do(caller, "actions.invoke", params))
 
     # -- how things are told -------------------------------------------------------------------------------
 
-    def _sent(self, result: SendResult) -> dict[str, Any]:
+    def _sent(self, result: c.SendResult) -> dict[str, Any]:
         deliveries = [self._delivery(record) for record in result.deliveries]
         told = {"message": result.message.id, "deliveries": deliveries}
         return told | _without_nothing(unknownMentions=list(result.unknown_mentions))
 
-    def _delivery(self, record: DeliveryRecord) -> dict[str, Any]:
+    def _delivery(self, record: c.DeliveryRecord) -> dict[str, Any]:
         answer = record.answer
-        return {"to": self._handle(record.agent), "delivery": record.id} | _without_nothing(
+        return {"to": record.agent, "delivery": record.id} | _without_nothing(
             state=record.state,
             mode=record.mode if record.requested_mode else None,
             waitsFor=record.waits_for,
@@ -331,80 +333,23 @@ class RelayTools:
             answer=answer and _without_nothing(state=answer.state, text=answer.text, reply=answer.reply_id),
         )
 
-    def _message(self, message: RelayMessage, most: int | None = None) -> dict[str, Any]:
+    def _message(self, message: c.RelayMessage, most: int | None = None) -> dict[str, Any]:
         return {"message": message.id, "from": self._handle(message.sender.id)} | _without_nothing(
             room=message.channel and message.channel.name,
             thread=message.thread_id,
             at=f"{message.created_at:%Y-%m-%dT%H:%M:%SZ}",
             text=message.text[:most],
-            attachments=[to_wire(one) for one in message.attachments],
+            attachments=[c.to_wire(one) for one in message.attachments],
         )
 
     def _handle(self, agent_id: str) -> str:
         return self._workspace.identities.get(agent_id).handle
 
-    # -- the table -----------------------------------------------------------------------------------------
-
-    _RUNS: ClassVar[Mapping[str, tuple[type[_Arguments], _Run, str]]] = {
-        "send_message": (
-            _SendMessage,
-            _send_message,
-            "Send a message. Tells how far it came to each recipient; with wait, also their answers.",
-        ),
-        "reply": (_Reply, _reply, "Answer a message in its thread. Tells as send_message does."),
-        "react": (_React, _react, "Put an emoji under a message, or take it away."),
-        "check_inbox": (
-            _CheckInbox,
-            _check_inbox,
-            "Receive the messages that wait until you look, and see what is unread.",
-        ),
-        "mark_read": (
-            _OneMessage,
-            _mark_read,
-            "Mark all messages of a room or conversation as read, up to this one.",
-        ),
-        "list_agents": (
-            _Nothing,
-            _list_agents,
-            "Who takes part, what each does, and who you are.",
-        ),
-        "list_rooms": (_Nothing, _list_rooms, "The rooms, and the conversations that you are in."),
-        "create_room": (_CreateRoom, _create_room, "Make a room. You are in it."),
-        "join_room": (_OneRoom, _join_room, "Be in a room: its messages are delivered to you."),
-        "leave_room": (_OneRoom, _leave_room, "Be in a room no longer."),
-        "search_messages": (
-            _SearchMessages,
-            _search,
-            "Find messages by words, the best first.",
-        ),
-        "get_thread": (_OneMessage, _get_thread, "A message and all answers in its thread."),
-        "get_delivery": (
-            _OneDelivery,
-            _get_delivery,
-            "How far a message of yours, or one for you, has come, and how that is known.",
-        ),
-        "flush_deliveries": (
-            _FlushDeliveries,
-            _flush,
-            "Have what waits for you enter as soon as you are idle, whatever it waits for.",
-        ),
-        "notify_when_idle": (
-            _OneAgent,
-            _notify_when_idle,
-            "Get a message, once, when someone has nothing to do any more, or is gone.",
-        ),
-        "list_actions": (_Nothing, _list_actions, "What others do for you when you invoke it."),
-        "invoke_action": (
-            _InvokeAction,
-            _invoke_action,
-            "Have an action done. Tells the outcome; if it takes longer, a message does.",
-        ),
-    }
     own: ClassVar = tuple(Tool(name, told, tool_schema(kind)) for name, (kind, _, told) in _RUNS.items())
     """All tools, as agents are told of them."""
 
 
-def _room(room: Room) -> dict[str, Any]:
+def _room(room: c.Room) -> dict[str, Any]:
     return {"room": room.name} | _without_nothing(topic=room.topic, members=list(room.members))
 
 

@@ -11,26 +11,18 @@ import contextlib
 import logging
 import random
 import secrets
-from collections.abc import AsyncGenerator, Callable
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from serai.contract import (
-    EventFilter,
-    Record,
-    Webhook,
-    WebhookParams,
-    WebhookResult,
-    WorkspaceEvent,
-    decode,
-    encode,
-)
+from serai import contract as c
 from serai.errors import InvalidParams, SeraiError
-from serai.host.ledger import Ledger
-from serai.redact import Redactor
-from serai.relay.events import EventStream, Place, Wanted
+from serai.relay.inbox import Caller
 from serai.relay.signed_post import check_url, post_signed
 from serai.store.contract import RelayWrite
+
+if TYPE_CHECKING:
+    from serai.relay.workspace import Workspace
 
 __all__ = ["Webhooks"]
 
@@ -41,12 +33,9 @@ _FIRST_WAIT, _LONGEST_WAIT = 1.0, 300.0
 _PASSED_OVER = 1000
 """After so many events that nobody wants, the place is written down."""
 
-Follow = Callable[[Place, EventFilter, Wanted], AsyncGenerator[WorkspaceEvent]]
-"""The events after a place, for a filter."""
 
-
-class _Kept(Record):
-    webhook: Webhook
+class _Kept(c.Record):
+    webhook: c.Webhook
     secret: str
 
 
@@ -54,33 +43,21 @@ class Webhooks:
     """All webhooks of a workspace.
 
     Args:
-        ledger: Where they are written down.
-        redactor: Masks secrets, also those that it has come to know since an event was written.
-        events: The workspace's events.
-        follow: The events after a place, for a filter.
-        filter_of: Whether an event passes a filter.
+        workspace: The relay. Secrets are masked that it has come to know since an event was written, too.
     """
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        redactor: Redactor,
-        events: EventStream,
-        follow: Follow,
-        filter_of: Callable[[EventFilter], Wanted],
-    ) -> None:
-        self._ledger = ledger
-        self._redactor = redactor
-        self._events = events
-        self._follow = follow
-        self._filter_of = filter_of
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._ledger = workspace.ledger
+        self._redactor = workspace.host.redactor
+        self._events = workspace.events
         self._kept: dict[str, _Kept] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def open(self) -> None:
         """Read them, and go on where each of them was."""
         for number, until, data in await self._ledger.store.relay("webhooks"):
-            kept = decode(data, _Kept)
+            kept = c.decode(data, _Kept)
             self._begin(replace(kept, webhook=replace(kept.webhook, id=str(number), delivered_until=until)))
 
     async def close(self) -> None:
@@ -89,7 +66,7 @@ class Webhooks:
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
-    def create(self, params: WebhookParams) -> WebhookResult:
+    def create(self, params: c.WebhookParams) -> c.WebhookResult:
         """Post the events of a filter from now on.
 
         Raises:
@@ -97,7 +74,7 @@ class Webhooks:
         """
         check_url(params.url)
         number = max(map(int, self._kept), default=0) + 1
-        webhook = Webhook(
+        webhook = c.Webhook(
             id=str(number),
             url=params.url,
             types=params.types,
@@ -106,15 +83,15 @@ class Webhooks:
             delivered_until=self._events.last_id,
         )
         kept = _Kept(webhook=webhook, secret=secrets.token_urlsafe(32))
-        self._write("put_webhook", number, webhook.delivered_until, encode(kept))
+        self._write("put_webhook", number, webhook.delivered_until, c.encode(kept))
         self._begin(kept)
-        return WebhookResult(webhook=self._masked(webhook), secret=kept.secret)
+        return c.WebhookResult(webhook=self._masked(webhook), secret=kept.secret)
 
-    def list(self) -> tuple[Webhook, ...]:
+    def list(self) -> tuple[c.Webhook, ...]:
         """All of them, the oldest first. A secret in a URL is masked."""
         return tuple(self._masked(kept.webhook) for kept in self._kept.values())
 
-    def _masked(self, webhook: Webhook) -> Webhook:
+    def _masked(self, webhook: c.Webhook) -> c.Webhook:
         return self._redactor.redact_value(webhook, observed=True)
 
     def delete(self, webhook_id: str) -> None:
@@ -144,8 +121,8 @@ class Webhooks:
         after, source = await self._events.starting(webhook.delivered_until)
         if source == "gap":
             _log.warning("events after %s are gone for webhook %s", webhook.delivered_until, webhook_id)
-        wants = self._filter_of(webhook)
-        async with contextlib.aclosing(self._follow(after, webhook, lambda _event: True)) as events:
+        wants = self._workspace.filter_of(Caller(c.Role.OWNER), webhook, is_new=False)
+        async with contextlib.aclosing(self._workspace.follow(after, webhook, lambda _event: True)) as events:
             async for event in events:
                 is_wanted = wants(event)
                 if is_wanted:
@@ -159,7 +136,7 @@ class Webhooks:
         kept = self._kept[webhook_id]
         self._kept[webhook_id] = replace(kept, webhook=replace(kept.webhook, **changes))
 
-    async def _post(self, webhook_id: str, event: WorkspaceEvent) -> None:
+    async def _post(self, webhook_id: str, event: c.WorkspaceEvent) -> None:
         """Post an event until it is taken."""
         kept, wait = self._kept[webhook_id], _FIRST_WAIT
         while True:

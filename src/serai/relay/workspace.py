@@ -8,29 +8,17 @@ import getpass
 import secrets
 import time
 from collections.abc import AsyncGenerator
-from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
-from serai.contract import (
-    AgentInfo,
-    AgentSessionCapabilities,
-    AgentStatus,
-    EventFilter,
-    IdentityKind,
-    Record,
-    Role,
-    SubscribeParams,
-    SubscribeResult,
-    WorkspaceEvent,
-)
+from serai import contract as c
 from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import record_of
 from serai.relay.actions import Actions
 from serai.relay.adapters import AdapterBox
-from serai.relay.boundaries import BOUNDARIES, SessionBox, Wakes
+from serai.relay.boundaries import BOUNDARIES, SessionBox
 from serai.relay.calls import Calls
 from serai.relay.events import EventStream, Place, Wanted, wanted
 from serai.relay.inbox import Caller, CallerLink, InboxBox, Inboxes
@@ -65,25 +53,20 @@ class Workspace:
         self.identities = host.identities
         self.ledger = host.ledger
         self.rooms = Rooms(self.ledger, self.identities)
-        self.runner = Runner(host.journal, self.ledger, self.identities, policy, self.box_of, self._new_id)
+        self.runner = Runner(host.journal, self.ledger, self.identities, policy, self.box_of, self.new_id)
         self.post = Post(
-            self.ledger, self.identities, self.rooms, self.runner, host.redactor, policy, self._new_id
+            self.ledger, self.identities, self.rooms, self.runner, host.redactor, policy, self.new_id
         )
-        self.inboxes = Inboxes(host.journal, self.ledger, self.identities, self.rooms, self.runner)
-        self.actions = Actions(
-            self.ledger, self.identities, self.post, self.runner, host.redactor, self._declared, self._new_id
-        )
-        self.lifecycle = Lifecycle(host, self.box_of, self.info, self.unregister)
-        RuntimeActions(host, self.info, self.lifecycle).add_to(self.actions)
+        self.inboxes = Inboxes(self)
+        self.actions = Actions(self)
+        self.lifecycle = Lifecycle(self)
+        RuntimeActions(self).add_to(self.actions)
         self.tokens = Tokens(self.ledger, self.identities)
         self.events = EventStream(host.journal, self.identities, WORKSPACE)
-        self.observer = Observer(
-            host, self.identities, self.events, lambda one: self.box_of(one).capabilities
-        )
-        of_owner = partial(self.filter_of, Caller(Role.OWNER), is_new=False)
-        self.webhooks = Webhooks(self.ledger, host.redactor, self.events, self.follow, of_owner)
+        self.observer = Observer(self)
+        self.webhooks = Webhooks(self)
         self._boxes: dict[int, Box] = {}
-        self._wakes = Wakes()
+        self._wakes = asyncio.Semaphore(4)
         self._owner: Participant | None = None
         self._indexing: asyncio.Task[None] | None = None
         self._last_id = self._subscribed = 0
@@ -100,7 +83,7 @@ class Workspace:
         self.events.open()
         self.ledger.heard = self._heard
         me = self.policy.me or getpass.getuser()
-        self._owner = self.identities.find(f"@{me}") or self.identities.enlist(me, IdentityKind.HUMAN)
+        self._owner = self.identities.find(f"@{me}") or self.identities.enlist(me, c.IdentityKind.HUMAN)
         self.host.postman = self._postman
         self.host.completions.rooms = self.rooms.mentions
         for session in self.host.sessions.in_memory():  # those that the host has brought back itself
@@ -149,12 +132,19 @@ class Workspace:
             raise RuntimeError("the relay is not open")
         return self._owner
 
-    def _new_id(self, kind: str) -> str:
+    @property
+    def system(self) -> Participant:
+        """The host itself, as a participant: who tells what nobody else says."""
+        own = (one for one in self.identities if one.identity.kind == c.IdentityKind.SYSTEM)
+        name = self.identities.free_name("serai")
+        return next(own, None) or self.identities.enlist(name, c.IdentityKind.SYSTEM)
+
+    def new_id(self, kind: str) -> str:
         """An id that nobody else has, in the order of time."""
         self._last_id = max(self._last_id + 1, time.time_ns() // 1000)
         return f"{kind}_{self._last_id:014x}{self._maker}"
 
-    async def call(self, caller: Caller, method: str, params: Record) -> Any:
+    async def call(self, caller: Caller, method: str, params: c.Record) -> Any:
         """Do what a method does: see `Calls.call`."""
         return await self._calls.call(caller, method, params)
 
@@ -171,7 +161,7 @@ class Workspace:
                     self.host, participant, self.policy, self.runner.fitting, self.observer.reported
                 )
             else:
-                box = InboxBox(self.ledger)
+                box = InboxBox(self.ledger, is_person=participant.is_person)
             self._boxes[participant.number] = box
         return box
 
@@ -181,25 +171,26 @@ class Workspace:
         assert isinstance(box, SessionBox)  # noqa: S101 - a session's box is one
         return box
 
-    def _declared(self, participant: Participant) -> AgentSessionCapabilities | None:
+    def declared(self, participant: Participant) -> c.AgentSessionCapabilities | None:
         """What the session of a participant declares; `None` for one without a session."""
         if participant.session is not None:
             return self.box_of(participant).capabilities
         return participant.capabilities
 
-    def info(self, participant: Participant) -> AgentInfo:
+    def info(self, participant: Participant) -> c.AgentInfo:
         """A participant as it is now."""
         box = self.box_of(participant)
+        declared = None if participant.is_person else box.capabilities
         status, waiting = None, 0
         if isinstance(box, AdapterBox):
             status, waiting = box.status, box.waiting
         elif isinstance(box, SessionBox):
             status, waiting = self.host.status_of(box.uri), box.waiting.total()
-        return AgentInfo(
+        return c.AgentInfo(
             identity=participant.identity,
             session=participant.session,
-            status=AgentStatus.RELEASED if participant.gone else status,
-            capabilities=participant.capabilities if participant.gone else self._declared(participant),
+            status=c.AgentStatus.RELEASED if participant.gone else status,
+            capabilities=participant.capabilities if participant.gone else declared,
             waiting=waiting,
         )
 
@@ -230,7 +221,7 @@ class Workspace:
 
     # -- events --------------------------------------------------------------------------------------------
 
-    def filter_of(self, caller: Caller, params: EventFilter, *, is_new: bool = True) -> Wanted:
+    def filter_of(self, caller: Caller, params: c.EventFilter, *, is_new: bool = True) -> Wanted:
         """Which events someone wants; if it is new, only what can ever come.
 
         Raises:
@@ -248,28 +239,26 @@ class Workspace:
         return wanted(params.types, agent, room)
 
     async def subscribe(
-        self, caller: Caller, params: SubscribeParams
-    ) -> tuple[SubscribeResult, AsyncGenerator[WorkspaceEvent]]:
+        self, caller: Caller, params: c.SubscribeParams
+    ) -> tuple[c.SubscribeResult, AsyncGenerator[c.WorkspaceEvent]]:
         """The events that someone wants and may hear of, and where they begin. See `filter_of`, too."""
         wants = self.filter_of(caller, params)
         after, source = await self.events.starting(params.after)
         self._subscribed += 1
-        result = SubscribeResult(subscription=str(self._subscribed), source=source, first=str(after[0] + 1))
+        result = c.SubscribeResult(subscription=str(self._subscribed), source=source, first=str(after[0] + 1))
         may_hear = self.inboxes.may_hear
         return result, self.follow(after, params, lambda event: wants(event) and may_hear(caller, event))
 
-    def follow(self, after: Place, params: EventFilter, wants: Wanted) -> AsyncGenerator[WorkspaceEvent]:
+    async def follow(
+        self, after: Place, params: c.EventFilter, wants: Wanted
+    ) -> AsyncGenerator[c.WorkspaceEvent]:
         """Events after a place, with what sessions let one observe if the types that are wanted say so."""
         live = wants_live(params.types)
-        events = self.events.follow(after, wants, live=live)
-        return self._attended(events) if live else events
-
-    async def _attended(self, events: AsyncGenerator[WorkspaceEvent]) -> AsyncGenerator[WorkspaceEvent]:
-        """Events, with what sessions let one observe as long as they are asked for."""
-        leave = self.observer.attend()
+        leave = self.observer.attend() if live else None
         try:
-            async with contextlib.aclosing(events):
+            async with contextlib.aclosing(self.events.follow(after, wants, live=live)) as events:
                 async for event in events:
                     yield event
         finally:
-            leave()
+            if leave is not None:
+                leave()

@@ -15,7 +15,6 @@ Only digests of tokens are kept and compared, in a time that does not depend on 
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import ipaddress
 import re
@@ -29,6 +28,7 @@ import msgspec
 from serai.config.settings import is_loopback
 from serai.contract import Role
 from serai.errors import ConfigInvalid
+from serai.relay.tokens import digest
 
 __all__ = [
     "OPEN_PATHS",
@@ -111,11 +111,6 @@ class _Authority(NamedTuple):
 
     host: str
     port: int | None
-
-
-def digest(token: str) -> str:
-    """What is kept of a token: SHA-256, in hexadecimal."""
-    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def refuse_open_bind(host: str, digests: Iterable[str]) -> None:

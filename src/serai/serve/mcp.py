@@ -54,10 +54,8 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         async with self._loading:
-            if self._app is None:
+            if (app := self._app) is None:
                 sdk = await asyncio.to_thread(import_module, "serai.serve.mcp_server")
                 logging.getLogger("mcp").setLevel(logging.WARNING)  # it tells of each request
                 self._app = app = sdk.create_mcp_app(self._workspace, self._tools)
-            else:
-                app = self._app
         await app(scope, receive, send)

@@ -34,12 +34,12 @@ from serai.errors import (
     InvalidParams,
     InvalidRequest,
     LinkSpent,
-    MethodNotFound,
     ParseError,
     ProtocolError,
     SeraiError,
 )
 from serai.relay.inbox import Caller
+from serai.relay.sdk import told_as_error
 from serai.relay.workspace import Workspace
 from serai.serve import Connection
 from serai.serve.frames import text_frame
@@ -53,8 +53,6 @@ _MOST_UNDER_WAY = 1000
 """How many calls of one connection may be under way."""
 _LONGEST_CODE = 4096
 """So long may be what a device sends with its code, in bytes."""
-_REFUSED = -32000
-_NUMBERS = {ParseError: -32700, InvalidRequest: -32600, MethodNotFound: -32601, InvalidParams: -32602}
 
 
 class _Call(msgspec.Struct):
@@ -106,15 +104,11 @@ def _success(call_id: Any, result: Any) -> bytes:
 
 
 def _failure(call_id: Any, error: Exception) -> bytes:
-    if isinstance(error, SeraiError):
-        number = next((n for kind, n in _NUMBERS.items() if isinstance(error, kind)), _REFUSED)
-        data = {"message": error.message, **error.to_wire()}
-        message = str(error)
-    else:
+    told = told_as_error(error)
+    if not isinstance(error, SeraiError):
         _log.exception("a call of the relay failed", exc_info=error)
-        number, message = -32603, "the host could not answer; see its log"
-        data = {"code": "error", "message": message}
-    told = {"code": number, "message": message, "data": data}
+        told["message"] = "the host could not answer; see its log"
+        told["data"] = {"code": "error", "message": told["message"]}
     return msgspec.json.encode({"jsonrpc": "2.0", "id": call_id, "error": told})
 
 
@@ -139,32 +133,23 @@ async def _redeem(workspace: Workspace, request: HttpRequest) -> Response:
     return JSONResponse({"token": token, "role": info.role.value, "name": info.label})
 
 
-async def _answer_post(workspace: Workspace, request: HttpRequest, caller: Caller | None) -> Response:
-    """Answer one call that was posted."""
-    call_id: Any = None
-    try:
-        call = _read(await request.body())
-        call_id = None if call.id is msgspec.UNSET else call.id
-        if caller is None or call.method.startswith("events."):
-            what = "events are heard over the WebSocket" if caller else "the token opens nothing any more"
-            answer = _failure(call_id, InvalidRequest(what))
-        else:
-            answer = _success(
-                call_id,
-                await workspace.call(caller, call.method, read_params(call.method, bytes(call.params))),
-            )
-    except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets an answer
-        answer = _failure(call_id, error)
-    return Response(answer, media_type="application/json")
-
-
 def relay_routes(workspace: Workspace) -> list[Route]:
     """What the relay answers over HTTP."""
 
     async def post(request: HttpRequest) -> Response:
-        state = request.state
-        caller = caller_of(workspace, state.token_digest, state.role)
-        return await _answer_post(workspace, request, caller)
+        call_id: Any = None
+        try:
+            call = _read(await request.body())
+            call_id = None if call.id is msgspec.UNSET else call.id
+            caller = caller_of(workspace, request.state.token_digest, request.state.role)
+            if caller is None or call.method.startswith("events."):
+                what = "events are heard over the WebSocket" if caller else "the token opens nothing any more"
+                raise InvalidRequest(what)  # noqa: TRY301 - it is told like all else
+            params = read_params(call.method, bytes(call.params))
+            answer = _success(call_id, await workspace.call(caller, call.method, params))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets an answer
+            answer = _failure(call_id, error)
+        return Response(answer, media_type="application/json")
 
     async def link(request: HttpRequest) -> Response:
         return await _redeem(workspace, request)

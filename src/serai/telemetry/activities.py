@@ -7,13 +7,12 @@ it, and then masked.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 
 import msgspec
 
 from serai.telemetry.metrics import Metrics
-from serai.telemetry.otlp import Attributes, Labels
+from serai.telemetry.otlp import Attributes
 from serai.telemetry.spans import CONSUMER, INTERNAL, Span, Tracer
 
 
@@ -51,10 +50,11 @@ class Activities:
         parent: DeliverySpan | None = None,
     ) -> TurnSpan:
         """Begin a turn. `parent` is the delivery that brought its message."""
-        labels = {"gen_ai.provider.name": provider} | ({"gen_ai.request.model": model} if model else {})
-        owner = {"gen_ai.agent.name": agent, "gen_ai.conversation.id": conversation}
-        turn = TurnSpan(self, f"invoke_agent {agent}", parent, "invoke_agent", labels, owner)
-        turn.span.set({**labels, "serai.turn.id": turn_id})
+        labels = {"gen_ai.operation.name": "invoke_agent", "gen_ai.provider.name": provider}
+        labels |= {"gen_ai.request.model": model} if model else {}
+        turn = TurnSpan(self, f"invoke_agent {agent}", INTERNAL, labels, parent)
+        turn.owner = {"gen_ai.agent.name": agent, "gen_ai.conversation.id": conversation}
+        turn.span.set({**labels, **turn.owner, "serai.turn.id": turn_id})
         if prompt is not None and self.content and turn.span.recording:
             masked = self.tracer.cleaner.text(prompt)  # while it is plain: JSON would hide a secret
             message = {"role": "user", "parts": [{"type": "text", "content": masked}]}
@@ -65,12 +65,12 @@ class Activities:
         self, delivery_id: str, *, agent: str, conversation: str, mode: str, reason: str
     ) -> DeliverySpan:
         """Begin an attempt to deliver a message to a session."""
-        delivery = DeliverySpan(self, "deliver", CONSUMER)
-        delivery.mode = mode
+        labels = {"serai.delivery.mode": mode}
+        delivery = DeliverySpan(self, "deliver", CONSUMER, labels)
         delivery.span.set(
             {
+                **labels,
                 "serai.delivery.id": delivery_id,
-                "serai.delivery.mode": mode,
                 "serai.delivery.reason": reason,
                 "gen_ai.agent.name": agent,
                 "gen_ai.conversation.id": conversation,
@@ -79,11 +79,19 @@ class Activities:
         return delivery
 
 
-class _Activity(ABC):
-    """A span, and what is counted when it ends."""
+class _Activity:
+    """A span, and what is counted when it ends. Its labels tell measurements apart."""
 
-    def __init__(self, activities: Activities, name: str, kind: int, parent: _Activity | None = None) -> None:
+    def __init__(
+        self,
+        activities: Activities,
+        name: str,
+        kind: int,
+        labels: dict[str, str],
+        parent: _Activity | None = None,
+    ) -> None:
         self._activities = activities
+        self._labels = labels
         self._ended = False
         self._start_ns = activities.now_ns()
         self.span: Span = activities.tracer.start(name, kind, parent.span if parent else None)
@@ -105,47 +113,27 @@ class _Activity(ABC):
         if error_type is not None:
             self.span.fail(error_type, message or "" if self._activities.content else "")
         self.span.end()
-        self._count(outcome, error_type, max(0, self._activities.now_ns() - self._start_ns) / 1e9)
+        seconds = max(0, self._activities.now_ns() - self._start_ns) / 1e9
+        self._count(outcome, {"error.type": error_type} if error_type else {}, seconds)
 
-    @abstractmethod
-    def _count(self, outcome: str, error_type: str | None, seconds: float) -> None: ...
-
-
-class _Operation(_Activity):
-    """An operation of an agent. Its labels tell measurements apart, its owner is agent and session."""
-
-    def __init__(
-        self,
-        activities: Activities,
-        name: str,
-        parent: _Activity | None,
-        operation: str,
-        labels: dict[str, str],
-        owner: Attributes,
-    ) -> None:
-        super().__init__(activities, name, INTERNAL, parent)
-        self._labels = {"gen_ai.operation.name": operation, **labels}
-        self._owner = owner
-        self.span.set({"gen_ai.operation.name": operation, **owner})
-
-    def _count(self, outcome: str, error_type: str | None, seconds: float) -> None:  # noqa: ARG002 - as the others
-        labels = self._labels | ({"error.type": error_type} if error_type else {})
-        self._activities.metrics.operation_time.record(seconds, tuple(labels.items()))
+    def _count(self, outcome: str, error: dict[str, str], seconds: float) -> None:  # noqa: ARG002 - for others
+        self._activities.metrics.operation_time.record(seconds, tuple((self._labels | error).items()))
 
 
-class TurnSpan(_Operation):
+class TurnSpan(_Activity):
     """A running turn: `invoke_agent {agent}`. Made by `Activities.turn`."""
 
+    owner: Attributes
     _tokens: tuple[float | None, float | None] = (None, None)
 
     def tool(self, name: str, call_id: str) -> ToolCallSpan:
         """Begin a tool call of the agent."""
-        labels = {key: value for key, value in self._labels.items() if key != "gen_ai.operation.name"}
+        operation = {"gen_ai.operation.name": "execute_tool"}
         call = ToolCallSpan(
-            self._activities, f"execute_tool {name}", self, "execute_tool", labels, self._owner
+            self._activities, f"execute_tool {name}", INTERNAL, self._labels | operation, self
         )
         call.name = name
-        call.span.set({"gen_ai.tool.name": name, "gen_ai.tool.call.id": call_id})
+        call.span.set({**operation, **self.owner, "gen_ai.tool.name": name, "gen_ai.tool.call.id": call_id})
         return call
 
     def used(
@@ -167,21 +155,21 @@ class TurnSpan(_Operation):
             }
         )
 
-    def _count(self, outcome: str, error_type: str | None, seconds: float) -> None:
-        super()._count(outcome, error_type, seconds)
+    def _count(self, outcome: str, error: dict[str, str], seconds: float) -> None:
+        super()._count(outcome, error, seconds)
         for kind, tokens in zip(("input", "output"), self._tokens, strict=True):
             if tokens is not None:
                 labels = self._labels | {"gen_ai.token.type": kind}
                 self._activities.metrics.token_usage.record(tokens, tuple(labels.items()))
 
 
-class ToolCallSpan(_Operation):
+class ToolCallSpan(_Activity):
     """A tool call: `execute_tool {tool}`. Made by `TurnSpan.tool`."""
 
     name: str
 
-    def _count(self, outcome: str, error_type: str | None, seconds: float) -> None:
-        super()._count(outcome, error_type, seconds)
+    def _count(self, outcome: str, error: dict[str, str], seconds: float) -> None:
+        super()._count(outcome, error, seconds)
         labels = (("gen_ai.tool.name", self.name), ("serai.outcome", outcome))
         self._activities.metrics.tool_calls.add(1, labels)
 
@@ -189,13 +177,9 @@ class ToolCallSpan(_Operation):
 class DeliverySpan(_Activity):
     """An attempt to deliver a message: `deliver`. Made by `Activities.delivery`."""
 
-    mode: str
-
-    def _count(self, outcome: str, error_type: str | None, seconds: float) -> None:  # noqa: ARG002 - as the others
-        labels: Labels = (("serai.delivery.mode", self.mode), ("serai.delivery.status", outcome))
-        if error_type is not None:
-            labels += (("error.type", error_type),)
-        self._activities.metrics.deliveries.add(1, labels)
+    def _count(self, outcome: str, error: dict[str, str], seconds: float) -> None:  # noqa: ARG002 - as the others
+        labels = {**self._labels, "serai.delivery.status": outcome, **error}
+        self._activities.metrics.deliveries.add(1, tuple(labels.items()))
 
 
 def _whole(tokens: float | None) -> int | None:

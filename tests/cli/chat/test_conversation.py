@@ -176,7 +176,6 @@ class TestPipes:
         assert code == 0
         assert "There is no command /nothing." in text
         assert "/queue needs a text after it." in text
-        assert "> later" in text
         assert "you said later" in text
         assert "/steer TEXT" in text
         assert "you said /x" in text
@@ -276,10 +275,8 @@ class TestPeople:
             chat = asyncio.ensure_future(talk(client, desk))
             desk.keyboard.type("sleep")
             await desk.screen.shows("zzz")
-            desk.keyboard.type("something")
-            await desk.screen.shows("A turn is running: /queue")
-            desk.keyboard.type("/queue afterwards")
-            await desk.screen.shows("It waits for the end of the turn.")
+            desk.keyboard.type("afterwards")
+            await desk.screen.shows("(queued: it follows this turn; /drop takes it back)")
             desk.keyboard.type("/steer wake up")
             await desk.screen.shows(" wake up")
             await desk.screen.shows("you said afterwards")

@@ -49,7 +49,7 @@ async def test_what_is_pasted_is_one_message(pasted: list[str], sent: str) -> No
         await desk.screen.shows("\n> ")
         desk.keyboard.paste(*pasted)
         await desk.screen.shows(f"you said {sent!r}\n")
-        assert "A turn is running" not in desk.text
+        assert "queued" not in desk.text
         desk.keyboard.type("/quit")
         assert await soon(chat) == 0
 
@@ -68,22 +68,16 @@ async def test_an_answer_that_is_pasted_is_one_answer() -> None:
         assert await soon(chat) == 0
 
 
-async def test_what_was_written_while_a_turn_runs_is_not_lost() -> None:
+async def test_what_is_pasted_while_a_turn_runs_follows_it_as_one_message() -> None:
     desk = Desk()
     async with House(agent=agent) as house, house.client() as client:
         chat = asyncio.ensure_future(talk(client, desk))
         desk.keyboard.type("sleep")
         await desk.screen.shows("you said 'sleep'")
         desk.keyboard.paste("one", "two")
-        await desk.screen.shows("A turn is running: /queue sends this afterwards, /steer now")
-        desk.keyboard.type("/queue")
-        await desk.screen.shows("It waits for the end of the turn.")
-        desk.keyboard.type("/queue")
-        await desk.screen.shows("/queue needs a text after it.")
-        desk.keyboard.type("//three")
-        await desk.screen.shows("A turn is running", times=2)
-        desk.keyboard.type("/steer")
-        await desk.screen.shows("and '/three'")
+        await desk.screen.shows("(queued")
+        desk.keyboard.paste("/steer three", "four")
+        await desk.screen.shows("and 'three\\nfour'")
         await desk.screen.shows("you said 'one\\ntwo'")
         desk.keyboard.type("/steer")
         await desk.screen.shows("/steer needs a text after it.")

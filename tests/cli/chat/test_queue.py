@@ -30,8 +30,8 @@ async def interrupted(desk: Desk, *messages: str) -> None:
     desk.keyboard.type("sleep")
     await desk.screen.shows("you said sleep")
     for number, text in enumerate(messages, start=1):
-        desk.keyboard.type(f"/queue {text}")
-        await desk.screen.shows("It waits for the end of the turn.", times=number)
+        desk.keyboard.type(text)
+        await desk.screen.shows("(queued: it follows this turn", times=number)
     desk.keyboard.type("/cancel")
     await desk.screen.shows("(the turn was cancelled)")
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 import signal
 import stat
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from cli.programs import Program, Seat, running, seated
+from cli.programs import chatting, running, seated
 
 UP, LEFT = "\x1b[A", "\x1b[D"
 CTRL_A, CTRL_C, CTRL_D, CTRL_K = "\x01", "\x03", "\x04", "\x0b"
@@ -22,25 +20,13 @@ def pasted(text: str) -> str:
     return f"\x1b[200~{text}\x1b[201~"
 
 
-@asynccontextmanager
-async def chatting(
-    home: Path, *words: str, size: tuple[int, int] = (90, 40), **environ: str
-) -> AsyncGenerator[tuple[Seat, Program]]:
-    """A chat with the demo agent, and its host."""
-    async with running("serve", "--port", "0", home=home) as host:
-        await host.says("address")
-        async with seated("chat", *(words or ("--agent", "demo")), home=home, size=size, **environ) as seat:
-            await seat.sees("^>$")
-            yield seat, host
-
-
 async def test_what_is_pasted_is_one_message_and_arrows_edit_it(tmp_path: Path) -> None:
     async with chatting(tmp_path) as (seat, _):
         seat.type(pasted("first line\r\nsecond ü") + LEFT + "e\r")
         await seat.sees("^> first line\n  second eü$")
         await seat.sees("You said “first line second eü”")
         await seat.sees("^>$")
-        assert "A turn is running" not in seat.screen
+        assert "queued" not in seat.screen
         seat.type(pasted("a\x1b[2J\x9b31mb\x07") + "\r")
         await seat.sees("You said “a.*b”(.|\n)*start.\n>$")
         assert not re.search("\x1b\\[2J|\x9b|\x07", seat.text)

@@ -43,7 +43,7 @@ class Ears:
     async def watching(self, watches: Watches, places: tuple[WatchedPlace, ...]) -> ChangesWatch:
         """A watch that has begun."""
         watch = ChangesWatch(watches, "/", place_of("/"), places, self._heard.set)
-        await watch.ready(WITHIN)
+        await watch.begin()
         return watch
 
     async def hear(self) -> None:

@@ -20,7 +20,7 @@ from serai.changes.diff import Outcome
 from serai.changes.folder import FolderChanges
 from serai.changes.undo import KEPT_SECONDS, DiscardStep, Trash
 from serai.changes.view import ChangesetKind, Which, uri_of
-from serai.errors import ProtocolError, SessionGone
+from serai.errors import ProtocolError
 from serai.host.changes import bases, session_changes
 from serai.host.changes.changesets import id_of_session, session_of_id
 from serai.host.session.session import Session
@@ -270,17 +270,6 @@ async def test_a_turn_that_is_taken_back_is_let_go_and_another_of_its_id_begins_
     assert [file.id for file in (await inn.follow(OF_TURN)).files] == ["second"]
 
 
-async def test_the_hosts_own_folder_is_no_place_for_changes(inn: Inn) -> None:
-    work = inn.folder / "home/work"
-    work.mkdir(parents=True)
-    inn.work = work
-    session = await inn.begin()
-    inn.start(session)
-    await inn.until(lambda: session.live.turn is None)
-    assert session.live.head.summary.changesets is None
-    assert await inn.host.bring(OF_SESSION) is None
-
-
 @pytest.mark.parametrize(
     "uri",
     [
@@ -293,20 +282,6 @@ async def test_the_hosts_own_folder_is_no_place_for_changes(inn: Inn) -> None:
 )
 def test_an_id_leads_back_to_its_session(uri: str) -> None:
     assert session_of_id(id_of_session(uri)) == uri
-
-
-async def test_who_waits_for_an_operation_is_told_when_the_session_does_not(
-    inn: Inn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(session_changes, "STOPPING", 0.01)
-    session = await inn.begin()
-    waiting = asyncio.create_task(session.changes.operate(asyncio.Event().wait()))
-    await asyncio.sleep(0)
-    assert session.is_busy
-    await session.changes.close()
-    with pytest.raises(SessionGone):
-        await waiting
-    assert not session.changes.operations
 
 
 def described(session: Session) -> str:

@@ -66,40 +66,6 @@ class Follower:
                 self.news.clear()
 
 
-async def test_sessions_in_the_same_folder_share_what_is_found(place: Place) -> None:
-    one, two = place.folders.enter(place.work), place.folders.enter(place.work)
-    assert one is two
-    assert place.folders.enter(None) is not one
-    place.folders.leave(one)
-    assert place.folders.enter(place.work) is two
-    place.folders.leave(two)
-    place.folders.leave(two)
-    assert place.folders.enter(place.work) is not two
-
-
-async def test_who_asks_gets_what_is_there_now(place: Place) -> None:
-    folder = place.folders.enter(place.work)
-    assert folder.found is None
-    assert names(await folder.catch_up()) == []
-    place.write()
-    assert names(await folder.catch_up()) == ["AGENTS.md"]
-
-
-async def test_the_agents_of_the_person_are_found_beside_the_settings(tmp_path: Path) -> None:
-    (tmp_path / "settings/agents").mkdir(parents=True)
-    (tmp_path / "settings/agents/a.agent.yaml").write_text("slug: mine\n")
-    folders = CustomizedFolders(tmp_path / "person", lambda _: False, tmp_path / "settings")
-    [agent] = (await folders.enter(None).catch_up()).definitions
-    assert (agent.name, agent.runnable) == ("mine", True)
-    await folders.close()
-
-
-async def test_many_who_ask_at_once_do_not_look_as_often(place: Place) -> None:
-    folder = place.folders.enter(place.work)
-    await asyncio.gather(*(folder.catch_up() for _ in range(50)))
-    assert place.asked <= 2
-
-
 async def test_a_folder_that_is_watched_is_looked_at_only_when_it_changes(place: Place) -> None:
     folder = place.folders.enter(place.work)
     follower = Follower(folder)
@@ -193,33 +159,6 @@ async def test_nothing_is_watched_when_nobody_follows(place: Place) -> None:
     assert folder._watches == []
 
 
-async def test_a_follower_that_fails_does_not_keep_it_from_the_others(
-    place: Place, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fail() -> None:
-        raise RuntimeError("no room")
-
-    folder = place.folders.enter(place.work)
-    follower = Follower(folder)
-    folder.follow(fail)
-    folder.follow(follower.changed)
-    await follower.until(lambda: folder.found is not None)
-    assert "no room" in caplog.text
-
-
-async def test_what_a_link_at_home_leads_to_is_watched_where_it_is(place: Place, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "dotfiles"
-    elsewhere.mkdir()
-    (tmp_path / "person/.claude").symlink_to(elsewhere)
-    folder = place.folders.enter(None)
-    follower = Follower(folder)
-    folder.follow(follower.changed)
-    await follower.until(lambda: folder.found is not None)
-    (elsewhere / "commands").mkdir()
-    (elsewhere / "commands/review.md").write_text("Review this.\n")
-    await follower.until(lambda: names(folder.found) == ["review"])
-
-
 async def test_what_is_written_into_a_folder_that_came_just_before_it_was_watched_is_heard_of(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,16 +176,3 @@ async def test_what_is_written_into_a_folder_that_came_just_before_it_was_watche
     await follower.until(lambda: folder.found is not None)
     (rules / "brief.md").write_text("Be brief.\n")
     await follower.until(lambda: names(folder.found) == ["brief"])
-
-
-async def test_who_is_not_in_a_hurry_makes_do_with_what_was_found_a_moment_ago(place: Place) -> None:
-    folder = place.folders.enter(place.work)
-    before = await folder.catch_up()
-    told = asyncio.Event()
-    folder.look(told.set, within=60.0)
-    await told.wait()
-    assert folder.found is before
-    told.clear()
-    folder.look(told.set)
-    await told.wait()
-    assert folder.found is not before

@@ -26,7 +26,6 @@ from serai.host.surroundings import terminal_listing
 from serai.host.surroundings.terminals import HostTerminal
 from serai.host.turn import Turn
 from serai.journal.subscriptions import Subscriber
-from serai.machine.terminals.terminal import BATCH
 from serai.store.memory import MemoryStore
 
 WITHIN = 30.0
@@ -128,16 +127,6 @@ async def test_secrets_that_a_program_prints_are_masked(inn: Inn) -> None:
 
     await inn.begin(answer)
     assert (await done).strip() == "[secret:THE_KEY]"
-
-
-async def test_a_batch_is_told_in_one_piece(inn: Inn) -> None:
-    terminal = await inn.host.terminals.start(TERMINAL, TerminalClientClaim(client_id="c"), argv=["cat"])
-    await inn.host.journal.committed()
-    before = inn.host.journal.last_seq
-    text = "what its last read has brought is part of it\n" * (BATCH // 40)
-    await terminal._show_data(text[: BATCH + 4095])
-    await inn.host.journal.committed()
-    assert inn.host.journal.last_seq == before + 1
 
 
 async def test_of_two_of_one_name_at_once_one_is_started(inn: Inn) -> None:
@@ -265,13 +254,6 @@ async def test_a_terminal_whose_keeper_was_killed_has_ended_and_says_so(inn: Inn
     await inn.restart()
     [listed] = inn.host.root.live.head.terminals or []
     assert listed.exit_code == 137
-
-
-async def test_an_older_record_of_an_end_that_nobody_saw_is_of_an_end(inn: Inn) -> None:
-    inn.host.journal.record("serai-terminals", b'{"type":"terminal.exited","uri":"ahp-terminal:/t"}')
-    await inn.restart()
-    [listed] = inn.host.root.live.head.terminals or []
-    assert listed.exit_code is not None
 
 
 async def test_terminals_of_a_session_end_with_it(inn: Inn) -> None:

@@ -120,16 +120,6 @@ def test_a_file_that_changes_while_it_is_read_still_makes_a_json_string(desk: De
         assert len(whole(content)) == 3 * PIECE, "no more than there was when it was opened"
 
 
-def test_a_file_that_is_replaced_while_it_is_read_is_read_to_its_end(desk: Desk) -> None:
-    desk.write(desk.work / "a", "old" * PIECE)
-    with desk.open(desk.work / "a") as content:
-        pieces = content.pieces()
-        first = next(pieces)
-        desk.write(desk.work / "a", "new")
-        assert json.loads(b'"' + first + b"".join(pieces) + b'"') == "old" * PIECE
-        assert content.etag != desk.resolve(desk.work / "a").etag
-
-
 def some(desk: Desk, path: Path, first: int, last: int | None, most: int = 1000) -> str:
     params = ResourceReadParams(channel=ROOT, uri=files.uri_of(path))
     return files.read(params, desk.roots, first=first, last=last, most=most).data
@@ -155,16 +145,6 @@ def test_some_lines_are_those_of_the_whole(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(content_module, "PIECE", 16)
         assert some(desk, file, first, last) == "".join(whole[first:last])
-
-
-def test_what_is_more_than_may_be_read_is_refused_before_it_is_in_memory(desk: Desk) -> None:
-    file = desk.work / "log"
-    with file.open("wb") as log:
-        log.write(b"first\n")
-        log.seek(10**10)
-        log.write(b"\nlast\n")
-    with pytest.raises(InvalidParams, match="at most 1,000 bytes are read at once"):
-        files.read(ResourceReadParams(channel=ROOT, uri=files.uri_of(file)), desk.roots, most=1000)
 
 
 def test_few_lines_of_a_large_text_can_be_read_and_many_cannot(desk: Desk) -> None:

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
 
-import pytest
-
-from machine.files.desk import DENIED, EXISTS, INVALID, NOT_FOUND, Desk, contents, refused
-from serai.errors import ProtocolError
-from serai.machine.draft import PIECE
+from machine.files.desk import DENIED, EXISTS, INVALID, Desk, contents, refused
 
 
 def test_a_file_is_copied_with_its_permissions(desk: Desk) -> None:
@@ -90,14 +85,6 @@ def test_a_directory_is_not_copied_into_itself(desk: Desk) -> None:
     assert list(contents(desk.work)) == ["alias", "box", "box/deep"]
 
 
-def test_what_is_not_there_is_not_found(desk: Desk) -> None:
-    with refused(NOT_FOUND):
-        desk.copy(desk.work / "none", desk.work / "b")
-    (desk.work / "a").write_text("a")
-    with refused(NOT_FOUND):
-        desk.copy(desk.work / "a", desk.work / "none" / "b")
-
-
 def test_a_directory_with_a_pipe_in_it_is_not_copied_in_part(desk: Desk) -> None:
     (desk.work / "box" / "deep").mkdir(parents=True)
     (desk.work / "box" / "a").write_text("a")
@@ -105,25 +92,3 @@ def test_a_directory_with_a_pipe_in_it_is_not_copied_in_part(desk: Desk) -> None
     with refused(DENIED):
         desk.copy(desk.work / "box", desk.work / "copy")
     assert list(desk.list(desk.work)) == ["box"]
-
-
-def test_all_bytes_arrive(desk: Desk) -> None:
-    data = os.urandom(PIECE * 2 + 17)
-    (desk.work / "a").write_bytes(data)
-    desk.copy(desk.work / "a", desk.work / "b")
-    desk.write(desk.work / "b", "x", mode="insert", position=PIECE)
-    assert (desk.work / "b").read_bytes() == data[:PIECE] + b"x" + data[PIECE:]
-
-
-def test_a_copy_that_fails_leaves_what_was_there(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    (desk.work / "a").write_text("a")
-    (desk.work / "b").write_text("b")
-
-    def fail(_descriptor: int) -> None:
-        raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(ProtocolError, match="Input/output"):
-        desk.copy(desk.work / "a", desk.work / "b")
-    assert (desk.work / "b").read_text() == "b"
-    assert sorted(path.name for path in Path(desk.work).iterdir()) == ["a", "b"]

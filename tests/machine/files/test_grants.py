@@ -9,30 +9,7 @@ import pytest
 from machine.files.desk import DENIED, SECRET, Desk, refused
 from serai.ahp.commands import ResourceRequestParams
 from serai.ahp.types import ROOT
-from serai.machine.files import Grant, GrantHolder, Grants, Root, Roots, wanted
-
-ANNA = GrantHolder("client", "anna")
-TALK = GrantHolder("session", "anna")  # the same word, another kind
-
-
-def test_a_grant_is_for_its_holder_until_it_runs_out() -> None:
-    grants = Grants()
-    grants.add(Grant(ANNA, Root("/a"), expires=10.0))
-    grants.add(Grant(TALK, Root("/b", writable=True), expires=20.0))
-    assert grants.roots({ANNA}, 9.9) == Roots.of(Root("/a"))
-    assert grants.roots({ANNA}, 10.0) == Roots()
-    assert grants.roots({TALK}, 0) == Roots.of(Root("/b", writable=True))
-    assert set(grants.roots({ANNA, TALK}, 0)) == {Root("/a"), Root("/b", writable=True)}
-    assert grants.roots({GrantHolder("client", "berta")}, 0) == Roots()
-
-
-def test_what_has_run_out_is_forgotten_and_what_is_given_anew_replaces() -> None:
-    grants = Grants([Grant(ANNA, Root("/a"), 10)])
-    for expires in (10, 30, 20):
-        grants.add(Grant(ANNA, Root("/b"), expires))
-    assert [grant.expires for grant in grants] == [10, 20]
-    grants.expire(10)
-    assert [grant.root.path for grant in grants] == ["/b"]
+from serai.machine.files import Root, Roots, wanted
 
 
 @pytest.mark.parametrize(
@@ -56,8 +33,7 @@ def test_what_was_refused_is_had_with_the_grant_that_the_refusal_names(desk: Des
     request = ResourceRequestParams(**caught.value.data["request"])
     root = wanted(request)
     assert root.path == str(desk.secret), "the person sees where it really is"
-    grants = Grants([Grant(ANNA, root, expires=10)])
-    desk.roots |= grants.roots({ANNA}, now=5)
+    desk.roots |= [root]
     assert desk.read(desk.work / "link") == SECRET
     assert desk.read(desk.secret) == SECRET
     with refused(DENIED):

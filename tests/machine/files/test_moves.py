@@ -8,7 +8,6 @@ import socket
 import stat
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,6 @@ import pytest
 from machine.files.desk import CONFLICT, DENIED, EXISTS, INVALID, NOT_FOUND, SECRET, Desk, contents, refused
 from serai.machine.files import Root, moves
 from serai.machine.safe_paths import MAX_DEPTH
-
-
-def test_a_file_gets_another_name(desk: Desk) -> None:
-    (desk.work / "a").write_text("a")
-    (desk.work / "folder").mkdir()
-    desk.move(desk.work / "a", desk.work / "folder" / "b")
-    assert list(contents(desk.work)) == ["folder", "folder/b"]
 
 
 def test_what_is_there_is_replaced_unless_that_fails(desk: Desk) -> None:
@@ -67,19 +59,6 @@ def test_a_link_is_moved_and_replaced_itself(desk: Desk) -> None:
     assert desk.secret.read_text() == SECRET
 
 
-def test_nothing_is_moved_in_or_out(desk: Desk) -> None:
-    (desk.work / "a").write_text("a")
-    (desk.work / "link").symlink_to(desk.outside)
-    for source, destination in (
-        (desk.work / "a", desk.outside / "a"),
-        (desk.work / "a", desk.work / "link" / "a"),
-        (desk.secret, desk.work / "b"),
-        (desk.work / "link" / "secret.txt", desk.work / "b"),
-    ):
-        with refused(DENIED):
-            desk.move(source, destination)
-
-
 def test_what_may_only_be_written_is_not_made_readable_by_moving_it(desk: Desk, tmp_path: Path) -> None:
     drop = tmp_path / "drop"
     drop.mkdir()
@@ -92,14 +71,6 @@ def test_what_may_only_be_written_is_not_made_readable_by_moving_it(desk: Desk, 
         desk.list(drop)
     with refused(DENIED):
         desk.move(drop / "a", desk.work / "a")
-
-
-def test_what_is_not_there_is_not_found(desk: Desk) -> None:
-    with refused(NOT_FOUND):
-        desk.move(desk.work / "none", desk.work / "b")
-    (desk.work / "a").write_text("a")
-    with refused(NOT_FOUND):
-        desk.move(desk.work / "a", desk.work / "none" / "b")
 
 
 # -- from one file system to another -----------------------------------------------------------------------
@@ -248,21 +219,6 @@ def test_a_deep_tree_is_deleted_and_one_that_is_too_deep_takes_no_more_handles_t
 # -- resourceMkdir -----------------------------------------------------------------------------------------
 
 
-def test_directories_are_made_down_to_the_last(desk: Desk) -> None:
-    desk.mkdir(desk.work / "a" / "b" / "c")
-    desk.mkdir(desk.work / "a" / "b" / "c")
-    desk.mkdir(desk.work)
-    assert (desk.work / "a" / "b" / "c").is_dir()
-
-
-def test_what_is_in_the_way_is_said_and_stays(desk: Desk) -> None:
-    (desk.work / "file").write_text("x")
-    for name in ("file", "file/a", "file/a/b"):
-        with refused(EXISTS):
-            desk.mkdir(desk.work / name)
-    assert (desk.work / "file").read_text() == "x"
-
-
 def test_directories_are_made_where_a_link_leads_if_that_is_inside(desk: Desk) -> None:
     (desk.work / "real").mkdir()
     (desk.work / "in").symlink_to("real")
@@ -285,9 +241,3 @@ def test_nothing_is_made_in_what_is_closed(desk: Desk) -> None:
             desk.mkdir(desk.work / name)
     assert contents(closed) == {}
     desk.mkdir(desk.work / "beside" / "it")
-
-
-def test_many_can_make_the_same_at_once(desk: Desk) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(desk.mkdir, [desk.work / "a" / "b" / str(number % 4) for number in range(64)]))
-    assert sorted(desk.list(desk.work / "a" / "b")) == ["0", "1", "2", "3"]

@@ -24,17 +24,6 @@ async def threads() -> AsyncIterator[FileThreads]:
         await threads.close()
 
 
-async def test_what_is_done_in_a_thread_returns_or_fails_as_it_would_here(threads: FileThreads) -> None:
-    assert await threads.run(lambda: "done") == "done"
-
-    def fail(*, why: str) -> None:
-        raise ProtocolError(why)
-
-    with pytest.raises(ProtocolError, match="no"):
-        await threads.run(fail, why="no")
-    go_on()  # outside of the threads nobody stops it
-
-
 async def test_long_work_keeps_neither_short_work_nor_the_host_waiting(threads: FileThreads) -> None:
     gate = threading.Event()
     long = [asyncio.create_task(threads.run(gate.wait, WITHIN)) for _ in range(AT_ONCE - 1)]

@@ -7,7 +7,6 @@ import os
 import resource
 import stat
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
@@ -157,41 +156,6 @@ def test_what_another_program_adds_meanwhile_is_not_lost(
     with refused(CONFLICT):
         desk.write(file, "ours", **options)
     assert file.read_bytes() == b"0123456789theirs"
-
-
-def test_nobody_ever_sees_half_of_it(desk: Desk, file: Path) -> None:
-    whole = {"a" * 300_000, "b" * 300_000}
-    file.write_text("a" * 300_000)
-    seen: set[str] = set()
-    done = threading.Event()
-
-    def look() -> None:
-        while not done.is_set():
-            seen.add(file.read_text())
-
-    watcher = threading.Thread(target=look)
-    watcher.start()
-    try:
-        for letter in "ba" * 15:
-            desk.write(file, letter * 300_000)
-    finally:
-        done.set()
-        watcher.join(10)
-    assert seen <= whole
-
-
-def test_appended_lines_of_many_are_all_there(desk: Desk, file: Path) -> None:
-    file.write_text("")
-
-    def add(number: int) -> None:
-        if number % 3:
-            desk.write(file, f"{number:05}\n", mode="append")
-        else:
-            desk.write(file, f"{number:05}\n", mode="insert")  # replaces the whole file meanwhile
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(add, range(60)))
-    assert sorted(file.read_text().split()) == [f"{number:05}" for number in range(60)]
 
 
 def test_appending_adds_to_the_file_that_others_have_open(desk: Desk, file: Path) -> None:

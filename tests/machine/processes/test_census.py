@@ -23,14 +23,6 @@ from serai.machine.processes.census import (
 linux = pytest.mark.skipif(sys.platform != "linux", reason="NOT CHECKED: it needs /proc")
 
 
-def test_a_process_is_seen_with_its_session_and_its_parent(sleeper: subprocess.Popen[bytes]) -> None:
-    process = look(sleeper.pid)
-    assert process is not None
-    assert process.session == process.group == sleeper.pid
-    assert process.parent == os.getpid()
-    assert not process.dead
-
-
 @linux
 def test_what_forgets_everything_is_known_by_its_number() -> None:
     script = f"ulimit -S -x {number_of('mine')}; exec env -i setsid -f sleep 60 & wait"
@@ -64,33 +56,12 @@ def test_ps_tells_the_same_as_proc(sleeper: subprocess.Popen[bytes]) -> None:
     assert list(module._from_ps("-p", "999999999")) == []
 
 
-def test_a_process_that_is_gone_is_not_seen(sleeper: subprocess.Popen[bytes]) -> None:
-    sleeper.kill()
-    os.waitid(os.P_PID, sleeper.pid, os.WEXITED | os.WNOWAIT)
-    zombie = look(sleeper.pid)
-    assert zombie is not None
-    assert zombie.dead
-    sleeper.wait()
-    assert look(sleeper.pid) is None
-
-
 def test_a_signal_reaches_only_the_process_that_is_meant(sleeper: subprocess.Popen[bytes]) -> None:
     process = look(sleeper.pid)
     assert process is not None
     send(ProcessIdentity(sleeper.pid, "an earlier one"), signal.SIGKILL)
     send(ProcessIdentity(999_999_999, "nobody"), signal.SIGKILL)
     assert sleeper.poll() is None
-    send(process.identity, signal.SIGTERM)
-    assert sleeper.wait(10) == -signal.SIGTERM
-
-
-def test_a_signal_is_sent_where_the_system_has_no_handles(
-    sleeper: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr(os, "pidfd_open")
-    process = look(sleeper.pid)
-    assert process is not None
-    send(ProcessIdentity(sleeper.pid, "an earlier one"), signal.SIGKILL)
     send(process.identity, signal.SIGTERM)
     assert sleeper.wait(10) == -signal.SIGTERM
 
@@ -117,17 +88,6 @@ def test_members_are_the_session_and_what_has_the_number() -> None:
     ]
     assert pids(everyone) == [10, 11, 12]
     assert pids(everyone, leader=None) == [12]
-
-
-def test_a_session_without_its_leader_is_still_the_same_one() -> None:
-    assert pids([person(1_000_011, 1_000_010)]) == [11]
-
-
-def test_a_session_of_another_process_with_the_same_pid_is_someone_elses() -> None:
-    stranger = Process(LEADER.pid, "later", 1, LEADER.pid, LEADER.pid, dead=False)
-    child = person(1_000_011, 1_000_010)
-    marked = person(1_000_012, 1_000_012, mark="mine")
-    assert pids([stranger, child, marked]) == [12]
 
 
 def test_this_process_and_those_above_it_are_never_members() -> None:

@@ -14,7 +14,6 @@ from serai.machine.processes.environment import (
     git_environment,
     git_program,
     inheritable,
-    without_relative,
 )
 from serai.machine.processes.processes import Processes
 
@@ -65,16 +64,6 @@ def test_only_folders_that_are_the_same_from_everywhere_are_looked_into(
     assert find_program("tool", {"PATH": relative}) is None
     for path in (f"{relative}:{tool.parent}", f"{tool.parent}:{relative}", f"/x:{relative}:{tool.parent}"):
         assert find_program("tool", {"PATH": path}) == str(tool)
-
-
-def test_without_a_path_there_is_the_systems_own() -> None:
-    assert find_program("sh", {}) in {f"{folder}/sh" for folder in os.defpath.split(":")}
-    assert find_program("sh", {"PATH": ""}) is None
-
-
-def test_a_path_keeps_what_is_absolute_in_its_order() -> None:
-    assert without_relative({"PATH": ":/b:.:/a:x/y:/b:", "A": "1"}) == {"PATH": "/b:/a:/b", "A": "1"}
-    assert without_relative({"A": "1"}) == {"A": "1"}
 
 
 def test_git_is_looked_for_where_the_path_says_and_never_where_one_happens_to_be() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from machine.processes.watching import runs, until, written_pid
-from serai.machine.processes.census import census, look
+from serai.machine.processes.census import look
 from serai.machine.processes.child import Child, Exit
 from serai.machine.processes.processes import Processes
 
@@ -33,33 +33,6 @@ async def started(processes: Processes, file: Path) -> tuple[Child, int]:
     script = AWAY.format(file=file) + "sleep 60"
     child = await processes.start(["/bin/sh", "-c", script], what="a parent")
     return child, await written_pid(file)
-
-
-async def test_what_leaves_a_child_stays_below_its_keeper(processes: Processes, tmp_path: Path) -> None:
-    child, other = await started(processes, tmp_path / "pid")
-    keeper = keeper_of(child)
-    await until(lambda: (found := look(other)) is not None and found.parent in (child.pid, keeper))
-    await child.end()
-    assert not runs(other)
-    await until(lambda: not runs(keeper))  # it says so a moment before
-
-
-async def test_each_child_has_a_keeper_of_its_own(processes: Processes, tmp_path: Path) -> None:
-    one, of_one = await started(processes, tmp_path / "one")
-    two, of_two = await started(processes, tmp_path / "two")
-    assert keeper_of(one) != keeper_of(two)
-    await one.end()
-    assert not runs(of_one)
-    assert runs(of_two)
-    assert runs(two.pid)
-
-
-async def test_no_zombies_gather(processes: Processes, tmp_path: Path) -> None:
-    script = f"for n in 1 2 3 4 5; do (sleep 0 &); done; echo $$ > {tmp_path}/pid; exec sleep 60"
-    child = await processes.start(["/bin/sh", "-c", script], what="a parent")
-    await written_pid(tmp_path / "pid")
-    keeper = keeper_of(child)
-    await until(lambda: [each.pid for each in census() if each.parent == keeper] == [child.pid])
 
 
 async def test_a_child_has_nothing_of_the_keepers_but_its_streams(processes: Processes) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import stat
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -14,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from machine.processes.watching import LIMIT, content, names, runs, until
-from serai.machine.processes.census import ProcessIdentity, look
-from serai.machine.processes.leftovers import ChildRecord, ChildRecords, Leftover, end_leftovers
+from serai.machine.processes.census import ProcessIdentity
+from serai.machine.processes.leftovers import ChildRecord, ChildRecords, end_leftovers
 
 HOST = Path(__file__).with_name("dying_host.py")
 
@@ -110,24 +111,6 @@ async def test_what_belongs_to_a_host_that_runs_is_left_alone(host: Dying, recor
 GONE = ProcessIdentity(999_999_999, "gone")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="NOT CHECKED: numbers are there on Linux only")
-async def test_a_child_whose_pid_was_never_written_down_is_found_by_its_number(
-    sleeper: subprocess.Popen[bytes], records: Path
-) -> None:
-    ChildRecords(records).write("mark", ChildRecord("half started", GONE))
-    assert await end_leftovers(records) == [Leftover("half started", (sleeper.pid,), ended=True)]
-    assert sleeper.wait(LIMIT) == -signal.SIGTERM
-
-
-async def test_a_child_without_its_number_is_found_by_its_session(
-    sleeper: subprocess.Popen[bytes], records: Path
-) -> None:
-    process = look(sleeper.pid)
-    assert process is not None
-    ChildRecords(records).write("other", ChildRecord("a sleeper", GONE, process.identity))
-    assert await end_leftovers(records) == [Leftover("a sleeper", (sleeper.pid,), ended=True)]
-
-
 async def test_a_later_process_with_the_same_pid_is_left_alone(
     sleeper: subprocess.Popen[bytes], records: Path
 ) -> None:
@@ -137,3 +120,11 @@ async def test_a_later_process_with_the_same_pid_is_left_alone(
     assert await end_leftovers(records) == []
     assert sleeper.poll() is None
     assert names(records) == []
+
+
+def test_records_are_for_their_owner_alone_and_a_damaged_one_is_still_a_mark(records: Path) -> None:
+    ChildRecords(records).write("one", ChildRecord("a shell"))
+    assert stat.S_IMODE(records.stat().st_mode) == 0o700
+    assert [stat.S_IMODE(file.stat().st_mode) for file in records.iterdir()] == [0o600]
+    (records / "one.json").write_text("{")
+    assert list(ChildRecords(records).all()) == ["one"]

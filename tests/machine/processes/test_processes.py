@@ -15,7 +15,6 @@ import pytest
 from machine.processes.watching import LIMIT, names, runs, until, written_pid
 from serai.errors import ProcessNotStarted
 from serai.machine.processes import processes as module
-from serai.machine.processes.census import census, number_of
 from serai.machine.processes.child import Exit, Kept
 from serai.machine.processes.processes import Processes
 
@@ -94,12 +93,6 @@ async def test_a_child_that_does_not_listen_is_killed(processes: Processes, tmp_
     assert await child.end(grace=0.05) == Exit(signal=signal.SIGKILL)
 
 
-async def test_a_stopped_child_is_ended(processes: Processes) -> None:
-    child = await processes.start(["sleep", "60"], what="stopped")
-    os.kill(child.pid, signal.SIGSTOP)
-    assert await child.end(grace=LIMIT) == Exit(signal=signal.SIGTERM)
-
-
 DAEMON = Path(__file__).with_name("daemon.py")
 ESCAPES = {
     "in its group": "sleep 60 &",
@@ -137,24 +130,6 @@ async def test_whatever_a_child_starts_ends_with_it(
     assert not runs(other)
 
 
-async def test_many_starts_and_stops_leave_nothing(processes: Processes, records: Path) -> None:
-    async def one(number: int) -> None:
-        script = "sleep 60 & setsid sleep 60 & sleep 60" if number % 2 else "sleep 60 & exit 0"
-        child = await processes.start(shell(script), what=f"number {number}")
-        marks.add(child.mark)
-        if number % 2:
-            await child.end(grace=LIMIT)
-        else:
-            await child.gone()
-
-    marks: set[str] = set()
-    await asyncio.gather(*(one(number) for number in range(16)))
-    assert names(records) == []
-    assert len(marks) == 16
-    numbers = {number_of(mark) for mark in marks}
-    assert [process for process in census() if process.number in numbers] == []
-
-
 async def test_what_cannot_start_leaves_nothing(processes: Processes, tmp_path: Path, records: Path) -> None:
     (tmp_path / "file").write_text("no program")
     with pytest.raises(ProcessNotStarted, match="there is no program 'nowhere'"):
@@ -171,15 +146,6 @@ async def test_what_cannot_start_leaves_nothing(processes: Processes, tmp_path: 
         await processes.start(["true", "a\0b"], what="nothing")
     assert names(records) == []
     assert not processes.children
-
-
-async def test_a_process_that_cannot_be_recorded_is_not_started(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    processes = Processes(tmp_path / "file")
-    with pytest.raises(ProcessNotStarted, match="exists"):
-        await processes.start(["touch", str(tmp_path / "started")], what="nothing")
-    assert names(tmp_path) == ["file"]
-    await processes.close()
 
 
 async def test_a_process_whose_pid_cannot_be_recorded_is_ended(

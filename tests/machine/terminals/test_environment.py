@@ -12,17 +12,6 @@ from serai.machine.terminals.environment import default_shell, plan_launch
 BASE = {"PATH": "/bin", "HOME": "/home/me", "LANG": "de_DE.UTF-8", "SHELL": "/bin/sh"}
 
 
-def test_the_hosts_secrets_stay_out() -> None:
-    secrets = {"SERAI_DATABASE_KEY": "x", "SERAI_TOKEN": "x", "SERAI_RELAY_SECRET_2": "x", "MINE": "x"}
-    launch = plan_launch(
-        ["top"], {**BASE, **secrets, "SERAI_HOME": "/h", "API_KEY": "k"}, hide=["MINE"], nonce="n"
-    )
-    assert not secrets.keys() & launch.environ.keys()
-    assert launch.environ["SERAI_HOME"] == "/h"
-    assert launch.environ["API_KEY"] == "k"
-    assert "n" not in launch.environ.values()
-
-
 def test_the_terminal_says_what_it_is() -> None:
     base = {**BASE, "TERM": "dumb", "COLUMNS": "10", "TMUX": "x", "TERM_PROGRAM": "x"}
     launch = plan_launch(["top"], base, extra={"MORE": "1"}, nonce="n")
@@ -35,11 +24,6 @@ def test_the_terminal_says_what_it_is() -> None:
     }
     assert launch.argv == ["top"]
     assert not launch.integrated
-
-
-def test_text_is_utf_8_where_nothing_is_said() -> None:
-    assert plan_launch(["top"], {"PATH": "/bin"}, nonce="n").environ["LANG"].endswith("UTF-8")
-    assert "LANG" not in plan_launch(["top"], {"LC_ALL": "C"}, nonce="n").environ
 
 
 @pytest.mark.parametrize("argv", [["bash", "-c", "true"], ["zsh", "-f"], ["fish"], ["/bin/dash"]])

@@ -68,18 +68,6 @@ def test_a_round_of_a_shell_is_told_and_its_marks_are_taken_out() -> None:
     ]
 
 
-def test_text_is_joined_until_something_else_happens_and_then_nothing_waits() -> None:
-    output = TerminalOutput(NONCE)
-    assert not output
-    for piece in ("a", "b", mark("A"), "c", "d"):
-        output.feed(piece)
-    assert output
-    assert (output.size, output.at_prompt) == (4, True)
-    assert told(output.take()) == ["ab", ("detects", None), "cd"]
-    assert not output
-    assert (output.size, output.take()) == (0, [])
-
-
 def test_of_titles_and_directories_the_last_is_told_and_only_when_it_is_new() -> None:
     output = TerminalOutput(NONCE)
     titles = "".join(f"\x1b]0;{number}\x07" for number in range(10_000))
@@ -99,18 +87,6 @@ def test_a_command_whose_end_was_not_told_ends_with_the_next_or_with_the_program
     assert first.command_id != second.command_id
     output.exited(3)
     assert told(output.take()) == [("ran", 3), ("exited", 3)]
-
-
-def test_an_end_that_nobody_saw_has_a_code_too() -> None:
-    output = TerminalOutput(NONCE)
-    output.feed(mark("C;1;a"))
-    output.exited(None)
-    assert told(output.take())[1:] == [("ran", None), ("exited", 137)]
-
-
-@pytest.mark.parametrize("end", ["\x07", "\x1b\\"])
-def test_a_mark_is_one_however_it_ends(end: str) -> None:
-    assert read(f"a{mark('A', end)}b") == ["a", ("detects", None), "b"]
 
 
 def test_what_could_divide_a_mark_is_read_back() -> None:
@@ -134,10 +110,6 @@ def test_what_could_divide_a_mark_is_read_back() -> None:
 )
 def test_marks_of_others_are_taken_out_and_mean_nothing(forged: str) -> None:
     assert read(f"a{forged}b") == ["ab"]
-
-
-def test_without_a_nonce_there_are_no_marks() -> None:
-    assert read("a" + mark("A") + mark("A", nonce="None") + "b", nonce=None) == ["ab"]
 
 
 @pytest.mark.parametrize(
@@ -199,10 +171,6 @@ def test_a_line_that_the_history_did_not_take_is_what_was_typed(typed: str, said
     assert ("runs", line) in read(f"$ {mark('B')}{typed}{mark(f'C;0;{said}')}")
 
 
-def test_an_old_prompt_is_not_what_was_typed() -> None:
-    assert ("runs", "new") in read(mark("B") + "old" + mark("C;0;old") + "output" + mark("C;0;new"))
-
-
 CONTROLS = ["\x1b", "]", "\\", "\x07", "\x18", "\x1b]", "\x1b\\", "[31m", ";", "\r\n"]
 NUMBERS = ["633;", "133;", "0;", "2;", "63", "52;", f"{NONCE};"]
 WORDS = ["A", "B", "C;1;ls", "C;0;ls", "D;0", "D;", "P;Cwd=/", "x", "é", "🦊", "ls", "y" * 2000]
@@ -217,8 +185,3 @@ def test_any_split_of_any_stream_tells_the_same(stream: str, data: st.DataObject
     assert read(*pieces) == read(stream)
     if len(stream) < 200:
         assert read(*stream) == read(stream)
-
-
-@given(st.text(st.characters(exclude_characters="\x1b"), min_size=1))
-def test_text_without_escapes_is_only_text(text: str) -> None:
-    assert read(text) == [text]

@@ -32,23 +32,6 @@ async def test_what_is_sent_to_a_file_has_no_marks_in_it(
     assert plain((await shell.run("echo back")).output) == "back\n"
 
 
-@pytest.mark.parametrize("prompt", ["", "PROMPT_COMMAND='PS1=\"me> \"'"])
-async def test_what_bash_sends_to_a_file_with_its_prompt_has_no_marks_in_it(
-    open_shell: OpenShell, home: Path, prompt: str
-) -> None:
-    shell = await open_shell("bash", f"HISTCONTROL=ignoreboth\n{prompt}")
-    await shell.ready()
-    lines = ["exec 5>&2 2>log", "echo one", "exec 2>&5"]
-    for count, line in enumerate(lines, 1):  # there is no prompt to wait for
-        shell.terminal.write(f"{line}\r")
-        await shell.until(lambda count=count: len(shell.finished) == count)
-    assert [part.command_line for part in shell.commands] == lines
-    assert "me> " in (home / "log").read_text(), "as in any bash"
-    assert "633" not in (home / "log").read_text()
-    await shell.run("echo two")
-    assert (await shell.run(" echo hidden")).command_line.strip() == "echo hidden", "prompts are marked again"
-
-
 @pytest.mark.parametrize("program", ["bash", "zsh"])
 @pytest.mark.parametrize("closed", ["exec 5>&1 >&-", "exec 5>&2 2>&-"])
 async def test_a_shell_that_has_closed_what_it_prints_to_goes_on(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from machine.terminals.conftest import Open, OpenShell
-from machine.terminals.viewer import LIMIT, Viewer, plain
+from machine.terminals.viewer import Viewer, plain
 from serai.ahp import actions as a
 
 BASHRC = """
@@ -106,20 +105,6 @@ async def test_an_interrupted_command_has_ended(shell: Viewer) -> None:
     assert shell.commands[-1].exit_code == 130
 
 
-async def test_an_interrupted_line_is_no_command(shell: Viewer) -> None:
-    await shell.ready()
-    await shell.sees("me> ")
-    shell.terminal.write("echo never")
-    await shell.sees("never")
-    seen = len(shell.text)
-    async with asyncio.timeout(LIMIT):
-        while "me> " not in shell.text[seen:]:  # a shell that is just drawing a line may miss it
-            shell.terminal.write("\x03")
-            await asyncio.sleep(0.05)
-    await shell.run("echo then")
-    assert [part.command_line for part in shell.commands] == ["echo then"]
-
-
 async def test_a_subshell_and_a_shell_inside_are_one_command(shell: Viewer) -> None:
     assert (await shell.run("(cd /; exit 3)")).exit_code == 3
     part = await shell.run("sh -c 'echo inside; exit 4'")
@@ -147,27 +132,6 @@ async def test_the_directory_is_told(shell: Viewer, home: Path) -> None:
     (home / "a;b c é").mkdir()
     await shell.run("cd 'a;b c é'")
     await shell.until(lambda: shell.live.head.cwd == (home / "a;b c é").as_uri())
-
-
-async def test_output_cannot_pass_for_a_mark(shell: Viewer) -> None:
-    part = await shell.run(r"printf '\033]633;guess;D;0\007\033]633;D;0\007\033]133;D\007kept\n'; false")
-    assert plain(part.output) == "kept\n"
-    assert part.exit_code == 1
-    assert len(shell.finished) == 1
-
-
-async def test_a_mark_without_an_end_does_not_silence_the_shell(shell: Viewer) -> None:
-    await shell.run(r"printf '\033]633;x'")
-    part = await shell.run("echo heard")
-    assert plain(part.output) == "heard\n"
-
-
-async def test_a_prompt_is_drawn_again_after_clearing(shell: Viewer) -> None:
-    await shell.ready()
-    await shell.sees("me> ")
-    seen = len(shell.text)
-    shell.terminal.clear()
-    await shell.sees("me> ", after=seen)
 
 
 ZSH_SETTINGS = {
@@ -263,10 +227,3 @@ async def test_zsh_reads_the_persons_files_from_where_they_are(
     shell = await open_terminal("zsh", environ={"PATH": os.environ["PATH"], "HOME": str(home), **extra})
     part = await shell.run("echo $FIRST$SECOND ${ZDOTDIR-none}")
     assert plain(part.output) == f"12 {'none' if zdotdir is None else place}\n"
-
-
-async def test_a_home_without_files_is_no_problem(open_terminal: Open, home: Path) -> None:
-    for program in ("bash", "zsh"):
-        (home / ".zshrc").touch()  # or zsh asks questions
-        shell = await open_terminal(program)
-        assert plain((await shell.run("echo hello")).output) == "hello\n"

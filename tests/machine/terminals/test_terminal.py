@@ -5,19 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
-import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from machine.processes.watching import until, written_pid
+from machine.processes.watching import until
 from machine.terminals.conftest import Open
 from machine.terminals.viewer import plain
 from serai.ahp import actions as a
-from serai.errors import InvalidParams, ProcessNotStarted
-from serai.machine.processes.census import look
+from serai.errors import InvalidParams
 from serai.machine.processes.child import Exit
 from serai.machine.processes.processes import Processes
 from serai.machine.terminals import terminal as module
@@ -48,19 +45,6 @@ async def test_a_program_runs_on_its_own_terminal(open_terminal: Open) -> None:
     assert view.terminal.exit == Exit(code=3)
 
 
-async def test_an_interactive_program_is_talked_to(open_terminal: Open) -> None:
-    view = await open_terminal(sys.executable, "-q", "-i", "-c", "import sys; sys.ps1 = 'py: '")
-    await view.sees("py: ")
-    view.terminal.write("print(6 * 7)\r")
-    await view.sees("\n42\r\n")
-    view.terminal.write("import os; os.get_terminal_size()\r")
-    await view.sees("columns=80, lines=24")
-    await view.sees("py: ", after=view.text.index("columns=80"))  # an end that is typed before is not one
-    view.terminal.write("\x04")
-    await view.ended()
-    assert view.actions[-1] == a.TerminalExitedAction(exit_code=0)
-
-
 async def test_a_program_sees_another_size(open_terminal: Open) -> None:
     view = await open_terminal(*sh("trap 'stty size' WINCH; stty size; while :; do sleep 0.01; done"))
     await view.sees("24 80")
@@ -78,14 +62,6 @@ async def test_a_size_that_cannot_be_is_refused(open_terminal: Open, cols: int, 
         view.terminal.resize(cols, rows)
 
 
-async def test_a_program_that_is_killed_says_by_what(open_terminal: Open) -> None:
-    view = await open_terminal("sleep", "60")
-    os.kill(view.terminal.pid, signal.SIGKILL)
-    await view.ended()
-    assert view.terminal.exit == Exit(signal=signal.SIGKILL)
-    assert view.actions == [a.TerminalExitedAction(exit_code=128 + signal.SIGKILL)]
-
-
 async def test_a_terminal_that_is_ended_ends_like_a_closed_window(open_terminal: Open) -> None:
     view = await open_terminal(
         *sh("trap 'echo hung up; exit 9' HUP; echo ready; while :; do sleep 0.01; done")
@@ -100,26 +76,12 @@ async def test_a_terminal_that_is_ended_ends_like_a_closed_window(open_terminal:
     assert await view.terminal.batch() == []
 
 
-async def test_a_program_that_is_deaf_is_killed(open_terminal: Open) -> None:
-    view = await open_terminal(*sh("trap '' HUP TERM; echo ready; while :; do sleep 0.01; done"))
-    await view.sees("ready")
-    assert await view.terminal.end(grace=0.05) == Exit(signal=signal.SIGKILL)
-
-
 async def test_characters_are_whole_however_they_are_read(open_terminal: Open) -> None:
     pieces = r"'\360' '\237' '\246' '\212' '\345\256' '\277\n'"
     script = rf"for c in {pieces}; do printf $c; sleep 0.01; done; printf '\377ok\342\202'"
     view = await open_terminal(*sh(script))
     await view.ended()
     assert plain(view.text) == "🦊宿\n\N{REPLACEMENT CHARACTER}ok\N{REPLACEMENT CHARACTER}"
-
-
-async def test_wide_characters_and_emoji_are_typed_and_shown(open_terminal: Open) -> None:
-    view = await open_terminal("cat")
-    view.terminal.write("宿 👩‍👩‍👧 e\u0301\r")
-    await view.sees("宿 👩‍👩‍👧 e\u0301\r\n宿 👩‍👩‍👧 e\u0301\r\n")
-    view.terminal.write("a宿\x7fb\r")  # the system erases a character, not a byte of it
-    await view.sees("\nab\r\n")
 
 
 async def test_much_output_passes_in_bounded_memory(processes: Processes) -> None:
@@ -145,14 +107,6 @@ async def test_a_program_waits_while_nobody_takes_its_output(processes: Processe
         read += sum(map(len, texts(actions)))
     assert read == 3_000_000  # a line end is two characters on a terminal
     assert (await terminal.wait()) == Exit(code=0)
-
-
-async def test_a_terminal_nobody_looks_at_is_ended_too(processes: Processes) -> None:
-    terminal = await Terminal.start(processes, argv=["yes"])
-    await filled(terminal)
-    assert await terminal.end() == Exit(signal=signal.SIGHUP)
-    assert (await terminal.batch())[-1] == a.TerminalExitedAction(exit_code=128 + signal.SIGHUP)
-    assert await terminal.batch() == []
 
 
 async def test_input_that_nobody_reads_is_refused_and_does_not_block(open_terminal: Open) -> None:
@@ -194,50 +148,6 @@ async def test_hostile_output_makes_nothing_happen(open_terminal: Open, hostile:
     assert "]633" not in view.text
     kinds = {type(action) for action in view.actions}
     assert kinds <= {a.TerminalDataAction, a.TerminalTitleChangedAction, a.TerminalExitedAction}
-
-
-async def test_a_program_that_closes_its_terminal_and_opens_it_again_is_heard(open_terminal: Open) -> None:
-    view = await open_terminal(*sh("exec </dev/null >/dev/null 2>&1; sleep 0.05; echo back >/dev/tty"))
-    await view.ended()
-    assert "back" in view.text
-    assert view.terminal.exit == Exit(code=0)
-
-
-async def test_the_end_does_not_wait_for_what_holds_the_terminal_open(open_terminal: Open) -> None:
-    view = await open_terminal(*sh("trap '' HUP TERM; sleep 60 & echo last words"))
-    await view.ended()
-    assert "last words" in view.text
-    assert view.terminal.exit == Exit(code=0)
-
-
-async def test_a_daemon_ends_with_the_terminal_that_it_left(open_terminal: Open, tmp_path: Path) -> None:
-    view = await open_terminal("bash", "--norc")
-    file = tmp_path / "pid"
-    view.terminal.write(f"env -i setsid sh -c 'echo $$ > {file}; exec sleep 60' & disown -a; echo a''way\r")
-    await view.sees("away\r\n")
-    pid = await written_pid(file)
-    assert look(pid) is not None
-    await view.terminal.end()
-    assert look(pid) is None
-
-
-async def test_starts_and_stops_leave_no_descriptors(processes: Processes) -> None:
-    async def one(number: int) -> None:
-        terminal = await Terminal.start(processes, argv=["true"] if number % 2 else ["cat"])
-        if number % 2:
-            while await terminal.batch():
-                pass
-        await terminal.end()
-
-    for start in range(0, 20, 10):
-        await asyncio.gather(*(one(number) for number in range(start, start + 10)))
-
-
-async def test_what_cannot_start_says_so(open_terminal: Open, processes: Processes, tmp_path: Path) -> None:
-    with pytest.raises(ProcessNotStarted, match="no program"):
-        await Terminal.start(processes, argv=["/nowhere/at/all"])
-    with pytest.raises(ProcessNotStarted, match="is no directory"):
-        await open_terminal("cat", cwd=tmp_path / "missing")
 
 
 async def test_a_batch_that_is_cancelled_loses_nothing(processes: Processes) -> None:

@@ -19,48 +19,20 @@ def fits(pattern: str, path: str) -> bool:
 @pytest.mark.parametrize(
     ("pattern", "yes", "no"),
     [
-        ("*.py", ["a.py", ".py", ".hidden.py"], ["src/a.py", "a.pyc", "py"]),
-        ("**/*.py", ["a.py", "src/a.py", "a/b/c.py"], ["a.py/b"]),
-        ("src/**", ["src", "src/a", "src/a/b"], ["source", "a/src"]),
+        ("*.py", ["a.py", ".hidden.py"], ["src/a.py", "a.pyc"]),
+        ("**/*.py", ["a.py", "a/b/c.py"], ["a.py/b"]),
+        ("src/**", ["src", "src/a/b"], ["source", "a/src"]),
         ("**/node_modules/**", ["node_modules", "a/node_modules", "node_modules/x/y"], ["node_modules2"]),
-        ("a/**/z", ["a/z", "a/b/z", "a/b/c/z"], ["z", "a", "az"]),
-        ("**", ["a", "a/b"], []),
-        ("?.txt", ["a.txt", "é.txt"], [".txt", "ab.txt", "/.txt"]),
-        ("a?b", ["axb"], ["a/b"]),
-        ("[a-c]x", ["ax", "cx"], ["dx", "x", "/x"]),
-        ("[!a]x", ["bx"], ["ax", "/x"]),
-        ("[^a]x", ["bx"], ["ax"]),
-        ("[]]x", ["]x"], ["ax"]),
-        ("[*?]x", ["*x", "?x"], ["ax", "x"]),
-        ("[z-a]", [], ["a", "z", "-"]),
-        ("[a-]", ["a", "-"], ["b"]),
-        ("[!--0]x", ["ax"], ["-x", "0x"]),
-        ("*.{ts,tsx}", ["a.ts", "a.tsx"], ["a.t", "a.{ts"]),
-        ("{src,test}/**/*.py", ["src/a.py", "test/x/a.py"], ["doc/a.py"]),
-        ("{a/b,c}/d", ["a/b/d", "c/d"], ["a/d"]),
-        ("{a,{b,c}d}", ["a", "bd", "cd"], ["d", "ad"]),
-        ("{a}", ["a"], ["{a}"]),
-        ("a{,b}", ["a", "ab"], ["b"]),
-        ("a.b", ["a.b"], ["axb"]),
-        ("[a", ["[a"], ["a"]),
-        ("{a", ["{a"], ["a"]),
-        ("a}", ["a}"], ["a"]),
-        ("./a/", ["a"], ["b"]),
-        ("/a", ["a"], ["b/a"]),
-        ("a**b", ["ab", "axb"], ["a/b"]),
-        ("*a*b*", ["ab", "xaxbx", "aab"], ["ba", "a/b"]),
-        ("a\nb", ["a\nb"], ["ab"]),
+        ("a?b", ["axb", "aéb"], ["a/b", "ab"]),
+        ("[!a-c]x", ["dx"], ["ax", "/x"]),
+        ("{a,{b,c}d}/*.ts", ["a/x.ts", "cd/x.ts"], ["d/x.ts"]),
+        ("./a/", ["a"], ["b/a"]),
         ("", [], ["a", ""]),
     ],
 )
 def test_a_pattern_fits_as_editors_have_it(pattern: str, yes: list[str], no: list[str]) -> None:
     assert [path for path in yes if not fits(pattern, path)] == []
     assert [path for path in no if fits(pattern, path)] == []
-
-
-def test_without_includes_everything_is_meant() -> None:
-    assert PathFilter().passes("a/b")
-    assert not PathFilter().prunes("a")
 
 
 def test_an_excluded_folder_takes_all_that_is_in_it() -> None:

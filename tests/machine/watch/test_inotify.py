@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import queue
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -118,17 +117,6 @@ def test_events_that_the_system_dropped_are_told_as_a_change_of_all(
     assert other.end() is None
 
 
-def test_things_are_told_in_the_order_in_which_they_happened(listening: Listening) -> None:
-    (listening.root / "a").write_text("1")
-    root = listening.begin().root
-    (root / "a").unlink()
-    (root / "a").mkdir()
-    (root / "a").rmdir()
-    (root / "z").mkdir()
-    seen = [kind for kind, name in listening.until(ADDED, "z") if name == "a"]
-    assert seen == [DELETED, ADDED, DELETED]
-
-
 def test_one_that_cannot_take_what_it_is_told_fails_and_harms_no_other(
     listening: Listening, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,22 +147,6 @@ def test_two_that_look_at_the_same_folder_are_both_told_and_one_may_go(listening
     listening.until(ADDED, "in/deep/b")
 
 
-def test_a_root_that_is_moved_inside_another_is_gone_and_followed_there(listening: Listening) -> None:
-    (listening.root / "in/deep").mkdir(parents=True)
-    root = listening.begin().root
-    inner = Listening(root / "in").begin()
-    (root / "in").rename(root / "on")
-    inner.until(DELETED, "")
-    assert inner.end() is None
-    listening.until(ADDED, "on/deep")
-    (root / "on/deep/a").write_text("1")
-    listening.until(ADDED, "on/deep/a")
-    shutil.rmtree(root / "on")
-    (root / "on/deep").mkdir(parents=True)
-    (root / "on/deep/b").write_text("1")
-    listening.until(ADDED, "on/deep/b")
-
-
 def test_a_folder_that_is_replaced_by_a_link_while_it_is_entered_leads_nowhere_else(
     listening: Listening, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,13 +170,3 @@ def test_a_folder_that_is_replaced_by_a_link_while_it_is_entered_leads_nowhere_e
     (root / "z").mkdir()
     seen += listening.until(ADDED, "z")
     assert not [name for _, name in seen if "secret" in name]
-
-
-@pytest.mark.parametrize("name", ["link", "link/b"])
-def test_links_on_the_way_to_the_root_are_not_followed(listening: Listening, name: str) -> None:
-    (listening.root / "a/b").mkdir(parents=True)
-    (listening.root / "link").symlink_to("a")
-    failing = Listening(listening.root / name)
-    failing.start()
-    assert failing.over_.get(timeout=WITHIN) is not None
-    assert failing.open_.empty()

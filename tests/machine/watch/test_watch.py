@@ -16,7 +16,7 @@ import pytest
 from serai.ahp.errors import AhpErrorCode
 from serai.errors import InvalidParams, ProtocolError
 from serai.machine.watch import events, portable, watch
-from serai.machine.watch.watch import BATCH_LIMIT, Watch, Watches
+from serai.machine.watch.watch import Watch, Watches
 
 SOURCES = [events.watch_folder, portable.watch_folder] if sys.platform == "linux" else [events.watch_folder]
 linux = pytest.mark.skipif(sys.platform != "linux", reason="about inotify")
@@ -85,14 +85,6 @@ async def test_what_comes_changes_and_goes_is_told(watches: Watches, folder: Pat
     assert await heard.until("b") == {"b": "deleted"}
 
 
-async def test_what_comes_and_goes_at_once_is_not_told(watches: Watches, folder: Path) -> None:
-    heard = Heard(await watches.watch(folder), folder)
-    (folder / "temporary").write_text("1")
-    (folder / "temporary").unlink()
-    (folder / "z").write_text("1")
-    assert await heard.until("z") == {"z": "added"}
-
-
 async def test_a_folder_alone_says_nothing_of_what_is_in_its_folders(watches: Watches, folder: Path) -> None:
     (folder / "inner").mkdir()
     heard = Heard(await watches.watch(folder), folder)
@@ -153,17 +145,6 @@ async def test_a_folder_that_is_moved_is_told_also_where_only_files_in_it_are_me
     assert await heard.until("docs") == {"docs": "deleted"}
 
 
-async def test_a_folder_that_is_taken_away_and_made_again_is_followed(watches: Watches, folder: Path) -> None:
-    (folder / "a/b").mkdir(parents=True)
-    heard = Heard(await watches.watch(folder, recursive=True), folder)
-    shutil.rmtree(folder / "a")
-    assert await heard.until("a") == {"a": "deleted", "a/b": "deleted"}
-    (folder / "a/b").mkdir(parents=True)
-    assert await heard.until("a/b") == {"a": "added", "a/b": "added"}
-    (folder / "a/b/c").write_text("1")
-    assert await heard.until("a/b/c") == {"a/b/c": "added"}
-
-
 async def test_only_what_is_included_and_not_excluded_is_told(watches: Watches, folder: Path) -> None:
     (folder / "node_modules/x").mkdir(parents=True)
     heard = Heard(
@@ -207,16 +188,6 @@ async def test_a_root_that_disappears_is_told_and_ends_the_watch(watches: Watche
         await anext(whole.watch)
 
 
-async def test_a_root_is_told_under_the_name_that_it_was_given(
-    watches: Watches, folder: Path, tmp_path: Path
-) -> None:
-    alias = tmp_path / "alias"
-    alias.symlink_to(folder)
-    heard = Heard(await watches.watch(alias), alias)
-    (folder / "a").write_text("1")
-    assert await heard.until("a") == {"a": "added"}
-
-
 async def test_what_is_not_there_cannot_be_watched(watches: Watches, folder: Path) -> None:
     with pytest.raises(ProtocolError) as caught:
         await watches.watch(folder / "nothing")
@@ -250,15 +221,6 @@ async def test_a_set_up_that_is_cancelled_leaves_nothing(watches: Watches, folde
     assert await Heard(narrow, folder).until("z") == {"z": "added"}
 
 
-async def test_a_reader_that_gives_up_loses_nothing(watches: Watches, folder: Path) -> None:
-    watch = await watches.watch(folder)
-    reader = asyncio.ensure_future(anext(watch))
-    await asyncio.sleep(0)
-    reader.cancel()
-    (folder / "a").write_text("1")
-    assert await Heard(watch, folder).until("a") == {"a": "added"}
-
-
 @here_only
 async def test_links_are_told_and_not_followed(watches: Watches, folder: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
@@ -287,18 +249,6 @@ async def test_a_burst_of_files_is_told_whole(watches: Watches, folder: Path) ->
     assert {name for name in stayed if heard.first.get(name) != "added"} == set()
     assert {f"d{number}" for number in range(1, 10)} <= told.keys()
     assert told.get("d0/f0") in (None, "deleted")
-
-
-@here_only
-async def test_batches_are_bounded(watches: Watches, folder: Path) -> None:
-    heard = Heard(await watches.watch(folder, recursive=True), folder)
-    for number in range(2_500):
-        (folder / f"f{number}").touch()
-    shutil.move(folder, folder.with_name("away"))
-    told = await heard.rest()
-    assert len(told) == 2_501
-    assert max(heard.sizes) <= BATCH_LIMIT
-    assert min(heard.sizes) > 0
 
 
 @linux
@@ -339,22 +289,6 @@ async def test_what_is_not_the_folder_that_was_found_is_not_watched(
     assert refused.value.number in {AhpErrorCode.PERMISSION_DENIED, AhpErrorCode.NOT_FOUND}
     if by == "folder":
         await watches.watch(asked, of=identity_at(asked))
-
-
-async def test_a_file_is_watched_in_the_folder_that_was_found(watches: Watches, folder: Path) -> None:
-    (folder / "a").mkdir()
-    (folder / "a/file").write_text("1")
-    (folder.parent / "outside").mkdir()
-    (folder.parent / "outside/file").write_text("1")
-    found = identity_at(folder / "a")
-    watch = await watches.watch(folder / "a/file", of=found)
-    (folder / "a/file").write_text("2")
-    assert await Heard(watch, folder).until("a/file") == {"a/file": "updated"}
-    await watch.close()
-    (folder / "a").rename(folder / "away")
-    (folder / "a").symlink_to(folder.parent / "outside")
-    with pytest.raises(ProtocolError):
-        await watches.watch(folder / "a/file", of=found)
 
 
 LIMITED = """

@@ -12,7 +12,7 @@ const receipt = (status, more = {}) => ({ at: AT, receipt: { status, ...more } }
 const delivery = (fields) => ({
   id: "dlv",
   messageId: "msg",
-  agent: "1",
+  agent: "@demo",
   state: "created",
   mode: "on-idle",
   receipts: [],

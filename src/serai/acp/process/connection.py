@@ -19,10 +19,9 @@ from serai.acp.process.peer import AgentPeer, Listener, Then
 from serai.acp.process.pipes import Pipes
 from serai.acp.prompt import Silence
 from serai.jsonrpc.lines import LONGEST_LINE
-from serai.machine.processes.child import Child, Exit
+from serai.machine.processes.child import Child, Exit, uninterrupted
 from serai.machine.processes.environment import inheritable, without_relative
 from serai.machine.processes.processes import Processes
-from serai.machine.processes.uninterrupted import uninterrupted
 
 EOF_GRACE = 1.0
 """How long an agent may take to end because its input is closed, in seconds. Most do within that."""

@@ -32,7 +32,7 @@ from serai.agents.catalogue.agents import Catalogue
 from serai.agents.catalogue.finder import Finder
 from serai.agents.catalogue.introduction import Models, models_of
 from serai.config.paths import here
-from serai.machine.processes.uninterrupted import to_its_end
+from serai.machine.processes.child import to_its_end
 
 __all__ = [
     "AgentClient",

@@ -46,10 +46,10 @@ from serai.agents.ask.start import (
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.introduction import models_of
 from serai.errors import AgentRequestFailed, CapabilityNotSupportedError
+from serai.machine.processes.child import to_its_end
 from serai.machine.processes.environment import inheritable
-from serai.machine.processes.uninterrupted import to_its_end
 from serai.redact import Redactor
-from serai.redact.environment import managed_from_environment
+from serai.redact.managed import managed_from_environment
 
 __all__ = ["WireHost", "host"]
 

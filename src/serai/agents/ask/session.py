@@ -43,7 +43,7 @@ from serai.agents.ask.start import Closing
 from serai.agents.ask.turn import AgentStream, Cancelling, Events, RunningTurn
 from serai.agents.catalogue.introduction import Models, models_of
 from serai.errors import AgentClosed, AgentError, BudgetExceeded
-from serai.machine.processes.uninterrupted import to_its_end
+from serai.machine.processes.child import to_its_end
 
 if TYPE_CHECKING:
     from serai.agents.ask.host import WireHost

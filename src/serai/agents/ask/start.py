@@ -24,8 +24,8 @@ from serai.config.load import load
 from serai.config.paths import find_paths
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
+from serai.machine.processes.child import to_its_end
 from serai.machine.processes.processes import Processes
-from serai.machine.processes.uninterrupted import to_its_end
 
 __all__ = ["Adapter", "AgentRef"]
 

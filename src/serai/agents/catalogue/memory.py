@@ -23,7 +23,7 @@ from serai.agents.catalogue.finder import FoundAgent
 from serai.config.private import replace_private
 from serai.errors import ConfigInvalid
 from serai.redact import Redactor
-from serai.redact.environment import managed_from_environment
+from serai.redact.managed import managed_from_environment
 
 __all__ = ["FILE", "AgentMemory", "Remembered", "signed_in_of", "version_of"]
 

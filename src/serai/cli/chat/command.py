@@ -17,7 +17,7 @@ from serai.ahp.types import URI, SessionStatus
 from serai.cli.chat.conversation import Chat
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.target import add_connection_options, is_on_this_machine, run_connected
-from serai.cli.console.terminal import PlainTerminal, open_terminal
+from serai.cli.console.terminal import Ask, PlainTerminal, open_terminal
 from serai.cli.hosted import participants
 from serai.cli.sessions import find_session, session_table
 from serai.client import Client, SessionClient
@@ -140,7 +140,7 @@ async def _earlier(client: Client, terminal: PlainTerminal, folder: Path | None)
 async def _chosen(terminal: PlainTerminal, uris: list[URI]) -> URI | None:
     places = {str(place): uri for place, uri in enumerate(uris, start=1)}
     while True:
-        terminal.ask(f"Go on with which one (1-{len(uris)}, Enter: 1, {_NEW}: another)? ")
+        terminal.ask(Ask(f"Go on with which one (1-{len(uris)}, Enter: 1, {_NEW}: another)? "))
         said = await terminal.lines.read()
         terminal.typed()
         word = (said or "").strip() or "1"

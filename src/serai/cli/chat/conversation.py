@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
 import uuid
 from collections.abc import Callable, Coroutine
 from functools import partial
@@ -13,12 +14,13 @@ from serai.ahp import actions as a
 from serai.ahp.channels import is_run
 from serai.ahp.extensions import LOGIN
 from serai.ahp.types import PendingMessage, TurnState
+from serai.cli.chat.completion import ChatCompletions
 from serai.cli.chat.dialogs import Decision
 from serai.cli.chat.questions import ChatQuestions, Question, decide, is_open
 from serai.cli.chat.view import TurnView, diff_of, one_line, output_elsewhere, turn_told, why_held
 from serai.cli.console.output import json_text
 from serai.cli.console.signin import SignInDialog
-from serai.cli.console.terminal import PlainTerminal, interrupts
+from serai.cli.console.terminal import PlainTerminal, signals
 from serai.client import (
     Client,
     ClientEvent,
@@ -42,29 +44,27 @@ from serai.errors import AuthRequired, SeraiError
 _PATIENCE = 2.0
 """How long leaving may take when something is still to be told to the host, in seconds."""
 
+_USAGE = {
+    "/cancel": "stop the running turn (Ctrl-C does it, too)",
+    "/queue TEXT": "leave a message for after the turn, also while something is asked",
+    "/steer TEXT": "leave a message that reaches the running turn",
+    "/go": "send the messages that are held",
+    "/drop NUMBER": "take back a message that waits",
+    "/title TEXT": "give the session a title",
+    "/signin": "sign in to the agent, in a terminal of the host",
+    "/quit": "leave; the session stays, and so does a running turn",
+    "/help": "tell all this",
+    "//TEXT": "send a message that begins with a slash",
+}
 _HELP = """\
-Write a message, and the agent answers. Lines that are pasted together are one message.
-  /cancel        stop the running turn (Ctrl-C does it, too)
-  /queue TEXT    leave a message for after the running turn
-  /steer TEXT    leave a message that reaches the running turn
-  /go            send the messages that are held
-  /drop NUMBER   take back a message that waits
-  /title TEXT    give the session a title
-  /signin        sign in to the agent, in a terminal of the host
-  /quit          leave; the session stays, and so does a running turn
-  //TEXT         send a message that begins with a slash"""
+Write a message, and the agent answers. While it works, the next one waits for its end.
+Lines that are pasted together are one message. Tab completes @files and /commands.
+""" + "\n".join(f"  {usage:<14} {about}" for usage, about in _USAGE.items())
 
-_COMMANDS = frozenset({"/cancel", "/queue", "/steer", "/go", "/drop", "/title", "/signin", "/quit", "/help"})
+_COMMANDS = {usage.split()[0]: about for usage, about in _USAGE.items() if not usage.startswith("//")}
 
-_TAKE_A_PASTE = frozenset({"/queue", "/steer"})
-"""The commands whose text may have several lines."""
-
-_BUSY = "A turn is running: /queue sends this afterwards, /steer now, /cancel stops the turn."
+_QUEUED = "(queued: it follows this turn; /drop takes it back)"
 _NOTHING_WAITS = "No message waits."
-
-
-def _first_word(text: str) -> str:
-    return next(iter(text.split(None, 1)), "")
 
 
 class Chat:
@@ -90,6 +90,8 @@ class Chat:
         self._as_json = as_json
         self._has_person = terminal.is_interactive and not as_json
         self._view = TurnView(terminal)
+        self._completions = ChatCompletions(client, session, _COMMANDS)
+        terminal.offers = self._completions.offers
         self._questions = ChatQuestions(session, terminal, self._listen, self._decided)
         self._heard: Inbox[Callable[[], None]] = Inbox()  # what to do about what was heard, in order
         self._tasks: set[asyncio.Task[None]] = set()
@@ -104,7 +106,6 @@ class Chat:
         self._is_lost = False
         self._is_signing_in = False
         self._refused: str | None = None  # the message that needs a sign-in
-        self._unsent = ""  # what was written while a turn was running
         self._exit: int | None = None
 
     async def run(self) -> int:
@@ -115,7 +116,7 @@ class Chat:
         """
         stop = self._client.on_event(partial(self._later, self._connection))
         try:
-            with interrupts(self._interrupt):
+            with signals({signal.SIGINT: self._interrupt}):
                 self._begin()
                 while self._exit is None:
                     (await self._heard.get())()
@@ -229,23 +230,19 @@ class Chat:
         self._reading = None
         if text is None:
             self._no_more_lines = True
-            self._no_more()
+            if self._is_busy and self._questions:  # what no turn waits for, others may answer
+                self._questions.answer(None)
+                self._show_prompt()
+            elif self._terminal.is_interactive or not self._is_busy:
+                self._leave()
             return
         self._terminal.typed()
         if self._terminal.is_interactive:
             self._want_line()  # a person may write at any time
         self._line(text.strip("\n"))
 
-    def _no_more(self) -> None:
-        """There will be no more lines. What no turn waits for, others may answer."""
-        if self._is_busy and self._questions:
-            self._questions.answer(None)
-            self._show_prompt()
-        elif self._terminal.is_interactive or not self._is_busy:
-            self._leave()
-
     def _line(self, text: str) -> None:
-        command = _first_word(text)
+        command = next(iter(text.split(None, 1)), "")
         message = text[1:] if text.startswith("//") else text
         if command in _COMMANDS:
             self._command(command, text.strip().removeprefix(command).strip())
@@ -253,14 +250,11 @@ class Chat:
             self._questions.answer(text)
             self._show_prompt()
         elif command.startswith("/") and not command.startswith("//"):
-            self._tell(f"There is no command {command}. /help lists those that there are.")
+            self._do(self._pass_on(command, message))
         elif not command:
             self._show_prompt()
-        elif self._is_busy:
-            self._unsent = message
-            self._note(_BUSY)
         else:
-            self._prompt(message)
+            self._send(message)
 
     def _command(self, command: str, rest: str) -> None:
         match command:
@@ -277,32 +271,34 @@ class Chat:
                 self._go_on()
             case "/drop":
                 self._drop(rest)
+            case _ if not rest:
+                self._tell(f"{command} needs a text after it.")
+            case "/queue":
+                self._send(rest)
+            case "/steer":
+                when = "the turn's next step" if self._is_busy else "the next turn"
+                steered = self._session.steer(rest, attachments=self._completions.attachments(rest))
+                self._do(steered, f"It waits for {when}.")
             case _:
-                self._text_command(command, rest)
+                self._do(self._session.set_title(rest), "The session has a new title.")
 
-    def _text_command(self, command: str, text: str) -> None:
-        session = self._session
-        if command in _TAKE_A_PASTE:
-            text, self._unsent = text or self._unsent, ""
-        if not text:
-            self._tell(f"{command} needs a text after it.")
-        elif command == "/queue":
-            when = "It waits for the end of the turn." if self._is_busy else None
-            self._do(session.queue(text), when)
-            self._is_busy = True  # an idle session takes it at once
-            self._show_prompt()
-        elif command == "/steer":
-            when = "It waits for the turn's next step." if self._is_busy else "It waits for the next turn."
-            self._do(session.steer(text), when)
+    async def _pass_on(self, command: str, text: str) -> None:
+        """Send a command that is not the chat's own, if the host or the agent knows it."""
+        if await self._completions.has(command):
+            self._later(self._send, text)
         else:
-            self._do(session.set_title(text), "The session has a new title.")
+            self._tell(f"There is no command {command}. /help lists those that there are.")
 
-    def _prompt(self, text: str) -> None:
+    def _send(self, text: str) -> None:
+        """Send a message: now, or after the turn that runs."""
+        attachments = self._completions.attachments(text)
+        if self._is_busy:
+            self._do(self._session.queue(text, attachments=attachments), _QUEUED)
+            return
         self._is_busy = True
-        self._unsent = ""
         turn_id = str(uuid.uuid4())
         self._own_turns.add(turn_id)
-        self._do(self._session.begin_turn(text, turn_id=turn_id))
+        self._do(self._session.begin_turn(text, attachments=attachments, turn_id=turn_id))
 
     def _interrupt(self) -> None:
         if self._sign_in_dialog is not None:
@@ -315,7 +311,7 @@ class Chat:
         if self._interrupts > 1:
             self._leave()
         elif self._is_busy:
-            self._note("(stopping the turn; Ctrl-C again leaves)")
+            self._terminal.note("(stopping the turn; Ctrl-C again leaves)", aside=True)
             self._cancel()
         else:
             self._tell("(Ctrl-C again leaves, and so does /quit)")
@@ -474,7 +470,7 @@ class Chat:
             self._want_line()
         if text is not None and not work.cancelled() and work.result() and not self._is_busy:
             self._note(f"> {text}")
-            self._prompt(text)
+            self._send(text)
         else:
             self._show_prompt()
 
@@ -509,7 +505,8 @@ class Chat:
         self._show_prompt()
 
     def _tell(self, text: str) -> None:
-        self._note(text)
+        """Answer the person, whatever the agent is just saying."""
+        self._terminal.note(text, aside=True)
         self._show_prompt()
 
     def _print(self, event: TurnEvent | ClientEvent) -> None:

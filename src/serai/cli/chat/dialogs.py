@@ -31,6 +31,7 @@ from serai.ahp.types import (
 from serai.ahp.wire import Unknown
 from serai.cli.chat.view import about, about_edit, last_lines, text_of
 from serai.cli.console.output import plain
+from serai.cli.console.terminal import Ask
 from serai.client.answers import AnswerValue, answer_to
 from serai.errors import Rejected
 
@@ -64,16 +65,6 @@ class Reply:
 Decision: TypeAlias = Allow | Refuse | Reply
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """What is asked. The last line of the text stands before the answer."""
-
-    text: str
-    prefill: str = ""
-    """What the answer begins with, where lines can be edited."""
-    secret: bool = False
-
-
 Dialog: TypeAlias = Generator[Ask, str | None, Decision]
 
 
@@ -83,7 +74,7 @@ Dialog: TypeAlias = Generator[Ask, str | None, Decision]
 def ask_call(call: ToolCallPendingConfirmationState, diff: str = "") -> Dialog:
     """Ask whether a call may run, with the diff of what it is going to change."""
     options = call.options or []
-    said = yield Ask(f"{_about(call)}\n{diff}{_menu(call, options)}")
+    said = yield _menu(call, options, f"{_about(call)}\n{diff}")
     while True:
         word = (said or "").strip().casefold()
         option = _option(options, word)
@@ -104,7 +95,7 @@ def ask_call(call: ToolCallPendingConfirmationState, diff: str = "") -> Dialog:
             changed = yield from _edited(call.tool_input or "")
             if changed is not None:
                 return Allow(option=_first(options, ConfirmationOptionKind.APPROVE), edited_input=changed)
-        said = yield Ask(_menu(call, options))
+        said = yield _menu(call, options)
 
 
 def ask_result(call: ToolCallPendingResultConfirmationState) -> Dialog:
@@ -115,11 +106,12 @@ def ask_result(call: ToolCallPendingResultConfirmationState) -> Dialog:
 
 
 def _yes_or_no(intro: str, question: str, yes: Decision) -> Dialog:
-    said = yield Ask(intro + question)
+    choices = frozenset({"y", "yes", "n", "no"})
+    said = yield Ask(intro + question, choices=choices)
     while said is not None and (word := said.strip().casefold()) not in {"n", "no", "/decline"}:
         if word in {"y", "yes"}:
             return yes
-        said = yield Ask(question)
+        said = yield Ask(question, choices=choices)
     return Refuse(reason=_NOBODY if said is None else None)
 
 
@@ -131,13 +123,15 @@ def _about(call: ToolCallPendingConfirmationState) -> str:
     return "\n".join(lines)
 
 
-def _menu(call: ToolCallPendingConfirmationState, options: list[ConfirmationOption]) -> str:
+def _menu(call: ToolCallPendingConfirmationState, options: list[ConfirmationOption], intro: str = "") -> Ask:
     lines = [f"  {number}  {option.label}" for number, option in enumerate(options, start=1)]
     lines += [] if options else ["  y  allow", "  n  do not allow"]
     lines += ["  e  change its input, and allow it"] if call.editable else []
     lines += ["  s  do not allow, and say what to do instead"]
     keys = dict.fromkeys(["y", "n", *(line.split()[0] for line in lines)])
-    return "\n".join(lines) + f"\n({'/'.join(keys)}) Your choice: "
+    text = "\n".join([*lines, f"({'/'.join(keys)}) Your choice: "])
+    words = {*keys, "yes", "no", *(option.id.casefold() for option in options)}
+    return Ask(f"{intro}{text}", choices=frozenset(words))
 
 
 def _option(options: list[ConfirmationOption], word: str) -> ConfirmationOption | None:
@@ -205,10 +199,8 @@ def _ask(
         text = (said or "").strip()
         if said is None or text == "/decline":
             return Refuse(reason=_NOBODY if said is None else None)
-        if not text and default is not None:
+        if not text and (default is not None or not question.required):
             return {question.id: default}
-        if not text and not question.required:
-            return {question.id: None}
         if not text:
             problem = "An answer is needed (or /decline).\n"
             continue

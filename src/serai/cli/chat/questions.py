@@ -8,7 +8,6 @@ from typing import TypeAlias
 
 from serai.cli.chat.dialogs import (
     Allow,
-    Ask,
     Decision,
     Dialog,
     Refuse,
@@ -17,7 +16,7 @@ from serai.cli.chat.dialogs import (
     ask_questions,
     ask_result,
 )
-from serai.cli.console.terminal import PlainTerminal
+from serai.cli.console.terminal import Ask, PlainTerminal
 from serai.client import (
     QuestionAsked,
     QuestionClosed,
@@ -151,7 +150,7 @@ class ChatQuestions:
             self._ask(next(current.dialog))
 
     def _ask(self, asked: Ask) -> None:
-        self._terminal.ask(asked.text, prefill=asked.prefill, secret=asked.secret)
+        self._terminal.ask(asked)
         self._listen()
 
 

@@ -10,9 +10,10 @@ import re
 import signal
 import termios
 import tty
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 
+from serai.cli.console.terminal import signals
 from serai.client import Client, ClientEvent, Connected, Disconnected, TerminalClient, TerminalOutput
 from serai.client.events import Inbox
 from serai.client.terminal import terminal_text
@@ -82,9 +83,8 @@ class _Visit:
 
     async def run(self) -> str:
         # Before anything is shown: from then on a signal leaves as Ctrl-] does.
-        with _signals(
-            {signal.SIGWINCH: self._resize, signal.SIGTERM: self._leave, signal.SIGHUP: self._leave}
-        ):
+        leave = self._leave
+        with signals({signal.SIGWINCH: self._resize, signal.SIGTERM: leave, signal.SIGHUP: leave}):
             return await self._run()
 
     async def _run(self) -> str:
@@ -198,22 +198,6 @@ def _raw(keys: int) -> Generator[None]:
         yield
     finally:
         termios.tcsetattr(keys, termios.TCSADRAIN, before)
-
-
-@contextmanager
-def _signals(handlers: dict[signal.Signals, Callable[[], None]]) -> Generator[None]:
-    loop = asyncio.get_running_loop()
-    try:
-        for number, handler in handlers.items():
-            loop.add_signal_handler(number, handler)
-    except (RuntimeError, ValueError):  # not in the main thread
-        yield
-        return
-    try:
-        yield
-    finally:
-        for number in handlers:
-            loop.remove_signal_handler(number)
 
 
 def _write(screen: int, text: str) -> None:

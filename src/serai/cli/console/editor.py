@@ -9,17 +9,20 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from prompt_toolkit.application.current import set_app
 from prompt_toolkit.application.run_in_terminal import in_terminal
 from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
-from prompt_toolkit.filters import has_focus
+from prompt_toolkit.filters import Condition, has_focus
 from prompt_toolkit.formatted_text import ANSI
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -30,10 +33,12 @@ from prompt_toolkit.utils import get_cwidth
 
 from serai.cli.console.markdown import BOLD, DIM, LineStream, diff_style
 from serai.cli.console.output import clean
-from serai.cli.console.terminal import PlainTerminal
-from serai.client.events import Inbox
+from serai.cli.console.terminal import Ask, Lines, PlainTerminal
 from serai.redact import Redactor
-from serai.redact.environment import managed_from_environment
+from serai.redact.managed import managed_from_environment
+
+_HABIT = 0.7
+"""How soon after an answer of one key an Enter is only habit, in seconds."""
 
 
 class _History(FileHistory):
@@ -48,19 +53,6 @@ class _History(FileHistory):
         super().store_string(self._redactor.redact(string))
 
 
-class _Lines:
-    """The lines that were entered."""
-
-    def __init__(self) -> None:
-        self.entered: Inbox[str] = Inbox()
-
-    async def read(self) -> str | None:
-        """The next one."""
-        with suppress(StopAsyncIteration):
-            return await self.entered.get()
-        return None
-
-
 class _Output(Vt100_Output):
     """The screen. What is pasted while something is written comes in one piece, too."""
 
@@ -72,12 +64,35 @@ class _Output(Vt100_Output):
             super().disable_bracketed_paste()
 
 
+class _Offers(Completer):
+    """What Tab offers: it is asked for while the person writes on, and not while they answer something."""
+
+    def __init__(self, terminal: EditedTerminal) -> None:
+        self._terminal = terminal
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        """Nothing: only `get_completions_async` is called."""
+        del document, complete_event
+        return ()
+
+    async def get_completions_async(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> AsyncGenerator[Completion]:
+        """All offers, at once."""
+        del complete_event
+        place, terminal = document.cursor_position, self._terminal
+        if terminal.offers is None or terminal.asked is not None:
+            return
+        for text, start, about in await terminal.offers(document.text, place):
+            space = "" if text.endswith("/") else " "  # into a folder one goes on
+            yield Completion(f"{text}{space}", start - place, display=text, display_meta=about)
+
+
 class EditedTerminal(PlainTerminal):
     """The person's terminal, while a block lasts: see `open_editor`."""
 
     def __init__(self, history: Path, *, has_colour: bool) -> None:
-        self._lines = _Lines()
-        super().__init__(self._lines, sys.stdout, sys.stdout, is_interactive=True, has_colour=has_colour)
+        super().__init__(Lines(), sys.stdout, sys.stdout, is_interactive=True, has_colour=has_colour)
         # Where the cursor is need not be asked: the answer could come when someone else reads.
         self._output = _Output(
             sys.stdout,
@@ -87,14 +102,17 @@ class EditedTerminal(PlainTerminal):
             enable_cpr=False,
         )
         self._stream = LineStream(lambda: self._size().columns, get_cwidth, has_styles=has_colour)
-        self._asked: str | None = None
-        self._is_secret = False
-        self._draft = ""  # a message that something was asked in the midst of
+        self.asked: Ask | None = None
+        """What is asked: its text is the line before the answer."""
+        self._draft = Document()  # a message that something was asked in the midst of
+        self._last_key = -_HABIT  # when one key was an answer
         self._is_working = True
         self._session: PromptSession[str] = PromptSession(
             self._before_input,
             history=_History(history),
             key_bindings=self._keys(),
+            completer=_Offers(self),
+            complete_while_typing=False,
             erase_when_done=True,
             output=self._output,
             prompt_continuation="  ",
@@ -106,7 +124,7 @@ class EditedTerminal(PlainTerminal):
         """Edit lines, until the person ends it or this is cancelled."""
         with suppress(EOFError):
             await self._app.run_async(set_exception_handler=False, handle_sigint=False)
-        self._lines.entered.end()
+        self.lines.end()
 
     def close(self) -> None:
         """Leave the screen as it was found."""
@@ -125,9 +143,9 @@ class EditedTerminal(PlainTerminal):
         """Write something that matters less."""
         self._print(self._stream.feed(clean(text), dim=True))
 
-    def note(self, text: str, *, style: str = "") -> None:
-        """Write something on a line of its own."""
-        self._print([*self._stream.end(), *self._stream.plain(clean(text), style)])
+    def note(self, text: str, *, style: str = "", aside: bool = False) -> None:
+        """Write something on a line of its own; `aside`, above one that is still coming in."""
+        self._print([*([] if aside else self._stream.end()), *self._stream.plain(clean(text), style)])
 
     def new_line(self) -> None:
         """Begin a new line, unless one has just begun."""
@@ -142,25 +160,26 @@ class EditedTerminal(PlainTerminal):
 
     # -- what is asked, and entered ------------------------------------------------------------------------
 
-    def ask(self, text: str, *, prefill: str = "", secret: bool = False) -> None:
+    def ask(self, asked: Ask) -> None:
         """Ask something. What was being written meanwhile comes back afterwards."""
-        *lines, last = text.split("\n")
+        *lines, last = asked.text.split("\n")
         for line in lines:
             self.note(line, style=diff_style(line))
-        if self._asked is None:
-            self._draft = self._buffer.text
-        self._asked = clean(last)
-        self._session.is_password = self._is_secret = secret
-        self._buffer.document = Document(clean(prefill))
+        if self.asked is None:
+            self._draft = self._buffer.document
+        self.asked = replace(asked, text=clean(last))
+        self._session.is_password = asked.secret
+        self._buffer.document = Document(clean(asked.prefill))
         self._app.invalidate()
 
     def unask(self) -> None:
         """What was asked is not asked any more."""
-        if self._asked is not None:
-            self._asked = None
-            self._session.is_password = self._is_secret = False
-            self._buffer.document = Document(self._draft)
-            self._draft = ""
+        if self.asked is not None:
+            begun = self._buffer.text if self.asked.choices else ""  # no choice yet: the message goes on
+            self.asked = None
+            self._session.is_password = False
+            self._buffer.document, self._draft = self._draft, Document()
+            self._buffer.insert_text(begun)
         self._app.invalidate()
 
     def prompt(self) -> None:
@@ -174,19 +193,30 @@ class EditedTerminal(PlainTerminal):
         self._is_working = True
 
     def _enter(self, buffer: Buffer) -> None:
-        text = buffer.text
-        shown = "*" * len(text) if self._is_secret else clean(text).replace("\n", "\n  ")
+        text, asked = buffer.text, self.asked
+        word = text.strip().casefold()
+        is_choice = not (asked and asked.choices) or word in {"", *asked.choices} or word.startswith("/")
+        if self._draft.text and not is_choice:
+            self.unask()  # it was the rest of the message: with it, that waits for the answer
+            self.lines.put("")
+            return
+        shown = "*" * len(text) if asked and asked.secret else clean(text).replace("\n", "\n  ")
         # Above a line that is still coming in, which goes on.
-        self._print(self._stream.plain(f"{self._asked or '> '}{shown}", "" if self._asked else BOLD))
+        self._print(self._stream.plain(f"{asked.text if asked else '> '}{shown}", "" if asked else BOLD))
         # Only what was said is remembered, never an answer: that may be a secret.
-        buffer.reset(append_to_history=self._asked is None)
+        buffer.reset(append_to_history=asked is None)
         self.unask()
-        self._lines.entered.put(text)
+        self.lines.put(text)
+
+    def _takes_a_key(self) -> bool:
+        """Whether one key answers. While a message is half written, the key may be meant for that."""
+        choices = self.asked.choices if self.asked else ()
+        return "y" in choices and not self._draft.text and not self._buffer.text
 
     def _before_input(self) -> ANSI:
         """What stands before what is written: the end of what is coming in, and what is asked."""
         rows = self._stream.rest()[-max(self._size().rows // 3, 1) :]
-        question = self._asked or ("… " if self._is_working else "> ")
+        question = self.asked.text if self.asked else ("… " if self._is_working else "> ")
         *before, last = self._stream.plain(question.rstrip(" "), DIM if self._is_working else BOLD)
         return ANSI("\n".join([*rows, *before, f"{last} "]))
 
@@ -199,13 +229,25 @@ class EditedTerminal(PlainTerminal):
 
         @keys.add("enter", filter=has_focus(DEFAULT_BUFFER))
         def enter(event: KeyPressEvent) -> None:
+            buffer = event.current_buffer
+            is_habit = not buffer.text and time.monotonic() - self._last_key < _HABIT
+            if buffer.complete_state and buffer.complete_state.current_completion:
+                buffer.complete_state = None  # that is chosen
+            elif not is_habit:
+                self._enter(buffer)
+
+        @keys.add("y", filter=Condition(self._takes_a_key))
+        @keys.add("n", filter=Condition(self._takes_a_key))
+        def answer(event: KeyPressEvent) -> None:
+            self._last_key = time.monotonic()
+            event.current_buffer.insert_text(event.data)
             self._enter(event.current_buffer)
 
         @keys.add("escape", "enter")
         def begin_line(event: KeyPressEvent) -> None:
             event.current_buffer.insert_text("\n")
 
-        del interrupt, enter, begin_line
+        del interrupt, enter, answer, begin_line
         return keys
 
     def _size(self) -> Size:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from serai.ahp.extensions import SignInKind, SignInMethod
 from serai.cli.console.target import session_id
-from serai.cli.console.terminal import PlainTerminal, has_person, screen_size
+from serai.cli.console.terminal import Ask, PlainTerminal, has_person, screen_size
 from serai.client import Client, SignIn
 from serai.errors import SeraiError
 
@@ -32,10 +32,10 @@ class SignInDialog:
         try:
             methods = (await self._client.sign_in_methods(agent)).methods
         except SeraiError as error:
-            self._say(str(error))
+            self._terminal.note(str(error))
             return False
         if not methods:
-            self._say(f"It is not known how one signs in to {agent}.")
+            self._terminal.note(f"It is not known how one signs in to {agent}.")
             return False
         if method is None and (offer or len(methods) > 1) and self._terminal.is_interactive:
             method = await self._choose(agent, methods, f"Sign in to {agent} now?" if offer else "Which way?")
@@ -44,15 +44,15 @@ class SignInDialog:
 
     async def _choose(self, agent: str, methods: list[SignInMethod], question: str) -> str | None:
         if len(methods) > 1:
-            self._say(f"There are {len(methods)} ways to sign in to {agent}:")
+            self._terminal.note(f"There are {len(methods)} ways to sign in to {agent}:")
             for number, method in enumerate(methods, 1):
-                self._say(f"  {number}  {_told(method)}")
+                self._terminal.note(f"  {number}  {_told(method)}")
             choices = f"[1-{len(methods)}, n]"
         else:
-            self._say(_told(methods[0]))
+            self._terminal.note(_told(methods[0]))
             choices = "[Y/n]"
         while True:
-            self._terminal.ask(f"{question} {choices} ")
+            self._terminal.ask(Ask(f"{question} {choices} "))
             answer = await self._terminal.lines.read()
             if answer is not None:
                 self._terminal.typed()
@@ -63,25 +63,25 @@ class SignInDialog:
                 return methods[0].id
             if word.isdecimal() and 1 <= int(word) <= len(methods):
                 return methods[int(word) - 1].id
-            self._say("A number of the list, or n.")
+            self._terminal.note("A number of the list, or n.")
 
     async def _go(self, agent: str, method: str) -> bool:
         try:
-            self._say(f"(signing in to {agent})")
+            self._terminal.note(f"(signing in to {agent})")
             begun = await self._client.sign_in(agent, method, size=screen_size())
             if begun.message:
-                self._say(begun.message)
+                self._terminal.note(begun.message)
                 return False
             signed_in = begun.signed_in
             if begun.terminal is not None:
                 if not await self._visit(begun):
                     return False
-                self._say(f"(asking {agent})")
+                self._terminal.note(f"(asking {agent})")
                 signed_in = (await self._client.sign_in_methods(agent)).signed_in
         except SeraiError as error:
-            self._say(str(error))
+            self._terminal.note(str(error))
             return False
-        self._say(_OUTCOMES[signed_in].format(agent))
+        self._terminal.note(_OUTCOMES[signed_in].format(agent))
         return signed_in is not False
 
     async def _visit(self, begun: SignIn) -> bool:
@@ -90,20 +90,18 @@ class SignInDialog:
         if terminal is None:
             return False
         if not has_person():
-            self._say(f"Go on with: serai terminals attach {session_id(terminal.uri)}")
+            self._terminal.note(f"Go on with: serai terminals attach {session_id(terminal.uri)}")
             return False
-        self._say(f"[{' '.join(begun.method.command or [terminal.state.title])}. Ctrl-] leaves it.]")
+        words = begun.method.command or [terminal.state.title]
+        self._terminal.note(f"[{' '.join(words)}. Ctrl-] leaves it.]")
         from serai.cli.console.attach import attach  # noqa: PLC0415 - it does not exist on Windows
 
         async with self._terminal.handed_over():
             left = await attach(self._client, terminal)
-        self._say(f"[{left}]")
+        self._terminal.note(f"[{left}]")
         has_ended = terminal.state.exit_code is not None
         terminal.leave()
         return has_ended
-
-    def _say(self, text: str) -> None:
-        self._terminal.note(text)
 
 
 _OUTCOMES = {

@@ -6,10 +6,11 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import NamedTuple, TextIO
 
 from serai.cli.console.markdown import DIM, diff_style
 from serai.cli.console.output import clean
@@ -17,23 +18,28 @@ from serai.client.events import Inbox
 from serai.errors import FileUnreadable
 
 
-class LineSource(Protocol):
-    """Where lines come from."""
+class Offer(NamedTuple):
+    """What could stand in a line, from `start` up to the cursor."""
+
+    text: str
+    start: int
+    about: str
+
+
+class Lines(Inbox[str]):
+    """Lines that were entered. What was pasted together, or written in an editor, may have several."""
 
     async def read(self) -> str | None:
-        """The next line without its end; `None` when there will be no more. Cancelling it loses nothing.
-
-        What was pasted together, or written in an editor, may have several lines.
-        """
-        ...
+        """The next line without its end; `None` when there will be no more. Cancelling it loses nothing."""
+        return await anext(self, None)
 
 
-class StdinLines:
+class StdinLines(Lines):
     """Lines of a file descriptor, read without a thread: a blocked thread would hold up the end of Python."""
 
     def __init__(self, fd: int = 0) -> None:
+        super().__init__()
         self._fd = fd
-        self._lines: Inbox[str] = Inbox()
         self._rest = b""
         self._is_started = False
         self._is_over = False
@@ -43,10 +49,7 @@ class StdinLines:
         if not self._is_started:
             self._is_started = True
             self._start()
-        try:
-            return await self._lines.get()
-        except StopAsyncIteration:
-            return None
+        return await super().read()
 
     def close(self) -> None:
         """Read no more."""
@@ -79,19 +82,31 @@ class StdinLines:
         if not data:
             lines, self._rest = ([self._rest] if self._rest else []), b""
         for line in lines:
-            self._lines.put(line.decode(errors="replace").removesuffix("\r"))
+            self.put(line.decode(errors="replace").removesuffix("\r"))
         if not data:
             self._is_over = True
             asyncio.get_running_loop().remove_reader(self._fd)
-            self._lines.end()
+            self.end()
         return bool(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is asked. The last line of the text stands before the answer; the rest is for edited lines."""
+
+    text: str
+    prefill: str = ""
+    """What the answer begins with."""
+    secret: bool = False
+    choices: frozenset[str] = frozenset()
+    """The words that answer it, where others do not: of those, `y` and `n` need no Enter."""
 
 
 class PlainTerminal:
     """Where a person is, or a pipe."""
 
     def __init__(
-        self, lines: LineSource, out: TextIO, notes: TextIO, *, is_interactive: bool, has_colour: bool
+        self, lines: Lines, out: TextIO, notes: TextIO, *, is_interactive: bool, has_colour: bool
     ) -> None:
         self.lines = lines
         self.is_interactive = is_interactive
@@ -100,6 +115,8 @@ class PlainTerminal:
         self.has_colour = has_colour
         # Who wrote last, when that did not end its line.
         self._unfinished: TextIO | None = None
+        self.offers: Callable[[str, int], Awaitable[Sequence[Offer]]] | None = None
+        """Tells what could stand at a place in a line, where Tab can ask for it."""
 
     def text(self, text: str) -> None:
         """Write a piece of an answer, as it comes."""
@@ -110,17 +127,14 @@ class PlainTerminal:
         if self.is_interactive and text:
             self._write(self._notes, text, DIM)
 
-    def note(self, text: str, *, style: str = "") -> None:
-        """Write something on a line of its own."""
+    def note(self, text: str, *, style: str = "", aside: bool = False) -> None:  # noqa: ARG002 - see below
+        """Write something on a line of its own; `aside`, where that can be, above one that still comes in."""
         self.new_line()
         self._write(self._notes, f"{text}\n", style)
 
-    def ask(self, text: str, *, prefill: str = "", secret: bool = False) -> None:  # noqa: ARG002 - see below
-        """Ask something: the next line answers it. The last line of the text stands before the answer.
-
-        Where lines can be edited, the answer begins with `prefill`, and a secret one is not shown.
-        """
-        *lines, last = text.split("\n")
+    def ask(self, asked: Ask) -> None:
+        """Ask something: the next line answers it."""
+        *lines, last = asked.text.split("\n")
         for line in lines:
             self.note(line, style=diff_style(line))
         self.new_line()
@@ -131,7 +145,7 @@ class PlainTerminal:
 
     def prompt(self) -> None:
         """Show that the person may write."""
-        self.ask("> ")
+        self.ask(Ask("> "))
 
     def raw(self, line: str) -> None:
         """Write one line for a program."""
@@ -187,18 +201,20 @@ def open_terminal(
 
 
 @contextmanager
-def interrupts(heard: Callable[[], object]) -> Generator[None]:
-    """Call a function at Ctrl-C, instead of ending the program."""
+def signals(handlers: Mapping[signal.Signals, Callable[[], object]]) -> Generator[None]:
+    """Call functions at signals, instead of what they would do; where that is possible."""
     loop = asyncio.get_running_loop()
     try:
-        loop.add_signal_handler(signal.SIGINT, heard)
+        for number, handler in handlers.items():
+            loop.add_signal_handler(number, handler)
     except (NotImplementedError, RuntimeError, ValueError):  # not in the main thread, or not on this system
         yield
         return
     try:
         yield
     finally:
-        loop.remove_signal_handler(signal.SIGINT)
+        for number in handlers:
+            loop.remove_signal_handler(number)
 
 
 def has_person() -> bool:

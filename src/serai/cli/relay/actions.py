@@ -6,8 +6,8 @@ import argparse
 
 import msgspec
 
-from serai.cli.relay.target import add_relay_command, show
-from serai.contract import ActionsResult, ActionState, InvokeResult
+from serai.cli.relay.target import add_relay_command, calling, show
+from serai.contract import ActionDescriptor, ActionState, InvokeResult
 from serai.errors import InvalidParams
 from serai.relay.sdk import Relay
 
@@ -16,26 +16,13 @@ __all__ = ["configure"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai actions`."""
-    add_relay_command(parser, _list)
+    add_relay_command(parser, calling("actions.list", lambda found: [*map(_line, found.actions)]))
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
     invoke = verbs.add_parser("invoke", help="ask for an action, and wait for its outcome")
     invoke.add_argument("name", metavar="NAME")
     invoke.add_argument("input", metavar="JSON", nargs="?", help="what it is called with")
     invoke.add_argument("--wait", metavar="SECONDS", type=float, default=600.0, help="how long to wait")
     add_relay_command(invoke, _invoke, again=True)
-
-
-async def _list(relay: Relay, options: argparse.Namespace) -> int:
-    found: ActionsResult = await relay.call("actions.list")
-    show(
-        found,
-        options,
-        lambda result: [
-            f"{one.name}  {one.description}" + (f"  (by {one.owner})" if one.owner else "")
-            for one in result.actions
-        ],
-    )
-    return 0
 
 
 async def _invoke(relay: Relay, options: argparse.Namespace) -> int:
@@ -46,6 +33,10 @@ async def _invoke(relay: Relay, options: argparse.Namespace) -> int:
     outcome = await relay.invoke(options.name, given, wait_ms=round(options.wait * 1000))
     show(outcome, options, _lines)
     return 0 if outcome.state in {ActionState.COMPLETED, ActionState.INVOKED} else 1
+
+
+def _line(one: ActionDescriptor) -> str:
+    return f"{one.name}  {one.description}" + (f"  (by {one.owner})" if one.owner else "")
 
 
 def _lines(outcome: InvokeResult) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from serai.cli.relay.target import add_relay_command, line_of_delivery, names_of, show
+from serai.cli.relay.target import add_relay_command, calling, line_of_delivery
 from serai.contract import DeliveriesResult, DeliveryMode, DeliveryState
 from serai.relay.sdk import Relay
 
@@ -28,46 +28,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
     for verb, summary in _VERBS.items():
         one = verbs.add_parser(verb, help=summary)
-        one.add_argument("delivery", metavar="DELIVERY")
-        one.set_defaults(verb=verb)
-        add_relay_command(one, _change, again=True)
+        one.add_argument("deliveryId", metavar="DELIVERY")
+        changed = calling(f"deliveries.{verb}", lambda record: [line_of_delivery(record)], "deliveryId")
+        add_relay_command(one, changed, again=True)
     flush = verbs.add_parser("flush", help="let in what waits for a participant, whatever it waits for")
     flush.add_argument("agent", metavar="HANDLE")
     flush.add_argument("--mode", choices=[mode.value for mode in DeliveryMode], help="only those in one mode")
-    add_relay_command(flush, _flush, again=True)
+    add_relay_command(flush, calling("deliveries.flush", _lines, "agent", "mode"), again=True)
+
+
+def _lines(found: DeliveriesResult) -> list[str]:
+    return [*map(line_of_delivery, found.deliveries)] or ["There is none."]
 
 
 async def _list(relay: Relay, options: argparse.Namespace) -> int:
-    params = {"agent": options.agent, "state": options.state, "stuck": options.stuck, "limit": options.limit}
-    names = await names_of(relay)
-    found: DeliveriesResult = await relay.call("deliveries.list", **params)
-    show(
-        found,
-        options,
-        lambda result: [line_of_delivery(one, names) for one in result.deliveries] or ["There is none."],
-    )
+    await calling("deliveries.list", _lines, "agent", "state", "stuck", "limit")(relay, options)
     if options.watch:
         async for event in relay.follow("delivery.*", agent=options.agent):
             reason = f": {event.data['reason']}" if event.data.get("reason") else ""
             agent: dict[str, str] = event.data.get("agent") or {}
             who = agent.get("handle", "")
             print(f"{event.data['deliveryId']}  {who}  {event.type.partition('.')[2]}{reason}", flush=True)
-    return 0
-
-
-async def _change(relay: Relay, options: argparse.Namespace) -> int:
-    record = await relay.call(f"deliveries.{options.verb}", deliveryId=options.delivery)
-    names = await names_of(relay)
-    show(record, options, lambda record: [line_of_delivery(record, names)])
-    return 0
-
-
-async def _flush(relay: Relay, options: argparse.Namespace) -> int:
-    names = await names_of(relay)
-    flushed: DeliveriesResult = await relay.call("deliveries.flush", agent=options.agent, mode=options.mode)
-    show(
-        flushed,
-        options,
-        lambda result: [line_of_delivery(one, names) for one in result.deliveries] or ["Nothing waits."],
-    )
     return 0

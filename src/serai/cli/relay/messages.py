@@ -6,8 +6,8 @@ import argparse
 import sys
 
 from serai.cli.console.progress import progress
-from serai.cli.relay.target import add_relay_command, line_of_delivery, line_of_message, names_of, show
-from serai.contract import DeliveryMode, DeliveryState, Inbox, SearchResult, SendResult
+from serai.cli.relay.target import add_relay_command, calling, line_of_delivery, line_of_message, show
+from serai.contract import DeliveryMode, DeliveryState, Inbox, SearchHit, SearchResult, SendResult
 from serai.relay.sdk import Relay
 
 __all__ = ["configure_inbox", "configure_search", "configure_send"]
@@ -47,12 +47,10 @@ async def _send(relay: Relay, options: argparse.Namespace) -> int:
         timeoutMs=round(options.timeout * 1000),
     )
 
-    names = {} if options.json else await names_of(relay)
-
     def lines(result: SendResult) -> list[str]:
         shown = [result.message.id]
         for record in result.deliveries:
-            shown.append(f"  {line_of_delivery(record, names)}")
+            shown.append(f"  {line_of_delivery(record)}")
             if record.answer is not None:
                 shown.append(f"  {record.answer.state}: {record.answer.text}")
         shown += [f"  nobody is called {name}" for name in result.unknown_mentions]
@@ -64,24 +62,15 @@ async def _send(relay: Relay, options: argparse.Namespace) -> int:
 
 def configure_inbox(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai inbox`."""
-    parser.add_argument(
-        "--as", dest="sender", metavar="NAME", help="the inbox of a person or service of yours"
-    )
+    parser.add_argument("--as", metavar="NAME", help="the inbox of a person or service of yours")
     parser.add_argument("--peek", action="store_true", help="look without receiving")
-    add_relay_command(parser, _inbox)
+    add_relay_command(parser, calling("inbox.get", _inbox, "as", "peek"))
 
 
-async def _inbox(relay: Relay, options: argparse.Namespace) -> int:
-    inbox: Inbox = await relay.call("inbox.get", **{"as": options.sender}, peek=options.peek)
-
-    def lines(inbox: Inbox) -> list[str]:
-        unread = [*inbox.rooms, *inbox.conversations]
-        shown = [line_of_message(message) for message in inbox.messages]
-        shown += [f"{one.unread} unread in {one.room.name}" for one in unread]
-        return shown or ["Nothing waits."]
-
-    show(inbox, options, lines)
-    return 0
+def _inbox(inbox: Inbox) -> list[str]:
+    shown = [line_of_message(message) for message in inbox.messages]
+    shown += [f"{one.unread} unread in {one.room.name}" for one in (*inbox.rooms, *inbox.conversations)]
+    return shown or ["Nothing waits."]
 
 
 def configure_search(parser: argparse.ArgumentParser) -> None:
@@ -95,15 +84,11 @@ async def _search(relay: Relay, options: argparse.Namespace) -> int:
     query = " ".join(options.query)
     with progress("Searching; what is new is indexed first"):
         found: SearchResult = await relay.call("messages.search", query=query, limit=options.limit)
-
-    def lines(result: SearchResult) -> list[str]:
-        shown: list[str] = []
-        for hit in result.hits:
-            if hit.message is not None:
-                shown.append(line_of_message(hit.message))
-            else:
-                shown.append(f"{hit.session} {hit.turn_id}: {' '.join(hit.text.split())[:200]}")
-        return shown or ["Nothing was found."]
-
-    show(found, options, lines)
+    show(found, options, lambda result: [*map(_hit, result.hits)] or ["Nothing was found."])
     return 0 if found.hits else 1
+
+
+def _hit(hit: SearchHit) -> str:
+    if hit.message is not None:
+        return line_of_message(hit.message)
+    return f"{hit.session} {hit.turn_id}: {' '.join(hit.text.split())[:200]}"

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 from serai.cli.console.target import add_connection_options
-from serai.contract import AgentsResult, DeliveryRecord, Record, RelayMessage, to_wire
+from serai.contract import DeliveryRecord, Record, RelayMessage, to_wire
 from serai.relay.sdk import Relay
 
-__all__ = ["add_relay_command", "line_of_delivery", "line_of_message", "names_of", "show"]
+__all__ = ["add_relay_command", "calling", "line_of_delivery", "line_of_message", "show"]
 
 RelayCommand = Callable[[Relay, argparse.Namespace], Awaitable[int]]
 
@@ -34,6 +34,20 @@ def _run(command: RelayCommand, options: argparse.Namespace) -> int:
     return asyncio.run(run())
 
 
+def calling(method: str, lines: Callable[[Any], list[str]], *fields: str) -> RelayCommand:
+    """A command that calls one method with the options of these names, and prints what it returns.
+
+    A field `url=to` is called `url` there and `to` among the options.
+    """
+
+    async def call(relay: Relay, options: argparse.Namespace) -> int:
+        params = {one.partition("=")[0]: getattr(options, one.rpartition("=")[2], None) for one in fields}
+        show(await relay.call(method, **params), options, lines)
+        return 0
+
+    return call
+
+
 def show(result: Record, options: argparse.Namespace, lines: Callable[[Any], list[str]]) -> None:
     """Print what a method returned: as JSON, or as lines for people."""
     if options.json:
@@ -50,16 +64,9 @@ def line_of_message(message: RelayMessage) -> str:
     return f"{message.created_at:%H:%M} @{message.sender.name}{where}{reply}: {message.text}  [{message.id}]"
 
 
-def line_of_delivery(record: DeliveryRecord, names: dict[str, str] | None = None) -> str:
+def line_of_delivery(record: DeliveryRecord) -> str:
     """A delivery on a line, for people."""
-    who = (names or {}).get(record.agent, record.agent)
     waits = f", waits for {record.waits_for}" if record.waits_for else ""
     error = f": {record.error}" if record.error else ""
     asked = f" (asked for {record.requested_mode.value})" if record.requested_mode else ""
-    return f"{record.id}  {who}  {record.state.value}{waits}{error}  {record.mode.value}{asked}"
-
-
-async def names_of(relay: Relay) -> dict[str, str]:
-    """The handles of all participants, by their ids."""
-    agents: AgentsResult = await relay.call("agents.list", gone=True)
-    return {one.identity.id: one.identity.handle for one in agents.agents}
+    return f"{record.id}  {record.agent}  {record.state.value}{waits}{error}  {record.mode.value}{asked}"

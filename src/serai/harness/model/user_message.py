@@ -6,7 +6,7 @@ import hashlib
 
 from serai.ahp import types as t
 from serai.host.blobs import BLOB_SCHEME
-from serai.redact.content import decode_base64
+from serai.redact.redactor import decode_base64
 from serai.session.messages import DurableContentPart, MediaPart, TextPart
 from serai.store.contract import BlobRow
 

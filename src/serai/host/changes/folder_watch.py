@@ -20,7 +20,7 @@ from pathlib import Path
 from serai.ahp.errors import AhpErrorCode
 from serai.changes.folder import FolderChanges, Place, place_of
 from serai.errors import ProtocolError
-from serai.machine.watch.watch import Watches
+from serai.machine.watch.watch import Watch, Watches
 
 _log = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ def _literally(path: str) -> str:
 
 
 class ChangesWatch:
-    """Watches a folder until it is closed. It begins at once.
+    """Watches a folder from `begin` until it is closed.
 
     Args:
         watches: The watches of the host.
@@ -94,35 +94,28 @@ class ChangesWatch:
         """True once a folder is gone or another one: what is there now is to be watched instead."""
         self._watches = watches
         self._changed = changed
-        self._is_late = False
-        self._unready = len(places)
-        self._is_ready = asyncio.Event()
-        self._tasks = [asyncio.create_task(self._watch(place)) for place in places]
-        self._tasks.append(asyncio.create_task(self._until_another(directory, here)))
-        if not places:
-            self._is_ready.set()
+        self._closed = False
+        self._tasks = [asyncio.create_task(self._until_another(directory, here))]
 
-    async def ready(self, within: float) -> None:
-        """Wait until all that can be watched is watched. If that takes longer, it is told as a change."""
-        try:
-            async with asyncio.timeout(within):
-                await self._is_ready.wait()
-        except TimeoutError:
-            self._is_late = True
+    async def begin(self) -> None:
+        """Watch all that can be watched. Changes of the rest are seen when a turn ends or someone asks."""
+        for place in self.places:
+            try:
+                watch = await self._watches.watch(
+                    Path(place.folder),
+                    recursive=place.recursive,
+                    includes=place.includes,
+                    excludes=place.excludes,
+                )
+            except ProtocolError as error:
+                self._not_watched(error)
+                continue
+            if self._closed:
+                await watch.close()
+                return
+            self._tasks.append(asyncio.create_task(self._hear(watch)))
 
-    async def _watch(self, place: WatchedPlace) -> None:
-        try:
-            watch = await self._watches.watch(
-                Path(place.folder),
-                recursive=place.recursive,
-                includes=place.includes,
-                excludes=place.excludes,
-            )
-        except ProtocolError as error:
-            self._not_watched(error)
-            return
-        finally:
-            self._one_ready()
+    async def _hear(self, watch: Watch) -> None:
         try:
             async for _ in watch:
                 self._changed()
@@ -142,19 +135,12 @@ class ChangesWatch:
         self._changed()
 
     def _not_watched(self, error: ProtocolError) -> None:
-        """Changes are then seen when a turn ends, or when someone asks."""
         if error.number != AhpErrorCode.NOT_FOUND:
             _log.warning("changes are not followed as they happen: %s", error)
 
-    def _one_ready(self) -> None:
-        self._unready -= 1
-        if self._unready == 0:
-            self._is_ready.set()
-            if self._is_late:
-                self._changed()
-
     async def close(self) -> None:
         """Hear nothing more. Cancelling is safe: it ends all the same."""
+        self._closed = True
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

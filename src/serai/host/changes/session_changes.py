@@ -33,8 +33,6 @@ _GATHER = 0.3
 """Seconds that changes of files are gathered before they are looked at."""
 _SHARE = 4
 """Length of the pause after a look, in lengths of the look, so that looking takes a fifth of the time."""
-_WATCHED_WITHIN = 0.1
-"""Seconds that the first look waits for the watch. When that takes longer, there is another look."""
 
 _Found: TypeAlias = dict[Which, Changes | ErrorInfo]
 
@@ -148,7 +146,7 @@ class SessionChanges:
             self._watch = ChangesWatch(
                 self._host.watches, directory, here, places, lambda: self.look_again(_GATHER)
             )
-        await self._watch.ready(_WATCHED_WITHIN)
+            await self._watch.begin()
 
     # -- looking -------------------------------------------------------------------------------------------
 

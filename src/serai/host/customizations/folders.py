@@ -24,10 +24,6 @@ _log = logging.getLogger(__name__)
 
 _READERS = 2
 """Most threads that read customisations at the same time: the processor is for others too."""
-_GATHER = 0.05
-"""Time in seconds that changes are gathered before a folder is looked at again."""
-_LINGERS = 2.0
-"""Time in seconds that a folder is watched on when nobody follows it: turns often follow each other."""
 
 T = TypeVar("T")
 
@@ -58,8 +54,6 @@ class CustomizedFolder:
         self._work: asyncio.Task[None] | None = None
         self._again = False
         """True when it is to be looked at whatever is known."""
-        self._due: asyncio.TimerHandle | None = None
-        self._leaving: asyncio.TimerHandle | None = None
         self._listening = False
         self._hears = False
         """Whether all that it listens for is heard of by now."""
@@ -102,26 +96,18 @@ class CustomizedFolder:
         if self._is_current:
             changed()
         else:
-            self._look_again()
+            self._changed()
 
     def unfollow(self, changed: Callable[[], None]) -> None:
         """Call that no more; when nobody is left, nothing is watched any more."""
         self._followers.pop(changed, None)
-        if not self._followers and self._leaving is None and not self._closed:
-            self._leaving = asyncio.get_running_loop().call_later(_LINGERS, self._leave)
-
-    def _leave(self) -> None:
-        self._leaving = None
-        if not self._followers:
+        if not self._followers and not self._closed:
             self._start()
 
     async def close(self) -> None:
         """End what runs, and watch nothing, whoever may still ask for it. What is being read is let be."""
         self._closed = True
         self._followers.clear()
-        for timer in (self._due, self._leaving):
-            if timer is not None:
-                timer.cancel()
         if self._work is not None:
             self._work.cancel()
             await asyncio.gather(self._work, return_exceptions=True)
@@ -132,7 +118,7 @@ class CustomizedFolder:
         """Whether all changes since it was looked at would have been heard of, and there were none."""
         is_heard = self._hears and bool(self._followers) and not self._deaf
         is_known = self._look is not None and self._look.is_there
-        return is_heard and is_known and not self._again and self._due is None
+        return is_heard and is_known and not self._again
 
     def _start(self) -> asyncio.Task[None]:
         """Let the one task run. It is done when all that was asked before this moment is done."""
@@ -232,16 +218,11 @@ class CustomizedFolder:
         )
 
     def _changed(self) -> None:
-        if not self._followers:
-            self._deaf = True  # whoever follows next looks again
-        elif self._due is None:
-            self._due = asyncio.get_running_loop().call_later(_GATHER, self._look_again)
-
-    def _look_again(self) -> None:
-        self._due = None
         if self._followers:
             self._again = True
             self._start()
+        else:
+            self._deaf = True  # whoever follows next looks again
 
     def _lost(self, named: Watched, error: ProtocolError | None) -> None:
         """Note that a watch has ended. Without an error its folder is gone, which is a change like others."""

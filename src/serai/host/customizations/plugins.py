@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from serai.host.session.session import Session
 
 _MAX_FILES = 1_000
-_MAX_FOLDERS = 1_000
 _MAX_DEPTH = 8
 _MAX_FILE = 1024 * 1024
 _MAX_BYTES = 4 * 1024 * 1024
@@ -174,11 +173,7 @@ class PluginFetch:
     async def _walk(self) -> None:
         """List the plugin, one level after the other."""
         level = self._sort("", await self._list(""))
-        folders = 0
         for _ in range(_MAX_DEPTH):
-            folders += len(level)
-            if folders > _MAX_FOLDERS:
-                raise FileUnreadable(f"it has more than {_MAX_FOLDERS:,} folders")
             found = await self._all(level, self._list)
             level = [below for path, entries in found for below in self._sort(path, entries)]
             if not level:

@@ -36,9 +36,6 @@ from serai.machine.draft import find_leftovers, remove_leftovers
 from serai.machine.files import (
     Access,
     FileThreads,
-    Grant,
-    GrantHolder,
-    Grants,
     Root,
     Roots,
     find,
@@ -79,7 +76,8 @@ class Files:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._grants = Grants()
+        self._grants: dict[tuple[str, Root], float] = {}
+        """Until when a client may have what a person has allowed, in seconds of the host's clock."""
         self._of_session: dict[str, _Folders] = {}
         self._roots: dict[str, Root | None] = {}
         """Where the folders of sessions really are: looked up once, when they are first needed."""
@@ -127,7 +125,8 @@ class Files:
         """What a client may have: whoever has the token may have the folders of all sessions."""
         folders = await self._resolved(self._all_own())
         more = await self._resolved(self._all_more())
-        granted = self._grants.roots([GrantHolder("client", client_id)], self._now())
+        now = self._now()
+        granted = [root for (one, root), until in self._grants.items() if one == client_id and now < until]
         return self._open(folders, more) | granted
 
     async def for_session(self, session: Session) -> Roots:
@@ -135,8 +134,7 @@ class Files:
         directory = session.live.head.summary.working_directory
         folders = await self._resolved([directory] if directory else [])
         more = await self._resolved(folders_of(session.live.head))
-        granted = self._grants.roots([GrantHolder("session", session.uri)], self._now())
-        return self._open(folders, more) | granted
+        return self._open(folders, more)
 
     def _open(self, folders: list[Root], more: list[Root]) -> Roots:
         """These may be had, but for what is the host's own: its key, its token, whom it trusts."""
@@ -187,8 +185,9 @@ class Files:
             del self._askers[question.id]
         if hours is None:
             raise _denied(params, "the person said no")
-        self._grants.expire(self._now())
-        self._grants.add(Grant(GrantHolder("client", client_id), root, self._now() + hours * 3600))
+        now = self._now()
+        self._grants = {grant: until for grant, until in self._grants.items() if now < until}
+        self._grants[client_id, root] = now + hours * 3600
 
     def refused(self, action: a.StateAction, client_id: str) -> Judgement | None:
         """Why a client may not answer a question: it has asked for the files itself. It may take it back."""

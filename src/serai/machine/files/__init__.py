@@ -1,6 +1,6 @@
 """Files for clients and agents: below allowed directories, and nowhere else.
 
-    roots           below which directories files may be had, how, and until when
+    roots           below which directories files may be had, and how
     place           from a URI to a place on the disk that stays what it is
     threads         in which threads it is done, and who waits for whom
     content, writes, moves, listing
@@ -21,7 +21,7 @@ from serai.machine.files.content import Content, open_content, read
 from serai.machine.files.listing import list_directory, resolve
 from serai.machine.files.moves import copy, delete, make_directory, move
 from serai.machine.files.place import Place, find
-from serai.machine.files.roots import Access, Grant, GrantHolder, Grants, Root, Roots, wanted
+from serai.machine.files.roots import Access, Root, Roots, wanted
 from serai.machine.files.threads import FileThreads
 from serai.machine.files.writes import write
 from serai.uris import path_of, uri_of
@@ -30,9 +30,6 @@ __all__ = [
     "Access",
     "Content",
     "FileThreads",
-    "Grant",
-    "GrantHolder",
-    "Grants",
     "Place",
     "Root",
     "Roots",

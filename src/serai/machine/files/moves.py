@@ -15,15 +15,14 @@ from serai.ahp.commands import (
     ResourceMoveParams,
 )
 from serai.errors import InvalidParams
-from serai.machine.draft import Draft, copy_range, rename_exclusively
+from serai.machine.draft import Draft, copy_entry, copy_range, rename_exclusively
 from serai.machine.files.place import Place, etag, find, find_or_make, open_regular
 from serai.machine.files.refusals import conflict, denied, exists, not_found, told
 from serai.machine.files.roots import Access, Roots
 from serai.machine.files.threads import alone_at, go_on, notes_folder
 from serai.machine.safe_paths import (
-    MAX_DEPTH,
     identity,
-    open_directory,
+    look,
     open_safely,
     remove_tree,
     sync_directory,
@@ -57,7 +56,7 @@ def copy(params: ResourceCopyParams, roots: Roots) -> EmptyResult:
         if info is None:
             raise not_found(source.uri)
         if stat.S_ISDIR(info.st_mode):
-            _copy_directory(source, destination)
+            _copy_directory(source, destination, info)
         else:
             _copy_file(source, destination, exclusive=exclusive)
     return EmptyResult()
@@ -91,64 +90,28 @@ def _copy_file(source: Place, destination: Place, *, exclusive: bool, moved: boo
     return info
 
 
-def _copy_directory(source: Place, destination: Place) -> None:
-    original = source.open_directory()
-    try:
-        if identity(os.fstat(original)) in destination.above:
-            raise InvalidParams("a directory cannot be copied into itself", field="params.destination")
-        with (
-            told(destination.uri),
-            Draft(destination.directory, destination.name, notes=notes_folder()) as draft,
-        ):
-            if destination.look() is not None:
-                raise exists(destination.uri)
-            _copy_tree(original, draft.folder(), source.uri)
-            with alone_at(destination):
-                draft.commit(exclusive=True)
-    finally:
-        os.close(original)
+def _copy_directory(source: Place, destination: Place, info: os.stat_result) -> None:
+    if identity(info) in destination.above:
+        raise InvalidParams("a directory cannot be copied into itself", field="params.destination")
 
-
-def _copy_tree(source: int, destination: int, uri: str, depth: int = 1) -> None:
-    """Copy all that is in a directory into an empty one. Links are copied as links, and never followed.
-
-    Raises:
-        ProtocolError: It is too deep, something in it is refused or cannot be read, or the host is stopping.
-        OSError: The copy cannot be written.
-    """
-    for name in os.listdir(source):
+    def opened(directory: int, name: str) -> int:
         go_on()
-        _copy_entry(source, destination, name, uri, depth)
-    os.fchmod(destination, stat.S_IMODE(os.fstat(source).st_mode) & 0o777)
+        shown = source.uri if directory == source.directory else f"{source.uri} (at {name!r})"
+        found = look(directory, name)
+        if found is not None and stat.S_ISDIR(found.st_mode):
+            with told(shown):
+                return open_safely(directory, name)
+        return open_regular(directory, name, shown)[0]
 
-
-def _copy_entry(source: int, destination: int, name: str, uri: str, depth: int) -> None:
-    shown = f"{uri} (at {name!r})"
-    with told(shown):
-        info = os.stat(name, dir_fd=source, follow_symlinks=False)
-    if stat.S_ISLNK(info.st_mode):
-        with told(shown):
-            target = os.readlink(name, dir_fd=source)
-        os.symlink(target, name, dir_fd=destination)
-        return
-    with ExitStack() as held:
-        is_directory = stat.S_ISDIR(info.st_mode)
-        with told(shown):
-            original = open_safely(source, name) if is_directory else open_regular(source, name, shown)[0]
-        held.callback(os.close, original)
-        if is_directory:
-            if depth == MAX_DEPTH:  # before it is made: what was copied must be possible to remove again
-                raise denied(uri, f"it is more than {MAX_DEPTH} directories deep")
-            os.mkdir(name, 0o700, dir_fd=destination)
-            new = open_directory(destination, name)
-            held.callback(os.close, new)
-            _copy_tree(original, new, uri, depth + 1)
-        else:
-            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            new = os.open(name, flags, 0o600, dir_fd=destination)
-            held.callback(os.close, new)
-            copy_range(original, new, 0, os.fstat(original).st_size)
-            os.fchmod(new, stat.S_IMODE(info.st_mode) & 0o777)
+    with (
+        told(destination.uri),
+        Draft(destination.directory, destination.name, notes=notes_folder()) as draft,
+    ):
+        if destination.look() is not None:
+            raise exists(destination.uri)
+        copy_entry(source.directory, source.name, destination.directory, draft.beside, opened=opened)
+        with alone_at(destination):
+            draft.commit(exclusive=True)
 
 
 def move(params: ResourceMoveParams, roots: Roots) -> EmptyResult:

@@ -15,24 +15,12 @@ from serai.machine.files.roots import Access
 
 __all__ = ["conflict", "denied", "exists", "not_found", "outside", "told", "translated", "wrong_kind"]
 
-_NUMBERS: dict[int, AhpErrorCode] = {
-    errno.ENOENT: AhpErrorCode.NOT_FOUND,
-    errno.ENOTDIR: AhpErrorCode.NOT_FOUND,
-    errno.ESTALE: AhpErrorCode.NOT_FOUND,
-    errno.EACCES: AhpErrorCode.PERMISSION_DENIED,
-    errno.EPERM: AhpErrorCode.PERMISSION_DENIED,
-    errno.EROFS: AhpErrorCode.PERMISSION_DENIED,
-    errno.ELOOP: AhpErrorCode.PERMISSION_DENIED,
-    errno.ENAMETOOLONG: AhpErrorCode.PERMISSION_DENIED,
-    errno.ENXIO: AhpErrorCode.PERMISSION_DENIED,
-    errno.ENODEV: AhpErrorCode.PERMISSION_DENIED,
-    errno.EEXIST: AhpErrorCode.ALREADY_EXISTS,
-    errno.ENOTEMPTY: AhpErrorCode.ALREADY_EXISTS,
-    errno.EISDIR: AhpErrorCode.ALREADY_EXISTS,
-    errno.EBUSY: AhpErrorCode.CONFLICT,
-    errno.ETXTBSY: AhpErrorCode.CONFLICT,
-    errno.EAGAIN: AhpErrorCode.CONFLICT,
-}
+_MISSING = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE})
+_REFUSED = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO, errno.ENODEV}
+)
+_THERE = frozenset({errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR})
+_IN_USE = frozenset({errno.EBUSY, errno.ETXTBSY, errno.EAGAIN})
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
@@ -72,9 +60,9 @@ def outside(uri: str, access: Access) -> ProtocolError:
     )
 
 
-def wrong_kind(uri: str, what: str, *, field: str = "params.uri") -> InvalidParams:
+def wrong_kind(uri: str, what: str) -> InvalidParams:
     """It is there, and is not what the command is for: a directory, or none."""
-    return InvalidParams(f"{uri} {what}", field=field)
+    return InvalidParams(f"{uri} {what}", field="params.uri")
 
 
 @contextmanager
@@ -88,16 +76,15 @@ def told(uri: str) -> Generator[None]:
 
 def translated(error: OSError, uri: str) -> ProtocolError:
     """What a client is told when the system says this about a file."""
-    number = _NUMBERS.get(error.errno or 0)
-    said = error.strerror or type(error).__name__
-    if number == AhpErrorCode.NOT_FOUND:
+    number, said = error.errno, error.strerror or type(error).__name__
+    if number in _MISSING:
         return not_found(uri)
-    if number == AhpErrorCode.ALREADY_EXISTS:
+    if number in _THERE:
         return exists(uri)
-    if number == AhpErrorCode.CONFLICT:
+    if number in _IN_USE:
         return conflict(uri, f"is in use ({said})")
-    if number is not None:
+    if number in _REFUSED:
         return denied(uri, said)
-    if error.errno in _FULL:
+    if number in _FULL:
         return ProtocolError(f"{uri} cannot be written, the disk is full ({said}); it is as it was")
     return ProtocolError(f"{uri} cannot be used ({said})")

@@ -1,20 +1,16 @@
-"""Below which directories files may be had, and how; and what a person has allowed, to whom and until when.
-
-Nothing here looks at a clock or, once a root was resolved, at a disk.
-"""
+"""Below which directories files may be had, and how. Only resolving a root looks at the disk."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Flag, auto
-from typing import Literal
 
 from serai.ahp.commands import ResourceRequestParams
 from serai.uris import path_of
 
-__all__ = ["Access", "Grant", "GrantHolder", "Grants", "Root", "Roots", "wanted"]
+__all__ = ["Access", "Root", "Roots", "wanted"]
 
 
 class Access(Flag):
@@ -101,31 +97,6 @@ class Roots:
         )
 
 
-# -- grants --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class GrantHolder:
-    """Who may use a grant: a client, by its id, or a session, by its URI."""
-
-    kind: Literal["client", "session"]
-    id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """Leave to read or write below a root until a moment, which no longer counts."""
-
-    holder: GrantHolder
-    root: Root
-    expires: float
-    """On the clock whose time is given to `Grants`."""
-
-    def holds_at(self, now: float) -> bool:
-        """Whether it may still be used."""
-        return now < self.expires
-
-
 def wanted(params: ResourceRequestParams) -> Root:
     """What a `resourceRequest` asks for, resolved now. Neither read nor write means read.
 
@@ -134,26 +105,3 @@ def wanted(params: ResourceRequestParams) -> Root:
     """
     writable = bool(params.write)
     return Root.of(params.uri, writable=writable, readable=bool(params.read) or not writable)
-
-
-class Grants:
-    """The grants that there are."""
-
-    def __init__(self, grants: Collection[Grant] = ()) -> None:
-        self._grants = list(grants)
-
-    def __iter__(self) -> Iterator[Grant]:
-        return iter(tuple(self._grants))
-
-    def add(self, grant: Grant) -> None:
-        """Allow something. For the same root and holder, the later one takes the place of the earlier."""
-        self._grants = [g for g in self._grants if (g.holder, g.root) != (grant.holder, grant.root)]
-        self._grants.append(grant)
-
-    def expire(self, now: float) -> None:
-        """Forget what has run out."""
-        self._grants = [g for g in self._grants if g.holds_at(now)]
-
-    def roots(self, holders: Collection[GrantHolder], now: float) -> Roots:
-        """What these may use together at a moment: a client, say, and the session that it asks about."""
-        return Roots.of(*(g.root for g in self._grants if g.holder in holders and g.holds_at(now)))

@@ -11,17 +11,19 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, TypeVar
 
 from serai.machine.processes.census import ProcessIdentity, identity_of, send
 from serai.machine.processes.environment import inheritable
 from serai.machine.processes.keeper import HEADER, Request
 
-__all__ = ["Child", "Exit", "Kept", "start_kept"]
+__all__ = ["Child", "Exit", "Kept", "start_kept", "to_its_end", "uninterrupted"]
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -232,3 +234,48 @@ class Child:
             _log.warning("%s: %s cannot be ended; the next start tries again", self.what, self.left)
         self._forget(self)
         self._gone.set_result(None)
+
+
+# -- work that must not stop half-way, for callers who may ---------------------------------------------------
+
+_under_way: set[asyncio.Task[Any]] = set()  # the loop itself would forget them
+
+
+async def uninterrupted(work: Coroutine[Any, Any, T], undo: Callable[[T], Coroutine[Any, Any, object]]) -> T:
+    """What the work returns. If this is cancelled, the work goes on to its end, and is undone then."""
+    task = _keep(asyncio.create_task(work))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+
+        def done(task: asyncio.Task[T]) -> None:
+            if not task.cancelled() and task.exception() is None:
+                _keep(asyncio.create_task(undo(task.result())))
+
+        task.add_done_callback(done)
+        raise
+
+
+async def to_its_end(work: Awaitable[T]) -> T:
+    """What the work returns. Cancelling this changes nothing until the work is done, and is raised then.
+
+    It is for work that is over soon in any case, such as ending a process.
+    """
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        if not task.cancelled():
+            task.exception()  # it is known now: nobody else is told
+        raise cancelled
+    return task.result()
+
+
+def _keep(task: asyncio.Task[T]) -> asyncio.Task[T]:
+    _under_way.add(task)
+    task.add_done_callback(_under_way.discard)
+    return task

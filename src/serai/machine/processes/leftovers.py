@@ -6,22 +6,19 @@ record without a pid, and the number finds the child.
 
 Nothing is synced to the disk: records matter when the host dies and the system does not. When that dies too,
 so do the children.
-
-    python -m serai.machine.processes.leftovers DIRECTORY     ends what dead hosts left in these records
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
+from serai.machine.draft import write_private
 from serai.machine.processes.census import Process, ProcessIdentity, census, is_running, members, send
 
 __all__ = ["ChildRecord", "ChildRecords", "Leftover", "end_leftovers", "end_members"]
@@ -60,16 +57,7 @@ class ChildRecords:
             OSError: It cannot be written.
         """
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self._path(mark)
-        beside = path.with_suffix(".new")
-        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            with os.fdopen(file, "wb") as stream:
-                stream.write(msgspec.json.encode(record))
-            beside.replace(path)
-        except OSError:
-            beside.unlink(missing_ok=True)
-            raise
+        write_private(self._path(mark), msgspec.json.encode(record))
 
     def remove(self, mark: str) -> None:
         """Take a record away; one that is not there is no error."""
@@ -173,7 +161,3 @@ def _wait(processes: list[Process], limit: float) -> None:
     deadline = time.monotonic() + limit
     while any(is_running(process.identity) for process in processes) and time.monotonic() < deadline:
         time.sleep(_LOOK)
-
-
-if __name__ == "__main__":
-    asyncio.run(end_leftovers(Path(sys.argv[1])))

@@ -20,11 +20,10 @@ from typing import IO
 from serai.errors import ProcessNotStarted
 from serai.machine import umask
 from serai.machine.processes.census import ProcessIdentity, identity_of, number_of
-from serai.machine.processes.child import Child, Kept, start_kept
+from serai.machine.processes.child import Child, Kept, start_kept, to_its_end, uninterrupted
 from serai.machine.processes.environment import find_program, inheritable
 from serai.machine.processes.keeper import Request
 from serai.machine.processes.leftovers import ChildRecord, ChildRecords, end_members
-from serai.machine.processes.uninterrupted import to_its_end, uninterrupted
 
 __all__ = ["Processes", "brief", "kill"]
 

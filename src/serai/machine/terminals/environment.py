@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,7 +44,6 @@ def plan_launch(
     base: Mapping[str, str],
     *,
     extra: Mapping[str, str] | None = None,
-    hide: Iterable[str] = (),
     nonce: str,
 ) -> ShellLaunch:
     """What to start. A bash or a zsh without arguments gets the shell integration.
@@ -53,10 +52,9 @@ def plan_launch(
         argv: The command; `None` for the person's shell.
         base: The host's environment. Its own secrets stay out.
         extra: Variables to add.
-        hide: Names of further variables that stay out.
         nonce: What the marks of the shell carry.
     """
-    environ = inheritable(base, {*hide, *_OF_ANOTHER_TERMINAL})
+    environ = inheritable(base, _OF_ANOTHER_TERMINAL)
     if not any(environ.get(name) for name in _LANGUAGE):
         environ["LANG"] = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
     environ |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "SERAI": "1", **(extra or {})}

@@ -6,8 +6,6 @@ told; a client that has been there all along has seen everything anyway.
 
 from __future__ import annotations
 
-from collections import deque
-
 from msgspec.structs import replace
 
 from serai.ahp import actions as a
@@ -41,20 +39,20 @@ class BoundedTerminal(LiveState[TerminalState]):
     looks: most of a flood is let go before anyone does.
     """
 
-    __slots__ = ("_bound", "_cut", "_live", "_notice", "_size", "_texts", "_waiting")
+    __slots__ = ("_bound", "_live", "_size", "_texts", "cut", "notice")
 
     handlers = LiveTerminal.handlers
 
     def __init__(self, state: TerminalState, bound: int = SCROLLBACK) -> None:
-        self._bound = bound
         self._live = LiveTerminal(state)
-        self._size = sum(map(_size, state.content))
-        self._texts: deque[str] = deque()
+        self._texts: list[str] = []
         """Text that comes after the state's own, not yet part of it."""
-        self._waiting = 0
-        """How many characters that text has."""
-        self._cut = 0
-        self._notice = ""
+        self.cut = 0
+        """How many characters have been cut since the beginning, or since it was cleared."""
+        self.notice = ""
+        """The first part's text, in the place of what was cut; empty when nothing was."""
+        self._bound = bound
+        self._size = sum(map(_size, state.content))
         self._keep_bound()
 
     @property
@@ -65,18 +63,10 @@ class BoundedTerminal(LiveState[TerminalState]):
     @property
     def whole(self) -> LiveTerminal:
         """The state as the rules know it: to look at, not to change or keep."""
-        self._settle()
+        if self._texts:
+            self._live.apply(a.TerminalDataAction(data="".join(self._texts)), 0)
+            self._texts.clear()
         return self._live
-
-    @property
-    def cut(self) -> int:
-        """How many characters have been cut since the beginning, or since it was cleared."""
-        return self._cut
-
-    @property
-    def notice(self) -> str:
-        """What the text begins with in the place of what was cut; empty when nothing was."""
-        return self._notice
 
     def snapshot(self) -> TerminalState:
         """The state as a value of its own."""
@@ -86,75 +76,45 @@ class BoundedTerminal(LiveState[TerminalState]):
         """Change the state, and cut what is too much."""
         if isinstance(action, a.TerminalDataAction):
             self._texts.append(action.data)
-            self._waiting += len(action.data)
+            self._size += len(action.data)
             if len(self._texts) > _MANY:
-                self._settle()
+                self._texts = ["".join(self._texts)]
         else:
             self.whole.apply(action, now)
-            match action:
-                case a.TerminalCommandExecutedAction():
-                    self._size += _PART * 2 + len(action.command_line)  # and text after it begins a part
-                case a.TerminalClearedAction():
-                    self._size = self._cut = 0
-                    self._notice = ""
-                case _:
-                    pass
+        match action:
+            case a.TerminalCommandExecutedAction():
+                self._size += _PART * 2 + len(action.command_line)  # and text after it begins a part
+            case a.TerminalClearedAction():
+                self._size = self.cut = 0
+                self.notice = ""
+            case _:
+                pass
         self._keep_bound()
 
-    def _settle(self) -> None:
-        """Let the text that waits become part of the state."""
-        if self._texts:
-            self._live.apply(a.TerminalDataAction(data="".join(self._texts)), 0)
-            self._size += self._waiting
-            self._texts.clear()
-            self._waiting = 0
-
     def _keep_bound(self) -> None:
-        if self._size + self._waiting <= self._bound:
+        if self._size <= self._bound:
             return
-        enough = self._bound // 2
-        if self._waiting <= enough + len(self._texts[0] if self._texts else ""):
-            self._settle()
         state = self._live.snapshot()
-        content = state.content
-        if self._notice:
-            content[0] = _with_text(content[0], _text(content[0]).removeprefix(self._notice))
-        if self._texts:  # they alone are enough
-            content = [_growing(content)]
-            self._cut += sum(len(_text(part)) for part in state.content)
-            while self._waiting > enough + len(self._texts[0]):
-                self._drop(len(self._texts.popleft()))
-            if line := self._texts[0].find("\n", 0, _LINE) + 1:
-                self._texts[0] = self._texts[0][line:]
-                self._drop(line)
-        else:
-            content, cut = _newest(content, enough)
-            self._cut += cut
-        self._notice = f"[… {self._cut:,} characters cut]\r\n" if self._cut else ""
-        if self._notice:
-            content[0] = _with_text(content[0], self._notice + _text(content[0]))
+        content = state.content[1:] if self.notice else state.content
+        match content[-1:]:
+            case [TerminalCommandPart(is_complete=False) | TerminalUnclassifiedPart() as last]:
+                content[-1] = _with_text(last, _text(last) + "".join(self._texts))
+            case _:
+                content.append(TerminalUnclassifiedPart(value="".join(self._texts)))
+        self._texts.clear()
+        content, cut = _newest(content, self._bound // 2)
+        self.cut += cut
+        self.notice = f"[… {self.cut:,} characters cut]\r\n" if self.cut else ""
+        if self.notice:
+            content.insert(0, TerminalUnclassifiedPart(value=self.notice))
         self._size = sum(map(_size, content))
         self._live = LiveTerminal(replace(state, content=content))
-
-    def _drop(self, size: int) -> None:
-        self._cut += size
-        self._waiting -= size
-
-
-def _growing(content: list[TerminalContentPart]) -> TerminalContentPart:
-    """The part that more text would go to, with none of its own."""
-    match content[-1:]:
-        case [TerminalCommandPart(is_complete=False) | TerminalUnclassifiedPart() as part]:
-            return _with_text(part, "")
-        case _:
-            return TerminalUnclassifiedPart(value="")
 
 
 def _newest(content: list[TerminalContentPart], room: int) -> tuple[list[TerminalContentPart], int]:
     """The newest parts that fit, and how many characters were cut.
 
-    The first keeps its end, from the beginning of a line where there is one near, and whether or not anything
-    of it fits: it shows what was cut.
+    The first keeps its end, from the beginning of a line where there is one near.
     """
     for index in range(len(content) - 1, -1, -1):
         part, text = content[index], _text(content[index])
@@ -167,9 +127,7 @@ def _newest(content: list[TerminalContentPart], room: int) -> tuple[list[Termina
         end = end[end.find("\n", 0, _LINE) + 1 :]
         cut = sum(len(_text(each)) for each in content[:index]) + len(text) - len(end)
         kept = content[index + 1 :]
-        if end or not kept:
-            return [_with_text(part, end), *kept], cut
-        return [TerminalUnclassifiedPart(value=""), *kept] if cut else kept, cut
+        return [_with_text(part, end), *kept] if end or not kept else kept, cut
     return content, 0
 
 

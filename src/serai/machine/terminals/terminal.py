@@ -17,14 +17,13 @@ import contextlib
 import os
 import secrets
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from serai.ahp.actions import TerminalAction
 from serai.errors import InvalidParams, ProcessNotStarted
-from serai.machine.processes.child import Child, Exit
+from serai.machine.processes.child import Child, Exit, uninterrupted
 from serai.machine.processes.processes import Processes
-from serai.machine.processes.uninterrupted import uninterrupted
 from serai.machine.terminals.environment import plan_launch
 from serai.machine.terminals.marks import TerminalOutput
 from serai.machine.terminals.pty import Keyboard, Pty, open_pty, resize
@@ -94,7 +93,6 @@ class Terminal:
         rows: int = 24,
         environ: Mapping[str, str] | None = None,
         extra: Mapping[str, str] | None = None,
-        hide: Iterable[str] = (),
         what: str = "a terminal",
     ) -> Terminal:
         """Start a program on a new terminal.
@@ -110,7 +108,6 @@ class Terminal:
             rows: The height.
             environ: The environment to start from; by default the host's. Serai's own secrets are left out.
             extra: Variables to add to it.
-            hide: Names of variables to leave out of it.
             what: What it is, for people: it stands in the record.
 
         Raises:
@@ -119,9 +116,7 @@ class Terminal:
         """
         _check_size(cols, rows)
         nonce = secrets.token_hex(16)
-        launch = plan_launch(
-            argv, os.environ if environ is None else environ, extra=extra, hide=hide, nonce=nonce
-        )
+        launch = plan_launch(argv, os.environ if environ is None else environ, extra=extra, nonce=nonce)
 
         async def begin() -> Terminal:
             try:

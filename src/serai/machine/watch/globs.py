@@ -5,16 +5,14 @@ in the root alone, `**/*.py` means them everywhere. `*` and `?` never cross a `/
 a dot are names like others. `**` between slashes is any number of folders, also none: `src/**` means `src`
 and all in it. Braces are taken apart first; what is not closed stands for itself. There is no escape
 character.
-
-Patterns come from clients, so none may keep the host busy. `*` and `**` take the nearest place where what
-follows them fits and never look further: where that one leads nowhere, a later one would not either, since
-what stands between two stars has a fixed length, and what stands between two `**` a fixed number of names.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from fnmatch import translate
+from typing import TypeAlias
 
 from serai.errors import InvalidParams
 
@@ -29,11 +27,11 @@ TOTAL_LIMIT = 65_536
 BRACE_LIMIT = 32
 """Most braces that a pattern opens."""
 
-_NAME = "[^/]"
-_FOLDERS = "(?:[^/]*/)*?"
+_NOTHING = re.compile("(?!)")
 _BRACES = re.compile(r"\{([^{}]*)\}")
-_TOKEN = re.compile(r"(?P<star>\*)|\[(?P<no>[!^]?+)(?P<set>.[^]]*)\]|.", re.DOTALL)
-_RANGE = re.compile(r"(\\?.)\\-(\\?.)", re.DOTALL)
+
+_Names: TypeAlias = list[re.Pattern[str] | None]
+"""What fits each name of a path; `None` stands for `**`."""
 
 
 class PathFilter:
@@ -46,21 +44,22 @@ class PathFilter:
     """
 
     def __init__(self, includes: Iterable[str] = (), excludes: Iterable[str] = ()) -> None:
-        self.excludes = frozenset(excludes)
-        self._included = _compile(includes, whole=True, field="params.includes")
-        self._excluded = _compile(self.excludes, whole=False, field="params.excludes")
+        self._included = _compile(includes, "params.includes")
+        self._excluded = _compile(excludes, "params.excludes") or []
 
     def passes(self, path: str) -> bool:
         """Whether a path, relative to the root, is meant."""
-        included = self._included is None or self._included.match(f"{path}/") is not None
+        names = path.split("/")
+        included = self._included is None or any(_fits(one, names) for one in self._included)
         return included and not self.prunes(path)
 
     def prunes(self, folder: str) -> bool:
         """Whether nothing in a folder can be meant, since it or a folder that it is in is excluded."""
-        return self._excluded is not None and self._excluded.match(f"{folder}/") is not None
+        names = folder.split("/")
+        return any(_fits(one, names, above=True) for one in self._excluded)
 
 
-def _compile(patterns: Iterable[str], *, whole: bool, field: str) -> re.Pattern[str] | None:
+def _compile(patterns: Iterable[str], field: str) -> list[_Names] | None:
     single: set[str] = set()
     for pattern in patterns:
         if len(pattern) > LENGTH_LIMIT:
@@ -70,9 +69,9 @@ def _compile(patterns: Iterable[str], *, whole: bool, field: str) -> re.Pattern[
         single |= _variants(pattern)
         if len(single) > PATTERN_LIMIT or sum(map(len, single)) > TOTAL_LIMIT:
             raise InvalidParams("these are too many patterns", field=field)
-    if not single:
-        return None
-    return re.compile("|".join(_translated(pattern, whole=whole) for pattern in sorted(single)), re.DOTALL)
+    split = [[name for name in pattern.split("/") if name not in {"", "."}] for pattern in sorted(single)]
+    compiled = [[None if name == "**" else _name(name) for name in names] for names in split if names]
+    return compiled if single else None
 
 
 def _variants(pattern: str) -> set[str]:
@@ -91,54 +90,27 @@ def _variants(pattern: str) -> set[str]:
     return variants
 
 
-def _translated(pattern: str, *, whole: bool) -> str:
-    """The regular expression of a pattern without braces, for paths that end with a `/`.
+def _name(pattern: str) -> re.Pattern[str]:
+    return re.compile(translate(pattern.replace("[^", "[!")))
 
-    With `whole` it must fit the whole path; otherwise it may also fit a folder that the path is in.
+
+def _fits(pattern: _Names, names: Sequence[str], *, above: bool = False) -> bool:
+    """Whether a pattern fits a path; with `above`, or a folder that it is in.
+
+    Patterns come from clients, so none may keep the host busy: only the last `**` is ever given more names,
+    since what stands between two has a fixed number of them, and the nearest place is as good as a later one.
     """
-    blocks: list[list[str]] = [[]]
-    for name in pattern.split("/"):
-        if name == "**":
-            blocks.append([])
-        elif name not in {"", "."}:
-            blocks[-1].append(_name(name))
-    if blocks == [[]]:
-        return r"(?!)"  # nothing was asked for, so nothing fits
-    first, *others = ("".join(block) for block in blocks)
-    end = r"\Z" if whole else ""
-    if not others:
-        return first + end
-    *middle, last = others
-    floating = "".join(f"(?>{_FOLDERS}{block})" for block in middle if block)
-    return f"{first}{floating}{_FOLDERS}{last}{end}" if last else first + floating
-
-
-def _name(pattern: str) -> str:
-    """One name of a path, up to the slash after it."""
-    pieces = [""]  # before, between and after the stars; each part of them fits one character
-    for token in _TOKEN.finditer(pattern):
-        if token["star"]:
-            pieces.append("")
-        elif token["set"]:
-            pieces[-1] += _class(token["set"], negated=bool(token["no"]))
+    at = here = 0
+    resume, taken = -1, 0  # behind the last `**`, and up to where it reaches
+    while at < len(pattern) or not (here == len(names) or (above and here)):
+        name = pattern[at] if at < len(pattern) else _NOTHING
+        if name is None:
+            at, resume, taken = at + 1, at + 1, here
+        elif here < len(names) and name.match(names[here]):
+            at, here = at + 1, here + 1
+        elif resume < 0 or taken == len(names):
+            return False
         else:
-            pieces[-1] += _NAME if token[0] == "?" else re.escape(token[0])
-    first, *others = pieces
-    if not others:
-        return f"{first}/"
-    *middle, last = others
-    between = "".join(f"(?>{_NAME}*?{piece})" for piece in middle if piece)
-    return f"(?>{first}{between}{_NAME}*{last}/)"
-
-
-def _class(text: str, *, negated: bool) -> str:
-    """A class of characters. A slash is never meant, not even by a range that it lies in."""
-    inside = _RANGE.sub(_range, re.escape(text))
-    if negated:
-        return f"[^/{inside}]"
-    return f"(?!/)[{inside}]" if inside else r"(?!)"
-
-
-def _range(found: re.Match[str]) -> str:
-    low, high = found.groups()
-    return f"{low}-{high}" if low[-1] <= high[-1] else ""
+            taken += 1
+            at, here = resume, taken
+    return True

@@ -6,8 +6,7 @@
         ...                      # a list of `ResourceChange`s: 1 to 1,000
     await watch.close()
 
-Links are not followed: a link is told as itself. The root may be reached through links; what is told has the
-root's own name in it.
+Links are not followed: a link is told as itself, and one on the way to the root leads nowhere.
 """
 
 from __future__ import annotations
@@ -189,36 +188,27 @@ class Watch:
     """
 
     def __init__(
-        self,
-        root: str,
-        real: str,
-        *,
-        is_file: bool,
-        recursive: bool,
-        filter: PathFilter,  # noqa: A002 - it is the word for it
-        hides: Callable[[str], bool],
+        self, root: str, *, is_file: bool, recursive: bool, chosen: PathFilter, hides: Callable[[str], bool]
     ) -> None:
         self.uri = uri_of(root)
-        """The root, as it was named."""
-        self._real = real
-        self._below = f"{real.rstrip('/')}/"
+        """The root."""
+        self._root = root
+        self._below = f"{root.rstrip('/')}/"
         self._prefix = self.uri.rstrip("/")
         self._is_file = is_file
         self._there = True
         self._recursive = recursive
-        self._filter = filter
+        self._filter = chosen
         self._hides = hides
         self._pending = Pending(self.uri)
         self._news = asyncio.Event()
         self._over = False
         self._error: ProtocolError | None = None
         # Of a file the folder is watched, since it may be replaced by another one.
-        self.folder = (real.rpartition("/")[0] or "/") if is_file else real
-        """What is watched for it."""
         self._folder_watch = FolderWatch(
-            self.folder,
+            (root.rpartition("/")[0] or "/") if is_file else root,
             recursive=recursive and not is_file,
-            prunes=filter.prunes,
+            prunes=chosen.prunes,
             hear=self._hear,
             end=self._end,
         )
@@ -272,9 +262,9 @@ class Watch:
                 relative = path[len(self._below) :]
                 if self._concerns(relative, whole) and not self._hides(path):
                     chosen.append((f"{self._prefix}/{quote_from_bytes(os.fsencode(relative))}", kind, whole))
-            elif path == self._real and self._is_file:
+            elif path == self._root and self._is_file:
                 chosen.append((self.uri, self._of_file(kind), False))
-            elif path == self._real or self._real.startswith(f"{path.rstrip('/')}/"):
+            elif path == self._root or self._root.startswith(f"{path.rstrip('/')}/"):
                 if kind is _DELETED:
                     gone = True
                     if self._there:
@@ -334,14 +324,14 @@ class Watches:
         Cancelling is safe: nothing stays behind.
 
         Args:
-            root: An absolute path.
+            root: An absolute path, without links.
             recursive: Whether what is in its folders is meant too.
             includes: Patterns of what is meant, relative to the root; none at all means everything.
             excludes: Patterns of what is not. An excluded folder costs nothing.
             hides: Says of a path below the root, in which links are resolved, whether nothing is told of it.
                 Called in a thread.
-            of: What the folder was found to be; of a file, what the folder is that it is in. Then the root
-                has no links in it, and if another folder is there by now, it is not watched.
+            of: What the folder was found to be; of a file, what the folder is that it is in. If another one
+                is there by now, it is not watched.
 
         Raises:
             InvalidParams: The patterns are too many.
@@ -349,11 +339,10 @@ class Watches:
                 system does not watch it (-32603, with `watch_limit` or `watch_failed` and a remedy in its
                 data).
         """
-        name = os.path.abspath(root)  # noqa: PTH100, ASYNC240 - asks nothing of the disk
-        real, is_file, chosen = await asyncio.to_thread(
-            _look, name, list(includes), list(excludes), follow=of is None
-        )
-        watch = Watch(name, real, is_file=is_file, recursive=recursive, filter=chosen, hides=hides)
+        name = os.fspath(root)
+        chosen = await asyncio.to_thread(PathFilter, [*includes], [*excludes])
+        is_file = await asyncio.to_thread(_is_file, name)
+        watch = Watch(name, is_file=is_file, recursive=recursive, chosen=chosen, hides=hides)
         self._open = {each for each in self._open if not each.is_over} | {watch}
         try:
             found = await watch.opened()
@@ -371,18 +360,11 @@ class Watches:
             await self._open.pop().close()
 
 
-def _look(
-    root: str, includes: list[str], excludes: list[str], *, follow: bool
-) -> tuple[str, bool, PathFilter]:
-    """Where a path leads, whether a file is there, and what is meant of it. Reads the disk."""
-    chosen = PathFilter(includes, excludes)
+def _is_file(path: str) -> bool:
+    """Whether something other than a folder is at a path. Reads the disk."""
     try:
-        real = os.path.realpath(root, strict=True) if follow else root
-        mode = os.lstat(real).st_mode
+        return not stat.S_ISDIR(os.lstat(path).st_mode)
     except FileNotFoundError:
-        raise not_found(root) from None
+        raise not_found(path) from None
     except OSError as error:
-        raise watch_failed(root, error.strerror or "it cannot be read") from error
-    if stat.S_ISLNK(mode):
-        raise replaced(root)
-    return real, not stat.S_ISDIR(mode), chosen
+        raise watch_failed(path, error.strerror or "it cannot be read") from error

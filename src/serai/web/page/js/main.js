@@ -11,7 +11,8 @@ const TOKEN = "serai.token";
 
 // Browsers offer this only to pages that come over TLS or from this machine; the phone at home is neither.
 crypto.randomUUID ??= () => {
-  const hex = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const bytes = [...crypto.getRandomValues(new Uint8Array(16))];
+  const hex = bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("");
   const pieces = [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20)];
   return /** @type {ReturnType<typeof crypto.randomUUID>} */ (pieces.join("-"));
 };
@@ -19,13 +20,17 @@ crypto.randomUUID ??= () => {
 /** Begin: with the token that this browser has, with one for a link, or by asking for a link. */
 async function begin() {
   const place = /** @type {HTMLElement} */ (document.getElementById("page"));
+  /** @param {unknown} view */
+  const draw = (view) => {
+    place.replaceChildren(); // "Opening…" is over
+    render(view, place);
+  };
   const code = /^#link=([\w-]+)$/.exec(location.hash)?.[1];
   // The code leaves the address before anything else happens: it belongs into no history.
   if (code) history.replaceState(null, "", "/#/");
-  let problem = null;
-  if (code) problem = await spend(code);
+  const problem = code ? await spend(code) : null;
   if (!localStorage.getItem(TOKEN) && (problem || !(await isOpen()))) {
-    render(html`<${Enter} problem=${problem} onLink=${enterWith} />`, place);
+    draw(html`<${Enter} problem=${problem} onLink=${enterWith} />`);
     return;
   }
   const token = localStorage.getItem(TOKEN);
@@ -34,14 +39,11 @@ async function begin() {
   page.relay = new Relay({ base: location.origin, token });
   page.host.start();
   page.relay.start();
-  render(html`<${App} onForget=${forget} />`, place);
+  draw(html`<${App} onForget=${forget} />`);
   navigator.serviceWorker?.register("/service-worker.js").catch(() => {}); // the page works without one
 }
 
-/**
- * Trade a one-time code for a token of this browser. Returns what went wrong, or null.
- * @param {string} code
- */
+/** Trade a one-time code for a token of this browser. Returns what went wrong, or null. @param {string} code */
 async function spend(code) {
   try {
     const answer = await fetch("/link", {

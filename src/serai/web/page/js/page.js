@@ -24,21 +24,16 @@ export const openSession = computed(() => {
   return `${scheme}:/${decodeURIComponent(match[2] ?? "")}`;
 });
 
-/**
- * The address of a session in this page.
- * @param {string} uri
- */
+/** The address of a session in this page. @param {string} uri */
 export function addressOf(uri) {
   const kind = uri.startsWith("serai-run:") ? "run" : "session";
   return `#/${kind}/${encodeURIComponent(uri.replace(/^[a-z-]+:\/*/, ""))}`;
 }
 
-/**
- * Go to a session, or with null to the start screen.
- * @param {string | null} uri
- */
+/** Go to a session, or with null to the start screen. @param {string | null} uri */
 export function goTo(uri) {
   location.hash = uri === null ? "#/" : addressOf(uri);
+  showCentre();
 }
 
 // -- what is shown beside the session -----------------------------------------------------------------------
@@ -46,14 +41,15 @@ export function goTo(uri) {
 /** On a phone one of these is on screen: the list of sessions, the session, or what is beside it. */
 export const shownOnPhone = signal(/** @type {"sessions" | "session" | "aside"} */ ("sessions"));
 
+/** Show the session, or the start screen: also on a phone. */
+export function showCentre() {
+  shownOnPhone.value = "session";
+}
+
 /** The tab at the right, and something for it to point at: a file, a room, a delivery. */
 export const aside = signal({ tab: "changes", at: /** @type {any} */ (null) });
 
-/**
- * Open a tab at the right.
- * @param {string} tab
- * @param {any} [at]
- */
+/** Open a tab at the right. @param {string} tab @param {any} [at] */
 export function showAside(tab, at = null) {
   aside.value = { tab, at };
   shownOnPhone.value = "aside";
@@ -61,3 +57,19 @@ export function showAside(tab, at = null) {
 
 /** Whether the palette is open (Ctrl K). */
 export const isPaletteOpen = signal(false);
+
+/** What was asked for. A refusal is told to the person, and brings null. @template T @param {Promise<T>} asked */
+export function told(asked) {
+  return asked.catch((error) => {
+    page.host.notify(error);
+    return null;
+  });
+}
+
+/** Make a session, and go to it. Rejects with what the host says. @param {object} how */
+export async function newSession(how) {
+  const uri = `ahp-session:/${crypto.randomUUID()}`;
+  await page.host.request("createSession", { channel: uri, ...how });
+  goTo(uri);
+  return uri;
+}

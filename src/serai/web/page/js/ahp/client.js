@@ -3,9 +3,10 @@
 //
 // Per channel there is the *confirmed* state, which is what the host has said, and the *pending* actions, which this
 // client has dispatched and the host has not yet answered. What is shown is the confirmed state with the pending
-// actions on top. An answer takes its action off the pile: an echo is applied, a rejection is not. The host always wins.
+// actions on top. An answer takes its action off the pile: an echo is applied, a rejection not. The host always wins.
 
-/** @import {Action, ChannelState, Dispatched, Envelope, InitializeResult, ReconnectResult, Snapshot, Uri} from './types.d.ts' */
+/** @import {Action, ChannelState, Dispatched, Envelope, InitializeResult, ReconnectResult} from './types.d.ts' */
+/** @import {Snapshot, Uri} from './types.d.ts' */
 /** @import {Kind} from './reduce.js' */
 
 import { fold, kindOf, reduce } from "./reduce.js";
@@ -20,7 +21,7 @@ export const PROTOCOL_VERSIONS = ["0.2.0"];
  * @typedef {'applied' | 'confirmed' | 'rejected' | 'buffered' | 'ignored'} Outcome
  */
 
-/** An action that adds text to a part. @typedef {Action<"session/delta" | "session/reasoning" | "session/toolCallDelta">} Growth */
+/** It adds text to a part. @typedef {Action<"session/delta" | "session/reasoning" | "session/toolCallDelta">} Growth */
 
 /**
  * One channel as this client knows it. `seq` is the number of the last envelope that `confirmed` reflects; `shown` is
@@ -30,7 +31,7 @@ export const PROTOCOL_VERSIONS = ["0.2.0"];
  *   growth: Growth | null}} Mirror
  */
 
-/** A snapshot that was asked for, and what came in the meantime. @typedef {{asked: object, envelopes: Envelope[]}} Awaited */
+/** A snapshot that was asked for, and what came meanwhile. @typedef {{asked: object, envelopes: Envelope[]}} Awaited */
 
 /** All channels of one client, and the numbers that tie them to the host's order. */
 export class ClientState {
@@ -61,8 +62,8 @@ export class ClientState {
   }
 
   /**
-   * Begin anew with what the host has sent: earlier channels and pending actions are forgotten. Our own numbers go on.
-   * @param {InitializeResult} result
+   * Begin anew with what the host has sent: earlier channels and pending actions are forgotten. Our own numbers go
+   * on. @param {InitializeResult} result
    */
   initialized(result) {
     this.#mirrors.clear();
@@ -78,8 +79,8 @@ export class ClientState {
   }
 
   /**
-   * Take up where the host says we are: replay what was missed, or begin from snapshots. Snapshots do not tell which of
-   * our actions they hold, so all that is pending stays on top: whoever can tell from the state withdraws it.
+   * Take up where the host says we are: replay what was missed, or begin from snapshots. Snapshots do not tell which
+   * of our actions they hold, so all that is pending stays on top: whoever can tell from the state withdraws it.
    * @param {ReconnectResult} result @param {number} now
    * @returns {{resend: Dispatched[], lost: Uri[]}} actions that the host has not answered, and channels that are gone
    */
@@ -113,7 +114,7 @@ export class ClientState {
     return this.#mirrors.has(uri);
   }
 
-  /** What to send in order to follow a channel. From now on its envelopes are kept for the snapshot. @param {Uri} uri */
+  /** What to send to follow a channel. From now on its envelopes are kept for the snapshot. @param {Uri} uri */
   subscribe(uri) {
     const asked = { channel: uri };
     const awaited = this.#awaited.get(uri);
@@ -124,8 +125,8 @@ export class ClientState {
 
   /**
    * The host has answered: begin with the snapshot, then with what came in the meantime.
-   * @param {{snapshot?: Snapshot}} result @param {{channel: Uri}} asked what `subscribe` gave: an answer to an earlier
-   *   request is passed over @param {number} now
+   * @param {{snapshot?: Snapshot}} result @param {{channel: Uri}} asked what `subscribe` gave: an answer to an
+   *   earlier request is passed over @param {number} now
    */
   subscribed(result, asked, now) {
     const awaited = this.#awaited.get(asked.channel);
@@ -214,7 +215,7 @@ export class ClientState {
     return outcome;
   }
 
-  /** Show an action of ours no longer: something else than an envelope has answered it. @param {Dispatched} dispatched */
+  /** Show an action of ours no longer: not an envelope has answered it. @param {Dispatched} dispatched */
   withdraw(dispatched) {
     const mirror = this.#mirrors.get(dispatched.channel);
     if (mirror) take(mirror, dispatched.clientSeq);
@@ -252,7 +253,7 @@ function apply(mirror, action, now) {
 
 const GROWING = new Set(["session/delta", "session/reasoning", "session/toolCallDelta"]);
 
-/** Whether an action adds to the same text. @param {Growth} growth @param {Action} action @returns {action is Growth} */
+/** Whether it adds to the same text. @param {Growth} growth @param {Action} action @returns {action is Growth} */
 function isMore(growth, action) {
   if (action.type !== growth.type || action.turnId !== growth.turnId) return false;
   if (action.type !== "session/toolCallDelta") return action.partId === /** @type {typeof action} */ (growth).partId;

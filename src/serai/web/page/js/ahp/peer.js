@@ -1,7 +1,7 @@
 // JSON-RPC 2.0 over one WebSocket.
 // Exports: HostError, Peer.
 
-/** What the host refused, or why it did not answer. `code` is JSON-RPC's number, or a word such as `connection_lost`. */
+/** What the host refused, or why it did not answer. `code` is JSON-RPC's number, or a word: `connection_lost`. */
 export class HostError extends Error {
   /** @param {number | string} code @param {string} message @param {any} [data] */
   constructor(code, message, data) {
@@ -18,15 +18,13 @@ export class HostError extends Error {
 }
 
 /**
- * @typedef {object} Hearing
- * @property {() => void} opened
- * @property {(method: string, params: any) => void} notified in order, each before the next frame is looked at
- * @property {(code: number, reason: string) => void} closed called once; requests without an answer are then rejected
- * @property {() => void} [heard] something came, whatever it was
- * @property {(method: string, params: any) => Promise<unknown>} [asked] answers the host's requests; by default nobody
+ * What a connection tells. `notified` is called in order, before the next frame is looked at; `heard` when
+ * anything came; `closed` once: requests without an answer are then rejected.
+ * @typedef {{opened: () => void, notified: (method: string, params: any) => void, heard?: () => void,
+ *   closed: (code: number, reason: string) => void}} Hearing
  */
-
-/** @typedef {{resolve: (result: any) => void, reject: (error: HostError) => void, then?: (result: any) => void}} Waiting */
+/** @typedef {(result: any) => void} Take */
+/** @typedef {{resolve: Take, reject: (error: HostError) => void, then?: Take}} Waiting */
 
 /** One connection, from its beginning to its end. */
 export class Peer {
@@ -48,8 +46,7 @@ export class Peer {
   #socket;
 
   /**
-   * Ask, and wait for the answer.
-   * @param {string} method @param {object} params
+   * Ask, and wait for the answer. @param {string} method @param {object} params
    * @param {(result: any) => void} [then] called with the result before the next frame: for an answer that the frames
    *   after it build upon @returns {Promise<any>} rejects with `HostError`
    */
@@ -85,30 +82,18 @@ export class Peer {
     const message = JSON.parse(frame);
     if (message.method === undefined) this.#answered(message);
     else if (message.id === undefined) this.#hearing.notified(message.method, message.params);
-    else void this.#answer(message);
+    else this.#send({ jsonrpc: "2.0", id: message.id, error: { code: -32601, message: "this client serves nothing" } });
   }
 
   /** @param {{id: number, result?: any, error?: {code: number, message: string, data?: any}}} answer */
   #answered({ id, result, error }) {
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
-    if (!waiting) return;
     if (error) {
-      waiting.reject(new HostError(error.code, error.message, error.data));
-      return;
-    }
-    waiting.then?.(result);
-    waiting.resolve(result);
-  }
-
-  /** @param {{id: unknown, method: string, params: any}} request */
-  async #answer({ id, method, params }) {
-    try {
-      if (!this.#hearing.asked) throw new HostError(-32601, `this client does not serve '${method}'`);
-      this.#send({ jsonrpc: "2.0", id, result: (await this.#hearing.asked(method, params)) ?? null });
-    } catch (error) {
-      const code = error instanceof HostError && typeof error.code === "number" ? error.code : -32603;
-      this.#send({ jsonrpc: "2.0", id, error: { code, message: String(/** @type {Error} */ (error).message) } });
+      waiting?.reject(new HostError(error.code, error.message, error.data));
+    } else {
+      waiting?.then?.(result);
+      waiting?.resolve(result);
     }
   }
 

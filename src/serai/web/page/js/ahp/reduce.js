@@ -7,7 +7,7 @@
 /** @import {Action, ChannelState, Uri} from './types.d.ts' */
 /** @typedef {'root' | 'session' | 'terminal' | 'changeset' | 'resourceWatch'} Kind */
 
-import { changesetHandlers, resourceWatchHandlers, rootHandlers, terminalHandlers } from "./reducers/channels.js";
+import { changesetHandlers, rootHandlers, terminalHandlers } from "./reducers/channels.js";
 import { sessionHandlers } from "./reducers/session.js";
 
 /** @type {Record<Kind, Map<string, (state: any, action: any, now: number) => any>>} */
@@ -16,7 +16,7 @@ const handlers = {
   session: new Map(Object.entries(sessionHandlers)),
   terminal: new Map(Object.entries(terminalHandlers)),
   changeset: new Map(Object.entries(changesetHandlers)),
-  resourceWatch: new Map(Object.entries(resourceWatchHandlers)),
+  resourceWatch: new Map(), // its state is what it watches: changes pass through
 };
 
 /** @type {Map<string, Kind>} */
@@ -35,11 +35,9 @@ export function kindOf(uri) {
 }
 
 /**
- * The state after an action. One of another channel, or an unknown one, changes nothing.
- * @template {ChannelState} S
+ * The state after an action. One of another channel, or an unknown one, changes nothing. @template {ChannelState} S
  * @param {Kind} kind @param {S} state @param {Action | {type: string}} action
- * @param {number} now the time, in milliseconds since 1970
- * @returns {S}
+ * @param {number} now the time, in milliseconds since 1970 @returns {S}
  */
 export function reduce(kind, state, action, now) {
   const handler = handlers[kind].get(action.type);
@@ -47,8 +45,7 @@ export function reduce(kind, state, action, now) {
 }
 
 /**
- * The state after several actions, all at the same time.
- * @template {ChannelState} S
+ * The state after several actions, all at the same time. @template {ChannelState} S
  * @param {Kind} kind @param {S} state @param {Iterable<Action>} actions @param {number} now @returns {S}
  */
 export function fold(kind, state, actions, now) {

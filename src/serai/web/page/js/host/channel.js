@@ -10,10 +10,7 @@ import { signal } from "./signals.js";
 /** So long a channel stays followed that nobody holds: whoever goes back and forth need not wait. */
 const LINGER = 5000;
 
-/**
- * A channel is followed while someone holds it.
- * @template {ChannelState} [S=any]
- */
+/** A channel is followed while someone holds it. @template {ChannelState} [S=any] */
 export class Channel {
   /** What to show: null until the host has sent it, and when there is a problem. @type {Signal<S | null>} */
   state = signal(/** @type {S | null} */ (null));
@@ -24,10 +21,7 @@ export class Channel {
   #timer;
   #changed;
 
-  /**
-   * @param {Uri} uri
-   * @param {(channel: Channel<S>) => void} changed called when it begins or ends to be held
-   */
+  /** @param {Uri} uri @param {(channel: Channel<S>) => void} changed called when it begins or ends to be held */
   constructor(uri, changed) {
     this.uri = uri;
     this.#changed = changed;
@@ -49,12 +43,10 @@ export class Channel {
   release() {
     this.#holders -= 1;
     if (this.#holders > 0) return;
-    this.#timer = setTimeout(() => this.#leave(), LINGER);
+    this.#timer = setTimeout(() => {
+      this.isHeld = false;
+      this.#changed(this);
+    }, LINGER);
     /** @type {any} */ (this.#timer).unref?.(); // in node it keeps no program alive
-  }
-
-  #leave() {
-    this.isHeld = false;
-    this.#changed(this);
   }
 }

@@ -15,9 +15,7 @@ function ticking(every) {
       timer = setInterval(() => (now.value = Date.now()), every);
       /** @type {any} */ (timer).unref?.();
     },
-    unwatched() {
-      clearInterval(timer);
-    },
+    unwatched: () => clearInterval(timer),
   });
   return now;
 }

@@ -45,7 +45,7 @@ function callOf(session, id) {
 
 /**
  * What became of an action: it happened (null), or why it did not.
- * @typedef {{code: string, text: string} | null} Verdict
+ * @typedef {string | null} Verdict
  * @typedef {{params: Dispatched, wasSent: boolean, settle: (verdict: Verdict) => void}} Waiting
  * @typedef {(params: Dispatched) => void} Send
  */
@@ -80,9 +80,8 @@ export class Dispatches {
     if (waiting?.params.channel !== envelope.channel) return;
     const reason = envelope.rejectionReason;
     // A duplicate: the host had taken it, and the answer got lost.
-    if (reason == null || (reason === "duplicate" && this.#isDone(waiting.params) !== false))
-      this.#settle(waiting, null);
-    else this.#settle(waiting, verdict(reason));
+    const isDone = reason == null || (reason === "duplicate" && this.#isDone(waiting.params) !== false);
+    this.#settle(waiting, isDone ? null : words(reason));
   }
 
   /** What was sent on a channel that nobody follows has been dealt with: only a no would have come. @param {Uri} uri */
@@ -103,7 +102,7 @@ export class Dispatches {
     }
   }
 
-  /** After a host that has forgotten this client: send what was never sent. The rest cannot be known. @param {Send} send */
+  /** After a host that forgot this client: send what was never sent. The rest cannot be known. @param {Send} send */
   restart(send) {
     const before = this.#of();
     this.#waiting.clear();
@@ -112,10 +111,7 @@ export class Dispatches {
       if (this.#isDone(waiting.params)) {
         this.#settle(waiting, null);
       } else if (waiting.wasSent) {
-        this.#settle(waiting, {
-          code: "outcome_unknown",
-          text: "The host started again before it answered. Look, and do it again if need be.",
-        });
+        this.#settle(waiting, "The host started again before it answered. Look, and do it again if need be.");
       } else {
         const params = this.#state.dispatch(channel, action); // under a new number: the host counts anew
         this.#waiting.set(params.clientSeq, { ...waiting, params, wasSent: true });
@@ -148,8 +144,7 @@ export class Dispatches {
   }
 }
 
-/** @param {string} reason `code: what happened`, or only one of the two @returns {Verdict} */
-function verdict(reason) {
-  const match = /^([a-z_]+)(?:: (.*))?$/s.exec(reason);
-  return { code: match?.[1] ?? "rejected", text: match?.[2] ?? reason.replaceAll("_", " ") };
+/** @param {string} reason `code: what happened`, or only one of the two */
+function words(reason) {
+  return /^[a-z_]+: (.*)$/s.exec(reason)?.[1] ?? reason.replaceAll("_", " ");
 }

@@ -4,7 +4,8 @@
 // Envelopes are reduced at once; signals are set once per frame. Untouched turns and parts are the same objects as
 // before, so views may memoise by identity.
 
-/** @import {Action, ChannelState, Commands, Envelope, InitializeResult, ReconnectResult, RootState, SessionSummary, Uri} from "../ahp/types.d.ts" */
+/** @import {Action, ChannelState, Commands, Dispatched, Envelope, InitializeResult} from "../ahp/types.d.ts" */
+/** @import {ReconnectResult, RootState, SessionSummary, Uri} from "../ahp/types.d.ts" */
 /** @import {Peer} from "../ahp/peer.js" */
 /** @import {ReadonlySignal, Signal} from "./signals.js" */
 
@@ -26,8 +27,8 @@ const NOTICE_STAYS = 12_000; // ms, unless someone closes it
 
 /** Asking these twice does no harm: they are asked again when the connection is lost before the answer. */
 const REPEATABLE = new Set([
-  ...["ping", "listSessions", "fetchTurns", "resolveSessionConfig", "sessionConfigCompletions", "completions"],
-  ...["resourceRead", "resourceList", "resourceResolve", "serai/signInMethods"],
+  ...["ping", "resolveSessionConfig", "sessionConfigCompletions", "completions"],
+  ...["resourceRead", "resourceList", "resourceResolve", "serai/agents"],
   ...["createSession", "disposeSession", "createTerminal", "disposeTerminal"],
 ]);
 
@@ -39,7 +40,7 @@ const DONE_ALREADY = {
   disposeTerminal: -32008,
 };
 
-/** A short message to the person. @typedef {{id: number, code: string, text: string, uri?: Uri, at: number}} Notice */
+/** A short message to the person. @typedef {{id: number, text: string}} Notice */
 
 /** The frames of the page; a timer where there are none, as in a page that is hidden. @param {() => void} run */
 function nextFrame(run) {
@@ -62,8 +63,6 @@ export class Host {
   root;
   /** All sessions, live, by URI. @type {Signal<ReadonlyMap<Uri, SessionSummary>>} */
   summaries = signal(/** @type {ReadonlyMap<Uri, SessionSummary>} */ (new Map()));
-  /** Whether `summaries` has been heard of at all. */
-  isListed = signal(false);
   /** Whether the token may only read and answer. */
   isReading = signal(false);
   /** @type {Signal<readonly Notice[]>} */
@@ -87,10 +86,8 @@ export class Host {
   #lastNotice = 0;
 
   /**
-   * @param {object} options
-   * @param {string} options.base the host's address, such as `location.origin`
-   * @param {string | null} options.token
-   * @param {string} options.clientId how the host knows this window
+   * @param {object} options @param {string} options.base the host's address, such as `location.origin`
+   * @param {string | null} options.token @param {string} options.clientId how the host knows this window
    * @param {(run: () => void) => void} [options.schedule] when signals are set; by default with the next frame
    */
   constructor({ base, token, clientId, schedule = nextFrame }) {
@@ -99,9 +96,7 @@ export class Host {
     this.#routes = new Routes({ base, token });
     this.#schedule = schedule;
     this.#line = new Line({
-      base,
-      token,
-      path: "/ahp",
+      ...{ base, token, path: "/ahp" },
       handshake: (peer) => this.#shakeHands(peer),
       notified: (method, params) => this.#notified(method, params),
       ping: (peer) => peer.request("ping", { channel: ROOT }),
@@ -119,20 +114,15 @@ export class Host {
   }
 
   /** Connect, and stay connected until `close`. */
-  start() {
-    this.#line.start();
-  }
+  start = () => this.#line.start();
 
   /** End the connection. Turns go on on the host. */
-  close() {
-    this.#line.close();
-  }
+  close = () => this.#line.close();
 
   // -- what views do -----------------------------------------------------------------------------------------------
 
   /**
-   * The channel of a URI. It is followed while someone holds it (`useChannel`).
-   * @template {ChannelState} [S=any]
+   * The channel of a URI. It is followed while someone holds it (`useChannel`). @template {ChannelState} [S=any]
    * @param {Uri} uri @returns {Channel<S>}
    */
   channel(uri) {
@@ -145,9 +135,7 @@ export class Host {
   }
 
   /**
-   * Ask the host. Waits for the connection if need be.
-   * @template {keyof Commands} K
-   * @param {K} method
+   * Ask the host. Waits for the connection if need be. @template {keyof Commands} K @param {K} method
    * @param {Commands[K][0] & {channel?: Uri}} [params] `channel` is the root unless it is said
    * @returns {Promise<Commands[K][1]>} rejects with `HostError`
    */
@@ -166,8 +154,7 @@ export class Host {
 
   /**
    * Let an action happen. It is shown at once, if its channel is followed; a refusal is told as a notice.
-   * @param {Uri} uri @param {Action} action
-   * @returns {Promise<boolean>} whether it happened; it never rejects
+   * @param {Uri} uri @param {Action} action @returns {Promise<boolean>} whether it happened; it never rejects
    */
   async dispatch(uri, action) {
     const peer = this.#line.peer;
@@ -176,29 +163,19 @@ export class Host {
     const answer = this.#dispatches.dispatch(uri, action, peer && this.#sender(peer));
     this.#changed(uri);
     // Of a channel that nobody follows only a refusal comes, and before the answer to this.
-    if (!channel)
-      void this.request("ping").then(
-        () => this.#dispatches.unopposed(uri),
-        () => {},
-      );
+    if (!channel) this.request("ping").then(() => this.#dispatches.unopposed(uri), () => {});
     const verdict = await answer;
     channel?.release();
     this.#changed(uri);
-    if (verdict) this.notify(verdict.text, { code: verdict.code, uri });
+    if (verdict) this.notify(verdict);
     return verdict === null;
   }
 
-  /**
-   * Tell the person something.
-   * @param {string | Error} what @param {{code?: string, uri?: Uri}} [more]
-   */
-  notify(what, { code = "error", uri } = {}) {
-    const text =
-      what instanceof HostError && what.remedy
-        ? `${what.message}. ${what.remedy}`
-        : String(what instanceof Error ? what.message : what);
+  /** Tell the person something. @param {string | Error} what */
+  notify(what) {
+    const { message: text, remedy } = /** @type {HostError} */ (what instanceof Error ? what : { message: what });
     this.#lastNotice += 1;
-    const notice = { id: this.#lastNotice, code, text, uri, at: Date.now() };
+    const notice = { id: this.#lastNotice, text: remedy ? `${text}. ${remedy}` : text };
     this.notices.value = [...this.notices.peek(), notice].slice(-MOST_NOTICES);
     /** @type {any} */ (setTimeout(() => this.dismiss(notice.id), NOTICE_STAYS)).unref?.();
   }
@@ -263,7 +240,7 @@ export class Host {
     void this.#learnRole();
   }
 
-  /** @param {Peer} peer @returns {(params: import("../ahp/types.d.ts").Dispatched) => void} */
+  /** @param {Peer} peer @returns {(params: Dispatched) => void} */
   #sender(peer) {
     return (params) => peer.notify("dispatchAction", params);
   }
@@ -309,7 +286,7 @@ export class Host {
   /** @param {Uri} uri @param {HostError} error */
   #gone(uri, error) {
     this.#state.unsubscribe(uri);
-    this.#dispatches.fail(uri, { code: String(error.code), text: error.message });
+    this.#dispatches.fail(uri, error.message);
     const channel = this.#channels.get(uri);
     if (channel) channel.problem.value = error;
     this.#changed(uri);
@@ -345,26 +322,13 @@ export class Host {
 
   /** @param {string} method @param {any} params */
   #notified(method, params) {
-    switch (method) {
-      case "action":
-        this.#received(params);
-        break;
-      case "root/sessionAdded":
-        this.#list.added(params);
-        this.#listChanged();
-        this.#tryAgain(params.summary.resource);
-        break;
-      case "root/sessionSummaryChanged":
-        this.#list.changed(params);
-        this.#listChanged();
-        break;
-      case "root/sessionRemoved":
-        this.#list.removed(params);
-        this.#listChanged();
-        if (this.#channels.has(params.session)) {
-          this.#gone(params.session, new HostError(SESSION_NOT_FOUND, "This session was removed"));
-        }
-        break;
+    if (method === "action") this.#received(params);
+    if (!method.startsWith("root/session")) return;
+    this.#list.told(method, params);
+    this.#listChanged();
+    if (method === "root/sessionAdded") this.#tryAgain(params.summary.resource);
+    if (method === "root/sessionRemoved" && this.#channels.has(params.session)) {
+      this.#gone(params.session, new HostError(SESSION_NOT_FOUND, "This session was removed"));
     }
   }
 
@@ -387,7 +351,6 @@ export class Host {
     await peer
       .request("listSessions", { channel: ROOT }, (result) => {
         answered(result);
-        this.isListed.value = true;
         this.#listChanged();
       })
       .catch(() => {}); // the next connection asks again

@@ -21,13 +21,10 @@ const SHORT_PATIENCE = 5000;
 const TOKEN_REVOKED = 4401;
 
 /**
- * @typedef {object} Ends
- * @property {string} base the host's address, `http://…`
- * @property {string} path where its WebSocket is
- * @property {string | null} token
- * @property {(peer: Peer) => Promise<void>} handshake rejects when the connection cannot be used
- * @property {(method: string, params: any) => void} notified
- * @property {(peer: Peer) => Promise<unknown>} ping
+ * Where a host is (`base`, `http://…`, and the `path` of its WebSocket), and how to speak with it. A `handshake` that
+ * rejects says that the connection cannot be used.
+ * @typedef {{base: string, path: string, token: string | null, handshake: (peer: Peer) => Promise<void>,
+ *   notified: (method: string, params: any) => void, ping: (peer: Peer) => Promise<unknown>}} Ends
  */
 
 /** One connection after another, from `start` to `close`. */
@@ -84,7 +81,7 @@ export class Line {
     if (!globalThis.document?.hidden) this.wake();
   };
 
-  /** The connection; waits for it if need be. Rejects with `HostError` when there will be none. @returns {Promise<Peer>} */
+  /** The connection, as soon as it is there. Rejects with `HostError` when none will be. @returns {Promise<Peer>} */
   ready() {
     if (this.peer) return Promise.resolve(this.peer);
     if (this.state.peek() === "refused") return Promise.reject(refused());
@@ -111,10 +108,7 @@ export class Line {
     const peer = new Peer(`${base.replace(/^http/, "ws")}${path}`, protocols, {
       opened: () => {
         wasOpen = true;
-        this.#ends.handshake(peer).then(
-          () => {},
-          () => peer.close(),
-        );
+        this.#ends.handshake(peer).catch(() => peer.close());
       },
       heard: () => this.#heard(),
       notified,

@@ -9,8 +9,7 @@ import { effect, signal } from "./signals.js";
 const all = new Map();
 
 /**
- * The signal of a preference. The same name gives the same signal.
- * @template T
+ * The signal of a preference. The same name gives the same signal. @template T
  * @param {string} name @param {T} initial @returns {Signal<T>}
  */
 export function preference(name, initial) {

@@ -12,8 +12,9 @@ import { batch, signal } from "./signals.js";
 /**
  * @typedef {{id: string, name: string, handle: string, displayName?: string, kind?: string}} Identity
  * @typedef {{identity: Identity, session?: string, status?: string, capabilities?: any, waiting?: number}} Agent
- * @typedef {{id: string, messageId: string, agent: string, state: string, mode: string, waitsFor?: string, error?: string,
- *   attempts?: number, receipts?: {at: string, receipt: any}[], createdAt: string, updatedAt: string, [more: string]: any}} Delivery
+ * @typedef {{id: string, messageId: string, agent: string, state: string, mode: string, waitsFor?: string,
+ *   error?: string, attempts?: number, receipts?: {at: string, receipt: any}[], createdAt: string, updatedAt: string,
+ *   [more: string]: any}} Delivery
  * @typedef {{id: string, type: string, at: string, actor?: string, subject?: string, data: any}} RelayEvent
  */
 
@@ -45,9 +46,7 @@ export class Relay {
   /** @param {{base: string, token: string | null}} options */
   constructor({ base, token }) {
     this.#line = new Line({
-      base,
-      token,
-      path: "/relay",
+      ...{ base, token, path: "/relay" },
       handshake: (peer) => this.#greet(peer),
       notified: (_method, { event }) => this.#heard(event),
       ping: (peer) => peer.request("hello", {}),
@@ -56,9 +55,7 @@ export class Relay {
   }
 
   /** Connect, and stay connected until `close`. */
-  start() {
-    this.#line.start();
-  }
+  start = () => this.#line.start();
 
   /** End the connection. */
   close() {
@@ -84,10 +81,7 @@ export class Relay {
    * @returns {() => void} ends it
    */
   on(types, listener) {
-    const pattern = types
-      .split("*")
-      .map((piece) => piece.replaceAll(".", "\\."))
-      .join(".*");
+    const pattern = types.replaceAll(".", "\\.").replaceAll("*", ".*");
     const entry = { types: new RegExp(`^${pattern}$`), listener };
     this.#listeners.add(entry);
     return () => this.#listeners.delete(entry);
@@ -113,15 +107,15 @@ export class Relay {
 
   async #refresh() {
     // What this token may not read, and what a lost connection does not bring, stays as it was.
-    const ask = (/** @type {string} */ method, /** @type {object} */ params) =>
-      this.call(method, params).catch(() => null);
+    /** @param {string} method @param {object} params */
+    const ask = (method, params) => this.call(method, params).catch(() => null);
     const [told, inbox, ...open] = await Promise.all([
       ask("agents.list", {}),
       ask("inbox.get", { peek: true }),
       ...OPEN.map((state) => ask("deliveries.list", { state, limit: MOST })),
     ]);
     const agents = told?.agents ?? this.agents.peek();
-    const sessions = new Map(agents.map((/** @type {Agent} */ agent) => [agent.identity.id, agent.session]));
+    const sessions = new Map(agents.map((/** @type {Agent} */ agent) => [agent.identity.handle, agent.session]));
     /** @type {Map<string, Delivery[]>} */
     const bySession = new Map();
     for (const delivery of open.flatMap((/** @type {{deliveries: Delivery[]}} */ one) => one?.deliveries ?? [])) {

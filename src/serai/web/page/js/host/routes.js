@@ -1,5 +1,5 @@
 // What is asked over HTTP, with the token.
-// Exports: Routes { get(path), post(path, body), remove(path) }: JSON in and out; rejects with HostError, whose `code`
+// Exports: Routes { get(path), post(path, body) }: JSON in and out; rejects with HostError, whose `code`
 // is the host's word for what happened, and whose `data` is the host's whole answer with its `status`.
 
 import { HostError } from "../ahp/peer.js";
@@ -15,22 +15,12 @@ export class Routes {
     this.#token = token;
   }
 
-  /** @param {string} path @returns {Promise<any>} */
-  get(path) {
-    return this.#ask("GET", path);
-  }
+  /** @param {string} path */
+  get = (path) => this.#ask("GET", path);
+  /** @param {string} path @param {unknown} body */
+  post = (path, body) => this.#ask("POST", path, body);
 
-  /** @param {string} path @param {unknown} body @returns {Promise<any>} */
-  post(path, body) {
-    return this.#ask("POST", path, body);
-  }
-
-  /** @param {string} path @returns {Promise<any>} */
-  remove(path) {
-    return this.#ask("DELETE", path);
-  }
-
-  /** @param {string} method @param {string} path @param {unknown} [body] */
+  /** @param {string} method @param {string} path @param {unknown} [body] @returns {Promise<any>} */
   async #ask(method, path, body) {
     /** @type {Record<string, string>} */
     const headers = this.#token ? { Authorization: `Bearer ${this.#token}` } : {};

@@ -28,33 +28,24 @@ export class SessionList {
     };
   }
 
-  /** There is a new session. @param {{summary: SessionSummary}} params */
-  added({ summary }) {
-    this.#told((sessions) => sessions.set(summary.resource, summary));
-  }
-
-  /** A session is gone. @param {{session: Uri}} params */
-  removed({ session }) {
-    this.#told((sessions) => sessions.delete(session));
-  }
-
   /**
-   * A summary has changed. Of the fields that can be cleared, an agent is then null, an activity empty.
-   * @param {{session: Uri, changes: Partial<SessionSummary>}} params
+   * The host told of a session: that it is new, gone, or changed.
+   * @param {string} method @param {{summary: SessionSummary, session: Uri, changes: Partial<SessionSummary>}} params
    */
-  changed({ session, changes }) {
-    this.#told((sessions) => {
+  told(method, { summary, session, changes }) {
+    /** @type {Change} */
+    const change = (sessions) => {
       const before = sessions.get(session);
-      if (!before) return;
-      const after = { ...before, ...changes };
-      if (!after.agent) delete after.agent;
-      if (!after.activity) delete after.activity;
-      sessions.set(session, after);
-    });
-  }
-
-  /** @param {Change} change */
-  #told(change) {
+      if (method === "root/sessionAdded") sessions.set(summary.resource, summary);
+      else if (method === "root/sessionRemoved") sessions.delete(session);
+      else if (before) {
+        const after = { ...before, ...changes };
+        // Of the fields that can be cleared, an agent is then null, an activity empty.
+        if (!after.agent) delete after.agent;
+        if (!after.activity) delete after.activity;
+        sessions.set(session, after);
+      }
+    };
     this.#meanwhile?.push(change);
     change(this.#sessions);
   }

@@ -38,8 +38,8 @@ export function groupOf(summary, waiting = 0) {
  * The sessions to show, by group, the last modified first and pinned ones before all. Empty groups are left out.
  * @param {Iterable<SessionSummary>} summaries
  * @param {ReadonlyMap<Uri, {length: number}>} deliveries what waits, by session
- * @param {{filter?: string, pinned?: readonly Uri[], archived?: boolean}} [options] words that title, agent, folder or
- *   activity have; what is pinned; whether the archived ones are shown, and only those
+ * @param {{filter?: string, pinned?: readonly Uri[], archived?: boolean}} [options] words that title, agent, folder
+ *   or activity have; what is pinned; whether the archived ones are shown, and only those
  * @returns {{group: Group, label: string, sessions: SessionSummary[]}[]}
  */
 export function grouped(summaries, deliveries, { filter = "", pinned = [], archived = false } = {}) {
@@ -61,7 +61,7 @@ export function grouped(summaries, deliveries, { filter = "", pinned = [], archi
   }).filter(({ sessions }) => sessions.length > 0);
 }
 
-/** The changeset of all that has changed in a session's folder since it began. @param {SessionSummary | undefined} summary */
+/** All that changed in a session's folder since it began. @param {SessionSummary | undefined} summary */
 export function sinceBeginning(summary) {
   return summary?.changesets?.find((one) => one.uriTemplate.endsWith("/session"));
 }

@@ -1,2 +1,2 @@
 // Signals without preact: the model runs where there is no page, too.
-export { batch, computed, effect, signal, untracked } from "../../vendor/signals-core.js";
+export { batch, computed, effect, signal } from "../../vendor/signals-core.js";

@@ -1,9 +1,8 @@
 // The whole page: sessions at the left, one session in the middle, what belongs to it at the right.
-import { isPaletteOpen, openSession, page, shownOnPhone } from "../page.js";
+import { isPaletteOpen, openSession, page, showCentre, shownOnPhone } from "../page.js";
 import { Aside } from "./aside/aside.js";
 import { Palette } from "./palette/palette.js";
-import { Icon } from "./parts/icon.js";
-import { Notices } from "./parts/notices.js";
+import { Icon, IconButton } from "./parts/icon.js";
 import { html, useEffect, useErrorBoundary } from "./preact.js";
 import { SessionView } from "./session/session.js";
 import { Sessions } from "./sessions/sessions.js";
@@ -17,7 +16,7 @@ export function App({ onForget }) {
   const uri = openSession.value;
   useAttention();
   useEffect(() => {
-    shownOnPhone.value = uri === null ? "sessions" : "session";
+    if (uri !== null) showCentre();
   }, [uri]);
   useEffect(() => {
     /** @param {KeyboardEvent} event */
@@ -52,34 +51,40 @@ function PhoneTabs({ hasSession }) {
     ["aside", "Details", "diff"],
   ]);
   return html`<div class="phone-tabs">
-    ${tabs.map(
-      ([name, label, icon]) =>
-        html`<button
-          class="quiet"
-          aria-pressed=${shownOnPhone.value === name}
-          onClick=${() => (shownOnPhone.value = name)}
-        >
-          <${Icon} name=${icon} /> ${label}
-        </button>`,
+    ${tabs.map(([name, label, icon]) => html`<button class="quiet" aria-pressed=${shownOnPhone.value === name}
+      onClick=${() => (shownOnPhone.value = name)}>
+      <${Icon} name=${icon} /> ${label}
+    </button>`)}
+  </div>`;
+}
+
+/** The notices of the host, newest last, until someone closes them. */
+function Notices() {
+  return html`<div class="notices stack" role="log" aria-live="polite" aria-label="Notices">
+    ${page.host.notices.value.map(
+      (notice) => html`<div class="notice card row" key=${notice.id}>
+        <span class="grow">${notice.text}</span>
+        <${IconButton} name="close" label="Close" onClick=${() => page.host.dismiss(notice.id)} />
+      </div>`,
     )}
   </div>`;
 }
 
 /** @param {{onForget: () => void}} props */
 function Refused({ onForget }) {
-  return html`<main class="enter">
+  return html`<main class="enter stack">
     <h1>The host does not know this browser any more</h1>
     <p>Its key was revoked, or the host was set up anew.</p>
     <button class="main" onClick=${onForget}>Use another link</button>
   </main>`;
 }
 
-/** @param {{fault: unknown, onRetry: () => void}} props */
+/** @param {{fault: any, onRetry: () => void}} props */
 function Broken({ fault, onRetry }) {
-  return html`<main class="enter" role="alert">
+  return html`<main class="enter stack" role="alert">
     <h1>The page has a fault</h1>
     <p>Nothing is lost: all of it is on the host.</p>
-    <pre class="problem">${String(/** @type {any} */ (fault)?.stack ?? fault)}</pre>
-    <div class="row"><button class="main" onClick=${onRetry}>Try again</button></div>
+    <pre class="problem">${String(fault?.stack ?? fault)}</pre>
+    <button class="main" onClick=${onRetry}>Try again</button>
   </main>`;
 }

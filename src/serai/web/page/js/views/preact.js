@@ -1,54 +1,11 @@
 // Everything that views take from preact, its hooks, signals and htm: one place, so that no view knows a vendor.
-import { Fragment, createContext, createRef, h, render } from "../../vendor/preact.js";
-import {
-  useCallback,
-  useContext,
-  useEffect,
-  useErrorBoundary,
-  useId,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-} from "../../vendor/hooks.js";
+import { h, render } from "../../vendor/preact.js";
+import { useEffect, useErrorBoundary, useId, useLayoutEffect, useMemo, useRef, useState } from "../../vendor/hooks.js";
 import htm from "../../vendor/htm.js";
-import {
-  batch,
-  computed,
-  effect,
-  signal,
-  untracked,
-  useComputed,
-  useSignal,
-  useSignalEffect,
-} from "../../vendor/signals.js";
 
+export { batch, computed, effect, signal, useComputed, useSignal, useSignalEffect } from "../../vendor/signals.js";
+export { h, memo, render, useEffect, useErrorBoundary, useId, useLayoutEffect, useMemo, useRef, useState };
 export const html = htm.bind(h);
-export {
-  Fragment,
-  batch,
-  computed,
-  createContext,
-  createRef,
-  effect,
-  h,
-  memo,
-  render,
-  signal,
-  untracked,
-  useCallback,
-  useComputed,
-  useContext,
-  useEffect,
-  useErrorBoundary,
-  useId,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useSignal,
-  useSignalEffect,
-  useState,
-};
 
 /** Draws a component again only when one of its properties is another object. */
 function memo(component) {

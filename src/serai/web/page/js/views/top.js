@@ -4,6 +4,7 @@ import { theme } from "../host/preferences.js";
 import { useChannel } from "../host/use.js";
 import { goTo, page, showAside } from "../page.js";
 import { conflicts } from "./aside/conflicts.js";
+import { focused, typing } from "./parts/field.js";
 import { money, moment, nameOf, pathOf, short } from "./parts/format.js";
 import { Icon } from "./parts/icon.js";
 import { Menu } from "./parts/menu.js";
@@ -14,32 +15,29 @@ import { costOf } from "./sessions/costs.js";
 /** @typedef {import("../ahp/types.d.ts").SessionState} SessionState */
 
 const STALE = 25_000;
+const THEMES = /** @type {const} */ ([
+  ["auto", "Colours of the system"],
+  ["light", "Light colours"],
+  ["dark", "Dark colours"],
+]);
 
 /** @param {{uri: string | null}} props */
 export function Top({ uri }) {
   useEffect(() => {
     document.documentElement.dataset.theme = theme.value;
   }, [theme.value]);
+  const themes = THEMES.map(([name, label]) => ({
+    label,
+    checked: theme.value === name,
+    run: () => (theme.value = name),
+  }));
+  const label = notifies.value ? "Notifications are on" : "Notify me when an agent waits";
+  const notices = { label, checked: notifies.value, run: toggleNotifications };
   return html`<header class="top row">
     <a class="home" href="#/" aria-label="Serai: start"><img src=${ICON} width="20" height="20" alt="" /></a>
     ${uri === null ? html`<h1 class="grow">Serai</h1>` : html`<${Open} key=${uri} uri=${uri} />`}
     <${Signs} />
-    <${Menu}
-      label="Settings of the page"
-      icon="cog"
-      items=${[
-        .../** @type {const} */ (["auto", "light", "dark"]).map((name) => ({
-          label: { auto: "Colours of the system", light: "Light colours", dark: "Dark colours" }[name],
-          checked: theme.value === name,
-          run: () => (theme.value = name),
-        })),
-        {
-          label: notifies.value ? "Notifications are on" : "Notify me when an agent waits",
-          checked: notifies.value,
-          run: toggleNotifications,
-        },
-      ]}
-    />
+    <${Menu} label="Settings of the page" icon="cog" items=${[...themes, notices]} />
   </header>`;
 }
 
@@ -60,12 +58,9 @@ function Open({ uri }) {
     <span class="small faint cut">${summary.provider}${summary.model ? ` · ${summary.model.id}` : ""}</span>
     ${state && html`<${Context} state=${state} />`}
     ${cost !== null && html`<button class="quiet small" onClick=${() => showAside("cost")}>${money(cost)}</button>`}
-    ${shared.length > 0 &&
-    html`<${Menu}
-      label="Changed while another session runs in this folder"
+    ${shared.length > 0 && html`<${Menu} label="Changed while another session runs in this folder"
       text=${`${shared.length} shared file${shared.length > 1 ? "s" : ""}`}
-      items=${shared.map((one) => ({ label: one.path, icon: "warning", run: () => goTo(one.other) }))}
-    />`}
+      items=${shared.map((one) => ({ label: one.path, icon: "warning", run: () => goTo(one.other) }))} />`}
   `;
 }
 
@@ -85,18 +80,13 @@ function Title({ uri, title }) {
       </button>
     </h1>`;
   }
-  return html`<input
-    class="grow"
-    aria-label="Title of the session"
-    value=${draft}
-    ref=${(/** @type {HTMLInputElement | null} */ input) => input?.focus()}
-    onInput=${(/** @type {any} */ event) => setDraft(event.target.value)}
-    onBlur=${keep}
-    onKeyDown=${(/** @type {KeyboardEvent} */ event) => {
-      if (event.key === "Enter") keep();
-      if (event.key === "Escape") setDraft(null);
-    }}
-  />`;
+  /** @param {KeyboardEvent} event */
+  const pressed = (event) => {
+    if (event.key === "Enter") keep();
+    if (event.key === "Escape") setDraft(null);
+  };
+  return html`<input class="grow" aria-label="Title of the session" value=${draft} ref=${focused}
+    onInput=${typing(setDraft)} onBlur=${keep} onKeyDown=${pressed} />`;
 }
 
 /** How much of the model's context is used, as far as agent and model say. @param {{state: SessionState}} props */
@@ -108,7 +98,7 @@ function Context({ state }) {
   const model = agent?.models.find((one) => one.id === (state.summary.model?.id ?? agent.models[0]?.id));
   const whole = model?.maxContextWindow;
   const text = whole ? `${Math.round((100 * used) / whole)} %` : short(used);
-  return html`<span class="small faint context" title=${`${used} tokens of context${whole ? ` of ${whole}` : ""}`}>
+  return html`<span class="small faint" title=${`${used} tokens of context${whole ? ` of ${whole}` : ""}`}>
     ${whole && html`<meter min="0" max=${whole} high=${whole * 0.8} value=${used} aria-label="Context used"></meter>`}
     ${text}
   </span>`;
@@ -127,10 +117,10 @@ function Signs() {
   const age = seconds.value - page.host.freshAt.value;
   const isFresh = age < STALE && page.host.connection.value === "open";
   return html`<span class="signs row small" role="status">
-    <span class="socket" data-colour=${colour} title=${words}>
+    <span class="row" data-colour=${colour} title=${words}>
       <${Icon} name="plug" size=${13} /><span class=${colour === "done" ? "hidden" : ""}>${words}</span>
     </span>
-    <span class="fresh" data-colour=${isFresh ? "done" : "needs"} title="When the host was last heard of">
+    <span class="row" data-colour=${isFresh ? "done" : "needs"} title="When the host was last heard of">
       <${Icon} name="clock" size=${13} />${isFresh ? "live" : `as of ${moment(page.host.freshAt.value)}`}
     </span>
   </span>`;

@@ -1,9 +1,10 @@
 // The reducers of the channels beside the sessions: tables of handlers, by type of action.
-// Exports: rootHandlers, terminalHandlers, changesetHandlers, resourceWatchHandlers.
+// Exports: rootHandlers, terminalHandlers, changesetHandlers.
 
-/** @import {ChangesetActions, ChangesetState, Handlers, ResourceWatchActions, ResourceWatchState, RootActions, RootState, TerminalActions, TerminalPart, TerminalState} from '../types.d.ts' */
+/** @import {ChangesetActions, ChangesetState, Handlers, RootActions, RootState} from "../types.d.ts" */
+/** @import {TerminalActions, TerminalPart, TerminalState} from "../types.d.ts" */
 
-import { merged, put, putAt } from "./fields.js";
+import { merged, put, putAt, setById } from "./fields.js";
 
 /** @type {Handlers<RootState, RootActions>} */
 export const rootHandlers = {
@@ -17,21 +18,11 @@ export const rootHandlers = {
 export const changesetHandlers = {
   "changeset/statusChanged": (state, { status, error }) =>
     put(state, { status, error: status === "error" ? error : undefined }),
-  "changeset/fileSet": (state, { file }) => {
-    const isThere = state.files.some((other) => other.id === file.id);
-    const files = isThere ? state.files.map((other) => (other.id === file.id ? file : other)) : [...state.files, file];
-    return { ...state, files };
-  },
-  "changeset/fileRemoved": (state, { fileId }) => ({
-    ...state,
-    files: state.files.filter((file) => file.id !== fileId),
-  }),
+  "changeset/fileSet": (state, { file }) => ({ ...state, files: setById(state.files, file) }),
+  "changeset/fileRemoved": (state, { fileId }) => ({ ...state, files: state.files.filter(({ id }) => id !== fileId) }),
   "changeset/operationsChanged": (state, { operations }) => put(state, { operations }),
   "changeset/cleared": (state) => ({ ...state, files: [] }),
 };
-
-/** A watch's state is what it watches: changes pass through. @type {Handlers<ResourceWatchState, ResourceWatchActions>} */
-export const resourceWatchHandlers = { "resourceWatch/changed": (state) => state };
 
 /** @type {Handlers<TerminalState, TerminalActions>} */
 export const terminalHandlers = {
@@ -49,14 +40,12 @@ export const terminalHandlers = {
     const part = { type: "command", commandId, commandLine, output: "", timestamp, isComplete: false };
     return { ...state, content: [...state.content, part], supportsCommandDetection: true };
   },
-  "terminal/commandFinished": (state, { commandId, exitCode, durationMs }) => ({
-    ...state,
-    content: state.content.map((part) =>
-      part.type === "command" && part.commandId === commandId
-        ? put(part, { isComplete: true, exitCode, durationMs })
-        : part,
-    ),
-  }),
+  "terminal/commandFinished": (state, { commandId, exitCode, durationMs }) => {
+    /** @param {TerminalPart} part */
+    const isIt = (part) => part.type === "command" && part.commandId === commandId;
+    const done = { isComplete: true, exitCode, durationMs };
+    return { ...state, content: state.content.map((part) => (isIt(part) ? put(part, done) : part)) };
+  },
 };
 
 /** Output goes to the last part, if that takes any. @param {readonly TerminalPart[]} content @param {string} data */

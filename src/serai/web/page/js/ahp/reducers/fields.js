@@ -1,14 +1,12 @@
 // What the reducers have in common.
-// Exports: put(object, fields), putAt(items, at, item), withoutAt(items, at), merged(config, action).
+// Exports: put(object, fields), putAt(items, at, item), withoutAt(items, at), setById(items, item),
+// merged(config, action).
 
 /** @import {ConfigState, FreeForm} from '../types.d.ts' */
 
 /**
- * The same object with other fields; one that is null or undefined is gone.
- * @template {object} T
- * @param {T} object
- * @param {{[K in keyof T]?: T[K] | null}} fields
- * @returns {T}
+ * The same object with other fields; one that is null or undefined is gone. @template {object} T @param {T} object
+ * @param {{[K in keyof T]?: T[K] | null}} fields @returns {T}
  */
 export function put(object, fields) {
   const after = { ...object };
@@ -33,6 +31,15 @@ export function putAt(items, at, item) {
 /** The same list without one place. @template T @param {readonly T[]} items @param {number} at @returns {T[]} */
 export function withoutAt(items, at) {
   return [...items.slice(0, at), ...items.slice(at + 1)];
+}
+
+/**
+ * Put an item where the one with its id is, or at the end.
+ * @template {{id: unknown}} T @param {readonly T[]} items @param {T} item @returns {T[]}
+ */
+export function setById(items, item) {
+  const isThere = items.some((other) => other.id === item.id);
+  return isThere ? items.map((other) => (other.id === item.id ? item : other)) : [...items, item];
 }
 
 /**

@@ -1,10 +1,10 @@
 // The session channel's reducer: a table of handlers, by type of action.
 // Exports: sessionHandlers, Status (the bits of a summary's status).
 
-/** @import {ErrorInfo, Handlers, PendingMessage, SessionActions, SessionState, SessionSummary, ToolCall, Turn} from '../types.d.ts' */
+/** @import {Customization, ErrorInfo, Handlers, PendingMessage, SessionActions} from '../types.d.ts' */
+/** @import {SessionState, SessionSummary, ToolCall, Turn} from '../types.d.ts' */
 
-import * as customizations from "./customizations.js";
-import { merged, put, putAt } from "./fields.js";
+import { merged, put, putAt, setById, withoutAt } from "./fields.js";
 import * as toolcalls from "./toolcalls.js";
 import * as turns from "./turn.js";
 
@@ -58,32 +58,59 @@ function inTurn(state, turnId, change) {
   return activeTurn === turn ? state : { ...state, activeTurn };
 }
 
-/** @param {SessionState} state @param {{turnId: string, toolCallId: string}} action @param {(call: ToolCall) => ToolCall} step */
-function stepped(state, { turnId, toolCallId }, step) {
-  // The status also when no call was found: a stray action turns an error into idle. The protocol has it so.
-  return refreshed(inTurn(state, turnId, (turn) => turns.changeCall(turn, toolCallId, step)));
+/**
+ * @template {{turnId: string, toolCallId: string}} A @param {(call: ToolCall, action: A) => ToolCall} step
+ * @returns {(state: SessionState, action: A) => SessionState}
+ */
+function changing(step) {
+  return (state, action) =>
+    inTurn(state, action.turnId, (turn) => turns.changeCall(turn, action.toolCallId, (call) => step(call, action)));
 }
 
-/** @param {SessionState} state @param {string} turnId @param {string} how @param {number} now @param {ErrorInfo} [error] @returns {SessionState} */
-function ended(state, turnId, how, now, error) {
+/**
+ * The same, and the status, even when no call was found: a stray action turns an error into idle, by the protocol.
+ * @type {typeof changing}
+ */
+function stepping(step) {
+  const change = changing(step);
+  return (state, action) => refreshed(change(state, action));
+}
+
+/** @typedef {{turnId: string, error?: ErrorInfo}} Ending */
+/** @param {SessionState} state @param {Ending} action @param {number} now @param {string} how @returns {SessionState} */
+function ended(state, { turnId, error }, now, how) {
   const active = state.activeTurn;
-  if (!active || active.id !== turnId) return state;
+  if (active?.id !== turnId) return state;
   const { id, userMessage, usage } = active;
-  const turn = put(/** @type {Turn} */ ({ id, userMessage, responseParts: turns.finishedParts(active), state: how }), {
-    usage,
-    error,
-  });
-  const after = summarised(
-    put({ ...state, turns: [...state.turns, turn] }, { activeTurn: null, inputRequests: null }),
-    { modifiedAt: now },
-  );
+  const parts = { id, userMessage, responseParts: turns.finishedParts(active), state: how };
+  const turn = put(/** @type {Turn} */ (parts), { usage, error });
+  const after = between({ ...state, turns: [...state.turns, turn] }, now);
   return how === "error" ? doing(after, Status.ERROR) : refreshed(after);
+}
+
+/** No turn runs. @param {SessionState} state @param {number} now */
+function between(state, now) {
+  return summarised(put(state, { activeTurn: null, inputRequests: null }), { modifiedAt: now });
 }
 
 /** @param {readonly PendingMessage[] | undefined} queue @param {string} id */
 function without(queue, id) {
   const left = (queue ?? []).filter((message) => message.id !== id);
   return left.length ? left : null;
+}
+
+/**
+ * Take out the container with that id; failing that, the first child with that id of each container.
+ * @param {readonly Customization[]} containers @param {string} id
+ */
+function withoutCustomization(containers, id) {
+  const at = containers.findIndex((container) => container.id === id);
+  if (at >= 0) return withoutAt(containers, at);
+  return containers.map((container) => {
+    const children = Array.isArray(container.children) ? container.children : [];
+    const within = children.findIndex((child) => child?.id === id);
+    return within < 0 ? container : { ...container, children: withoutAt(children, within) };
+  });
 }
 
 /** @type {Handlers<SessionState, SessionActions>} */
@@ -107,33 +134,25 @@ export const sessionHandlers = {
     inTurn(state, turnId, (turn) => turns.growText(turn, partId, "reasoning", content)),
   "session/responsePart": (state, { turnId, part }) => inTurn(state, turnId, (turn) => turns.append(turn, part)),
   "session/usage": (state, { turnId, usage }) => inTurn(state, turnId, (turn) => ({ ...turn, usage })),
-  "session/turnComplete": (state, { turnId }, now) => ended(state, turnId, "complete", now),
-  "session/turnCancelled": (state, { turnId }, now) => ended(state, turnId, "cancelled", now),
-  "session/error": (state, { turnId, error }, now) => ended(state, turnId, "error", now, error),
+  "session/turnComplete": (state, action, now) => ended(state, action, now, "complete"),
+  "session/turnCancelled": (state, action, now) => ended(state, action, now, "cancelled"),
+  "session/error": (state, action, now) => ended(state, action, now, "error"),
   "session/truncated": (state, { turnId }, now) => {
     const kept = turnId == null ? 0 : state.turns.findIndex((turn) => turn.id === turnId) + 1;
     if (turnId != null && !kept) return state;
-    const after = put({ ...state, turns: state.turns.slice(0, kept) }, { activeTurn: null, inputRequests: null });
-    return refreshed(summarised(after, { modifiedAt: now }));
+    return refreshed(between({ ...state, turns: state.turns.slice(0, kept) }, now));
   },
 
   // -- tool calls --------------------------------------------------------------------------------------------------
 
   "session/toolCallStart": (state, action) =>
     inTurn(state, action.turnId, (turn) => turns.append(turn, { kind: "toolCall", toolCall: toolcalls.start(action) })),
-  "session/toolCallDelta": (state, action) =>
-    inTurn(state, action.turnId, (turn) =>
-      turns.changeCall(turn, action.toolCallId, (call) => toolcalls.grow(call, action)),
-    ),
-  "session/toolCallReady": (state, action) => stepped(state, action, (call) => toolcalls.ready(call, action)),
-  "session/toolCallConfirmed": (state, action) => stepped(state, action, (call) => toolcalls.confirm(call, action)),
-  "session/toolCallComplete": (state, action) => stepped(state, action, (call) => toolcalls.complete(call, action)),
-  "session/toolCallResultConfirmed": (state, action) =>
-    stepped(state, action, (call) => toolcalls.confirmResult(call, action)),
-  "session/toolCallContentChanged": (state, action) =>
-    inTurn(state, action.turnId, (turn) =>
-      turns.changeCall(turn, action.toolCallId, (call) => toolcalls.setContent(call, action)),
-    ),
+  "session/toolCallDelta": changing(toolcalls.grow),
+  "session/toolCallReady": stepping(toolcalls.ready),
+  "session/toolCallConfirmed": stepping(toolcalls.confirm),
+  "session/toolCallComplete": stepping(toolcalls.complete),
+  "session/toolCallResultConfirmed": stepping(toolcalls.confirmResult),
+  "session/toolCallContentChanged": changing(toolcalls.setContent),
 
   // -- the summary -------------------------------------------------------------------------------------------------
 
@@ -152,16 +171,19 @@ export const sessionHandlers = {
   "session/activeClientToolsChanged": (state, { tools }) =>
     state.activeClient ? { ...state, activeClient: { ...state.activeClient, tools } } : state,
   "session/customizationsChanged": (state, action) => ({ ...state, customizations: action.customizations }),
-  "session/customizationToggled": (state, { id, enabled }) =>
-    state.customizations
-      ? { ...state, customizations: customizations.toggle(state.customizations, id, enabled) }
-      : state,
-  "session/customizationUpdated": (state, { customization }) => ({
-    ...state,
-    customizations: customizations.update(state.customizations ?? [], customization),
-  }),
+  "session/customizationToggled": (state, { id, enabled }) => {
+    const containers = state.customizations ?? [];
+    const at = containers.findIndex((container) => container.id === id);
+    const container = containers[at];
+    return container ? { ...state, customizations: putAt(containers, at, { ...container, enabled }) } : state;
+  },
+  "session/customizationUpdated": (state, { customization }) => {
+    const containers = state.customizations ?? [];
+    const at = containers.findIndex((container) => container.id === customization.id && customization.id != null);
+    return { ...state, customizations: putAt(containers, at < 0 ? containers.length : at, customization) };
+  },
   "session/customizationRemoved": (state, { id }) =>
-    state.customizations ? { ...state, customizations: customizations.remove(state.customizations, id) } : state,
+    state.customizations ? { ...state, customizations: withoutCustomization(state.customizations, id) } : state,
   "session/configChanged": (state, action, now) =>
     state.config ? summarised({ ...state, config: merged(state.config, action) }, { modifiedAt: now }) : state,
   "session/metaChanged": (state, { _meta }) => put(state, { _meta }),
@@ -171,10 +193,7 @@ export const sessionHandlers = {
   "session/pendingMessageSet": (state, { kind, id, userMessage }) => {
     const message = { id, userMessage };
     if (kind === "steering") return { ...state, steeringMessage: message };
-    const queue = state.queuedMessages ?? [];
-    const isThere = queue.some((queued) => queued.id === id);
-    const queuedMessages = isThere ? queue.map((queued) => (queued.id === id ? message : queued)) : [...queue, message];
-    return { ...state, queuedMessages };
+    return { ...state, queuedMessages: setById(state.queuedMessages ?? [], message) };
   },
   "session/pendingMessageRemoved": (state, { kind, id }) => {
     if (kind !== "steering") return put(state, { queuedMessages: without(state.queuedMessages, id) });

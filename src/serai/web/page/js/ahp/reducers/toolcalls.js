@@ -3,7 +3,7 @@
 // state: what the next one does not list is gone.
 // Exports: isWaiting, start, grow, ready, confirm, complete, confirmResult, setContent, skip.
 
-/** @import {Actions, CancelledCall, FinishedCall, PendingCall, RunningCall, StreamingCall, ToolCall, ToolCallBase, ToolResult} from '../types.d.ts' */
+/** @import {Actions, RunningCall, ToolCall, ToolCallBase, ToolResult} from '../types.d.ts' */
 
 import { put } from "./fields.js";
 
@@ -12,17 +12,16 @@ export function isWaiting(call) {
   return call.status === "pending-confirmation" || call.status === "pending-result-confirmation";
 }
 
-/** The first state of a call. @param {Actions['session/toolCallStart']} action @returns {StreamingCall} */
+/** The first state of a call. @param {Actions['session/toolCallStart']} action @returns {ToolCall} */
 export function start(action) {
-  return { status: "streaming", ...base(action) };
+  return become("streaming", action, {});
 }
 
 /** More of the input. @param {ToolCall} call @param {Actions['session/toolCallDelta']} action @returns {ToolCall} */
-export function grow(call, action) {
+export function grow(call, { content, invocationMessage }) {
   if (call.status !== "streaming") return call;
-  const grown = { ...call, partialInput: (call.partialInput ?? "") + action.content };
-  if (action.invocationMessage != null) grown.invocationMessage = action.invocationMessage;
-  return grown;
+  const partialInput = (call.partialInput ?? "") + content;
+  return { ...call, partialInput, ...(invocationMessage != null && { invocationMessage }) };
 }
 
 /**
@@ -32,18 +31,9 @@ export function grow(call, action) {
 export function ready(call, action) {
   if (call.status !== "streaming" && call.status !== "running") return call;
   const { invocationMessage, toolInput, confirmed, confirmationTitle, edits, editable, options } = action;
-  if (confirmed != null) {
-    return put(/** @type {RunningCall} */ ({ status: "running", ...base(call), invocationMessage, confirmed }), {
-      toolInput,
-    });
-  }
-  return put(/** @type {PendingCall} */ ({ status: "pending-confirmation", ...base(call), invocationMessage }), {
-    toolInput,
-    confirmationTitle,
-    edits,
-    editable,
-    options,
-  });
+  if (confirmed != null) return become("running", call, { invocationMessage, toolInput, confirmed });
+  const fields = { invocationMessage, toolInput, confirmationTitle, edits, editable, options };
+  return become("pending-confirmation", call, fields);
 }
 
 /**
@@ -53,38 +43,25 @@ export function ready(call, action) {
 export function confirm(call, action) {
   if (call.status !== "pending-confirmation") return call;
   const { invocationMessage, toolInput } = call;
+  const { approved, confirmed = "", editedToolInput, reason = "", reasonMessage, userSuggestion } = action;
   const selectedOption = call.options?.find((option) => option.id === action.selectedOptionId);
-  if (action.approved) {
-    const confirmed = action.confirmed ?? "";
-    return put(/** @type {RunningCall} */ ({ status: "running", ...base(call), invocationMessage, confirmed }), {
-      toolInput: action.editedToolInput ?? toolInput,
-      selectedOption,
-    });
-  }
-  return cancelled(call, action.reason ?? "", {
-    invocationMessage,
-    toolInput,
-    reasonMessage: action.reasonMessage,
-    userSuggestion: action.userSuggestion,
-    selectedOption,
-  });
+  const kept = { invocationMessage, toolInput, selectedOption };
+  if (approved) return become("running", call, { ...kept, toolInput: editedToolInput ?? toolInput, confirmed });
+  return become("cancelled", call, { ...kept, reason, reasonMessage, userSuggestion });
 }
 
 /**
  * running | pending-confirmation -> completed | pending-result-confirmation.
  * @param {ToolCall} call @param {Actions['session/toolCallComplete']} action @returns {ToolCall}
  */
-export function complete(call, action) {
+export function complete(call, { result, requiresResultConfirmation }) {
   if (call.status !== "running" && call.status !== "pending-confirmation") return call;
-  const after = /** @type {FinishedCall} */ ({
-    status: action.requiresResultConfirmation ? "pending-result-confirmation" : "completed",
-    ...base(call),
-    ...result(action.result),
-    invocationMessage: call.invocationMessage,
-    confirmed: call.status === "running" ? call.confirmed : "not-needed",
+  const { confirmed, selectedOption } = call.status === "running" ? call : { confirmed: "not-needed" };
+  const { invocationMessage, toolInput } = call;
+  return become(requiresResultConfirmation ? "pending-result-confirmation" : "completed", call, {
+    ...without(result),
+    ...{ invocationMessage, toolInput, confirmed, selectedOption },
   });
-  const selectedOption = call.status === "running" ? call.selectedOption : undefined;
-  return put(after, { toolInput: call.toolInput, selectedOption });
 }
 
 /**
@@ -95,55 +72,38 @@ export function confirmResult(call, action) {
   if (call.status !== "pending-result-confirmation") return call;
   if (action.approved) return { ...call, status: "completed" };
   const { invocationMessage, toolInput, selectedOption } = call;
-  return cancelled(call, "result-denied", { invocationMessage, toolInput, selectedOption });
+  return become("cancelled", call, { reason: "result-denied", invocationMessage, toolInput, selectedOption });
 }
 
 /**
  * Show this while the tool runs.
  * @param {ToolCall} call @param {Actions['session/toolCallContentChanged']} action @returns {ToolCall}
  */
-export function setContent(call, action) {
-  return call.status === "running" ? { ...call, content: action.content } : call;
+export function setContent(call, { content }) {
+  return call.status === "running" ? { ...call, content } : call;
 }
 
 /** The turn is over: what is not finished is cancelled. @param {ToolCall} call @returns {ToolCall} */
 export function skip(call) {
-  if (call.status === "streaming") {
-    return cancelled(call, "skipped", { invocationMessage: call.invocationMessage ?? "" });
-  }
-  if (call.status !== "running" && !isWaiting(call)) return call;
-  const { invocationMessage, toolInput } = /** @type {RunningCall} */ (call);
-  return cancelled(call, "skipped", { invocationMessage, toolInput });
+  if (call.status !== "streaming" && call.status !== "running" && !isWaiting(call)) return call;
+  const { invocationMessage = "", toolInput } = /** @type {RunningCall} */ (call);
+  return become("cancelled", call, { reason: "skipped", invocationMessage, toolInput });
 }
 
 // -- what goes from one state into the next ------------------------------------------------------------------------
 
-const RESULT = new Set(["success", "pastTenseMessage", "content", "structuredContent", "error"]);
-const OWN = new Set([
-  "status",
-  "toolCallId",
-  "toolName",
-  "displayName",
-  "toolClientId",
-  "_meta",
-  "invocationMessage",
-  "confirmed",
-  "toolInput",
-  "selectedOption",
-]);
-
-/** @param {ToolCallBase} call @returns {ToolCallBase} */
-function base({ toolCallId, toolName, displayName, toolClientId, _meta }) {
-  return put(/** @type {ToolCallBase} */ ({ toolCallId, toolName, displayName }), { toolClientId, _meta });
+/**
+ * The next state of a call. What is null or undefined is left out.
+ * @param {ToolCall["status"]} status @param {ToolCallBase} call @param {object} fields @returns {ToolCall}
+ */
+function become(status, { toolCallId, toolName, displayName, toolClientId, _meta }, fields) {
+  const base = put(/** @type {any} */ ({ status, toolCallId, toolName, displayName }), { toolClientId, _meta });
+  return put(base, fields);
 }
 
-/** A result's unknown fields go along, but none may pass for a field that the call has itself. @param {ToolResult} given */
-function result(given) {
-  const kept = Object.entries(given).filter(([name, value]) => !(OWN.has(name) || (value == null && RESULT.has(name))));
-  return /** @type {ToolResult} */ (Object.fromEntries(kept));
-}
+const OWN = new Set(["status", "toolCallId", "toolName", "displayName", "toolClientId", "_meta"]);
 
-/** @param {ToolCall} call @param {string} reason @param {Partial<CancelledCall>} fields */
-function cancelled(call, reason, fields) {
-  return put(/** @type {CancelledCall} */ ({ status: "cancelled", ...base(call), reason }), fields);
+/** A result's unknown fields go along; none may pass for one that the call has itself. @param {ToolResult} result */
+function without(result) {
+  return Object.fromEntries(Object.entries(result).filter(([name]) => !OWN.has(name)));
 }

@@ -26,11 +26,7 @@ function add(index, part) {
   const id = idOf(part);
   if (typeof id === "string") {
     if (!index.first.has(id)) index.first.set(id, index.length);
-    if (part.kind === "toolCall") {
-      const places = index.calls.get(id);
-      if (places) places.push(index.length);
-      else index.calls.set(id, [index.length]);
-    }
+    if (part.kind === "toolCall") index.calls.set(id, [...(index.calls.get(id) ?? []), index.length]);
   }
   index.length += 1;
 }
@@ -56,7 +52,8 @@ function withParts(turn, parts, index) {
 export function append(turn, part) {
   const parts = [...turn.responseParts, part];
   const index = indexOf(turn.responseParts);
-  if (index.length !== turn.responseParts.length) return { ...turn, responseParts: parts }; // another version grew first
+  // Another version grew first.
+  if (index.length !== turn.responseParts.length) return { ...turn, responseParts: parts };
   add(index, part);
   return withParts(turn, parts, index);
 }

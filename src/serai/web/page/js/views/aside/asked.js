@@ -81,7 +81,7 @@ export function agentOf(uri) {
 
 /** @param {string} id of an identity @returns {Agent | undefined} */
 export function agentById(id) {
-  return page.relay.agents.value.find((agent) => agent.identity.id === id);
+  return page.relay.agents.value.find(({ identity }) => identity.id === id || identity.handle === id);
 }
 
 /** How someone is written: by the handle that is known, else by the name. @param {{id: string, name: string}} sender */

@@ -79,12 +79,11 @@ function FlushAll({ deliveries, onSaid }) {
   const several = [...waiting].filter(([, all]) => all.length > 1);
   if (several.length === 0 || page.host.isReading.value) return null;
   return html`<div class="row bar">
-    ${several.map(([id, { length }]) => {
-      const agent = agentById(id)?.identity.handle ?? id;
+    ${several.map(([agent, { length }]) => {
       const flush = async () => {
         if (await act("deliveries.flush", { agent })) onSaid(`What waited for ${agent} is let in.`);
       };
-      return html`<button key=${id} onClick=${flush}>Deliver all ${length} to ${agent}</button>`;
+      return html`<button key=${agent} onClick=${flush}>Deliver all ${length} to ${agent}</button>`;
     })}
   </div>`;
 }
@@ -110,12 +109,12 @@ function DeliveryView({ delivery, onSaid }) {
       <time class="faint small" datetime=${delivery.createdAt}>${moment(delivery.createdAt)}</time>
     </header>
     <p class="small">
-      ${from}${agent?.identity.handle ?? "someone who is gone"}${message?.channel ? ` in ${message.channel.name}` : ""}
+      ${from}${delivery.agent}${message?.channel ? ` in ${message.channel.name}` : ""}
     </p>
     ${message && html`<p class="clamp">${message.text}</p>`}
     <p class="state">${whyOf(delivery, agent)}</p>
     ${!isDirect && !page.host.isReading.value &&
-    html`<${Operations} delivery=${delivery} agent=${agent?.identity.handle ?? delivery.agent} onSaid=${onSaid} />`}
+    html`<${Operations} delivery=${delivery} agent=${delivery.agent} onSaid=${onSaid} />`}
     <details>
       <summary class="small">Details</summary>
       <${DeliveryFacts} delivery=${delivery} />

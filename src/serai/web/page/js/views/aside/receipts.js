@@ -35,7 +35,7 @@ function Receipt({ delivery }) {
   return html`<details class="receipt small" data-state=${delivery.state}>
     <summary class="row" title=${whyOf(delivery, agent) || stateOf(delivery)}>
       <${Steps} delivery=${delivery} />
-      <span class="cut">${agent?.identity.handle ?? "someone who is gone"}</span>
+      <span class="cut">${delivery.agent}</span>
       <span class="state">${stateOf(delivery)}</span>
       ${delivery.answer?.text && html`<em class="grow cut">${delivery.answer.text}</em>`}
     </summary>

@@ -11,10 +11,8 @@ const MOST_BYTES = 5_000_000;
 const MOST_IN_ALL = 10_000_000;
 
 /**
- * Files as attachments. What is too large is said to the person.
- * @param {Iterable<File>} files
- * @param {readonly Attached[]} before what is attached already
- * @returns {Promise<Attached[]>}
+ * Files as attachments. What is too large is said to the person. @param {Iterable<File>} files
+ * @param {readonly Attached[]} before what is attached already @returns {Promise<Attached[]>}
  */
 export async function readFiles(files, before) {
   /** @type {Attached[]} */
@@ -63,16 +61,14 @@ function base64Of(blob) {
  */
 export function Chips({ attached, onRemove }) {
   if (!attached.length) return null;
-  return html`<ul class="chips" aria-label="Attached">
+  return html`<ul class="chips row wrap bare" aria-label="Attached">
     ${attached.map((one) => {
       const { attachment } = one;
       const isImage = attachment.type === "embeddedResource" && attachment.contentType.startsWith("image/");
-      return html`<li class="chip small" key=${one}>
-        ${
-          isImage
-            ? html`<img src=${`data:${attachment.contentType};base64,${attachment.data}`} alt="" />`
-            : html`<${Icon} name="file" />`
-        }
+      return html`<li class="chip card" key=${one}>
+        ${isImage
+          ? html`<img src=${`data:${attachment.contentType};base64,${attachment.data}`} alt="" />`
+          : html`<${Icon} name="file" />`}
         <span class="cut">${attachment.label}</span>
         ${bytesOf(attachment) > 0 && html`<span class="faint">${size(bytesOf(attachment))}</span>`}
         <${IconButton} name="close" label=${`Take ${attachment.label} away`} onClick=${() => onRemove(one)} />

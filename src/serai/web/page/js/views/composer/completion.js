@@ -9,10 +9,7 @@ import { html, useEffect, useRef, useState } from "../preact.js";
 const BEGUN = /(?:^|[\s\S])@(?:"[^"\n]*|\S*)$|(?:^|\n)\/[^\n]*$/;
 const PAUSE = 60;
 
-/**
- * Offers for what stands before the cursor.
- * @param {string | null} uri the session that is asked; null asks nobody
- */
+/** Offers for what stands before the cursor. @param {string | null} uri the session that is asked; null asks nobody */
 export function useCompletion(uri) {
   const [items, setItems] = useState(/** @type {readonly CompletionItem[]} */ ([]));
   const [at, setAt] = useState(0);
@@ -26,17 +23,12 @@ export function useCompletion(uri) {
   };
   /** @param {string} text @param {number} offset */
   const look = (text, offset) => {
+    if (uri === null || !BEGUN.test(text.slice(0, offset))) return close();
     clearTimeout(timer.current);
-    asked.current += 1;
-    const mine = asked.current;
-    if (uri === null || !BEGUN.test(text.slice(0, offset))) {
-      setItems([]);
-      return;
-    }
+    const mine = (asked.current += 1);
+    const params = { channel: uri, kind: /** @type {const} */ ("userMessage"), text, offset };
     timer.current = setTimeout(async () => {
-      const answer = await page.host
-        .request("completions", { channel: uri, kind: "userMessage", text, offset })
-        .catch(() => null);
+      const answer = await page.host.request("completions", params).catch(() => null);
       if (mine !== asked.current) return;
       setItems(answer?.items ?? []);
       setAt(0);
@@ -54,22 +46,13 @@ export function useCompletion(uri) {
 export function Offers({ id, items, at, onChoose }) {
   const list = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => list.current?.children[at]?.scrollIntoView({ block: "nearest" }), [at, items]);
-  return html`<div
-    class="offers"
-    role="listbox"
-    id=${id}
-    aria-label="Completions"
-    tabindex="0"
-    ref=${list}
-    onMouseDown=${(/** @type {Event} */ event) => event.preventDefault() /* the text keeps the focus */}
-  >
-    ${items.map(
-      (item, index) =>
-        html`<div role="option" id=${`${id}-${index}`} aria-selected=${index === at} onClick=${() => onChoose(item)}>
-          <${Icon} name=${iconOf(item)} /> <span class="mono cut">${item.insertText}</span>
-          ${descriptionOf(item) && html`<span class="faint small cut">${descriptionOf(item)}</span>`}
-        </div>`,
-    )}
+  return html`<div class="offers popup" role="listbox" id=${id} aria-label="Completions" tabindex="0" ref=${list}
+    onMouseDown=${(/** @type {Event} */ event) => event.preventDefault() /* the text keeps the focus */}>
+    ${items.map((item, index) => html`<div class="row" role="option" id=${`${id}-${index}`}
+      aria-selected=${index === at} onClick=${() => onChoose(item)}>
+      <${Icon} name=${iconOf(item)} /> <span class="mono cut">${item.insertText}</span>
+      <span class="faint small cut">${descriptionOf(item)}</span>
+    </div>`)}
   </div>`;
 }
 

@@ -1,11 +1,11 @@
 // Where a person writes to a session: send, queue, steer, stop; and what the session works with.
-import { goTo, page } from "../../page.js";
-import { Icon, IconButton } from "../parts/icon.js";
+import { goTo, newSession, page, told } from "../../page.js";
+import { Busy, focusComposer, isPhone } from "../parts/field.js";
+import { Icon } from "../parts/icon.js";
 import { html, useEffect, useMemo, useRef, useState } from "../preact.js";
-import { draftOf, messageOf, putInComposer, setDraft } from "./drafts.js";
+import { signIn } from "../start/agents.js";
+import { draftOf, isBlank, messageOf, putInComposer, setDraft } from "./drafts.js";
 import { Pickers } from "./pickers.js";
-import { isPhone } from "./phone.js";
-import { SignInLine } from "./sign_in.js";
 import { Writing } from "./writing.js";
 
 /** @import {SessionState} from "../../ahp/types.d.ts" */
@@ -18,17 +18,17 @@ export function Composer({ channel }) {
   const { provider } = state.summary;
   const agent = page.host.root.value?.agents.find((one) => one.provider === provider);
   const wantsSignIn = state._meta?.["serai.login"] !== undefined;
-  return html`<div class="composer">
-    ${wantsSignIn && html`<${SignInLine} provider=${provider} name=${agent?.displayName ?? provider} />`}
-    ${
-      state.lifecycle === "creating" &&
-      html`<p class="faint small" role="status">The agent is being started. What you send waits for it.</p>`
-    }
-    ${
-      state.lifecycle === "creationFailed"
-        ? html`<${Failed} state=${state} uri=${channel.uri} />`
-        : html`<${Desk} uri=${channel.uri} state=${state} models=${agent?.models ?? []} />`
-    }
+  return html`<div class="composer stack">
+    ${wantsSignIn && html`<div class="row sign-in" role="status">
+      <span data-colour="needs" aria-hidden="true"><${Icon} name="plug" /></span>
+      <span class="grow">${agent?.displayName ?? provider} wants you to sign in.</span>
+      <${Busy} class="main" run=${() => signIn(provider)}>Sign in<//>
+    </div>`}
+    ${state.lifecycle === "creating" &&
+    html`<p class="faint small" role="status">The agent is being started. What you send waits for it.</p>`}
+    ${state.lifecycle === "creationFailed"
+      ? html`<${Failed} state=${state} />`
+      : html`<${Desk} uri=${channel.uri} state=${state} models=${agent?.models ?? []} />`}
   </div>`;
 }
 
@@ -39,14 +39,17 @@ const SHORT = "Say what is to be done";
  * @param {{uri: string, state: SessionState, models: readonly import("../../ahp/types.d.ts").ModelInfo[]}} props
  */
 function Desk({ uri, state, models }) {
+  const { model, agent, provider, workingDirectory } = state.summary;
+  /** @param {import("../../ahp/types.d.ts").Action} action */
+  const change = (action) => page.host.dispatch(uri, action);
   const draft = draftOf(uri).value;
   const running = state.activeTurn?.id;
   const isReady = state.lifecycle === "ready";
-  const isEmpty = !draft.text.trim() && !draft.attached.length;
-  const stop = () => running && void page.host.dispatch(uri, { type: "session/turnCancelled", turnId: running });
+  const isEmpty = isBlank(draft);
+  const stop = () => running && void change({ type: "session/turnCancelled", turnId: running });
   const isAsked = useEscapeTwice(running ? stop : null);
   const history = useMemo(() => {
-    const said = [...state.turns, ...(state.activeTurn ? [state.activeTurn] : [])].map((turn) => turn.userMessage.text);
+    const said = [...state.turns, state.activeTurn].map((turn) => turn?.userMessage.text ?? "");
     return [...new Set(said.reverse())].filter(Boolean).slice(0, 50);
   }, [state.turns, running]);
 
@@ -57,63 +60,32 @@ function Desk({ uri, state, models }) {
     const userMessage = messageOf(kept);
     setDraft(uri, { text: "", attached: [] });
     const id = crypto.randomUUID();
-    const isDone = await page.host.dispatch(
-      uri,
-      when === "now"
-        ? { type: "session/turnStarted", turnId: id, userMessage }
-        : { type: "session/pendingMessageSet", kind: when, id, userMessage },
-    );
+    const isDone = await (when === "now"
+      ? change({ type: "session/turnStarted", turnId: id, userMessage })
+      : change({ type: "session/pendingMessageSet", kind: when, id, userMessage }));
     // What was refused is not lost.
     if (!isDone && !draftOf(uri).peek().text) setDraft(uri, kept);
-    if (!isPhone()) document.getElementById("composer")?.focus();
+    focusComposer();
   };
+  const steer = () => send("steering");
   const usual = running || !isReady ? "queued" : "now";
   return html`<div class="desk">
-    <${Writing}
-      draftKey=${uri}
-      uri=${uri}
-      label="Message to the agent"
+    <${Writing} draftKey=${uri} uri=${uri} label="Message to the agent"
       placeholder=${running ? "Say what comes next" : isPhone() ? SHORT : `${SHORT}; @ for files, / for commands`}
-      history=${history}
-      onSend=${() => send(usual)}
-    />
-    <div class="row under">
-      <${IconButton}
-        name="add"
-        label="Attach files"
-        onClick=${() => document.getElementById("composer-files")?.click()}
-      />
-      <${Pickers}
-        models=${models}
-        model=${state.summary.model}
-        onModel=${(/** @type {any} */ model) => page.host.dispatch(uri, { type: "session/modelChanged", model })}
-        schema=${state.config?.schema}
-        values=${state.config?.values ?? {}}
-        onConfig=${(/** @type {any} */ config) => page.host.dispatch(uri, { type: "session/configChanged", config })}
-        customizations=${state.customizations}
-        agent=${state.summary.agent?.uri}
-        onAgent=${(/** @type {any} */ agent) =>
-          page.host.dispatch(uri, { type: "session/agentChanged", ...(agent && { agent }) })}
-        isNew=${false}
-        context=${{ provider: state.summary.provider, workingDirectory: state.summary.workingDirectory }}
-      />
+      history=${history} onSend=${() => send(usual)} />
+    <div class="row wrap under">
+      <${Pickers} models=${models} model=${model} schema=${state.config?.schema} values=${state.config?.values ?? {}}
+        customizations=${state.customizations} agent=${agent?.uri} context=${{ provider, workingDirectory }}
+        onModel=${(/** @type {any} */ next) => change({ type: "session/modelChanged", model: next })}
+        onConfig=${(/** @type {any} */ config) => change({ type: "session/configChanged", config })}
+        onAgent=${(/** @type {any} */ next) => change({ type: "session/agentChanged", agent: next })} />
       <span class="grow"></span>
-      ${isAsked && html`<span class="small needs" role="status">Esc again stops it</span>`}
-      ${
-        running &&
-        html`<button type="button" class="stop" title="Stop the turn (Esc Esc)" onClick=${stop}>
-            <${Icon} name="stop" /> Stop
-          </button>
-          <button
-            type="button"
-            title="Say it in the turn that runs"
-            disabled=${isEmpty}
-            onClick=${() => send("steering")}
-          >
-            Steer
-          </button>`
-      }
-      <button type="button" class="main" disabled=${isEmpty} onClick=${() => send(usual)}>
+      ${isAsked && html`<span class="small" data-colour="needs" role="status">Esc again stops it</span>`}
+      ${running && html`
+        <button class="danger" title="Stop the turn (Esc Esc)" onClick=${stop}><${Icon} name="stop" /> Stop</button>
+        <button title="Say it in the turn that runs" disabled=${isEmpty} onClick=${steer}>Steer</button>
+      `}
+      <button class="main" disabled=${isEmpty} onClick=${() => send(usual)}>
         <${Icon} name=${usual === "now" ? "send" : "clock"} /> ${usual === "now" ? "Send" : "Queue"}
       </button>
     </div>
@@ -125,8 +97,7 @@ const SOON = 1500;
 
 /**
  * Escape twice does something, wherever the focus is, unless something else takes the key. Returns whether it was
- * pressed once.
- * @param {(() => void) | null} run
+ * pressed once. @param {(() => void) | null} run
  */
 function useEscapeTwice(run) {
   const [isAsked, setAsked] = useState(false);
@@ -164,32 +135,20 @@ function useEscapeTwice(run) {
   return isAsked;
 }
 
-/** The agent did not start. The session says why. @param {{uri: string, state: SessionState}} props */
-function Failed({ uri, state }) {
+/** The agent did not start. The session says why. @param {{state: SessionState}} props */
+function Failed({ state }) {
   const { provider, workingDirectory, model } = state.summary;
-  const [isBusy, setBusy] = useState(false);
   const again = async () => {
-    setBusy(true);
-    const fresh = `ahp-session:/${crypto.randomUUID()}`;
-    try {
-      await page.host.request("createSession", {
-        channel: fresh,
-        provider,
-        ...(workingDirectory && { workingDirectory }),
-        ...(model && { model }),
-      });
-      // What was said to the one that failed is there to be said again.
-      for (const { userMessage } of state.queuedMessages ?? []) {
-        putInComposer(fresh, userMessage.text, userMessage.attachments);
-      }
-      goTo(fresh);
-    } catch (error) {
-      page.host.notify(/** @type {Error} */ (error), { uri });
-      setBusy(false);
+    const how = { provider, ...(workingDirectory && { workingDirectory }), ...(model && { model }) };
+    const fresh = await told(newSession(how));
+    if (fresh === null) return;
+    // What was said to the one that failed is there to be said again.
+    for (const { userMessage } of state.queuedMessages ?? []) {
+      putInComposer(fresh, userMessage.text, userMessage.attachments);
     }
   };
-  return html`<div class="row failed">
-    <button type="button" class="main" disabled=${isBusy} onClick=${again}>Try again in a new session</button>
-    <button type="button" onClick=${() => goTo(null)}>Choose another agent</button>
+  return html`<div class="row wrap">
+    <${Busy} class="main" run=${again}>Try again in a new session<//>
+    <button onClick=${() => goTo(null)}>Choose another agent</button>
   </div>`;
 }

@@ -27,6 +27,9 @@ export function draftOf(key) {
   return draft;
 }
 
+/** Whether there is nothing to send. @param {Draft} draft */
+export const isBlank = ({ text, attached }) => !text.trim() && !attached.length;
+
 /** @param {string} key @param {Draft} draft */
 export function setDraft(key, draft) {
   draftOf(key).value = draft;
@@ -40,17 +43,12 @@ export function setDraft(key, draft) {
 }
 
 /**
- * Put a text into the composer of a session, after what is there, and go to it.
- * @param {string} key
- * @param {string} text
- * @param {readonly MessageAttachment[]} [attachments]
+ * Put a text into the composer of a session, after what is there, and go to it. @param {string} key
+ * @param {string} text @param {readonly MessageAttachment[]} [attachments]
  */
 export function putInComposer(key, text, attachments = []) {
   const before = draftOf(key).peek();
-  const attached = attachments.map((attachment) => {
-    const token = textIn(text, attachment);
-    return token ? { attachment, token } : { attachment };
-  });
+  const attached = attachments.map((attachment) => ({ attachment, ...textIn(text, attachment) }));
   const joined = [before.text.trimEnd(), text].filter(Boolean).join("\n\n");
   setDraft(key, { text: joined, attached: [...before.attached, ...attached] });
   document.getElementById("composer")?.focus();
@@ -86,10 +84,9 @@ function positionAt(text, offset) {
 
 /** What stands in a text for an attachment. @param {string} text @param {MessageAttachment} attachment */
 function textIn(text, { range }) {
-  if (!range) return undefined;
   const lines = text.split("\n");
   /** @param {TextPosition} place */
-  const offset = ({ line, character }) =>
-    lines.slice(0, line).reduce((sum, one) => sum + one.length + 1, 0) + character;
-  return text.slice(offset(range.start), offset(range.end)) || undefined;
+  const offset = ({ line, character }) => lines.slice(0, line).join("\n").length + Math.min(line, 1) + character;
+  const token = range && text.slice(offset(range.start), offset(range.end));
+  return token ? { token } : {};
 }

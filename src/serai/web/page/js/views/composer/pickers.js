@@ -1,93 +1,56 @@
-// What a session works with: model, mode and other settings, small under the text.
+// What a session works with: model, mode and other settings, small under the text; and files to attach.
 import { page } from "../../page.js";
-import { typing } from "./typing.js";
+import { lines } from "../docks/answers.js";
 import { ask } from "../parts/dialog.js";
+import { typing, useAnswer } from "../parts/field.js";
 import { IconButton } from "../parts/icon.js";
-import { html, useEffect, useId, useState } from "../preact.js";
+import { html, useId, useState } from "../preact.js";
 
 /** @import {ConfigProperty, ConfigSchema, Customization, FreeForm} from "../../ahp/types.d.ts" */
 /** @import {ModelInfo, ModelSelection} from "../../ahp/types.d.ts" */
 
 /**
- * @typedef {object} PickersProps
- * @property {readonly ModelInfo[]} models
- * @property {ModelSelection | undefined} model
- * @property {(model: ModelSelection) => void} onModel
- * @property {ConfigSchema | undefined} schema
- * @property {FreeForm} values
- * @property {(values: FreeForm) => void} onConfig what was changed
- * @property {readonly Customization[] | undefined} customizations where custom agents are among
- * @property {string | undefined} agent the custom agent, by its URI
- * @property {(agent: {uri: string} | undefined) => void} onAgent
- * @property {boolean} isNew whether the session is still to be made: then all settings can be chosen
- * @property {{provider?: string, workingDirectory?: string}} context
+ * `customizations` is where custom agents are among, `agent` the chosen one's URI; a session that is still to be made
+ * (`isNew`) can have all settings.
+ * @param {object} props @param {readonly ModelInfo[]} props.models @param {ModelSelection | undefined} props.model
+ * @param {(model: ModelSelection) => void} props.onModel @param {ConfigSchema | undefined} props.schema
+ * @param {FreeForm} props.values @param {(changed: FreeForm) => void} props.onConfig
+ * @param {readonly Customization[]} [props.customizations] @param {string} [props.agent] @param {boolean} [props.isNew]
+ * @param {(agent: {uri: string} | undefined) => void} props.onAgent @param {object} props.context
  */
-
-/** @param {PickersProps} props */
-export function Pickers(props) {
-  const { models, model, onModel, schema, values, onConfig, agent, onAgent, isNew, context } = props;
-  const agents = (props.customizations ?? [])
+export function Pickers({ models, model, onModel, schema, values, onConfig, customizations = [], ...more }) {
+  const { agent, onAgent, isNew = false, context } = more;
+  const agents = customizations
     .filter((one) => one.enabled)
     .flatMap((one) => (one.children ?? []).filter((child) => child.type === "agent"));
   const chosen = models.find((one) => one.id === model?.id);
-  const open = Object.entries(schema?.properties ?? {}).filter(
-    ([, one]) => !one.readOnly && (isNew || one.sessionMutable),
-  );
-  const small = open.filter(([, property]) => isSmall(property));
+  const usual = chosen ? [] : [{ value: model?.id ?? "", label: model?.id ?? "Default model" }];
+  const offered = models.filter((one) => one.policyState !== "disabled" || one === chosen);
+  const settings = Object.entries(schema?.properties ?? {});
+  const open = settings.filter(([, one]) => !one.readOnly && (isNew || one.sessionMutable));
   const large = open.filter(([, property]) => !isSmall(property));
-  const ofModel = Object.entries(chosen?.configSchema?.properties ?? {}).filter(([, one]) => isSmall(one));
   const edit = async () => {
     const body = (/** @type {(value: FreeForm | null) => void} */ done) =>
       html`<${Settings} properties=${large} values=${values} context=${context} onDone=${done} />`;
     const changed = await ask("Settings of this session", body);
     if (changed && Object.keys(changed).length) onConfig(changed);
   };
-  return html`<div class="pickers">
-    ${
-      agents.length > 0 &&
-      html`<${Select}
-        title="Custom agent"
-        value=${agent ?? ""}
-        choices=${[
-          { value: "", label: "No custom agent" },
-          ...agents.map((one) => ({ value: one.uri, label: one.name })),
-        ]}
-        onChange=${(/** @type {string} */ uri) => onAgent(uri ? { uri } : undefined)}
-      />`
-    }
-    ${
-      models.length > 0 &&
-      html`<${Select}
-        title="Model"
-        value=${model?.id ?? ""}
-        choices=${[
-          ...(chosen ? [] : [{ value: model?.id ?? "", label: model?.id ?? "Default model" }]),
-          ...models
-            .filter((one) => one.policyState !== "disabled" || one.id === model?.id)
-            .map((one) => ({ value: one.id, label: one.name })),
-        ]}
-        onChange=${(/** @type {string} */ id) => id && onModel({ id })}
-      />`
-    }
-    ${ofModel.map(
-      ([name, property]) =>
-        html`<${Picker}
-          key=${`model ${name}`}
-          property=${property}
-          value=${model?.config?.[name]}
-          onChange=${(/** @type {unknown} */ value) =>
-            model && onModel({ id: model.id, config: { ...model.config, [name]: value } })}
-        />`,
-    )}
-    ${small.map(
-      ([name, property]) =>
-        html`<${Picker}
-          key=${name}
-          property=${property}
-          value=${values[name]}
-          onChange=${(/** @type {unknown} */ value) => onConfig({ [name]: value })}
-        />`,
-    )}
+  /** @param {[string, ConfigProperty][]} some @param {FreeForm} now @param {(changed: FreeForm) => void} take */
+  const picked = (some, now, take) =>
+    some.filter(([, one]) => isSmall(one)).map(([name, property]) => html`<${Picker} key=${name} property=${property}
+      value=${now[name]} onChange=${(/** @type {unknown} */ value) => take({ [name]: value })} />`);
+  return html`<div class="pickers row wrap">
+    <${IconButton} name="add" label="Attach files"
+      onClick=${() => document.getElementById("composer-files")?.click()} />
+    ${agents.length > 0 && html`<${Select} title="Custom agent" value=${agent ?? ""}
+      choices=${[{ uri: "", name: "No custom agent" }, ...agents].map(({ uri, name }) => ({ value: uri, label: name }))}
+      onChange=${(/** @type {string} */ uri) => onAgent(uri ? { uri } : undefined)} />`}
+    ${models.length > 0 && html`<${Select} title="Model" value=${model?.id ?? ""}
+      choices=${[...usual, ...offered.map(({ id, name }) => ({ value: id, label: name }))]}
+      onChange=${(/** @type {string} */ id) => id && onModel({ id })} />`}
+    ${model && picked(Object.entries(chosen?.configSchema?.properties ?? {}), model.config ?? {}, (changed) =>
+      onModel({ id: model.id, config: { ...model.config, ...changed } }))}
+    ${picked(open, values, onConfig)}
     ${large.length > 0 && html`<${IconButton} name="cog" label="More settings" onClick=${edit} />`}
   </div>`;
 }
@@ -99,43 +62,23 @@ function isSmall(property) {
 
 /** @param {{property: ConfigProperty, value: unknown, onChange: (value: unknown) => void}} props */
 function Picker({ property, value, onChange }) {
-  const now = value ?? property.default;
-  if (property.type === "boolean") {
-    return html`<${Select}
-      title=${property.title}
-      hint=${property.description}
-      value=${String(Boolean(now))}
-      choices=${[
-        { value: "true", label: `${property.title}: on` },
-        { value: "false", label: `${property.title}: off` },
-      ]}
-      onChange=${(/** @type {string} */ chosen) => onChange(chosen === "true")}
-    />`;
-  }
-  const names = property.enum ?? [];
-  const choices = names.map((name, at) => ({ value: name, label: property.enumLabels?.[at] ?? name }));
-  if (!names.includes(String(now))) choices.unshift({ value: "", label: property.title });
-  return html`<${Select}
-    title=${property.title}
-    hint=${property.enumDescriptions?.[names.indexOf(String(now))] ?? property.description}
-    value=${names.includes(String(now)) ? String(now) : ""}
-    choices=${choices}
-    onChange=${(/** @type {string} */ chosen) => chosen && onChange(chosen)}
-  />`;
+  const isSwitch = property.type === "boolean";
+  const names = isSwitch ? ["true", "false"] : (property.enum ?? []);
+  const labels = isSwitch ? [`${property.title}: on`, `${property.title}: off`] : property.enumLabels;
+  const now = String(value ?? property.default ?? (isSwitch ? false : ""));
+  const choices = names.map((name, at) => ({ value: name, label: labels?.[at] ?? name }));
+  if (!names.includes(now)) choices.unshift({ value: "", label: property.title });
+  return html`<${Select} title=${property.title} choices=${choices} value=${names.includes(now) ? now : ""}
+    hint=${property.enumDescriptions?.[names.indexOf(now)] ?? property.description}
+    onChange=${(/** @type {string} */ chosen) => chosen && onChange(isSwitch ? chosen === "true" : chosen)} />`;
 }
 
 /**
- * @typedef {object} SelectProps
- * @property {string} title
- * @property {string} [hint]
- * @property {string} value
- * @property {{value: string, label: string}[]} choices
- * @property {(value: string) => void} onChange
+ * @param {{title: string, hint?: string, value: string, choices: {value: string, label: string}[],
+ *   onChange: (value: string) => void}} props
  */
-
-/** @param {SelectProps} props */
-export function Select({ title, hint, value, choices, onChange }) {
-  return html`<label class="pick small" title=${hint ? `${title}: ${hint}` : title}>
+function Select({ title, hint, value, choices, onChange }) {
+  return html`<label class="small" title=${hint ? `${title}: ${hint}` : title}>
     <span class="hidden">${title}</span>
     <select value=${value} onChange=${typing(onChange)}>
       ${choices.map((one) => html`<option value=${one.value} selected=${one.value === value}>${one.label}</option>`)}
@@ -143,42 +86,22 @@ export function Select({ title, hint, value, choices, onChange }) {
   </label>`;
 }
 
-/** @param {string} text */
-function lines(text) {
-  return text
-    .split("\n")
-    .map((line) => line.trim())
-    .filter(Boolean);
-}
-
 /**
  * The settings that are written, not chosen: text, numbers, and lists with one entry on each line.
- * @param {object} props
- * @param {[string, ConfigProperty][]} props.properties
- * @param {FreeForm} props.values
- * @param {object} props.context
- * @param {(changed: FreeForm | null) => void} props.onDone
+ * @param {object} props @param {[string, ConfigProperty][]} props.properties @param {FreeForm} props.values
+ * @param {object} props.context @param {(changed: FreeForm | null) => void} props.onDone
  */
 function Settings({ properties, values, context, onDone }) {
   const [changed, setChanged] = useState(/** @type {FreeForm} */ ({}));
-  return html`<form
-    class="settings"
-    onSubmit=${(/** @type {Event} */ event) => {
-      event.preventDefault();
-      onDone(changed);
-    }}
-  >
-    ${properties.map(
-      ([name, property]) =>
-        html`<${Setting}
-          key=${name}
-          name=${name}
-          property=${property}
-          value=${changed[name] ?? values[name] ?? property.default}
-          context=${context}
-          onChange=${(/** @type {unknown} */ value) => setChanged((before) => ({ ...before, [name]: value }))}
-        />`,
-    )}
+  /** @param {Event} event */
+  const save = (event) => {
+    event.preventDefault();
+    onDone(changed);
+  };
+  return html`<form class="settings stack" onSubmit=${save}>
+    ${properties.map(([name, property]) => html`<${Setting} key=${name} name=${name} property=${property}
+      value=${changed[name] ?? values[name] ?? property.default} context=${context}
+      onChange=${(/** @type {unknown} */ value) => setChanged((before) => ({ ...before, [name]: value }))} />`)}
     <div class="row dialog-buttons">
       <button type="button" onClick=${() => onDone(null)}>Cancel</button>
       <button type="submit" class="main">Save</button>
@@ -187,54 +110,30 @@ function Settings({ properties, values, context, onDone }) {
 }
 
 /**
- * @typedef {object} SettingProps
- * @property {string} name
- * @property {ConfigProperty} property
- * @property {unknown} value
- * @property {object} context
- * @property {(value: unknown) => void} onChange
+ * @param {{name: string, property: ConfigProperty, value: unknown, context: object,
+ *   onChange: (value: unknown) => void}} props
  */
-
-/** @param {SettingProps} props */
 function Setting({ name, property, value, context, onChange }) {
   const id = useId();
-  const [offers, setOffers] = useState(/** @type {{value: string, label: string}[]} */ ([]));
-  useEffect(() => {
-    if (!property.enumDynamic) return;
-    page.host.request("sessionConfigCompletions", { ...context, property: name }).then(
-      ({ items }) => setOffers(items),
-      () => {}, // it is only a help: the value can be written
-    );
-  }, []);
-  const isList = property.type === "array";
+  // It is only a help: the value can be written.
+  const ask = () =>
+    property.enumDynamic ? page.host.request("sessionConfigCompletions", { ...context, property: name }) : null;
+  const offers = useAnswer(ask, []).value?.items ?? [];
   const isNumber = property.type === "number" || property.type === "integer";
-  return html`<div class="setting">
+  const fields = /** @type {Record<string, () => unknown>} */ ({
+    object: () => html`<p class="faint small">This is set in the file of settings.</p>`,
+    array: () => html`<textarea id=${id} rows="3" placeholder="One on each line"
+      value=${(Array.isArray(value) ? value : []).join("\n")}
+      onChange=${typing((text) => onChange(lines(text)))}></textarea>`,
+  });
+  const written = () => html`<input id=${id} list=${`${id}-offers`} type=${isNumber ? "number" : "text"}
+    value=${value ?? ""} onChange=${typing((text) => onChange(isNumber ? Number(text) : text))} />`;
+  return html`<div class="setting stack">
     <label for=${id}>${property.title}</label>
     ${property.description && html`<p class="faint small">${property.description}</p>`}
-    ${
-      property.type === "object"
-        ? html`<p class="faint small">This is set in the file of settings.</p>`
-        : isList
-          ? html`<textarea
-              id=${id}
-              rows="3"
-              placeholder="One on each line"
-              value=${(Array.isArray(value) ? value : []).join("\n")}
-              onChange=${typing((text) => onChange(lines(text)))}
-            ></textarea>`
-          : html`<input
-              id=${id}
-              list=${offers.length ? `${id}-offers` : undefined}
-              type=${isNumber ? "number" : "text"}
-              value=${value ?? ""}
-              onChange=${typing((text) => onChange(isNumber ? Number(text) : text))}
-            />`
-    }
-    ${
-      offers.length > 0 &&
-      html`<datalist id=${`${id}-offers`}>
-        ${offers.map((one) => html`<option value=${one.value}>${one.label}</option>`)}
-      </datalist>`
-    }
+    ${(fields[property.type] ?? written)()}
+    <datalist id=${`${id}-offers`}>
+      ${offers.map((one) => html`<option value=${one.value}>${one.label}</option>`)}
+    </datalist>
   </div>`;
 }

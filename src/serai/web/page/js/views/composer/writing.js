@@ -1,23 +1,18 @@
 // The field where a person writes: it grows with the text, completes `@` and `/`, and takes files.
+import { isPhone } from "../parts/field.js";
 import { html, useId, useLayoutEffect, useRef } from "../preact.js";
 import { Chips, readFiles } from "./attachments.js";
 import { Offers, useCompletion } from "./completion.js";
 import { draftOf, setDraft } from "./drafts.js";
-import { isPhone } from "./phone.js";
 
 /** @import {CompletionItem} from "../../ahp/types.d.ts" */
 
 /**
- * @typedef {object} WritingProps
- * @property {string} draftKey whose draft it is
- * @property {string | null} uri the session that completes
- * @property {string} label
- * @property {string} placeholder
- * @property {() => void} onSend Enter was pressed
- * @property {readonly string[]} [history] what was said before, newest first: arrow up in an empty field
+ * The field of a draft (`draftKey`), completed by a session (`uri`). `onSend`: Enter was pressed; `history`: what was
+ * said before, newest first, for arrow up in an empty field.
+ * @param {{draftKey: string, uri: string | null, label: string, placeholder: string, onSend: () => void,
+ *   history?: readonly string[]}} props
  */
-
-/** @param {WritingProps} props */
 export function Writing({ draftKey, uri, label, placeholder, onSend, history = [] }) {
   const draft = draftOf(draftKey).value;
   const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
@@ -87,62 +82,37 @@ export function Writing({ draftKey, uri, label, placeholder, onSend, history = [
     event.preventDefault();
     event.stopPropagation();
   };
-  /** @param {FileList | undefined} files */
+  /** @param {FileList} files */
   const attach = async (files) => {
-    if (!files?.length) return;
     const read = await readFiles([...files], draft.attached);
     const now = draftOf(draftKey).peek(); // the person may have written on meanwhile
     setDraft(draftKey, { text: now.text, attached: [...now.attached, ...read] });
   };
-  return html`<div
-    class="writing"
-    onDragOver=${(/** @type {DragEvent} */ event) => {
-      if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
-    }}
-    onDrop=${(/** @type {DragEvent} */ event) => {
-      if (!event.dataTransfer?.files.length) return;
-      event.preventDefault();
-      void attach(event.dataTransfer.files);
-    }}
-  >
+  /** @param {Event} event @param {DataTransfer | null} data */
+  const take = (event, data) => {
+    if (!data?.files.length) return;
+    event.preventDefault();
+    void attach(data.files);
+  };
+  return html`<div class="writing"
+    onDragOver=${(/** @type {DragEvent} */ event) =>
+      event.dataTransfer?.types.includes("Files") && event.preventDefault()}
+    onDrop=${(/** @type {DragEvent} */ event) => take(event, event.dataTransfer)}>
     ${isOffering && html`<${Offers} id=${listId} items=${completion.items} at=${completion.at} onChoose=${choose} />`}
-    <${Chips}
-      attached=${draft.attached}
-      onRemove=${(/** @type {unknown} */ one) =>
-        setDraft(draftKey, { text: draft.text, attached: draft.attached.filter((other) => other !== one) })}
-    />
+    <${Chips} attached=${draft.attached} onRemove=${(/** @type {unknown} */ one) =>
+      setDraft(draftKey, { ...draft, attached: draft.attached.filter((other) => other !== one) })} />
     <label class="hidden" for="composer">${label}</label>
-    <textarea
-      id="composer"
-      ref=${field}
-      rows="1"
-      placeholder=${placeholder}
-      value=${draft.text}
-      enterkeyhint=${isPhone() ? "enter" : "send"}
-      aria-autocomplete="list"
+    <textarea id="composer" ref=${field} rows="1" placeholder=${placeholder} value=${draft.text}
+      enterkeyhint=${isPhone() ? "enter" : "send"} aria-autocomplete="list"
       aria-controls=${isOffering ? listId : undefined}
       aria-activedescendant=${isOffering ? `${listId}-${completion.at}` : undefined}
-      onInput=${written}
-      onClick=${() => isOffering && completion.close()}
-      onBlur=${completion.close}
+      onInput=${written} onClick=${() => isOffering && completion.close()} onBlur=${completion.close}
       onKeyDown=${pressed}
-      onPaste=${(/** @type {ClipboardEvent} */ event) => {
-        if (!event.clipboardData?.files.length) return;
-        event.preventDefault();
-        void attach(event.clipboardData.files);
-      }}
-    ></textarea>
-    <input
-      type="file"
-      class="hidden"
-      id="composer-files"
-      multiple
-      tabindex="-1"
-      aria-label="Files to attach"
+      onPaste=${(/** @type {ClipboardEvent} */ event) => take(event, event.clipboardData)}></textarea>
+    <input type="file" class="hidden" id="composer-files" multiple tabindex="-1" aria-label="Files to attach"
       onChange=${(/** @type {Event} */ event) => {
         const chooser = /** @type {HTMLInputElement} */ (event.currentTarget);
-        void attach(chooser.files ?? undefined).then(() => (chooser.value = ""));
-      }}
-    />
+        if (chooser.files) void attach(chooser.files).then(() => (chooser.value = ""));
+      }} />
   </div>`;
 }

@@ -9,37 +9,20 @@
 
 /**
  * What a question's fields begin with: the answer that someone has written already, or the default.
- * @param {InputQuestion} question
- * @param {InputAnswer | undefined} answer
- * @returns {Entry}
+ * @param {InputQuestion} question @param {InputAnswer | undefined} answer @returns {Entry}
  */
 export function entryOf(question, answer) {
   if (answer?.state === "skipped") return { text: "", chosen: [], isSkipped: true };
-  const value = answer?.value;
-  switch (value?.kind) {
-    case "text":
-      return { text: value.value, chosen: [] };
-    case "number":
-      return { text: String(value.value), chosen: [] };
-    case "boolean":
-      return { text: "", chosen: [value.value ? "yes" : "no"] };
-    case "selected":
-      return { text: (value.freeformValues ?? []).join("\n"), chosen: value.value ? [value.value] : [] };
-    case "selected-many":
-      return { text: (value.freeformValues ?? []).join("\n"), chosen: value.value };
-  }
-  const usual = "defaultValue" in question ? question.defaultValue : undefined;
-  if (usual === undefined) return { text: "", chosen: [] };
-  return typeof usual === "boolean"
-    ? { text: "", chosen: [usual ? "yes" : "no"] }
-    : { text: String(usual), chosen: [] };
+  const given = /** @type {{value?: unknown, freeformValues?: string[]}} */ (answer?.value ?? {});
+  const value = answer ? given.value : /** @type {{defaultValue?: unknown}} */ (question).defaultValue;
+  if (typeof value === "boolean") return { text: "", chosen: [value ? "yes" : "no"] };
+  if (!("options" in question)) return { text: String(value ?? ""), chosen: [] };
+  return { text: (given.freeformValues ?? []).join("\n"), chosen: [value ?? []].flat().filter(Boolean).map(String) };
 }
 
 /**
- * The value that an entry stands for; null when it is empty, or no number.
- * @param {InputQuestion} question
- * @param {Entry} entry
- * @returns {InputAnswerValue | null}
+ * The value that an entry stands for; null when it is empty, or no number. @param {InputQuestion} question
+ * @param {Entry} entry @returns {InputAnswerValue | null}
  */
 export function valueOf(question, entry) {
   const freeform = lines(entry.text);
@@ -66,9 +49,7 @@ export function valueOf(question, entry) {
 }
 
 /**
- * The answer to send in the end: given, or passed over.
- * @param {InputQuestion} question
- * @param {Entry} entry
+ * The answer to send in the end: given, or passed over. @param {InputQuestion} question @param {Entry} entry
  * @returns {InputAnswer}
  */
 export function answerOf(question, entry) {
@@ -77,10 +58,7 @@ export function answerOf(question, entry) {
 }
 
 /**
- * Why an entry cannot be sent, or null.
- * @param {InputQuestion} question
- * @param {Entry} entry
- * @returns {string | null}
+ * Why an entry cannot be sent, or null. @param {InputQuestion} question @param {Entry} entry @returns {string | null}
  */
 export function problemOf(question, entry) {
   if (entry.isSkipped && !question.required) return null;
@@ -91,11 +69,10 @@ export function problemOf(question, entry) {
   }
   switch (question.kind) {
     case "text":
-      return outOfRange([...entry.text].length, question, "characters") ?? formatProblem(entry.text, question.format);
+      return outOfRange([...entry.text].length, question, "characters") ?? misformed(entry.text, question.format);
     case "integer":
-      if (!Number.isInteger(value.value)) return "This must be a whole number";
-      return outOfRange(Number(value.value), question);
     case "number":
+      if (question.kind === "integer" && !Number.isInteger(value.value)) return "This must be a whole number";
       return outOfRange(Number(value.value), question);
     case "multi-select":
       return outOfRange(new Set(entry.chosen).size + new Set(lines(entry.text)).size, question, "choices");
@@ -103,19 +80,12 @@ export function problemOf(question, entry) {
   return null;
 }
 
-/** @param {string} text */
-function lines(text) {
-  return text
-    .split("\n")
-    .map((line) => line.trim())
-    .filter(Boolean);
+/** What stands on each line, but for empty ones. @param {string} text */
+export function lines(text) {
+  return text.split("\n").flatMap((line) => line.trim() || []);
 }
 
-/**
- * @param {number} value
- * @param {{min?: number, max?: number}} bounds
- * @param {string} [unit]
- */
+/** @param {number} value @param {{min?: number, max?: number}} bounds @param {string} [unit] */
 function outOfRange(value, { min, max }, unit = "") {
   if (min !== undefined && value < min) return `At least ${min} ${unit}`.trimEnd();
   if (max !== undefined && value > max) return `At most ${max} ${unit}`.trimEnd();
@@ -129,10 +99,7 @@ const FORMATS = {
   email: [(text) => /^([^\s@]+|"[^"]+")@[^\s@]+$/.test(text), "an e-mail address, such as name@example.com"],
   uri: [(text) => /^[A-Za-z][A-Za-z0-9+.-]*:[^\s<>"{}|\\^`]+$/.test(text), "a URI, such as https://example.com/"],
   date: [(text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && isDay(text), "a date, such as 2001-02-28"],
-  "date-time": [
-    (text) => MOMENT.test(text) && isDay(text.slice(0, 10)),
-    "a date and a time, such as 2001-02-28T12:30:00Z",
-  ],
+  "date-time": [(text) => MOMENT.test(text) && isDay(text.slice(0, 10)), "a date and a time: 2001-02-28T12:30:00Z"],
 };
 
 /** Whether a date is in the calendar: JavaScript makes March of the 30th of February. @param {string} text */
@@ -141,8 +108,8 @@ function isDay(text) {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
-/** @param {string} text @param {string | undefined} wanted */
-function formatProblem(text, wanted) {
-  const known = FORMATS[wanted ?? ""];
-  return known && !known[0](text) ? `This must be ${known[1]}` : null;
+/** @param {string} text @param {string} [format] */
+function misformed(text, format = "") {
+  const [fits, what] = FORMATS[format] ?? [];
+  return fits && !fits(text) ? `This must be ${what}` : null;
 }

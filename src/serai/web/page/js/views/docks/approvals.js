@@ -1,11 +1,11 @@
 // Tool calls that wait for a yes or a no: the whole of what they want to do, and all that can be answered.
+import { isWaiting } from "../../ahp/reducers/toolcalls.js";
 import { page } from "../../page.js";
-import { typing } from "../composer/typing.js";
-import { isPhone } from "../composer/phone.js";
+import { focused, isPhone, typing } from "../parts/field.js";
 import { plain } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
-import { Markdown } from "../parts/markdown.js";
-import { html, useEffect, useId, useRef, useState } from "../preact.js";
+import { Said } from "../parts/markdown.js";
+import { html, useId, useState } from "../preact.js";
 import { FileEditView } from "../session/file_edit.js";
 import { HoldButton } from "./hold.js";
 import { editedInput, isDestructive, prettyInput, readInput } from "./input.js";
@@ -17,12 +17,9 @@ import { Pager } from "./pager.js";
 
 /** The calls of the running turn that someone is asked about. @param {SessionState} state @returns {WaitingCall[]} */
 export function waitingCalls(state) {
-  const calls = (state.activeTurn?.responseParts ?? []).flatMap((part) =>
-    part.kind === "toolCall" ? [part.toolCall] : [],
-  );
-  return /** @type {WaitingCall[]} */ (
-    calls.filter(({ status }) => status === "pending-confirmation" || status === "pending-result-confirmation")
-  );
+  const parts = state.activeTurn?.responseParts ?? [];
+  const calls = parts.flatMap((part) => (part.kind === "toolCall" && isWaiting(part.toolCall) ? [part.toolCall] : []));
+  return /** @type {WaitingCall[]} */ (calls);
 }
 
 /** @param {{uri: string, state: SessionState, calls: WaitingCall[]}} props */
@@ -47,113 +44,65 @@ function Approval({ uri, turnId, call, isDangerous }) {
   const [reason, setReason] = useState(/** @type {string | null} */ (null));
   const edited = editedInput(call.toolInput, written);
   const isHeld = isDangerous && isPhone();
-  const action = { type: /** @type {const} */ ("session/toolCallConfirmed"), turnId, toolCallId: call.toolCallId };
+  const canEdit = call.editable && call.toolInput !== undefined && !page.host.isReading.value;
 
-  /** @param {ConfirmationOption} [option] */
-  const approve = (option) =>
+  /** @param {ConfirmationOption | undefined} option @param {boolean} approved */
+  const answer = (option, approved) =>
     page.host.dispatch(uri, {
-      ...action,
-      approved: true,
-      confirmed: "user-action",
+      type: "session/toolCallConfirmed",
+      turnId,
+      toolCallId: call.toolCallId,
+      approved,
       ...(option && { selectedOptionId: option.id }),
-      ...(edited.input !== undefined && { editedToolInput: edited.input }),
+      ...(approved ? { confirmed: "user-action" } : { reason: "denied" }),
+      ...(approved && edited.input !== undefined && { editedToolInput: edited.input }),
+      ...(!approved && reason?.trim() && { userSuggestion: { text: reason.trim() } }),
     });
-  /** @param {ConfirmationOption} [option] */
-  const deny = (option) => {
-    const why = reason?.trim();
-    return page.host.dispatch(uri, {
-      ...action,
-      approved: false,
-      reason: "denied",
-      ...(option && { selectedOptionId: option.id }),
-      ...(why && { userSuggestion: { text: why } }),
-    });
-  };
-
-  const yes = ofKind(call, "approve");
-  const no = ofKind(call, "deny");
-  const approvals = yes.length ? yes : [undefined];
-  const denials = no.length ? no : [undefined];
-  return html`<div class="approval" role="group" aria-label="Approval">
+  const denials = ofKind(call, "deny");
+  const deny = () => answer(denials[0], false);
+  return html`<div class="approval stack" role="group" aria-label="Approval">
     <${Asking} call=${call} title=${call.confirmationTitle} isDangerous=${isDangerous} />
-    ${
-      call.edits?.items.length &&
-      html`<div class="edits">
-        ${call.edits.items.map((edit, at) => html`<${FileEditView} key=${edit.after?.uri ?? at} edit=${edit} />`)}
-      </div>`
-    }
+    ${call.edits?.items.length && html`<div class="edits stack">
+      ${call.edits.items.map((edit, at) => html`<${FileEditView} key=${edit.after?.uri ?? at} edit=${edit} />`)}
+    </div>`}
     <${Input} call=${call} written=${written} problem=${edited.problem} onWrite=${setWritten} />
-    ${reason !== null && html`<${Because} reason=${reason} onWrite=${setReason} onSend=${() => deny(denials[0])} />`}
-    <div class="row answers">
-      ${approvals.map(
-        (option, at) =>
-          html`<${HoldButton}
-            key=${option?.id}
-            label=${option?.label ?? "Allow"}
-            kind=${at === 0 ? "main" : ""}
-            isFirst=${at === 0}
-            isHeld=${isHeld}
-            disabled=${edited.problem !== null}
-            onDone=${() => approve(option)}
-          />`,
-      )}
-      ${denials.map(
-        (option) =>
-          html`<button type="button" class="danger" key=${option?.id} onClick=${() => deny(option)}>
-            ${option?.label ?? "Deny"}
-          </button>`,
-      )}
-      <button
-        type="button"
-        class="quiet"
-        aria-expanded=${reason !== null}
-        onClick=${() => setReason(reason === null ? "" : null)}
-      >
+    ${reason !== null && html`<${Because} reason=${reason} onWrite=${setReason} onSend=${deny} />`}
+    <div class="row wrap answers">
+      ${ofKind(call, "approve").map((option, at) => html`<${HoldButton} key=${option?.id} isFirst=${at === 0}
+        label=${option?.label ?? "Allow"} kind=${at === 0 ? "main" : ""} isHeld=${isHeld}
+        disabled=${edited.problem !== null} onDone=${() => answer(option, true)} />`)}
+      ${denials.map((option) => html`<button class="danger" key=${option?.id} onClick=${() => answer(option, false)}>
+        ${option?.label ?? "Deny"}
+      </button>`)}
+      <button class="quiet" aria-expanded=${reason !== null} onClick=${() => setReason(reason === null ? "" : null)}>
         Deny because…
       </button>
-      ${
-        call.editable &&
-        call.toolInput !== undefined &&
-        !page.host.isReading.value &&
-        html`<button
-          type="button"
-          class="quiet"
-          aria-expanded=${written !== null}
-          onClick=${() => setWritten(written === null ? prettyInput(call.toolInput) : null)}
-        >
-          <${Icon} name=${written === null ? "edit" : "undo"} /> ${written === null ? "Edit" : "Leave it as it was"}
-        </button>`
-      }
+      ${canEdit && html`<button class="quiet" aria-expanded=${written !== null}
+        onClick=${() => setWritten(written === null ? prettyInput(call.toolInput) : null)}>
+        <${Icon} name=${written === null ? "edit" : "undo"} /> ${written === null ? "Edit" : "Leave it as it was"}
+      </button>`}
     </div>
     ${isHeld && html`<p class="faint small" id="hold-hint">This may destroy something. Hold to allow it.</p>`}
   </div>`;
 }
 
-/** The options of a kind, group by group. @param {PendingCall} call @param {string} kind */
+/** The options of a kind, group by group, or a nameless one. @param {PendingCall} call @param {string} kind */
 function ofKind(call, kind) {
   const options = (call.options ?? []).filter((option) => option.kind === kind);
-  return options.sort((one, other) => (one.group ?? 0) - (other.group ?? 0));
+  return options.length ? options.sort((one, other) => (one.group ?? 0) - (other.group ?? 0)) : [undefined];
 }
 
 /** What is asked, by whom. @param {{call: WaitingCall, title?: Text, isDangerous?: boolean}} props */
 function Asking({ call, title, isDangerous = false }) {
   const message = plain(call.invocationMessage);
-  const asked = plain(title) || call.displayName;
-  return html`<div class="asking">
-    <span class="needs" aria-hidden="true"><${Icon} name=${isDangerous ? "warning" : "bell"} /></span>
+  return html`<div class="row asking">
+    <span data-colour="needs" aria-hidden="true"><${Icon} name=${isDangerous ? "warning" : "bell"} /></span>
     <div class="grow asked" role="status">
       <div class="title"><${Said} text=${title ?? call.displayName} /></div>
-      ${message && message !== asked && html`<${Said} text=${call.invocationMessage} />`}
+      ${message && message !== (plain(title) || call.displayName) && html`<${Said} text=${call.invocationMessage} />`}
     </div>
-    <span class="faint small mono tool">${call.toolName}</span>
+    <span class="faint small mono cut tool">${call.toolName}</span>
   </div>`;
-}
-
-/** Text as it is, or Markdown where it says so. @param {{text: Text}} props */
-function Said({ text }) {
-  return typeof text === "string"
-    ? html`<p>${text}</p>`
-    : html`<${Markdown} text=${text.markdown} isSettled=${true} />`;
 }
 
 /**
@@ -165,17 +114,10 @@ function Input({ call, written, problem, onWrite }) {
   if (written !== null) {
     return html`<div class="input">
       <label class="small faint" for=${id}>Input, as you want it</label>
-      <textarea
-        id=${id}
-        class="mono"
-        spellcheck=${false}
-        rows=${Math.min(12, written.split("\n").length + 1)}
-        value=${written}
-        aria-invalid=${problem !== null}
-        aria-describedby=${problem ? `${id}-problem` : undefined}
-        onInput=${typing(onWrite)}
-      ></textarea>
-      ${problem && html`<p class="wrong small" id=${`${id}-problem`} role="alert">${problem}</p>`}
+      <textarea id=${id} class="mono" spellcheck=${false} rows=${Math.min(12, written.split("\n").length + 1)}
+        value=${written} aria-invalid=${problem !== null}
+        aria-describedby=${problem ? `${id}-problem` : undefined} onInput=${typing(onWrite)}></textarea>
+      ${problem && html`<p class="small" data-colour="failed" id=${`${id}-problem`} role="alert">${problem}</p>`}
     </div>`;
   }
   const { command, rest } = readInput(call.toolInput);
@@ -183,24 +125,17 @@ function Input({ call, written, problem, onWrite }) {
     ${command && html`<pre class="command" tabindex="0" aria-label="Command">${command}</pre>`}
     ${rest && html`<pre class="command rest" tabindex="0" aria-label="Input">${rest}</pre>`}
   `;
+  if (!call.edits?.items.length || command) return html`<div class="input">${shown}</div>`;
   // The diff says it better than the input does.
-  if (call.edits?.items.length && !command) {
-    return (
-      rest &&
-      html`<details class="input">
-        <summary class="small faint">Input</summary>
-        ${shown}
-      </details>`
-    );
-  }
-  return html`<div class="input">${shown}</div>`;
+  return rest && html`<details class="input">
+    <summary class="small faint">Input</summary>
+    ${shown}
+  </details>`;
 }
 
 /** @param {{reason: string, onWrite: (text: string) => void, onSend: () => void}} props */
 function Because({ reason, onWrite, onSend }) {
   const id = useId();
-  const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
-  useEffect(() => field.current?.focus(), []); // someone has just opened it in order to write
   /** @param {KeyboardEvent} event */
   const pressed = (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || isPhone()) return;
@@ -210,40 +145,29 @@ function Because({ reason, onWrite, onSend }) {
   return html`<div class="because">
     <label class="small faint" for=${id}>Why not, or what to do instead: the agent gets to read it</label>
     <div class="row">
-      <textarea
-        id=${id}
-        class="grow"
-        rows="2"
-        ref=${field}
-        value=${reason}
-        onInput=${typing(onWrite)}
-        onKeyDown=${pressed}
-      ></textarea>
-      <button type="button" class="danger" onClick=${onSend}>Deny</button>
+      <textarea id=${id} class="grow" rows="2" ref=${focused} value=${reason} onInput=${typing(onWrite)}
+        onKeyDown=${pressed}></textarea>
+      <button class="danger" onClick=${onSend}>Deny</button>
     </div>
   </div>`;
 }
 
 /** @param {{uri: string, turnId: string, call: FinishedCall}} props */
 function ResultApproval({ uri, turnId, call }) {
+  const { toolCallId, content = [] } = call;
   /** @param {boolean} approved */
   const answer = (approved) =>
-    page.host.dispatch(uri, {
-      type: "session/toolCallResultConfirmed",
-      turnId,
-      toolCallId: call.toolCallId,
-      approved,
-    });
-  const texts = (call.content ?? []).flatMap((item) => (item.type === "text" ? [item.text] : []));
-  const others = (call.content ?? []).length - texts.length;
-  return html`<div class="approval" role="group" aria-label="Approval of a result">
+    page.host.dispatch(uri, { type: "session/toolCallResultConfirmed", turnId, toolCallId, approved });
+  const texts = content.flatMap((item) => (item.type === "text" ? [item.text] : []));
+  const others = content.length - texts.length;
+  return html`<div class="approval stack" role="group" aria-label="Approval of a result">
     <${Asking} call=${{ ...call, invocationMessage: call.pastTenseMessage }} title="May the agent use the result?" />
     ${call.error && html`<p class="problem small">${call.error.message}</p>`}
     ${texts.length > 0 && html`<pre class="command" tabindex="0" aria-label="Result">${texts.join("\n")}</pre>`}
     ${others > 0 && html`<p class="faint small">And ${others} more, in the session above.</p>`}
-    <div class="row answers">
-      <button type="button" class="main" data-first onClick=${() => answer(true)}>Use it</button>
-      <button type="button" class="danger" onClick=${() => answer(false)}>Keep it back</button>
+    <div class="row wrap answers">
+      <button class="main" data-first onClick=${() => answer(true)}>Use it</button>
+      <button class="danger" onClick=${() => answer(false)}>Keep it back</button>
     </div>
   </div>`;
 }

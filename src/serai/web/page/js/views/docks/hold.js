@@ -3,28 +3,20 @@ import { html, useEffect, useRef, useState } from "../preact.js";
 
 /** How long it has to be held, in ms. The style sheet's bar takes as long. */
 const LONG = 600;
+const WORDS = { idle: "Hold: ", held: "", short: "Hold: ", asked: "Press again: " };
 
 /**
- * A button that is pressed (`isHeld` false), or held with a finger, the mouse or Enter. Whoever can do neither, as with
- * a screen reader, presses it twice.
- * @param {object} props
- * @param {string} props.label
- * @param {boolean} props.isHeld
- * @param {() => void} props.onDone
- * @param {string} [props.kind]
- * @param {boolean} [props.disabled]
- * @param {boolean} [props.isFirst]
+ * A button that is pressed (`isHeld` false), or held with a finger, the mouse or Enter. Whoever can do neither, as
+ * with a screen reader, presses it twice.
+ * @param {{label: string, isHeld: boolean, onDone: () => void, kind: string, disabled: boolean,
+ *   isFirst: boolean}} props
  */
-export function HoldButton({ label, isHeld, onDone, kind = "", disabled = false, isFirst = false }) {
-  const [phase, setPhase] = useState(/** @type {"idle" | "held" | "short" | "asked"} */ ("idle"));
+export function HoldButton({ label, isHeld, onDone, kind, disabled, isFirst }) {
+  const [phase, setPhase] = useState(/** @type {keyof typeof WORDS} */ ("idle"));
   const timer = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined));
   useEffect(() => () => clearTimeout(timer.current), []);
-  const first = isFirst ? { "data-first": true } : {};
-  if (!isHeld) {
-    return html`<button type="button" class=${kind} disabled=${disabled} ...${first} onClick=${onDone}>
-      ${label}
-    </button>`;
-  }
+  const shared = { disabled, "data-first": isFirst || undefined };
+  if (!isHeld) return html`<button class=${kind} ...${shared} onClick=${onDone}>${label}</button>`;
   const begin = () => {
     clearTimeout(timer.current);
     setPhase("held");
@@ -49,23 +41,10 @@ export function HoldButton({ label, isHeld, onDone, kind = "", disabled = false,
     if (phase !== "asked") setPhase("asked");
     else onDone();
   };
-  const told = { idle: `Hold: ${label}`, held: `${label}…`, short: `Hold: ${label}`, asked: `Press again: ${label}` }[phase];
-  return html`<button
-    type="button"
-    class="hold ${kind}"
-    data-phase=${phase}
-    disabled=${disabled}
-    aria-describedby="hold-hint"
-    ...${first}
-    onPointerDown=${begin}
-    onPointerUp=${leave}
-    onPointerLeave=${leave}
-    onPointerCancel=${leave}
-    onContextMenu=${(/** @type {Event} */ event) => event.preventDefault()}
-    onKeyDown=${pressed}
-    onKeyUp=${leave}
-    onClick=${clicked}
-  >
-    <span>${told}</span>
+  return html`<button class="hold ${kind}" data-phase=${phase} aria-describedby="hold-hint" ...${shared}
+    onPointerDown=${begin} onPointerUp=${leave} onPointerLeave=${leave} onPointerCancel=${leave}
+    onContextMenu=${(/** @type {Event} */ event) => event.preventDefault()} onKeyDown=${pressed} onKeyUp=${leave}
+    onClick=${clicked}>
+    <span>${WORDS[phase]}${label}${phase === "held" && "…"}</span>
   </button>`;
 }

@@ -3,8 +3,7 @@
 /** @import {PendingCall, SessionState} from "../../ahp/types.d.ts" */
 
 /**
- * The command in an input, and the rest of it as text.
- * @param {string | undefined} input
+ * The command in an input, and the rest of it as text. @param {string | undefined} input
  * @returns {{command: string, rest: string}}
  */
 export function readInput(input) {
@@ -36,10 +35,8 @@ export function prettyInput(input) {
 }
 
 /**
- * What someone made of an input: nothing when it is as before.
- * @param {string | undefined} input
- * @param {string | null} written
- * @returns {{input?: string, problem: string | null}}
+ * What someone made of an input: nothing when it is as before. @param {string | undefined} input
+ * @param {string | null} written @returns {{input?: string, problem: string | null}}
  */
 export function editedInput(input, written) {
   if (written === null || written === prettyInput(input)) return { problem: null };
@@ -64,8 +61,7 @@ const HARMFUL = /exec|shell|bash|terminal|command|^run|delete|remove|^rm$|kill|d
 const HARMFUL_KINDS = ["execute", "delete"];
 
 /**
- * Whether a call can destroy something: it says so, it changes files, or it runs commands.
- * @param {PendingCall} call
+ * Whether a call can destroy something: it says so, it changes files, or it runs commands. @param {PendingCall} call
  * @param {SessionState} state
  */
 export function isDestructive(call, state) {

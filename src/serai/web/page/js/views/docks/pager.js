@@ -1,36 +1,28 @@
 // "1 of N": things that wait for an answer, one at a time.
+import { focusComposer } from "../parts/field.js";
 import { IconButton } from "../parts/icon.js";
 import { html, useEffect, useRef, useState } from "../preact.js";
-import { isPhone } from "../composer/phone.js";
 
 /**
  * Shows one of several. Left and right arrows go through them, unless someone writes. After an answer that was given
- * from the keyboard the focus goes to the next one, or back to the composer.
- * @template T
+ * from the keyboard the focus goes to the next one, or back to the composer. @template T
  * @param {{items: readonly T[], idOf: (item: T) => string, label: string, name: string, children?: any}} props
  */
 export function Pager({ items, idOf, label, name, children }) {
   const [chosen, choose] = useState(/** @type {string | null} */ (null));
   const dock = useRef(/** @type {HTMLElement | null} */ (null));
   const hadFocus = useRef(false);
-  const found = items.findIndex((item) => idOf(item) === chosen);
-  const at = Math.max(0, found);
-  const item = items[at];
-  const id = item === undefined ? null : idOf(item);
+  const at = Math.max(0, items.findIndex((item) => idOf(item) === chosen));
+  const item = /** @type {T} */ (items[at]);
   useEffect(() => {
     if (!hadFocus.current || dock.current?.contains(document.activeElement)) return;
-    /** @type {HTMLElement | null | undefined} */ (
-      dock.current?.querySelector("[data-first], input, button.main")
-    )?.focus();
-  }, [id]);
-  useEffect(() => () => void (hadFocus.current && !isPhone() && document.getElementById("composer")?.focus()), []);
-  if (item === undefined) return null;
+    const first = dock.current?.querySelector("[data-first], input, button.main");
+    /** @type {HTMLElement | null | undefined} */ (first)?.focus();
+  }, [idOf(item)]);
+  useEffect(() => () => void (hadFocus.current && focusComposer()), []);
 
   /** @param {number} step */
-  const go = (step) => {
-    const next = items[(at + step + items.length) % items.length];
-    if (next !== undefined) choose(idOf(next));
-  };
+  const go = (step) => choose(idOf(/** @type {T} */ (items[(at + step + items.length) % items.length])));
   /** @param {KeyboardEvent} event */
   const pressed = (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -38,25 +30,19 @@ export function Pager({ items, idOf, label, name, children }) {
     event.preventDefault();
     go(step);
   };
-  return html`<section
-    class="dock ${name}"
-    ref=${dock}
+  /** @param {FocusEvent} event */
+  const left = (event) => {
+    // A button that goes away with its answer leaves the focus to nobody.
+    if (event.relatedTarget) hadFocus.current = false;
+  };
+  return html`<section class="dock card ${name}" ref=${dock}
     aria-label=${items.length > 1 ? `${label}, ${at + 1} of ${items.length}` : label}
-    onKeyDown=${pressed}
-    onFocusIn=${() => (hadFocus.current = true)}
-    onFocusOut=${(/** @type {FocusEvent} */ event) => {
-      // A button that goes away with its answer leaves the focus to nobody.
-      if (event.relatedTarget) hadFocus.current = false;
-    }}
-  >
-    ${
-      items.length > 1 &&
-      html`<div class="pages row small">
-        <span>${label} <b>${at + 1} of ${items.length}</b></span>
-        <${IconButton} name="back" label="Previous" onClick=${() => go(-1)} />
-        <${IconButton} name="right" label="Next" onClick=${() => go(1)} />
-      </div>`
-    }
+    onKeyDown=${pressed} onFocusIn=${() => (hadFocus.current = true)} onFocusOut=${left}>
+    ${items.length > 1 && html`<div class="pages row small">
+      <span>${label} <b>${at + 1} of ${items.length}</b></span>
+      <${IconButton} name="back" label="Previous" onClick=${() => go(-1)} />
+      <${IconButton} name="right" label="Next" onClick=${() => go(1)} />
+    </div>`}
     ${(Array.isArray(children) ? children[0] : children)(item)}
   </section>`;
 }

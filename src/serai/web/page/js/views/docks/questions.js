@@ -25,27 +25,28 @@ const idOf = (request) => request.id;
 /** @param {{uri: string, request: InputRequest}} props */
 function RequestForm({ uri, request }) {
   const questions = request.questions ?? [];
+  /** @param {readonly InputQuestion[]} some @returns {Record<string, Entry>} */
+  const entriesOf = (some) => Object.fromEntries(some.map((one) => [one.id, entryOf(one, request.answers?.[one.id])]));
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
-  const [entries, setEntries] = useState(() => entriesOf(request));
+  const [entries, setEntries] = useState(() => entriesOf(questions));
   const [left, setLeft] = useState(/** @type {ReadonlySet<string>} */ (new Set()));
   const { send, isWaiting, flush } = useDrafts(uri, request.id);
 
   // What another window writes appears here, except where this one is just being written in.
   useEffect(() => {
-    setEntries((before) => {
-      const now = { ...before };
-      for (const question of questions) {
-        const answer = request.answers?.[question.id];
-        if (answer && !isWaiting(question.id)) now[question.id] = entryOf(question, answer);
-      }
-      return now;
-    });
+    const told = questions.filter(({ id }) => request.answers?.[id] && !isWaiting(id));
+    setEntries((before) => ({ ...before, ...entriesOf(told) }));
   }, [request.answers]);
 
   /** @param {InputQuestion} question @param {Entry} entry */
   const changed = (question, entry) => {
     setEntries((before) => ({ ...before, [question.id]: entry }));
     send(question, entry);
+  };
+  /** @param {"accept" | "decline"} response @param {object} [answers] */
+  const complete = (response, answers) => {
+    flush();
+    void page.host.dispatch(uri, { type: "session/inputCompleted", requestId: request.id, response, ...answers });
   };
   /** @param {Event} event */
   const submit = (event) => {
@@ -57,39 +58,22 @@ function RequestForm({ uri, request }) {
       /** @type {HTMLElement | null | undefined} */ (field?.querySelector("input, textarea"))?.focus();
       return;
     }
-    flush();
-    const answers = Object.fromEntries(
-      questions.map((question) => [question.id, answerOf(question, entries[question.id] ?? EMPTY)]),
-    );
-    const given = questions.length ? { answers } : {};
-    void page.host.dispatch(uri, {
-      type: "session/inputCompleted",
-      requestId: request.id,
-      response: "accept",
-      ...given,
-    });
-  };
-  const decline = () => {
-    flush();
-    void page.host.dispatch(uri, { type: "session/inputCompleted", requestId: request.id, response: "decline" });
+    const given = questions.map((question) => [question.id, answerOf(question, entries[question.id] ?? EMPTY)]);
+    complete("accept", questions.length ? { answers: Object.fromEntries(given) } : {});
   };
   return html`<form ref=${form} novalidate onSubmit=${submit}>
-    ${request.message && html`<div class="asked"><${Markdown} text=${request.message} isSettled=${true} /></div>`}
+    ${request.message && html`<div class="asked"><${Markdown} text=${request.message} /></div>`}
     ${request.url && html`<${Address} url=${request.url} />`}
     ${questions.map((question) => {
       const entry = entries[question.id] ?? EMPTY;
-      return html`<${Question}
-        key=${question.id}
-        question=${question}
-        entry=${entry}
+      return html`<${Question} key=${question.id} question=${question} entry=${entry}
         problem=${left.has(question.id) ? problemOf(question, entry) : null}
         onChange=${(/** @type {Entry} */ next) => changed(question, next)}
-        onLeave=${() => valueOf(question, entry) && setLeft((before) => new Set([...before, question.id]))}
-      />`;
+        onLeave=${() => valueOf(question, entry) && setLeft((before) => new Set([...before, question.id]))} />`;
     })}
-    <div class="row answers">
+    <div class="row wrap answers">
       <button type="submit" class="main">${questions.length ? "Send answers" : "Done"}</button>
-      <button type="button" onClick=${decline}>Decline</button>
+      <button type="button" onClick=${() => complete("decline")}>Decline</button>
     </div>
   </form>`;
 }
@@ -97,21 +81,7 @@ function RequestForm({ uri, request }) {
 /** @type {Entry} */
 const EMPTY = { text: "", chosen: [] };
 
-/** @param {InputRequest} request */
-function entriesOf(request) {
-  /** @type {Record<string, Entry>} */
-  const entries = {};
-  for (const question of request.questions ?? []) {
-    entries[question.id] = entryOf(question, request.answers?.[question.id]);
-  }
-  return entries;
-}
-
-/**
- * Tell the other windows what is being written, once it rests.
- * @param {string} uri
- * @param {string} requestId
- */
+/** Tell the other windows what is being written, once it rests. @param {string} uri @param {string} requestId */
 function useDrafts(uri, requestId) {
   const timers = useRef(/** @type {Map<string, ReturnType<typeof setTimeout>>} */ (new Map()));
   const flush = () => {
@@ -142,7 +112,7 @@ function useDrafts(uri, requestId) {
 /** An address that the session wants to be looked at. Only the web is linked. @param {{url: string}} props */
 function Address({ url }) {
   const isWeb = /^https?:\/\//i.test(url);
-  return html`<p class="address">
+  return html`<p class="cut">
     ${isWeb ? html`<a href=${url} target="_blank" rel="noopener noreferrer">${url}</a>` : html`<code>${url}</code>`}
   </p>`;
 }

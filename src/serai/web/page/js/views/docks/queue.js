@@ -1,9 +1,9 @@
 // What waits to be said: the message that steers, and the queue. Each can be edited, moved, sent now or taken back.
-import { page } from "../../page.js";
-import { typing } from "../composer/typing.js";
+import { page, told } from "../../page.js";
 import { putInComposer } from "../composer/drafts.js";
+import { focused, typing } from "../parts/field.js";
 import { Icon, IconButton } from "../parts/icon.js";
-import { html, useEffect, useRef, useState } from "../preact.js";
+import { html, useState } from "../preact.js";
 
 /** @import {PendingMessage, SessionState} from "../../ahp/types.d.ts" */
 
@@ -13,14 +13,12 @@ const HELD = /** @type {Record<string, string>} */ ({
   restart: "the host was restarted",
 });
 
-/** @param {{uri: string, state: SessionState, isReading: boolean}} props */
-export function Queue({ uri, state, isReading }) {
+/** @param {{uri: string, state: SessionState}} props */
+export function Queue({ uri, state }) {
   const queue = state.queuedMessages ?? [];
   const steering = state.steeringMessage;
-  const paused = state._meta?.["serai.paused"];
-  const held = queue.length > 0 && !state.activeTurn ? state._meta?.["serai.queueHeld"] : undefined;
-  const [dragged, setDragged] = useState(/** @type {string | null} */ (null));
-  if (!queue.length && !steering && paused === undefined) return null;
+  const why = whyHeld(state);
+  if (!queue.length && !steering && !why) return null;
 
   /** @param {string} id @param {number} to */
   const move = (id, to) => {
@@ -28,74 +26,46 @@ export function Queue({ uri, state, isReading }) {
     order.splice(to, 0, id);
     void page.host.dispatch(uri, { type: "session/queuedMessagesReordered", order });
   };
-  const why =
-    paused !== undefined ? pausedBecause(paused) : held !== undefined && `Held: ${HELD[String(held)] ?? held}.`;
-  const goOn = () => (paused !== undefined ? resume(uri) : queue[0] && sendNow(uri, state, queue[0]));
-  return html`<section class="dock queue" aria-label="Queue">
-    ${
-      why &&
-      html`<div class="row held" role="status">
-        <span class="needs" aria-hidden="true"><${Icon} name="pause" /></span>
-        <span class="grow">${why}</span>
-        ${!isReading && html`<button type="button" class="main" onClick=${goOn}>Go on</button>`}
-      </div>`
-    }
-    ${
-      steering &&
-      html`<ul>
-        <${Waiting}
-          key=${steering.id}
-          uri=${uri}
-          state=${state}
-          kind="steering"
-          message=${steering}
-          isReading=${isReading}
-        />
-      </ul>`
-    }
-    ${
-      queue.length > 0 &&
-      html`<ol>
-        ${queue.map(
-          (message, at) =>
-            html`<${Waiting}
-              key=${message.id}
-              uri=${uri}
-              state=${state}
-              kind="queued"
-              message=${message}
-              isReading=${isReading}
-              onUp=${at > 0 ? () => move(message.id, at - 1) : null}
-              onDown=${at < queue.length - 1 ? () => move(message.id, at + 1) : null}
-              onDrag=${(/** @type {boolean} */ isOn) => setDragged(isOn ? message.id : null)}
-              onDrop=${dragged && dragged !== message.id ? () => move(dragged, at) : null}
-            />`,
-        )}
-      </ol>`
-    }
+  const goOn = () => (isPaused(state) ? resume(uri) : queue[0] && sendNow(uri, state, queue[0]));
+  return html`<section class="dock card queue" aria-label="Queue">
+    ${why && html`<div class="row held" role="status">
+      <span data-colour="needs" aria-hidden="true"><${Icon} name="pause" /></span>
+      <span class="grow">${why}</span>
+      ${!page.host.isReading.value && html`<button class="main" onClick=${goOn}>Go on</button>`}
+    </div>`}
+    ${steering && html`<ul class="bare">
+      <${Waiting} key=${steering.id} uri=${uri} state=${state} kind="steering" message=${steering} />
+    </ul>`}
+    ${queue.length > 0 && html`<ol class="bare">
+      ${queue.map((message, at) => html`<${Waiting} key=${message.id} uri=${uri} state=${state} kind="queued"
+        message=${message} onUp=${at > 0 && (() => move(message.id, at - 1))}
+        onDown=${at < queue.length - 1 && (() => move(message.id, at + 1))} />`)}
+    </ol>`}
   </section>`;
 }
 
-/** @param {unknown} reason */
-function pausedBecause(reason) {
-  return typeof reason === "string" && reason !== "paused" ? `Paused: ${reason}.` : "Paused: nothing enters by itself.";
+/** @param {SessionState} state */
+const isPaused = (state) => state._meta?.["serai.paused"] !== undefined;
+
+/** Why nothing is taken from the queue, if so. @param {SessionState} state */
+function whyHeld(state) {
+  const paused = state._meta?.["serai.paused"];
+  if (typeof paused === "string" && paused !== "paused") return `Paused: ${paused}.`;
+  if (isPaused(state)) return "Paused: nothing enters by itself.";
+  const held = state._meta?.["serai.queueHeld"];
+  if (held === undefined || state.activeTurn || !state.queuedMessages?.length) return null;
+  return `Held: ${HELD[String(held)] ?? held}.`;
 }
 
 /** Have a paused session take what waits. @param {string} uri */
-async function resume(uri) {
-  try {
-    const agent = page.relay.agents.peek().find((one) => one.session === uri);
-    await page.relay.call("sessions.resume", { agent: agent?.identity.id });
-  } catch (error) {
-    page.host.notify(/** @type {Error} */ (error));
-  }
+function resume(uri) {
+  const agent = page.relay.agents.peek().find((one) => one.session === uri);
+  return told(page.relay.call("sessions.resume", { agent: agent?.identity.id }));
 }
 
 /**
- * Begin a turn with a message that waits. A turn that runs is stopped for it.
- * @param {string} uri
- * @param {SessionState} state
- * @param {PendingMessage} message
+ * Begin a turn with a message that waits. A turn that runs is stopped for it. @param {string} uri
+ * @param {SessionState} state @param {PendingMessage} message
  */
 async function sendNow(uri, state, message) {
   const running = state.activeTurn?.id;
@@ -109,31 +79,20 @@ async function sendNow(uri, state, message) {
 }
 
 /**
- * @typedef {object} WaitingProps
- * @property {string} uri
- * @property {SessionState} state
- * @property {"steering" | "queued"} kind
- * @property {PendingMessage} message
- * @property {boolean} isReading
- * @property {(() => void) | null} [onUp]
- * @property {(() => void) | null} [onDown]
- * @property {(isOn: boolean) => void} [onDrag]
- * @property {(() => void) | null} [onDrop] when another one may be dropped here
+ * One message that waits.
+ * @param {{uri: string, state: SessionState, kind: "steering" | "queued", message: PendingMessage,
+ *   onUp?: false | (() => void), onDown?: false | (() => void)}} props
  */
-
-/** One message that waits. @param {WaitingProps} props */
-function Waiting({ uri, state, kind, message, isReading, onUp, onDown, onDrag, onDrop }) {
+function Waiting({ uri, state, kind, message, onUp, onDown }) {
   const [written, setWritten] = useState(/** @type {string | null} */ (null));
   const { text, attachments = [] } = message.userMessage;
   const labels = attachments.map((one) => one.label).join(", ");
   const isQueued = kind === "queued";
-  const set = (/** @type {"steering" | "queued"} */ as, /** @type {string} */ said) =>
-    page.host.dispatch(uri, {
-      type: "session/pendingMessageSet",
-      kind: as,
-      id: message.id,
-      userMessage: { ...message.userMessage, text: said },
-    });
+  /** @param {"steering" | "queued"} as @param {string} said */
+  const set = (as, said) => {
+    const userMessage = { ...message.userMessage, text: said };
+    return page.host.dispatch(uri, { type: "session/pendingMessageSet", kind: as, id: message.id, userMessage });
+  };
   const remove = () => page.host.dispatch(uri, { type: "session/pendingMessageRemoved", kind, id: message.id });
   const takeBack = async () => {
     if (await remove()) putInComposer(uri, text, attachments);
@@ -146,57 +105,26 @@ function Waiting({ uri, state, kind, message, isReading, onUp, onDown, onDrag, o
     setWritten(null);
   };
   if (written !== null) return html`<${Editing} text=${written} onWrite=${setWritten} onSave=${save} />`;
-  return html`<li
-    class="waiting row"
-    draggable=${isQueued && !isReading}
-    data-over=${onDrop ? true : undefined}
-    onDragStart=${(/** @type {DragEvent} */ event) => {
-      event.dataTransfer?.setData("text/plain", text);
-      onDrag?.(true);
-    }}
-    onDragEnd=${() => onDrag?.(false)}
-    onDragOver=${(/** @type {Event} */ event) => onDrop && event.preventDefault()}
-    onDrop=${(/** @type {Event} */ event) => {
-      event.preventDefault();
-      onDrop?.();
-    }}
-  >
+  return html`<li class="waiting row">
     <span class="small faint kind">${isQueued ? "Queued" : "Steering"}</span>
     <span class="grow text">
       ${text} ${attachments.length > 0 && html` <span class="faint small">+ ${labels}</span>`}
     </span>
-    ${
-      !isReading &&
-      html`<span class="tools">
-        ${
-          isQueued &&
-          html`<${IconButton} name="up" label="Move up" disabled=${!onUp} onClick=${onUp} />
-            <${IconButton} name="down" label="Move down" disabled=${!onDown} onClick=${onDown} />`
-        }
-        <${IconButton} name="edit" label="Edit" onClick=${() => setWritten(text)} />
-        ${
-          isQueued &&
-          state.activeTurn &&
-          html`<${IconButton} name="right" label="Steer: say it in the turn that runs" onClick=${steer} />`
-        }
-        ${
-          isQueued &&
-          html`<${IconButton}
-            name="send"
-            label=${state.activeTurn ? "Interrupt the turn with this" : "Send now"}
-            onClick=${() => sendNow(uri, state, message)}
-          />`
-        }
-        <${IconButton} name="close" label="Take back into the composer" onClick=${takeBack} />
-      </span>`
-    }
+    ${!page.host.isReading.value && html`<span class="tools">
+      ${isQueued && html`<${IconButton} name="up" label="Move up" disabled=${!onUp} onClick=${onUp} />
+        <${IconButton} name="down" label="Move down" disabled=${!onDown} onClick=${onDown} />`}
+      <${IconButton} name="edit" label="Edit" onClick=${() => setWritten(text)} />
+      ${isQueued && state.activeTurn && html`<${IconButton} name="right" onClick=${steer}
+        label="Steer: say it in the turn that runs" />`}
+      ${isQueued && html`<${IconButton} name="send" onClick=${() => sendNow(uri, state, message)}
+        label=${state.activeTurn ? "Interrupt the turn with this" : "Send now"} />`}
+      <${IconButton} name="close" label="Take back into the composer" onClick=${takeBack} />
+    </span>`}
   </li>`;
 }
 
 /** @param {{text: string, onWrite: (text: string | null) => void, onSave: () => void}} props */
 function Editing({ text, onWrite, onSave }) {
-  const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
-  useEffect(() => field.current?.focus(), []); // someone has just asked for it
   /** @param {KeyboardEvent} event */
   const pressed = (event) => {
     if (event.key === "Escape") onWrite(null);
@@ -206,16 +134,9 @@ function Editing({ text, onWrite, onSave }) {
     event.stopPropagation();
   };
   return html`<li class="waiting row">
-    <textarea
-      class="grow"
-      aria-label="The message that waits"
-      rows=${Math.min(8, text.split("\n").length)}
-      value=${text}
-      ref=${field}
-      onInput=${typing(onWrite)}
-      onKeyDown=${pressed}
-    ></textarea>
-    <button type="button" class="main" onClick=${onSave}>Save</button>
-    <button type="button" onClick=${() => onWrite(null)}>Cancel</button>
+    <textarea class="grow" aria-label="The message that waits" rows=${Math.min(8, text.split("\n").length)}
+      value=${text} ref=${focused} onInput=${typing(onWrite)} onKeyDown=${pressed}></textarea>
+    <button class="main" onClick=${onSave}>Save</button>
+    <button onClick=${() => onWrite(null)}>Cancel</button>
   </li>`;
 }

@@ -26,21 +26,12 @@ function keyOf(text, language) {
 
 /** @param {string} text @param {string | undefined} language */
 function isFit(text, language) {
-  if (!language || text.length > MOST) return false;
-  for (let from = 0; from < text.length;) {
-    const end = text.indexOf("\n", from);
-    if ((end === -1 ? text.length : end) - from > LONGEST_LINE) return false;
-    if (end === -1) break;
-    from = end + 1;
-  }
-  return true;
+  return Boolean(language) && text.length <= MOST && text.split("\n").every((line) => line.length <= LONGEST_LINE);
 }
 
 /**
- * The code as clean HTML with classes, or null if it stays as it is.
- * @param {string} text
- * @param {string | undefined} language
- * @returns {Promise<string | null>}
+ * The code as clean HTML with classes, or null if it stays as it is. @param {string} text
+ * @param {string | undefined} language @returns {Promise<string | null>}
  */
 export function highlight(text, language) {
   const key = keyOf(text, language);
@@ -106,20 +97,15 @@ export function Code({ text, language, isSettled = true, label }) {
   const clean = made?.text === text ? made.html : isSettled ? known.get(keyOf(text, language)) : null;
   const name = label ?? language ?? "";
   return html`<div class="code" ref=${place}>
-    <div class="code-head"><span class="cut">${name}</span><${Copy} text=${text} /></div>
+    <div class="code-head row small faint"><span class="cut">${name}</span><${Copy} text=${text} /></div>
     <pre tabindex="0" aria-label=${name ? `Code: ${name}` : "Code"}>
-${
-        clean
-          ? html`<code key="made" dangerouslySetInnerHTML=${{ __html: clean }} />`
-          : html`<code key="plain">${text}</code>`
-      }</pre>
-  </div>`;
-}
+${clean
+        ? html`<code key="made" dangerouslySetInnerHTML=${{ __html: clean }} />`
+        : html`<code key="plain">${text}</code>`
+    }</pre>
+</div>`;}
 
-/**
- * A button that copies a text.
- * @param {{text: string, label?: string}} props
- */
+/** A button that copies a text. @param {{text: string, label?: string}} props */
 export function Copy({ text, label = "Copy" }) {
   const [isDone, setDone] = useState(false);
   const copy = async () => {

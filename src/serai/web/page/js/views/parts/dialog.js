@@ -2,11 +2,8 @@
 import { html, render, useEffect, useRef } from "../preact.js";
 
 /**
- * Ask a person something in a dialog. Resolves with the value that `body` hands to `done`, or null when the
- * person leaves it.
- * @template T
- * @param {string} title
- * @param {(done: (value: T | null) => void) => unknown} body
+ * Ask a person something in a dialog. Resolves with the value that `body` hands to `done`, or null when the person
+ * leaves it. @template T @param {string} title @param {(done: (value: T | null) => void) => unknown} body
  * @returns {Promise<T | null>}
  */
 export function ask(title, body) {
@@ -24,14 +21,11 @@ export function ask(title, body) {
 }
 
 /**
- * Ask yes or no. Resolves with whether the person said yes.
- * @param {string} title
- * @param {unknown} text
+ * Ask yes or no. Resolves with whether the person said yes. @param {string} title @param {unknown} text
  * @param {{yes?: string, danger?: boolean}} [options]
  */
 export async function confirm(title, text, { yes = "Yes", danger = false } = {}) {
-  /** @param {(value: boolean) => void} done */
-  const body = (done) => html`
+  const body = (/** @type {(value: boolean) => void} */ done) => html`
     <p>${text}</p>
     <div class="row dialog-buttons">
       <button onClick=${() => done(false)}>Cancel</button>
@@ -45,12 +39,8 @@ export async function confirm(title, text, { yes = "Yes", danger = false } = {})
 export function Dialog({ title, onClose, children }) {
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
   useEffect(() => dialog.current?.showModal(), []);
-  return html`<dialog
-    ref=${dialog}
-    aria-label=${title}
-    onCancel=${onClose}
-    onClick=${(/** @type {MouseEvent} */ event) => event.target === dialog.current && onClose()}
-  >
+  return html`<dialog ref=${dialog} aria-label=${title} onCancel=${onClose}
+    onClick=${(/** @type {MouseEvent} */ event) => event.target === dialog.current && onClose()}>
     <h2>${title}</h2>
     ${children}
   </dialog>`;

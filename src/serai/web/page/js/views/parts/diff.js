@@ -1,29 +1,16 @@
 // The diff of a text: unified, or side by side, with a place for comments on lines.
-import { html, useEffect, useMemo, useRef, useState } from "../preact.js";
+import { html, useMemo, useRef, useState } from "../preact.js";
 import { folded, linesOf, pairs, unfoldMore, wordsOf } from "./diff_lines.js";
-import { Icon, IconButton } from "./icon.js";
+import { useAnswer } from "./field.js";
+import { Icon } from "./icon.js";
 
 /** @import {FoldedLines, Line} from "./diff_lines.js" */
-/** @import {IconName} from "./icon.js" */
 
 /** @typedef {"before" | "after"} Side */
+/** Something to show below a line. @typedef {{side: Side, line: number, content: unknown}} LineComment */
 /**
- * Something to show below a line, such as a comment.
- * @typedef {{side: Side, line: number, content: unknown}} LineComment
- */
-/**
- * Something to do with a line, beside commenting it.
- * @typedef {{label: string, icon: IconName, run: (side: Side, line: number) => void}} LineAction
- */
-/**
- * @typedef {object} DiffProps
- * @property {string} before
- * @property {string} after
- * @property {string} [path]
- * @property {"unified" | "split"} [mode]
- * @property {(side: Side, fromLine: number, toLine: number) => void} [onComment]
- * @property {readonly LineComment[]} [comments]
- * @property {readonly LineAction[]} [lineActions]
+ * @typedef {{before: string, after: string, path?: string, mode?: "unified" | "split",
+ *   onComment?: (side: Side, fromLine: number, toLine: number) => void, comments?: readonly LineComment[]}} DiffProps
  */
 
 const MOST_BYTES = 500_000;
@@ -35,23 +22,19 @@ const LONGEST = 500;
 
 /** @typedef {typeof import("../../../vendor/diff/diff/line.js")} LineDiffer */
 /** @typedef {LineDiffer & typeof import("../../../vendor/diff/diff/word.js")} Differ */
-/** @type {Promise<Differ> | null} */
-let loading = null;
-
 /** The vendored `diff`, fetched when the first diff is shown. @returns {Promise<Differ>} */
-function loaded() {
-  loading ??= Promise.all([
+async function loaded() {
+  const [line, word] = await Promise.all([
     import("../../../vendor/diff/diff/line.js"),
     import("../../../vendor/diff/diff/word.js"),
-  ]).then(([line, word]) => ({ ...line, ...word }));
-  return loading;
+  ]);
+  return { ...line, ...word };
 }
 
 /** @param {DiffProps} props */
 export function Diff(props) {
-  const [differ, setDiffer] = useState(/** @type {Differ | null} */ (null));
+  const differ = useAnswer(loaded, []).value;
   const [isWanted, setWanted] = useState(false);
-  useEffect(() => void loaded().then(setDiffer), []);
   const { before, after, path } = props;
   const isHuge = before.length + after.length > MOST_BYTES;
   if (!differ) return html`<p class="faint small" role="status">Comparing…</p>`;
@@ -69,32 +52,22 @@ function TooLarge({ path, onShow }) {
 }
 
 /** @param {DiffProps & {differ: Differ}} props */
-function Compared({ differ, before, after, path, mode = "unified", onComment, comments = [], lineActions = [] }) {
+function Compared({ differ, before, after, path, mode = "unified", onComment, comments = [] }) {
   const [unfolded, setUnfolded] = useState(/** @type {ReadonlyMap<number, number>} */ (new Map()));
   const [isWanted, setWanted] = useState(false);
   const lines = useMemo(() => {
-    const changes = differ.diffLines(before, after, { timeout: LONGEST });
-    return linesOf(
-      changes ?? [
-        { value: before, removed: true },
-        { value: after, added: true },
-      ],
-    );
+    const other = [{ value: before, removed: true }, { value: after, added: true }];
+    return linesOf(differ.diffLines(before, after, { timeout: LONGEST }) ?? other);
   }, [before, after]);
   const all = useMemo(() => folded(lines, unfolded), [lines, unfolded]);
   const table = useRef(/** @type {HTMLElement | null} */ (null));
   const chosen = useRef(/** @type {{side: Side, line: number} | null} */ (null));
   if (all.length > MOST_LINES && !isWanted) return html`<${TooLarge} path=${path} onShow=${() => setWanted(true)} />`;
   const shown = all.slice(0, MOST_EVER);
-  const added = lines.filter((line) => line.kind === "added").length;
-  const removed = lines.filter((line) => line.kind === "removed").length;
+  /** @param {Line["kind"]} kind */
+  const count = (kind) => lines.filter((line) => line.kind === kind).length;
 
-  /**
-   * Comment a line; with Shift all lines from the one before.
-   * @param {Side} side
-   * @param {number} line
-   * @param {boolean} isRange
-   */
+  /** With Shift all lines from the one before. @param {Side} side @param {number} line @param {boolean} isRange */
   const comment = (side, line, isRange) => {
     const from = isRange && chosen.current?.side === side ? chosen.current.line : line;
     chosen.current = { side, line };
@@ -111,54 +84,53 @@ function Compared({ differ, before, after, path, mode = "unified", onComment, co
     next.focus();
     event.preventDefault();
   };
-  const tools = { onComment: onComment && comment, lineActions, comments };
   const unfold = (/** @type {FoldedLines} */ fold) => setUnfolded(unfoldMore(unfolded, fold.id));
   let isFirst = true;
   /** @param {Line | null} line @param {Side} side */
   const gutter = (line, side) => {
     const number = line?.[side] ?? null;
-    if (number === null || !(onComment || lineActions.length)) return null;
-    const drawn = html`<${LineTools} side=${side} line=${number} isFirst=${isFirst} ...${tools} />`;
+    if (number === null || !onComment) return null;
+    const tab = isFirst ? 0 : -1;
     isFirst = false;
-    return drawn;
+    return html`<span class="line-tools">
+      <button class="comment" title="Comment (with Shift: all lines from the last one)" tabindex=${tab}
+        aria-label=${side === "before" ? `Comment removed line ${number}` : `Comment line ${number}`}
+        onClick=${(/** @type {MouseEvent} */ event) => comment(side, number, event.shiftKey)}>
+        <${Icon} name="add" size=${12} />
+      </button>
+    </span>`;
   };
   return html`<figure class=${`diff ${mode}`}>
     <figcaption>
       <span class="cut grow">${path}</span>
-      <span class="added">+${added}</span><span class="removed">−${removed}</span>
+      <span class="added">+${count("added")}</span><span class="removed">−${count("removed")}</span>
     </figcaption>
     <div class="diff-scroll" tabindex="0" role="region" aria-label=${`Changes of ${path ?? "a text"}`}>
       <table ref=${table} onKeyDown=${moved}>
         <tbody>
-          ${
-            mode === "split"
-              ? pairs(shown).map((pair) =>
-                  "lines" in pair
-                    ? html`<${FoldRow} key=${`f${pair.id}`} fold=${pair} span=${4} onUnfold=${unfold} />`
-                    : html`<tr key=${`${pair.before?.before}:${pair.after?.after}`}>
-                          <${Half} line=${pair.before} side="before" differ=${differ} gutter=${gutter} />
-                          <${Half} line=${pair.after} side="after" differ=${differ} gutter=${gutter} />
-                        </tr>
-                        <${Comments}
-                          comments=${comments}
-                          before=${pair.before?.before}
-                          after=${pair.after?.after}
-                          span=${4}
-                        />`,
-                )
-              : shown.map((line) =>
-                  line.kind === "fold"
-                    ? html`<${FoldRow} key=${`f${line.id}`} fold=${line} span=${3} onUnfold=${unfold} />`
-                    : html`<tr key=${`${line.before}:${line.after}`} class=${line.kind}>
-                          <td class="number">${line.before}</td>
-                          <td class="number">
-                            ${line.after}${gutter(line, line.kind === "removed" ? "before" : "after")}
-                          </td>
-                          <td class="text"><${Text} line=${line} differ=${differ} /></td>
-                        </tr>
-                        <${Comments} comments=${comments} before=${line.before} after=${line.after} span=${3} />`,
-                )
-          }
+          ${mode === "split"
+            ? pairs(shown).map((pair) =>
+                "lines" in pair
+                  ? html`<${FoldRow} key=${`f${pair.id}`} fold=${pair} span=${4} onUnfold=${unfold} />`
+                  : html`<tr key=${`${pair.before?.before}:${pair.after?.after}`}>
+                        <${Half} line=${pair.before} side="before" differ=${differ} gutter=${gutter} />
+                        <${Half} line=${pair.after} side="after" differ=${differ} gutter=${gutter} />
+                      </tr>
+                      <${Comments} comments=${comments} before=${pair.before?.before} after=${pair.after?.after}
+                        span=${4} />`,
+              )
+            : shown.map((line) =>
+                line.kind === "fold"
+                  ? html`<${FoldRow} key=${`f${line.id}`} fold=${line} span=${3} onUnfold=${unfold} />`
+                  : html`<tr key=${`${line.before}:${line.after}`} class=${line.kind}>
+                        <td class="number">${line.before}</td>
+                        <td class="number">
+                          ${line.after}${gutter(line, line.kind === "removed" ? "before" : "after")}
+                        </td>
+                        <td class="text"><${Text} line=${line} differ=${differ} /></td>
+                      </tr>
+                      <${Comments} comments=${comments} before=${line.before} after=${line.after} span=${3} />`,
+              )}
         </tbody>
       </table>
     </div>
@@ -171,8 +143,8 @@ function FoldRow({ fold, span, onUnfold }) {
   return html`<tr class="folded">
     <td colspan=${span}>
       <button class="quiet more" onClick=${() => onUnfold(fold)}>
-        <${Icon} name="more" size=${12} /> Show ${Math.min(100, fold.lines.length)} of ${fold.lines.length} unchanged
-        lines
+        <${Icon} name="more" size=${12} />
+        Show ${Math.min(100, fold.lines.length)} of ${fold.lines.length} unchanged lines
       </button>
     </td>
   </tr>`;
@@ -196,43 +168,10 @@ function Text({ line, differ }) {
     )}${line.isUnended && html`<span class="faint"> (no new line at the end)</span>`}`;
 }
 
-/**
- * @param {object} props
- * @param {Side} props.side
- * @param {number} props.line
- * @param {boolean} props.isFirst
- * @param {((side: Side, line: number, isRange: boolean) => void) | undefined} props.onComment
- * @param {readonly LineAction[]} props.lineActions
- */
-function LineTools({ side, line, isFirst, onComment, lineActions }) {
-  const which = side === "before" ? `removed line ${line}` : `line ${line}`;
-  return html`<span class="line-tools">
-    ${
-      onComment &&
-      html`<button
-        class="comment"
-        title="Comment (with Shift: all lines from the last one)"
-        aria-label=${`Comment ${which}`}
-        tabindex=${isFirst ? 0 : -1}
-        onClick=${(/** @type {MouseEvent} */ event) => onComment(side, line, event.shiftKey)}
-      >
-        <${Icon} name="add" size=${12} />
-      </button>`
-    }
-    ${lineActions.map(
-      ({ label, icon, run }) =>
-        html`<${IconButton} name=${icon} label=${`${label}: ${which}`} onClick=${() => run(side, line)} />`,
-    )}
-  </span>`;
-}
-
 /** @param {{comments: readonly LineComment[], before?: number | null, after?: number | null, span: number}} props */
 function Comments({ comments, before, after, span }) {
   const here = comments.filter(({ side, line }) => line === (side === "before" ? before : after));
-  return here.map(
-    (one) =>
-      html`<tr class="remark">
-        <td colspan=${span}>${one.content}</td>
-      </tr>`,
-  );
+  return here.map((one) => html`<tr class="remark">
+    <td colspan=${span}>${one.content}</td>
+  </tr>`);
 }

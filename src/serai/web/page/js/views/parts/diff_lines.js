@@ -1,25 +1,17 @@
 // The lines of a diff, without a document: what was taken away and added, what is folded, which words changed.
 
 /**
- * A line: of both sides, or of one. `other` is the text of the line that it replaces or is replaced by; `isUnended`
- * says that it changed, and its file ends without a new line.
- * @typedef {object} Line
- * @property {"same" | "removed" | "added"} kind
- * @property {number | null} before its number there
- * @property {number | null} after
- * @property {string} text
- * @property {string} [other]
- * @property {boolean} [isUnended]
+ * A line: of both sides, with its number there, or of one. `other` is the text of the line that it replaces or is
+ * replaced by; `isUnended` says that it changed, and its file ends without a new line.
+ * @typedef {{kind: "same" | "removed" | "added", before: number | null, after: number | null, text: string,
+ *   other?: string, isUnended?: boolean}} Line
  */
-/**
- * Lines that both sides have and that are not shown.
- * @typedef {{kind: "fold", id: number, lines: Line[]}} FoldedLines
- */
+/** Lines of both sides that are not shown. @typedef {{kind: "fold", id: number, lines: Line[]}} FoldedLines */
 /** A pair of lines side by side. @typedef {{before: Line | null, after: Line | null}} Pair */
 /** A piece of a line. @typedef {{text: string, isChanged: boolean}} Words */
 /** @import {Change} from "../../../vendor/diff/diff/line.js" */
 
-export const CONTEXT = 3;
+const CONTEXT = 3;
 /** So much is unfolded at once. */
 const STEP = 100;
 const LONGEST_LINE = 1000;
@@ -32,8 +24,7 @@ function split(text) {
 }
 
 /**
- * All lines, in order; a removed line knows the one that came in its place.
- * @param {readonly Change[]} changes
+ * All lines, in order; a removed line knows the one that came in its place. @param {readonly Change[]} changes
  * @returns {Line[]}
  */
 export function linesOf(changes) {
@@ -58,8 +49,7 @@ export function linesOf(changes) {
 }
 
 /**
- * The lines with what is far from any change folded, as far as nobody has unfolded it.
- * @param {readonly Line[]} lines
+ * The lines with what is far from any change folded, as far as nobody has unfolded it. @param {readonly Line[]} lines
  * @param {ReadonlyMap<number, number>} unfolded how many lines of a fold are shown, by the fold's id
  * @returns {(Line | FoldedLines)[]}
  */
@@ -90,19 +80,14 @@ export function folded(lines, unfolded) {
   return shown;
 }
 
-/**
- * @param {ReadonlyMap<number, number>} unfolded
- * @param {number} id
- * @returns {Map<number, number>}
- */
+/** @param {ReadonlyMap<number, number>} unfolded @param {number} id @returns {Map<number, number>} */
 export function unfoldMore(unfolded, id) {
   return new Map(unfolded).set(id, (unfolded.get(id) ?? 0) + STEP);
 }
 
 /**
  * Lines side by side: what was removed at the left of what came in its place.
- * @param {readonly (Line | FoldedLines)[]} lines
- * @returns {(Pair | FoldedLines)[]}
+ * @param {readonly (Line | FoldedLines)[]} lines @returns {(Pair | FoldedLines)[]}
  */
 export function pairs(lines) {
   /** @type {(Pair | FoldedLines)[]} */
@@ -131,9 +116,7 @@ export function pairs(lines) {
 
 /**
  * The words of a line that changed. Lines that have little in common are not marked: all of it is another one.
- * @param {Line} line
- * @param {(before: string, after: string) => Change[]} diffWords
- * @returns {Words[]}
+ * @param {Line} line @param {(before: string, after: string) => Change[]} diffWords @returns {Words[]}
  */
 export function wordsOf(line, diffWords) {
   const { text, other, kind } = line;

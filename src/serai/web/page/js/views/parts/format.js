@@ -1,10 +1,6 @@
 // How the page writes times, sizes, money and paths.
 
-/**
- * How long ago, in one short word: `now`, `5 min`, `3 h`, `2 d`.
- * @param {number} then in ms since 1970
- * @param {number} now
- */
+/** How long ago, in one short word: `now`, `5 min`, `3 h`, `2 d`. @param {number} then in ms @param {number} now */
 export function since(then, now) {
   const seconds = Math.max(0, Math.round((now - then) / 1000));
   if (seconds < 10) return "now";
@@ -14,10 +10,7 @@ export function since(then, now) {
   return `${Math.round(seconds / 86_400)} d`;
 }
 
-/**
- * A time of day, with the date when it was not today.
- * @param {number | string | Date} at
- */
+/** A time of day, with the date when it was not today. @param {number | string | Date} at */
 export function moment(at) {
   const date = new Date(at);
   const isToday = date.toDateString() === new Date().toDateString();
@@ -39,10 +32,7 @@ export function short(count) {
   return `${(count / 1e6).toFixed(1)}M`;
 }
 
-/**
- * @param {number} amount
- * @param {string} [currency]
- */
+/** @param {number} amount @param {string} [currency] */
 export function money(amount, currency = "USD") {
   const digits = amount !== 0 && amount < 0.1 ? 4 : 2;
   try {
@@ -52,10 +42,7 @@ export function money(amount, currency = "USD") {
   }
 }
 
-/**
- * The path of a `file:` URI; anything else as it is.
- * @param {string | undefined | null} uri
- */
+/** The path of a `file:` URI; anything else as it is. @param {string | undefined | null} uri */
 export function pathOf(uri) {
   if (!uri) return "";
   if (!uri.startsWith("file://")) return uri;
@@ -66,18 +53,12 @@ export function pathOf(uri) {
   }
 }
 
-/**
- * The last part of a path or a URI.
- * @param {string | undefined | null} path
- */
+/** The last part of a path or a URI. @param {string | undefined | null} path */
 export function nameOf(path) {
   return pathOf(path).replace(/\/+$/, "").split("/").pop() ?? "";
 }
 
-/**
- * The text of what may be a plain string or `{markdown}`.
- * @param {string | {markdown: string} | undefined | null} text
- */
+/** @param {string | {markdown: string} | undefined | null} text */
 export function plain(text) {
   return typeof text === "string" ? text : (text?.markdown ?? "");
 }

@@ -10,7 +10,7 @@ const PATHS = {
   check: "m3 8 4 4 6-8",
   clock: "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2zM8 5v3l2 2",
   close: "m4 4 8 8M12 4l-8 8",
-  cog: "M8 5.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5zM8 1v2M8 13v2M1 8h2M13 8h2M3 3l1.5 1.5M11.5 11.5 13 13M13 3l-1.5 1.5M4.5 11.5 3 13",
+  cog: "M8 5.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5zM8 1v2m0 10v2M1 8h2m10 0h2M3 3l2 2m6 6 2 2m0-10-2 2m-6 6-2 2",
   diff: "M8 2v6M5 5h6M5 12h6",
   down: "m4 6 4 4 4-4",
   edit: "m3 13 1-3 7-7 2 2-7 7z",
@@ -43,35 +43,27 @@ const PATHS = {
  * @param {{name: IconName, size?: number}} props
  */
 export function Icon({ name, size = 16 }) {
-  return html`<svg
-    class="icon"
-    width=${size}
-    height=${size}
-    viewBox="0 0 16 16"
-    fill="none"
-    stroke="currentColor"
-    stroke-width="1.4"
-    stroke-linecap="round"
-    stroke-linejoin="round"
-    aria-hidden="true"
-  >
+  return html`<svg class="icon" width=${size} height=${size} viewBox="0 0 16 16" fill="none" stroke="currentColor"
+    stroke-width="1.4" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">
     <path d=${PATHS[name]} />
   </svg>`;
 }
 
 /**
  * A button that shows only an icon, with its label for whoever does not see it.
- * @param {{name: IconName, label: string, onClick: (event: MouseEvent) => void, disabled?: boolean, pressed?: boolean}} props
+ * @param {{name: IconName, label: string, onClick: () => void, disabled?: boolean, pressed?: boolean}} props
  */
 export function IconButton({ name, label, onClick, disabled = false, pressed }) {
-  return html`<button
-    class="icon quiet"
-    title=${label}
-    aria-label=${label}
-    aria-pressed=${pressed}
-    disabled=${disabled}
-    onClick=${onClick}
-  >
+  return html`<button class="icon quiet" title=${label} aria-label=${label} aria-pressed=${pressed}
+    disabled=${disabled} onClick=${onClick}>
     <${Icon} name=${name} />
   </button>`;
+}
+
+/** How many lines were added and taken away. @param {{added: number, removed: number}} props */
+export function Lines({ added, removed }) {
+  if (!added && !removed) return null;
+  return html`<span class="lines">
+    <span data-colour="added">+${added}</span> <span data-colour="removed">−${removed}</span>
+  </span>`;
 }

@@ -48,8 +48,8 @@ purify.addHook("afterSanitizeAttributes", (node) => {
   if (!/^language-[\w+#.-]+$/.test(node.className)) node.removeAttribute("class");
 });
 const TAGS = (
-  "a b blockquote br code del details div em h1 h2 h3 h4 h5 h6 hr i img kbd li ol p pre s span strong sub summary sup " +
-  "table tbody td th thead tr ul"
+  "a b blockquote br code del details div em h1 h2 h3 h4 h5 h6 hr i img kbd li ol p pre s span strong sub summary " +
+  "sup table tbody td th thead tr ul"
 ).split(" ");
 const ALLOWED = {
   ALLOWED_TAGS: TAGS,
@@ -77,11 +77,8 @@ function lengthOf(blocks) {
 
 /**
  * The blocks of a text. Those of `before` are taken over where the text has only grown, but for the last one, which
- * may have become something else.
- * @param {string} text
- * @param {boolean} isSettled
- * @param {{text: string, blocks: Block[]} | null} before
- * @returns {Block[]}
+ * may have become something else. @param {string} text @param {boolean} isSettled
+ * @param {{text: string, blocks: Block[]} | null} before @returns {Block[]}
  */
 export function blocksOf(text, isSettled, before) {
   const blocks = before && !isSettled && text.startsWith(before.text) ? before.blocks.slice(0, -1) : [];
@@ -109,10 +106,7 @@ export function blocksOf(text, isSettled, before) {
 
 // -- drawing --------------------------------------------------------------------------------------------------
 
-/**
- * Markdown, drawn. `isSettled` says that no more of it comes.
- * @param {{text: string, isSettled?: boolean}} props
- */
+/** Markdown, drawn. `isSettled` says that no more of it comes. @param {{text: string, isSettled?: boolean}} props */
 export function Markdown({ text, isSettled = true }) {
   const [isWhole, setWhole] = useState(false);
   const before = useRef(/** @type {{text: string, blocks: Block[]} | null} */ (null));
@@ -124,19 +118,12 @@ export function Markdown({ text, isSettled = true }) {
     ${blocks.map((block, at) =>
       block.code === undefined
         ? html`<${Prose} key=${at} html=${block.html} isSettled=${isSettled || at < blocks.length - 1} />`
-        : html`<${Code}
-            key=${at}
-            text=${block.code}
-            language=${block.language}
-            isSettled=${isSettled || at < blocks.length - 1}
-          />`,
+        : html`<${Code} key=${at} text=${block.code} language=${block.language}
+            isSettled=${isSettled || at < blocks.length - 1} />`,
     )}
-    ${
-      isCut &&
-      html`<button class="more" onClick=${() => setWhole(true)}>
-        Show all (${text.length.toLocaleString()} characters)
-      </button>`
-    }
+    ${isCut && html`<button class="more" onClick=${() => setWhole(true)}>
+      Show all (${text.length.toLocaleString()} characters)
+    </button>`}
   </div>`;
 }
 
@@ -156,10 +143,13 @@ const Prose = memo(
   },
 );
 
-/**
- * A short text with `code` in it, as names of tools have it: no other markdown.
- * @param {{text: string}} props
- */
+/** A short text with `code` in it, as names of tools have it: no other markdown. @param {{text: string}} props */
 export function Inline({ text }) {
   return text.split(/`([^`]+)`/).map((piece, at) => (at % 2 ? html`<code>${piece}</code>` : piece));
+}
+
+/** Text as it is, or Markdown where it says so. @param {{text: import("../../ahp/types.d.ts").Text}} props */
+export function Said({ text }) {
+  if (typeof text !== "string") return html`<${Markdown} text=${text.markdown} />`;
+  return html`<p><${Inline} text=${text} /></p>`;
 }

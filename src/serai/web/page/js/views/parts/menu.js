@@ -2,11 +2,12 @@
 import { html, useEffect, useId, useRef, useState } from "../preact.js";
 import { Icon } from "./icon.js";
 
-/** @typedef {{label: string, run: () => void, icon?: import("./icon.js").IconName, danger?: boolean, checked?: boolean}} MenuItem */
+/** @import {IconName} from "./icon.js" */
+/** @typedef {{label: string, run: () => void, icon?: IconName, danger?: boolean, checked?: boolean}} MenuItem */
 
 /**
  * A menu: arrows move, Enter chooses, Escape closes.
- * @param {{label: string, items: MenuItem[], icon?: import("./icon.js").IconName, text?: string}} props
+ * @param {{label: string, items: MenuItem[], icon?: IconName, text?: string}} props
  */
 export function Menu({ label, items, icon = "more", text }) {
   const [isOpen, setOpen] = useState(false);
@@ -37,34 +38,24 @@ export function Menu({ label, items, icon = "more", text }) {
     event.stopPropagation();
   };
   return html`<span class="menu" ref=${place} onKeyDown=${isOpen ? moved : undefined}>
-    <button
-      class=${text ? "quiet" : "icon quiet"}
-      title=${label}
-      aria-label=${text ? undefined : label}
-      aria-haspopup="menu"
-      aria-expanded=${isOpen}
-      aria-controls=${isOpen ? id : undefined}
-      onClick=${() => setOpen(!isOpen)}
-    >
+    <button class=${text ? "quiet" : "icon quiet"} title=${label} aria-label=${text ? undefined : label}
+      aria-haspopup="menu" aria-expanded=${isOpen} aria-controls=${isOpen ? id : undefined}
+      onClick=${() => setOpen(!isOpen)}>
       ${text && html`<span class="cut">${text}</span>`}<${Icon} name=${text ? "down" : icon} />
     </button>
-    ${isOpen &&
-    html`<div role="menu" id=${id} aria-label=${label}>
-      ${items.map(
-        (item) =>
-          html`<button
-            role=${item.checked === undefined ? "menuitem" : "menuitemradio"}
-            aria-checked=${item.checked}
-            class=${item.danger ? "quiet danger" : "quiet"}
-            onClick=${() => {
-              setOpen(false);
-              item.run();
-            }}
-          >
-            ${item.checked !== undefined && html`<span class="tick">${item.checked ? "✓" : ""}</span>`}
-            ${item.icon && html`<${Icon} name=${item.icon} />`} ${item.label}
-          </button>`,
-      )}
+    ${isOpen && html`<div class="popup" role="menu" id=${id} aria-label=${label}>
+      ${items.map((item) => html`<button
+        role=${item.checked === undefined ? "menuitem" : "menuitemradio"}
+        aria-checked=${item.checked}
+        class=${item.danger ? "quiet danger" : "quiet"}
+        onClick=${() => {
+          setOpen(false);
+          item.run();
+        }}
+      >
+        ${item.checked !== undefined && html`<span class="tick">${item.checked ? "✓" : ""}</span>`}
+        ${item.icon && html`<${Icon} name=${item.icon} />`} ${item.label}
+      </button>`)}
     </div>`}
   </span>`;
 }

@@ -9,21 +9,16 @@ const NEAR = 40;
 const HELD = 150;
 
 /**
- * A virtual list. With `stickToEnd` it opens at its end and stays there while the person is there; somebody who has
- * scrolled away keeps their place. Another `jump` brings them to the end.
- * @template T
- * @param {object} props
- * @param {readonly T[]} props.items
- * @param {(item: T) => string} props.keyOf
+ * A virtual list. It opens at its end and stays there while the person is there; somebody who has
+ * scrolled away keeps their place. Another `jump` brings them to the end. @template T @param {object} props
+ * @param {readonly T[]} props.items @param {(item: T) => string} props.keyOf
  * @param {(item: T, index: number) => unknown} props.draw
  * @param {(item: T) => number} props.estimate the height of a row that was not drawn yet, in pixels
- * @param {boolean} [props.stickToEnd]
- * @param {string} [props.label]
- * @param {unknown} [props.jump]
+ * @param {string} props.label @param {unknown} [props.jump]
  */
-export function VirtualList({ items, keyOf, draw, estimate, stickToEnd = false, label, jump }) {
+export function VirtualList({ items, keyOf, draw, estimate, label, jump }) {
   const scroller = useRef(/** @type {HTMLElement | null} */ (null));
-  const place = useRef({ isAtEnd: stickToEnd, top: 0, height: 0 });
+  const place = useRef({ isAtEnd: true, top: 0, height: 0 });
   const isAway = useRef(false);
   const [, setChange] = useState(0);
   const given = useRef({ items, keyOf, estimate, keys: keysOf() });
@@ -50,7 +45,7 @@ export function VirtualList({ items, keyOf, draw, estimate, stickToEnd = false, 
     estimateSize: (index) => given.current.estimate(/** @type {T} */ (given.current.items[index])),
     onChange: () => setChange((count) => count + 1),
     overscan: 6,
-    initialOffset: () => (stickToEnd ? list.getTotalSize() : 0),
+    initialOffset: () => list.getTotalSize(),
     observeElementRect,
     observeElementOffset,
     scrollToFn: elementScroll,
@@ -64,9 +59,7 @@ export function VirtualList({ items, keyOf, draw, estimate, stickToEnd = false, 
     place.current.isAtEnd = true;
     if (scroller.current) scroller.current.scrollTop = scroller.current.scrollHeight;
   };
-  useLayoutEffect(() => {
-    if (stickToEnd) toEnd();
-  }, [jump]);
+  useLayoutEffect(toEnd, [jump]);
   // Rows that were measured, and rows that are new, are drawn before anything is painted: so nobody sees a jump.
   useLayoutEffect(() => {
     if (place.current.isAtEnd) toEnd();
@@ -83,7 +76,7 @@ export function VirtualList({ items, keyOf, draw, estimate, stickToEnd = false, 
   };
   /** Whoever scrolls up leaves the end, however little that is; whoever comes near it again is there. */
   const scrolled = () => {
-    if (!stickToEnd || !scroller.current) return;
+    if (!scroller.current) return;
     const { scrollTop, clientHeight } = scroller.current;
     const far = farFromEnd();
     // A list that has got another height was moved by the browser, and not by the person.
@@ -96,7 +89,7 @@ export function VirtualList({ items, keyOf, draw, estimate, stickToEnd = false, 
   const hold = (/** @type {Event} */ event) => {
     const target = /** @type {Element} */ (event.target);
     const row = target.closest("[data-index]");
-    if (!stickToEnd || !row || !target.closest("[aria-expanded], .more")) return;
+    if (!row || !target.closest("[aria-expanded], .more")) return;
     place.current.isAtEnd = false;
     setTimeout(() => {
       const view = scroller.current?.getBoundingClientRect();
@@ -115,26 +108,15 @@ export function VirtualList({ items, keyOf, draw, estimate, stickToEnd = false, 
     else element.scrollTop = 0;
   };
   const rows = list.getVirtualItems();
-  isAway.current = stickToEnd && !place.current.isAtEnd && farFromEnd() > NEAR;
+  isAway.current = !place.current.isAtEnd && farFromEnd() > NEAR;
   return html`<div class="virtual">
-    <div
-      class="scroller"
-      ref=${scroller}
-      tabindex="0"
-      role="region"
-      aria-label=${label}
-      onScroll=${scrolled}
-      onKeyDown=${pressed}
-      onClickCapture=${hold}
-    >
+    <div class="scroller" ref=${scroller} tabindex="0" role="region" aria-label=${label} onScroll=${scrolled}
+      onKeyDown=${pressed} onClickCapture=${hold}>
       <div class="extent" style=${{ height: `${list.getTotalSize()}px` }}>
         <div class="drawn" style=${{ transform: `translateY(${rows[0]?.start ?? 0}px)` }}>
-          ${rows.map(
-            ({ index, key }) =>
-              html`<div key=${key} data-index=${index} ref=${list.measureElement}>
-                ${index < items.length && draw(/** @type {T} */ (items[index]), index)}
-              </div>`,
-          )}
+          ${rows.map(({ index, key }) => html`<div key=${key} data-index=${index} ref=${list.measureElement}>
+            ${index < items.length && draw(/** @type {T} */ (items[index]), index)}
+          </div>`)}
         </div>
       </div>
     </div>

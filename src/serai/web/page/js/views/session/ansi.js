@@ -3,38 +3,19 @@
 /** @typedef {{text: string, class: string}} Piece */
 
 const COLOURS = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
-const ESCAPES = new RegExp(
-  [
-    /\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)/, // strings that a terminal would take as commands
-    /\x1b\[([0-9;:?<=>]*)[ -/]*([@-~])/,
-    /\x1b\[[0-9;:?<=>]*$/, // one that is not whole yet
-    /\x1b[ -/]*[0-~]?/,
-    /[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]/,
-  ]
-    .map((one) => one.source)
-    .join("|"),
-  "g",
-);
+const PATTERNS = [
+  /\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)/, // strings that a terminal would take as commands
+  /\x1b\[([0-9;:?<=>]*)[ -/]*([@-~])/,
+  /\x1b\[[0-9;:?<=>]*$/, // one that is not whole yet
+  /\x1b[ -/]*[0-~]?/,
+  /[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]/,
+];
+const ESCAPES = new RegExp(PATTERNS.map((one) => one.source).join("|"), "g");
 
-/**
- * The lines of a terminal's output as it would look: what was overwritten from the start of its line is gone.
- * @param {string} text
- */
-function overwritten(text) {
-  if (!text.includes("\r")) return text;
-  return text
-    .replace(/\r+\n/g, "\n")
-    .replace(/[^\n]*\r(?=[^\n])/g, "")
-    .replace(/\r/g, "");
-}
-
-/**
- * The pieces of a text that have the same colour.
- * @param {string} given
- * @returns {Piece[]}
- */
+/** The pieces of a text that have the same colour. @param {string} given @returns {Piece[]} */
 export function piecesOf(given) {
-  const text = overwritten(given);
+  // As it would look: what was overwritten from the start of its line is gone.
+  const text = given.replace(/\r+\n/g, "\n").replace(/[^\n]*\r(?=[^\n])/g, "").replace(/\r/g, "");
   /** @type {Piece[]} */
   const pieces = [];
   const now = { colour: "", isBold: false };
@@ -63,8 +44,7 @@ function paint(now, codes) {
     else if (code === 1) now.isBold = true;
     else if (code === 22) now.isBold = false;
     else if (code === 39) now.colour = "";
-    else if (code >= 30 && code <= 37) now.colour = COLOURS[code - 30] ?? "";
-    else if (code >= 90 && code <= 97) now.colour = COLOURS[code - 90] ?? "";
+    else if ((code >= 30 && code <= 37) || (code >= 90 && code <= 97)) now.colour = COLOURS[code % 10] ?? "";
     else if (code === 38 || code === 48) at += codes[at + 1] === 5 ? 2 : 4; // colours of a larger palette
   }
 }

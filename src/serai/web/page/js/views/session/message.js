@@ -11,17 +11,15 @@ const MOST = 4000;
 const HEADER = /^\[relay\] from (\S+) \(([^)]*)\)(?: in (\S+))?(.*)$/;
 
 /**
- * The messages of a text: one of a person, or several of the relay.
- * @param {UserMessage} message
+ * The messages of a text: one of a person, or several of the relay. @param {UserMessage} message
  * @returns {{from: string, detail: string, text: string}[]}
  */
 export function saidBy(message) {
+  if (!message.text.startsWith("[relay] ")) {
+    return [{ from: String(message._meta?.sender ?? "You"), detail: "", text: message.text }];
+  }
   /** @type {{from: string, detail: string, text: string}[]} */
   const said = [];
-  if (!message.text.startsWith("[relay] ")) {
-    const sender = message._meta?.sender;
-    return [{ from: typeof sender === "string" ? sender : "You", detail: "", text: message.text }];
-  }
   for (const line of message.text.split("\n")) {
     const found = HEADER.exec(line);
     const last = said.at(-1);
@@ -43,19 +41,13 @@ function timeOf(at) {
 /** @param {{message: UserMessage}} props */
 export function Message({ message }) {
   return html`<div class="message">
-    ${saidBy(message).map(
-      ({ from, detail, text }) =>
-        html`<div class="bubble">
-          <h2 class="small">${from}${detail && html` <span class="faint">${detail}</span>`}</h2>
-          <${Words} text=${text} />
-        </div>`,
-    )}
-    ${
-      message.attachments?.length &&
-      html`<ul class="attachments">
-        ${message.attachments.map((one) => html`<li><${Attached} attachment=${one} /></li>`)}
-      </ul>`
-    }
+    ${saidBy(message).map(({ from, detail, text }) => html`<div class="bubble card">
+      <h2 class="small">${from}${detail && html` <span class="faint">${detail}</span>`}</h2>
+      <${Words} text=${text} />
+    </div>`)}
+    ${message.attachments?.length && html`<ul class="attachments row wrap bare">
+      ${message.attachments.map((one) => html`<li><${Attached} attachment=${one} /></li>`)}
+    </ul>`}
   </div>`;
 }
 
@@ -72,5 +64,5 @@ function Attached({ attachment }) {
   const label = attachment.label || ("uri" in attachment ? nameOf(attachment.uri) : "attachment");
   if (attachment.type === "embeddedResource") return html`<${Embedded} ...${attachment} label=${label} />`;
   if (attachment.type === "resource") return html`<${Resource} content=${attachment} label=${label} />`;
-  return html`<span class="chip"><${Icon} name="file" size=${12} /> ${label}</span>`;
+  return html`<span class="chip card"><${Icon} name="file" size=${12} /> ${label}</span>`;
 }

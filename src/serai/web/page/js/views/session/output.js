@@ -13,11 +13,7 @@ const MOST = 20_000;
 /** More than this no browser shows well; it can still be copied. */
 const MOST_EVER = 2_000_000;
 
-/**
- * The end of a text, and whether it is all of it.
- * @param {string} text
- * @param {boolean} isWhole
- */
+/** The end of a text, and whether it is all of it. @param {string} text @param {boolean} isWhole */
 function endOf(text, isWhole) {
   if (isWhole) return text.length > MOST_EVER ? text.slice(-MOST_EVER) : text;
   const tail = text.slice(-MOST);
@@ -26,25 +22,19 @@ function endOf(text, isWhole) {
   return at > 0 ? tail.slice(at + 1) : tail;
 }
 
-/**
- * Output as text, with the colours of a terminal.
- * @param {{text: string, label?: string}} props
- */
+/** Output as text, with the colours of a terminal. @param {{text: string, label?: string}} props */
 export function Output({ text, label = "Output" }) {
   const [isWhole, setWhole] = useState(false);
   const shown = endOf(text, isWhole);
   const pieces = useMemo(() => piecesOf(shown), [shown]);
   if (!text) return html`<p class="faint small">No output</p>`;
   return html`<div class="output">
-    <div class="code-head">
+    <div class="code-head row small faint">
       <span class="cut">${label}</span>
-      ${
-        shown.length < text.length &&
-        html`<span class="cut"
-          >the last ${size(shown.length)} of ${size(text.length)}
-          ${!isWhole && html`<button class="quiet more" onClick=${() => setWhole(true)}>Show all</button>`}</span
-        >`
-      }
+      ${shown.length < text.length && html`<span class="cut">
+        the last ${size(shown.length)} of ${size(text.length)}${" "}
+        ${!isWhole && html`<button class="quiet more" onClick=${() => setWhole(true)}>Show all</button>`}
+      </span>`}
       <${Copy} text=${text} />
     </div>
     <pre tabindex="0" aria-label=${label}>
@@ -52,10 +42,7 @@ ${pieces.map((piece) => (piece.class ? html`<span class=${piece.class}>${piece.t
   </div>`;
 }
 
-/**
- * A terminal, followed while it is shown.
- * @param {{uri: string, title: string}} props
- */
+/** A terminal, followed while it is shown. @param {{uri: string, title: string}} props */
 export function TerminalOutput({ uri, title }) {
   const channel = /** @type {import("../../host/channel.js").Channel<TerminalState>} */ (useChannel(page.host, uri));
   const state = channel.state.value;

@@ -16,10 +16,7 @@ export function isPicture(content) {
   return PICTURE.test(content.contentType ?? "");
 }
 
-/**
- * The bytes of base64; none if it is not base64.
- * @param {string} data
- */
+/** The bytes of base64; none if it is not base64. @param {string} data */
 function bytesOf(data) {
   try {
     return Uint8Array.from(atob(data), (sign) => sign.charCodeAt(0));
@@ -28,13 +25,10 @@ function bytesOf(data) {
   }
 }
 
-/**
- * Content in base64.
- * @param {{data: string, contentType: string, label?: string}} props
- */
+/** Content in base64. @param {{data: string, contentType: string, label?: string}} props */
 export function Embedded({ data, contentType, label = "content" }) {
   const type = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  if (PICTURE.test(type)) return html`<img class="picture" src=${`data:${type};base64,${data}`} alt=${label} />`;
+  if (PICTURE.test(type)) return html`<img class="picture card" src=${`data:${type};base64,${data}`} alt=${label} />`;
   if (TEXT.test(type)) return html`<${Output} text=${new TextDecoder().decode(bytesOf(data))} label=${label} />`;
   const save = () => {
     const url = URL.createObjectURL(new Blob([bytesOf(data)], { type: "application/octet-stream" }));
@@ -42,7 +36,7 @@ export function Embedded({ data, contentType, label = "content" }) {
     link.click();
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
   };
-  return html`<button class="chip" onClick=${save}>
+  return html`<button class="chip card" onClick=${save}>
     <${Icon} name="file" size=${12} /> ${label} · ${type} · ${size((data.length * 3) / 4)} · save
   </button>`;
 }
@@ -59,36 +53,25 @@ export function Resource({ content, label, isShown = false }) {
   const [problem, setProblem] = useState("");
   const name = label ?? (content.uri.startsWith("serai-blob:") ? "Content" : nameOf(content.uri) || content.uri);
   const type = read?.contentType ?? content.contentType ?? "";
-  const open = async () => {
-    try {
-      setRead(await page.host.request("resourceRead", { uri: content.uri }));
-      setProblem("");
-    } catch (error) {
-      setProblem(/** @type {Error} */ (error).message);
-    }
+  const open = () => {
+    setProblem("");
+    page.host.request("resourceRead", { uri: content.uri }).then(setRead, (error) => setProblem(error.message));
   };
   useEffect(() => {
-    if (isShown && (content.sizeHint ?? 0) <= MOST) void open();
+    if (isShown && (content.sizeHint ?? 0) <= MOST) open();
   }, [content.uri]);
-  const about = [content.contentType, content.sizeHint !== undefined && size(content.sizeHint)]
-    .filter(Boolean)
-    .join(" · ");
+  const bytes = content.sizeHint === undefined ? "" : size(content.sizeHint);
+  const about = [content.contentType, bytes].filter(Boolean).join(" · ");
   return html`<div class="resource">
-    <button
-      class="chip"
-      aria-expanded=${read !== null}
-      title=${pathOf(content.uri)}
-      onClick=${() => (read ? setRead(null) : void open())}
-    >
+    <button class="chip card" aria-expanded=${read !== null} title=${pathOf(content.uri)}
+      onClick=${() => (read ? setRead(null) : open())}>
       <${Icon} name="file" size=${12} /> <span class="cut">${name}</span>
       ${about && html`<span class="faint">${about}</span>`}
     </button>
     ${problem && html`<p class="problem" role="alert">${problem}</p>`}
-    ${
-      read &&
-      (read.encoding === "base64"
-        ? html`<${Embedded} data=${read.data} contentType=${type || "application/octet-stream"} label=${name} />`
-        : html`<${Output} text=${read.data} label=${name} />`)
-    }
+    ${read &&
+    (read.encoding === "base64"
+      ? html`<${Embedded} data=${read.data} contentType=${type || "application/octet-stream"} label=${name} />`
+      : html`<${Output} text=${read.data} label=${name} />`)}
   </div>`;
 }

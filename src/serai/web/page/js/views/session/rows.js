@@ -1,26 +1,24 @@
 // From a session's state to the rows of its timeline. What has not changed is the same row as before, so that a
 // piece of text costs the same whatever came before it.
 
-/** @import {ActiveTurn, ErrorInfo, NotificationPart, ResourcePart, ResponsePart, SessionState, ToolCall, ToolCallPart, Turn, UserMessage} from "../../ahp/types.d.ts" */
+/** @import {ActiveTurn, ErrorInfo, NotificationPart, ResourcePart, ResponsePart} from "../../ahp/types.d.ts" */
+/** @import {SessionState, ToolCall, Turn, UserMessage} from "../../ahp/types.d.ts" */
 
 /**
  * @typedef {{key: string, turnId: string}} RowBase
- * @typedef {RowBase & {kind: "user", message: UserMessage}} UserRow
  * @typedef {RowBase & {kind: "markdown" | "reasoning", text: string, isLive: boolean}} TextRow
- * @typedef {RowBase & {kind: "group", calls: readonly ToolCall[], isOpen: boolean}} GroupRow
- * @typedef {RowBase & {kind: "tool", call: ToolCall, isInGroup: boolean}} ToolRow
- * @typedef {RowBase & {kind: "notice", part: NotificationPart}} NoticeRow
- * @typedef {RowBase & {kind: "resource", part: ResourcePart}} ResourceRow
- * @typedef {RowBase & {kind: "unknown", name: string}} UnknownRow
- * @typedef {RowBase & {kind: "end", turn: Turn}} EndRow
- * @typedef {RowBase & {kind: "working"}} WorkingRow
- * @typedef {RowBase & {kind: "starting"}} StartingRow
- * @typedef {RowBase & {kind: "failed", error: ErrorInfo | undefined}} FailedRow
- * @typedef {UserRow | TextRow | GroupRow | ToolRow | NoticeRow | ResourceRow | UnknownRow | EndRow | WorkingRow | StartingRow | FailedRow} Row
+ * @typedef {TextRow | (RowBase & ({kind: "user", message: UserMessage}
+ *   | {kind: "tool", call: ToolCall, isInGroup: boolean}
+ *   | {kind: "group", calls: readonly ToolCall[], isOpen: boolean} | {kind: "notice", part: NotificationPart}
+ *   | {kind: "resource", part: ResourcePart} | {kind: "unknown", name: string} | {kind: "end", turn: Turn}
+ *   | {kind: "working" | "starting"} | {kind: "failed", error: ErrorInfo | undefined}))} Row
  */
 
 /** Parts from..to of a turn have rows from `at` on. @typedef {{from: number, to: number, at: number}} Span */
-/** @typedef {{turn: Turn | ActiveTurn, isActive: boolean, parts: readonly ResponsePart[], spans: Span[], rows: Row[]}} Entry */
+/**
+ * @typedef {{turn: Turn | ActiveTurn, isActive: boolean, parts: readonly ResponsePart[], spans: Span[],
+ *   rows: Row[]}} Entry
+ */
 
 /** Whether a call has not ended: it runs, or someone is asked about it. @param {ToolCall} call */
 export function isOpenCall(call) {
@@ -50,10 +48,7 @@ export class Rows {
     return this.#open.has(key);
   }
 
-  /**
-   * Open or close a row.
-   * @param {Row} row
-   */
+  /** Open or close a row. @param {Row} row */
   toggle(row) {
     if (!this.#open.delete(row.key)) this.#open.add(row.key);
     else if (row.kind === "group") {
@@ -65,11 +60,7 @@ export class Rows {
     this.#turns = null;
   }
 
-  /**
-   * All rows of a state.
-   * @param {SessionState} state
-   * @returns {readonly Row[]}
-   */
+  /** All rows of a state. @param {SessionState} state @returns {readonly Row[]} */
   of(state) {
     if (this.#turns !== state.turns) {
       this.#ended = state.turns.flatMap((turn) => this.#turn(turn, false));
@@ -103,8 +94,7 @@ export class Rows {
       spans.push({ from, to, at });
       from = to;
     }
-    if (isActive)
-      rows.push(this.#same(turn.userMessage, "working", { key: `${turn.id}:w`, turnId: turn.id, kind: "working" }));
+    if (isActive) rows.push(this.#row(turn.userMessage, { key: `${turn.id}:w`, turnId: turn.id, kind: "working" }));
     else rows.push({ key: `${turn.id}:e`, turnId: turn.id, kind: "end", turn: /** @type {Turn} */ (turn) });
     this.#entries.set(turn.id, { turn, isActive, parts, spans, rows });
     return rows;
@@ -138,14 +128,14 @@ export class Rows {
   /**
    * Add the rows of the part at `from`, and of those that belong to it.
    * @param {Row[]} rows @param {string} turnId @param {readonly ResponsePart[]} parts @param {number} from
-   * @param {boolean} isActive
-   * @returns {number} where the next one begins
+   * @param {boolean} isActive @returns {number} where the next one begins
    */
   #add(rows, turnId, parts, from, isActive) {
     const part = /** @type {ResponsePart} */ (parts[from]);
     let to = skipBlank(parts, from + 1);
     if (part.kind !== "toolCall") {
-      rows.push(this.#single(part, turnId, from, isActive && to >= parts.length));
+      const base = { key: `${turnId}:${from}`, turnId };
+      rows.push(this.#row(part, rowOf(part, base, isActive && to >= parts.length)));
       return to;
     }
     const calls = [{ part, at: from }];
@@ -153,45 +143,28 @@ export class Rows {
       calls.push({ part: next, at: to });
       to = skipBlank(parts, to + 1);
     }
-    if (calls.length === 1) {
-      rows.push(this.#tool(part, turnId, `${turnId}:${from}/${from}`, false));
-      return to;
+    const group = `${turnId}:${from}/g`;
+    const isInGroup = calls.length > 1;
+    const isOpen = !isInGroup || this.#open.has(group);
+    if (isInGroup) {
+      rows.push({ key: group, turnId, kind: "group", calls: calls.map((one) => one.part.toolCall), isOpen });
     }
-    const key = `${turnId}:${from}/g`;
-    const isOpen = this.#open.has(key);
-    rows.push({ key, turnId, kind: "group", calls: calls.map((one) => one.part.toolCall), isOpen });
     for (const { part: one, at } of calls) {
-      const own = `${turnId}:${from}/${at}`;
+      const key = `${turnId}:${from}/${at}`;
+      const call = one.toolCall;
       // One that runs or asks is shown, and one that somebody has opened stays.
-      if (isOpen || isOpenCall(one.toolCall) || this.#open.has(own)) rows.push(this.#tool(one, turnId, own, true));
+      if (!isOpen && !isOpenCall(call) && !this.#open.has(key)) continue;
+      rows.push(this.#row(one, { key, turnId, kind: "tool", call, isInGroup }));
     }
     return to;
   }
 
-  /** @param {ToolCallPart} part @param {string} turnId @param {string} key @param {boolean} isInGroup @returns {Row} */
-  #tool(part, turnId, key, isInGroup) {
+  /** The row of a part: the one from before, if it says the same. @param {object} part @param {Row} row */
+  #row(part, row) {
     const known = this.#known.get(part);
-    if (known?.kind === "tool" && known.key === key && known.isInGroup === isInGroup) return known;
-    return this.#keep(part, { key, turnId, kind: "tool", call: part.toolCall, isInGroup });
-  }
-
-  /** @param {ResponsePart} part @param {string} turnId @param {number} at @param {boolean} isLive @returns {Row} */
-  #single(part, turnId, at, isLive) {
-    const key = `${turnId}:${at}`;
-    const known = this.#known.get(part);
-    if (known?.key === key && (!("isLive" in known) || known.isLive === isLive)) return known;
-    return this.#keep(part, rowOf(part, { key, turnId }, isLive));
-  }
-
-  /** @param {object} what @param {Row["kind"]} kind @param {Row} row @returns {Row} */
-  #same(what, kind, row) {
-    const known = this.#known.get(what);
-    return known?.kind === kind && known.key === row.key ? known : this.#keep(what, row);
-  }
-
-  /** @param {object} what @param {Row} row */
-  #keep(what, row) {
-    this.#known.set(what, row);
+    const names = /** @type {(keyof Row)[]} */ (Object.keys(row));
+    if (known && names.every((name) => known[name] === row[name])) return known;
+    this.#known.set(part, row);
     return row;
   }
 }
@@ -221,17 +194,8 @@ function skipBlank(parts, from) {
   return at;
 }
 
-/**
- * How high a row may be that was not drawn yet, in pixels.
- * @param {Row} row
- */
+/** How high a row may be that was not drawn yet, in pixels. @param {Row} row */
 export function heightOf(row) {
-  switch (row.kind) {
-    case "user":
-      return 64 + 21 * Math.ceil(row.message.text.length / 90);
-    case "markdown":
-      return 16 + 22 * Math.ceil(row.text.length / 85);
-    default:
-      return 36;
-  }
+  if (row.kind === "user") return 64 + 21 * Math.ceil(row.message.text.length / 90);
+  return row.kind === "markdown" ? 16 + 22 * Math.ceil(row.text.length / 85) : 36;
 }

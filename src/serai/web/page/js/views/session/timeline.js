@@ -1,14 +1,13 @@
 // What was said and done in a session, as one long list.
+import { groupOf } from "../../host/sessions.js";
 import { page } from "../../page.js";
-import { plain } from "../parts/format.js";
-import { Inline, Markdown } from "../parts/markdown.js";
+import { Markdown, Said } from "../parts/markdown.js";
 import { VirtualList } from "../parts/virtual_list.js";
 import { html, memo, useEffect, useMemo, useRef, useState } from "../preact.js";
-import { Fold } from "./fold.js";
 import { Message } from "./message.js";
 import { Resource, isPicture } from "./resource.js";
 import { Rows, heightOf } from "./rows.js";
-import { Group, Tool } from "./tool.js";
+import { Fold, Group, Tool } from "./tool.js";
 import { TurnEnd, TurnError } from "./turn_end.js";
 
 /** @import {SessionState} from "../../ahp/types.d.ts" */
@@ -23,28 +22,20 @@ export function Timeline({ channel }) {
   const [, setToggled] = useState(0);
   const state = channel.state.value;
   const jump = useJump(state);
-  const toggle = useMemo(
-    () => (/** @type {Row} */ row) => {
+  const toggle = useMemo(() => {
+    return (/** @type {Row} */ row) => {
       rows.toggle(row);
       setToggled((count) => count + 1);
-    },
-    [rows],
-  );
+    };
+  }, [rows]);
   if (!state) return null;
   const items = rows.of(state);
   const draw = (/** @type {Row} */ row) =>
     html`<${Shown} row=${row} isOpen=${rows.isOpen(row.key)} channel=${channel} onToggle=${toggle} />`;
   return html`<div class="timeline">
     ${items.length === 0 && html`<p class="empty">Nothing was said yet.</p>`}
-    <${VirtualList}
-      items=${items}
-      keyOf=${keyOf}
-      draw=${draw}
-      estimate=${heightOf}
-      stickToEnd
-      label="Conversation"
-      jump=${jump}
-    />
+    <${VirtualList} items=${items} keyOf=${keyOf} draw=${draw} estimate=${heightOf}
+      label="Conversation" jump=${jump} />
     <${Announced} state=${state} />
   </div>`;
 }
@@ -95,21 +86,15 @@ const Shown = memo(
       case "tool":
         return html`<${Tool} call=${row.call} isInGroup=${row.isInGroup} isOpen=${isOpen} onToggle=${toggle} />`;
       case "notice":
-        return html`<div class="told">
-          ${
-            typeof row.part.content === "string"
-              ? html`<p><${Inline} text=${row.part.content} /></p>`
-              : html`<${Markdown} text=${plain(row.part.content)} />`
-          }
-        </div>`;
+        return html`<div class="told"><${Said} text=${row.part.content} /></div>`;
       case "resource":
         return html`<div class="said"><${Resource} content=${row.part} isShown=${isPicture(row.part)} /></div>`;
       case "end":
         return html`<${TurnEnd} turn=${row.turn} channel=${channel} />`;
       case "working":
-        return html`<${Working} channel=${channel} />`;
+        return html`<${WorkingTurn} channel=${channel} />`;
       case "starting":
-        return html`<p class="working" role="status"><span class="pulse" aria-hidden="true" /> Starting the agent…</p>`;
+        return html`<${Working} what="Starting the agent…" />`;
       case "failed":
         return html`<${TurnError} error=${row.error} title="The agent did not start" />`;
       default:
@@ -123,11 +108,7 @@ const Shown = memo(
  * @param {{row: TextRow, isOpen: boolean, onToggle: () => void}} props
  */
 function Reasoning({ row, isOpen, onToggle }) {
-  const first =
-    row.text
-      .trim()
-      .split("\n", 1)[0]
-      ?.replace(/[*_#`]/g, "") ?? "";
+  const first = (/[^\n]+/.exec(row.text.trim())?.[0] ?? "").replace(/[*_#`]/g, "");
   const title = html`<span class="cut faint">${row.isLive ? "Thinking" : "Thought"}: ${first.slice(0, 200)}</span>`;
   return html`<${Fold} class="reasoning" title=${title} isOpen=${isOpen} onToggle=${onToggle}>
     ${isOpen && html`<${Markdown} text=${row.text} isSettled=${!row.isLive} />`}
@@ -135,12 +116,16 @@ function Reasoning({ row, isOpen, onToggle }) {
 }
 
 /** What happens now, at the end of a turn that runs. @param {{channel: Channel<SessionState>}} props */
-function Working({ channel }) {
-  const state = channel.state.value;
-  const isAsking = Boolean(((state?.summary.status ?? 0) & 24) === 24);
+function WorkingTurn({ channel }) {
+  const summary = channel.state.value?.summary;
+  if (summary && groupOf(summary) === "needsYou") return html`<${Working} what="Waits for you" colour="needs" />`;
   const isLost = page.host.connection.value !== "open";
-  const what = isAsking ? "Waits for you" : isLost ? "The connection is lost" : (state?.summary.activity ?? "Working…");
-  return html`<p class=${isAsking ? "working asks" : "working"}>
+  return html`<${Working} what=${isLost ? "The connection is lost" : (summary?.activity ?? "Working…")} />`;
+}
+
+/** @param {{what: string, colour?: string}} props */
+function Working({ what, colour = "running" }) {
+  return html`<p class="working row" data-colour=${colour}>
     <span class="pulse" aria-hidden="true" /> <span class="cut">${what}</span>
   </p>`;
 }

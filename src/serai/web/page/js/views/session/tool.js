@@ -1,12 +1,12 @@
 // A tool call as a line that opens, and several in a row as one line.
 import { addressOf, page, showAside } from "../../page.js";
+import { readInput } from "../docks/input.js";
 import { Code } from "../parts/code.js";
 import { plain } from "../parts/format.js";
-import { Icon } from "../parts/icon.js";
+import { Icon, Lines } from "../parts/icon.js";
 import { Inline } from "../parts/markdown.js";
-import { html } from "../preact.js";
+import { html, useId } from "../preact.js";
 import { FileEditView } from "./file_edit.js";
-import { Fold } from "./fold.js";
 import { Output, TerminalOutput } from "./output.js";
 import { Embedded, Resource } from "./resource.js";
 import { hasFailed, isOpenCall } from "./rows.js";
@@ -14,30 +14,22 @@ import { hasFailed, isOpenCall } from "./rows.js";
 /** @import {FileEdit, ToolCall, ToolContent} from "../../ahp/types.d.ts" */
 /** @import {IconName} from "../parts/icon.js" */
 
-/**
- * How a call stands: a sign, a word and a colour.
- * @param {ToolCall} call
- * @returns {{icon: IconName, word: string, state: string}}
- */
+/** How a call may stand: a sign, a word and a colour. @type {Record<string, [IconName, string, string]>} */
+const STANDINGS = {
+  streaming: ["edit", "Being written", "running"],
+  running: ["play", "Running", "running"],
+  "pending-confirmation": ["warning", "Asks for approval", "needs"],
+  "pending-result-confirmation": ["warning", "Asks whether its result may be used", "needs"],
+  skipped: ["pause", "Not finished", "waiting"],
+  "result-denied": ["stop", "Result denied", "failed"],
+  cancelled: ["stop", "Denied", "failed"],
+  failed: ["close", "Failed", "failed"],
+};
+
+/** @param {ToolCall} call @returns {[IconName, string, string]} */
 function standing(call) {
-  switch (call.status) {
-    case "streaming":
-      return { icon: "edit", word: "Being written", state: "running" };
-    case "running":
-      return { icon: "play", word: "Running", state: "running" };
-    case "pending-confirmation":
-      return { icon: "warning", word: "Asks for approval", state: "needs" };
-    case "pending-result-confirmation":
-      return { icon: "warning", word: "Asks whether its result may be used", state: "needs" };
-    case "cancelled":
-      return call.reason === "skipped"
-        ? { icon: "pause", word: "Not finished", state: "waiting" }
-        : { icon: "stop", word: call.reason === "result-denied" ? "Result denied" : "Denied", state: "failed" };
-    default:
-      return call.success
-        ? { icon: "check", word: "Done", state: "done" }
-        : { icon: "close", word: "Failed", state: "failed" };
-  }
+  const how = call.status === "cancelled" ? call.reason : hasFailed(call) ? "failed" : call.status;
+  return STANDINGS[how] ?? STANDINGS[call.status] ?? ["check", "Done", "done"];
 }
 
 /** What a call is about, in one line. @param {ToolCall} call */
@@ -62,30 +54,29 @@ function linesOf(call) {
 
 /** @param {{calls: readonly ToolCall[], isOpen: boolean, onToggle: () => void}} props */
 export function Group({ calls, isOpen, onToggle }) {
-  const failed = calls.filter(hasFailed).length;
-  const denied = calls.filter((call) => call.status === "cancelled" && call.reason !== "skipped").length;
-  const open = calls.filter(isOpenCall).length;
-  const title = html`<span class="cut">
-    ${calls.length} tool
-    calls${failed > 0 && html` · <b class="failed">${failed} failed</b>`}${
-      denied > 0 && html` · <b class="failed">${denied} denied</b>`
-    }${open > 0 && html` · <b class="running">${open} open</b>`}
-  </span>`;
+  const isDenied = (/** @type {ToolCall} */ call) => call.status === "cancelled" && call.reason !== "skipped";
+  /** @param {(call: ToolCall) => boolean} is @param {string} word @param {string} colour */
+  const count = (is, word, colour) => {
+    const found = calls.filter(is).length;
+    return found > 0 && html` · <b data-colour=${colour}>${found} ${word}</b>`;
+  };
+  const counts = [
+    count(hasFailed, "failed", "failed"),
+    count(isDenied, "denied", "failed"),
+    count(isOpenCall, "open", "running"),
+  ];
+  const title = html`<span class="cut">${calls.length} tool calls${counts}</span>`;
   return html`<${Fold} class="group" title=${title} isOpen=${isOpen} onToggle=${onToggle} />`;
 }
 
 /** @param {{call: ToolCall, isInGroup: boolean, isOpen: boolean, onToggle: () => void}} props */
 export function Tool({ call, isInGroup, isOpen, onToggle }) {
-  const { icon, word, state } = standing(call);
-  const { added, removed } = linesOf(call);
-  const title = html`<span class=${`sign ${state}`} title=${word}><${Icon} name=${icon} size=${12} /></span>
+  const [icon, word, state] = standing(call);
+  const title = html`<span class="sign" data-colour=${state} title=${word}><${Icon} name=${icon} size=${12} /></span>
     <span class="hidden">${word}: </span>
-    <span class="cut">${html`<${Inline} text=${titleOf(call)} />`}</span>
-    ${
-      added + removed > 0 &&
-      html`<span class="lines"><span class="added">+${added}</span> <span class="removed">−${removed}</span></span>`
-    }
-    ${state !== "done" && html`<span class=${`word small ${state}`}>${word}</span>`}`;
+    <span class="cut"><${Inline} text=${titleOf(call)} /></span>
+    <${Lines} ...${linesOf(call)} />
+    ${state !== "done" && html`<span class="word small" data-colour=${state}>${word}</span>`}`;
   return html`<${Fold} class=${isInGroup ? "tool inner" : "tool"} title=${title} isOpen=${isOpen} onToggle=${onToggle}>
     ${isOpen && html`<${Opened} call=${call} />`}
   <//>`;
@@ -103,12 +94,8 @@ function Opened({ call }) {
     ${edits.map((edit) => html`<${FileEditView} edit=${edit} />`)}
     ${content.map((one) => html`<${Content} content=${one} hasText=${hasText} isRunning=${isOpenCall(call)} />`)}
     ${call.status === "completed" && call.error && html`<p class="problem">${call.error.message}</p>`}
-    ${
-      "structuredContent" in call &&
-      call.structuredContent &&
-      !hasText &&
-      html`<${Code} text=${JSON.stringify(call.structuredContent, null, 2)} language="json" label="Result" />`
-    }
+    ${"structuredContent" in call && call.structuredContent && !hasText && html`<${Code}
+      text=${JSON.stringify(call.structuredContent, null, 2)} language="json" label="Result" />`}
     ${call.status === "cancelled" && html`<${Denied} call=${call} />`}`;
 }
 
@@ -116,31 +103,20 @@ function Opened({ call }) {
 function Denied({ call }) {
   const why = plain(call.reasonMessage);
   return html`<p class="faint">
-    ${call.reason === "skipped" ? "The turn ended before it did." : "It was denied."} ${why && html` Because: ${why}`}
-    ${call.userSuggestion && html` Instead: ${call.userSuggestion.text}`}
+    ${call.reason === "skipped" ? "The turn ended before it did." : "It was denied."}${why && ` Because: ${why}`}
+    ${call.userSuggestion && ` Instead: ${call.userSuggestion.text}`}
   </p>`;
 }
 
 /** A command as such, JSON in order, anything else as it is. @param {{call: ToolCall}} props */
 function Input({ call }) {
-  const isWhole = call.status !== "streaming";
-  const given = isWhole ? call.toolInput : call.partialInput;
-  if (!given) return null;
-  let parsed;
-  try {
-    parsed = JSON.parse(given);
-  } catch {
-    return html`<${Code} text=${given} label="Input" isSettled=${isWhole} />`;
+  if (call.status === "streaming") {
+    return call.partialInput && html`<${Code} text=${call.partialInput} label="Input" isSettled=${false} />`;
   }
-  if (typeof parsed === "string") return html`<${Code} text=${parsed} label="Input" />`;
-  const { command, ...more } = parsed ?? {};
-  if (typeof command !== "string") {
-    return html`<${Code} text=${JSON.stringify(parsed, null, 2)} language="json" label="Input" />`;
-  }
-  return html`<${Code} text=${command} language="bash" label="Command" /> ${
-      Object.keys(more).length > 0 &&
-      html`<${Code} text=${JSON.stringify(more, null, 2)} language="json" label="With" />`
-    }`;
+  const { command, rest } = readInput(call.toolInput);
+  const language = /^[[{]/.test(rest) ? "json" : undefined;
+  return html`${command && html`<${Code} text=${command} language="bash" label="Command" />`}
+    ${rest && html`<${Code} text=${rest} language=${language} label=${command ? "With" : "Input"} />`}`;
 }
 
 /** @param {{content: ToolContent, hasText: boolean, isRunning: boolean}} props */
@@ -156,28 +132,37 @@ function Content({ content, hasText, isRunning }) {
       return html`<${FileEditView} edit=${content} />`;
     case "terminal":
       // A call that is over has said what the terminal had: there is no need to follow it any more.
-      return html`${
-          (isRunning || !hasText) && html`<${TerminalOutput} uri=${content.resource} title=${content.title} />`
-        }
-        <button class="chip" onClick=${() => showAside("terminals", content.resource)}>
+      return html`
+        ${(isRunning || !hasText) && html`<${TerminalOutput} uri=${content.resource} title=${content.title} />`}
+        <button class="chip card" onClick=${() => showAside("terminals", content.resource)}>
           <${Icon} name="terminal" size=${12} /> <span class="cut">${content.title || "Terminal"}</span>
-        </button>`;
-    case "subagent":
+        </button>
+      `;
+    case "subagent": {
+      const { activity } = page.host.summaries.value.get(content.resource) ?? {};
+      const more = [content.agentName, activity].filter(Boolean).map((word) => ` · ${word}`);
       return html`<p class="subagent">
         <${Icon} name="fork" size=${12} />
         <a href=${addressOf(content.resource)}>${content.title || "Session of another agent"}</a>
-        ${content.agentName && html`<span class="faint"> · ${content.agentName}</span>`}
-        <${Doing} uri=${content.resource} />
+        <span class="faint">${more}</span>
       </p>`;
+    }
     default:
-      return html`<p class="faint">
-        Content that this page does not know: ${String(/** @type {any} */ (content).type)}
-      </p>`;
+      return html`<p class="faint">Content that this page does not know: ${/** @type {any} */ (content).type}</p>`;
   }
 }
 
-/** What the session of another agent does right now. @param {{uri: string}} props */
-function Doing({ uri }) {
-  const activity = page.host.summaries.value.get(uri)?.activity;
-  return activity ? html`<span class="faint"> · ${activity}</span>` : null;
+/**
+ * A line with a sign before it. What is inside is in the document only while it is open.
+ * @param {{class?: string, title: unknown, isOpen: boolean, onToggle: () => void, children?: unknown}} props
+ */
+export function Fold({ class: name = "", title, isOpen, onToggle, children }) {
+  const id = useId();
+  return html`<div class=${`fold ${name}`}>
+    <button class="quiet head" aria-expanded=${isOpen} aria-controls=${isOpen && children ? id : undefined}
+      onClick=${onToggle}>
+      <${Icon} name=${isOpen ? "down" : "right"} size=${12} />${title}
+    </button>
+    ${isOpen && children && html`<div class="inside" id=${id}>${children}</div>`}
+  </div>`;
 }

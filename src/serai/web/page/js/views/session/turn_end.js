@@ -1,10 +1,10 @@
 // The end of a turn: how it ended, what it took, and what can be done with it.
-import { goTo, page } from "../../page.js";
+import { newSession, page, told } from "../../page.js";
 import { copied } from "../parts/code.js";
 import { confirm } from "../parts/dialog.js";
 import { money, short } from "../parts/format.js";
 import { Menu } from "../parts/menu.js";
-import { html, useRef } from "../preact.js";
+import { html } from "../preact.js";
 
 /** @import {ErrorInfo, SessionState, Turn, UsageInfo} from "../../ahp/types.d.ts" */
 /** @import {Channel} from "../../host/channel.js" */
@@ -14,11 +14,7 @@ import { html, useRef } from "../preact.js";
 
 const MICROCENTS = 1e8;
 
-/**
- * What a turn took, as far as it is known.
- * @param {UsageInfo | undefined} usage
- * @returns {string[]}
- */
+/** What a turn took, as far as it is known. @param {UsageInfo | undefined} usage @returns {string[]} */
 export function usageOf(usage) {
   if (!usage) return [];
   const meta = usage._meta ?? {};
@@ -36,18 +32,17 @@ export function usageOf(usage) {
 
 /** @param {{turn: Turn, channel: SessionChannel}} props */
 export function TurnEnd({ turn, channel }) {
-  const place = useRef(/** @type {HTMLElement | null} */ (null));
-  // The menu opens to where there is room: at the end of the list there is none below.
-  const turnMenu = () => {
-    const row = place.current?.getBoundingClientRect();
-    const room = place.current?.closest(".scroller")?.getBoundingClientRect();
-    if (!place.current || !row || !room) return;
-    place.current.dataset.opens = room.bottom - row.bottom < row.top - room.top ? "up" : "down";
+  /** The menu opens to where there is room: at the end of the list there is none below. @param {Event} event */
+  const turnMenu = (event) => {
+    const place = /** @type {HTMLElement} */ (event.currentTarget);
+    const row = place.getBoundingClientRect();
+    const room = place.closest(".scroller")?.getBoundingClientRect();
+    if (room) place.dataset.opens = room.bottom - row.bottom < row.top - room.top ? "up" : "down";
   };
-  return html`<div class="turn-end" ref=${place} onClickCapture=${turnMenu}>
+  return html`<div class="turn-end" onClickCapture=${turnMenu}>
     ${turn.state === "error" && html`<${TurnError} error=${turn.error} title="The turn failed" />`}
     <div class="row">
-      ${turn.state === "cancelled" && html`<span class="mark waiting">■ Stopped</span>`}
+      ${turn.state === "cancelled" && html`<span class="small" data-colour="waiting">■ Stopped</span>`}
       <span class="faint small grow cut">${usageOf(turn.usage).join(" · ")}</span>
       <${Menu} label="What to do with this turn" items=${itemsOf(turn, channel)} />
     </div>
@@ -63,73 +58,46 @@ export function TurnError({ error, title }) {
     <b>${title}</b>
     <p>${error?.message ?? "The host does not say why."}</p>
     ${error?.errorType && html`<code class="small">${error.errorType}</code>`}
-    ${
-      error?.stack &&
-      html`<details>
-        <summary>What the agent wrote</summary>
-        <pre tabindex="0">${error.stack}</pre>
-      </details>`
-    }
+    ${error?.stack && html`<details>
+      <summary>What the agent wrote</summary>
+      <pre tabindex="0">${error.stack}</pre>
+    </details>`}
   </div>`;
 }
 
 /** @param {Turn} turn @param {SessionChannel} channel @returns {MenuItem[]} */
 function itemsOf(turn, channel) {
+  const said = turn.responseParts.flatMap((part) => (part.kind === "markdown" ? [part.content] : [])).join("\n\n");
   /** @type {MenuItem} */
-  const copy = { label: "Copy text", icon: "file", run: () => void copied(textOf(turn)) };
+  const copy = { label: "Copy text", icon: "file", run: () => void copied(said) };
   if (page.host.isReading.value) return [copy];
   const state = channel.state.peek();
   const isLast = state?.turns.at(-1)?.id === turn.id && !state.activeTurn;
+  const fork = () => void told(newSession({ fork: { session: channel.uri, turnId: turn.id } }));
+  /** @type {MenuItem} */
+  const cut = { label: "Truncate here…", icon: "trash", danger: true, run: () => void truncate(turn, channel) };
   return [
     copy,
     { label: "Send again", icon: "retry", run: () => retry(turn, channel) },
-    { label: "Fork from here", icon: "fork", run: () => void fork(turn, channel) },
-    ...(isLast
-      ? []
-      : [
-          /** @type {MenuItem} */ ({
-            label: "Truncate here…",
-            icon: "trash",
-            danger: true,
-            run: () => void truncate(turn, channel),
-          }),
-        ]),
+    { label: "Fork from here", icon: "fork", run: fork },
+    ...(isLast ? [] : [cut]),
   ];
 }
 
-/** What the agent said in a turn. @param {Turn} turn */
-function textOf(turn) {
-  return turn.responseParts.flatMap((part) => (part.kind === "markdown" ? [part.content] : [])).join("\n\n");
-}
-
 /** The same message again: now, or after the turn that runs. @param {Turn} turn @param {SessionChannel} channel */
-function retry({ userMessage }, channel) {
+function retry({ userMessage }, { uri, state }) {
   const id = crypto.randomUUID();
-  if (channel.state.peek()?.activeTurn) {
-    void page.host.dispatch(channel.uri, { type: "session/pendingMessageSet", kind: "queued", id, userMessage });
-  } else {
-    void page.host.dispatch(channel.uri, { type: "session/turnStarted", turnId: id, userMessage });
-  }
-}
-
-/** A new session with all up to this turn. @param {Turn} turn @param {SessionChannel} channel */
-async function fork(turn, channel) {
-  const uri = `ahp-session:/${crypto.randomUUID()}`;
-  try {
-    await page.host.request("createSession", { channel: uri, fork: { session: channel.uri, turnId: turn.id } });
-    goTo(uri);
-  } catch (error) {
-    page.host.notify(/** @type {Error} */ (error).message);
-  }
+  void (state.peek()?.activeTurn
+    ? page.host.dispatch(uri, { type: "session/pendingMessageSet", kind: "queued", id, userMessage })
+    : page.host.dispatch(uri, { type: "session/turnStarted", turnId: id, userMessage }));
 }
 
 /** Take back all that came after this turn. @param {Turn} turn @param {SessionChannel} channel */
 async function truncate(turn, channel) {
-  const state = channel.state.peek();
-  if (!state) return;
-  const at = state.turns.findIndex((one) => one.id === turn.id);
-  const count = state.turns.length - at - 1 + (state.activeTurn ? 1 : 0);
-  const what = `${count === 1 ? "The turn" : `The ${count} turns`} after this one will be gone. Files stay as they are.`;
+  const { turns = [], activeTurn } = channel.state.peek() ?? {};
+  const count = turns.length - turns.findIndex((one) => one.id === turn.id) - 1 + (activeTurn ? 1 : 0);
+  const which = count === 1 ? "The turn" : `The ${count} turns`;
+  const what = `${which} after this one will be gone. Files stay as they are.`;
   if (!(await confirm("Truncate here?", what, { yes: "Truncate", danger: true }))) return;
   void page.host.dispatch(channel.uri, { type: "session/truncated", turnId: turn.id });
 }

@@ -2,16 +2,15 @@
 import { preference } from "../../host/preferences.js";
 import { groupOf } from "../../host/sessions.js";
 import { goTo, page } from "../../page.js";
-import { useEffect, useRef, useSignalEffect } from "../preact.js";
+import { useRef, useSignalEffect } from "../preact.js";
 
 /** Whether the person wants notifications; the browser asks for leave once. */
 export const notifies = preference("notifications", false);
 
-/** Turn notifications on or off. Resolves with whether they are on. */
+/** Turn notifications on or off. */
 export async function toggleNotifications() {
-  const isOn = !notifies.value && "Notification" in window && (await Notification.requestPermission()) === "granted";
-  notifies.value = isOn;
-  return isOn;
+  notifies.value =
+    !notifies.value && "Notification" in window && (await Notification.requestPermission()) === "granted";
 }
 
 /** Keeps title and badge true, and notifies of sessions that begin to wait. */
@@ -35,10 +34,4 @@ export function useAttention() {
       };
     }
   });
-  useEffect(
-    () => () => {
-      document.title = "Serai";
-    },
-    [],
-  );
 }

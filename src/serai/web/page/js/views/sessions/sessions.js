@@ -2,9 +2,10 @@
 import { halfMinutes } from "../../host/clock.js";
 import { pinned, preference, togglePinned } from "../../host/preferences.js";
 import { groupOf, grouped, isArchived, isFailed, isUnread, lines } from "../../host/sessions.js";
-import { addressOf, goTo, isPaletteOpen, openSession, page, shownOnPhone } from "../../page.js";
+import { addressOf, goTo, isPaletteOpen, openSession, page, showCentre } from "../../page.js";
 import { money, nameOf, pathOf, since } from "../parts/format.js";
-import { Icon, IconButton } from "../parts/icon.js";
+import { typing } from "../parts/field.js";
+import { Icon, IconButton, Lines } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
 import { html, memo, useComputed, useEffect, useSignal } from "../preact.js";
 import { costOf } from "./costs.js";
@@ -29,24 +30,12 @@ export function Sessions() {
   );
   return html`<div class="sessions">
     <div class="row tools">
-      <input
-        class="grow"
-        type="search"
-        aria-label="Filter and search sessions"
-        placeholder="Filter, or search all"
-        value=${filter.value}
-        onInput=${(/** @type {any} */ event) => (filter.value = event.target.value)}
-      />
+      <input class="grow" type="search" aria-label="Filter and search sessions"
+        placeholder="Filter, or search all" value=${filter.value}
+        onInput=${typing((text) => (filter.value = text))} />
       <${IconButton} name="search" label="Find anything (Ctrl K)" onClick=${() => (isPaletteOpen.value = true)} />
       ${!page.host.isReading.value &&
-      html`<${IconButton}
-        name="add"
-        label="New session"
-        onClick=${() => {
-          goTo(null);
-          shownOnPhone.value = "session";
-        }}
-      />`}
+      html`<${IconButton} name="add" label="New session" onClick=${() => goTo(null)} />`}
     </div>
     <div class="list">
       ${groups.value.map((group) => html`<${Group} key=${group.group} group=${group} />`)}
@@ -55,11 +44,8 @@ export function Sessions() {
       ${filter.value.trim().length > 2 && html`<${Found} words=${filter.value.trim()} />`}
     </div>
     <label class="row small faint archived">
-      <input
-        type="checkbox"
-        checked=${showsArchived.value}
-        onChange=${() => (showsArchived.value = !showsArchived.value)}
-      />
+      <input type="checkbox" checked=${showsArchived.value}
+        onChange=${() => (showsArchived.value = !showsArchived.value)} />
       The archive
     </label>
   </div>`;
@@ -69,9 +55,8 @@ export function Sessions() {
 function Group({ group }) {
   const isClosed = closedGroups.value.includes(group.group);
   const toggle = () => {
-    closedGroups.value = isClosed
-      ? closedGroups.value.filter((name) => name !== group.group)
-      : [...closedGroups.value, group.group];
+    const others = closedGroups.value.filter((name) => name !== group.group);
+    closedGroups.value = isClosed ? others : [...others, group.group];
   };
   return html`<section class=${group.group === "needsYou" ? "group needs" : "group"}>
     <h2>
@@ -80,17 +65,9 @@ function Group({ group }) {
         <span class="count">${group.sessions.length}</span>
       </button>
     </h2>
-    ${!isClosed &&
-    html`<ul>
-      ${group.sessions.map(
-        (summary) =>
-          html`<${Row}
-            key=${summary.resource}
-            summary=${summary}
-            isOpen=${openSession.value === summary.resource}
-            isPinned=${pinned.value.includes(summary.resource)}
-          />`,
-      )}
+    ${!isClosed && html`<ul class="bare">
+      ${group.sessions.map((summary) => html`<${Row} key=${summary.resource} summary=${summary}
+        isOpen=${openSession.value === summary.resource} isPinned=${pinned.value.includes(summary.resource)} />`)}
     </ul>`}
   </section>`;
 }
@@ -110,18 +87,17 @@ const Row = memo(function Row({ summary, isOpen, isPinned }) {
     }
   }, [isOpen, isNew]);
   return html`<li class="session-row" data-state=${isFailed(summary) ? "failed" : state}>
-    <a href=${addressOf(uri)} aria-current=${isOpen ? "page" : undefined} onClick=${() => (shownOnPhone.value = "session")}>
+    <a class="stack" href=${addressOf(uri)} aria-current=${isOpen ? "page" : undefined} onClick=${showCentre}>
       <span class="sign" aria-hidden="true"></span>
       <span class="row first">
         <span class=${isNew ? "grow cut title unread" : "grow cut title"}>${summary.title || "New session"}</span>
-        ${isPinned && html`<span class="faint"><${Icon} name="pin" size=${12} /><span class="hidden">Pinned</span></span>`}
+        ${isPinned && html`<span class="faint" role="img" aria-label="Pinned"><${Icon} name="pin" size=${12} /></span>`}
         ${isNew && html`<span class="dot"><span class="hidden">Unread</span></span>`}
       </span>
       <span class="row small faint">
         <span class="cut">${summary.provider}</span>
         <span class="grow cut" title=${pathOf(summary.workingDirectory)}>${nameOf(summary.workingDirectory)}</span>
-        ${added + removed > 0 &&
-        html`<span class="lines"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span>`}
+        <${Lines} added=${added} removed=${removed} />
         ${cost !== null && html`<span>${money(cost)}</span>`}
       </span>
       <span class="row small doing">
@@ -138,24 +114,19 @@ function RowMenu({ summary, isPinned }) {
   const uri = summary.resource;
   const isNew = isUnread(summary);
   const isAway = isArchived(summary);
-  return html`<${Menu}
-    label=${`What to do with ${summary.title || "this session"}`}
-    items=${[
-      {
-        label: isPinned ? "Unpin" : "Pin",
-        icon: "pin",
-        run: () => togglePinned(uri),
-      },
-      {
-        label: isNew ? "Mark as read" : "Mark as unread",
-        icon: "bell",
-        run: () => page.host.dispatch(uri, { type: "session/isReadChanged", isRead: isNew }),
-      },
-      {
-        label: isAway ? "Take out of the archive" : "Archive",
-        icon: "archive",
-        run: () => page.host.dispatch(uri, { type: "session/isArchivedChanged", isArchived: !isAway }),
-      },
-    ]}
-  />`;
+  /** @type {import("../parts/menu.js").MenuItem[]} */
+  const items = [
+    { label: isPinned ? "Unpin" : "Pin", icon: "pin", run: () => togglePinned(uri) },
+    {
+      label: isNew ? "Mark as read" : "Mark as unread",
+      icon: "bell",
+      run: () => page.host.dispatch(uri, { type: "session/isReadChanged", isRead: isNew }),
+    },
+    {
+      label: isAway ? "Take out of the archive" : "Archive",
+      icon: "archive",
+      run: () => page.host.dispatch(uri, { type: "session/isArchivedChanged", isArchived: !isAway }),
+    },
+  ];
+  return html`<${Menu} label=${`What to do with ${summary.title || "this session"}`} items=${items} />`;
 }

@@ -1,49 +1,24 @@
 // The agents that were found: which is chosen, who is signed in, and how to get the others.
-import { page, showAside } from "../../page.js";
-import { signIn } from "../composer/sign_in.js";
-import { html, useEffect, useState } from "../preact.js";
+import { page, showAside, told } from "../../page.js";
+import { Busy, useAnswer } from "../parts/field.js";
+import { html } from "../preact.js";
 
-/**
- * An agent as the start screen shows it. `signedIn` is null when nobody knows.
- * @typedef {object} FoundAgent
- * @property {string} provider
- * @property {string} displayName
- * @property {boolean} installed
- * @property {boolean | null} signedIn
- * @property {string} [description]
- * @property {string} [install] the command that installs it
- * @property {string} [homepage]
- * @property {string} [reason] why it cannot be used
- * @property {string} [handle] where one writes to it, if it takes messages and has no sessions
- */
+/** @import {FoundAgent} from "../../ahp/types.d.ts" */
 
 /** All agents, those first that can be used. Looked for again when the host's list changes. @returns {FoundAgent[]} */
 export function useAgents() {
-  const agents = page.host.root.value?.agents;
-  const terminals = page.host.root.value?.terminals;
-  const [told, setTold] = useState(/** @type {FoundAgent[]} */ ([]));
-  useEffect(() => {
-    let isWanted = true;
-    const asked = /** @type {Promise<any>} */ (/** @type {any} */ (page.host).request("serai/agents", {}));
-    // A host that does not tell has its agents in the root all the same.
-    asked.then(
-      (answer) => isWanted && setTold(answer?.agents ?? []),
-      () => {},
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, [agents, terminals]);
-  const byName = new Map(told.map((one) => [one.provider, one]));
-  const usable = (agents ?? []).map(({ provider, displayName, description }) => ({
+  const { agents = [], terminals } = page.host.root.value ?? {};
+  // A host that does not tell has its agents in the root all the same.
+  const found = useAnswer(() => page.host.request("serai/agents"), [agents, terminals]).value?.agents ?? [];
+  const byName = new Map(found.map((one) => [one.provider, one]));
+  const usable = agents.map(({ provider, displayName }) => ({
     signedIn: null,
     ...byName.get(provider),
     provider,
     displayName,
-    description,
     installed: true,
   }));
-  const others = told.filter((one) => !usable.some(({ provider }) => provider === one.provider));
+  const others = found.filter((one) => !agents.some(({ provider }) => provider === one.provider));
   return [...usable, ...participants(), ...others];
 }
 
@@ -77,47 +52,39 @@ export function usualAgent(agents) {
 export function Agents({ agents, chosen, onChoose }) {
   const usable = agents.filter((one) => one.installed);
   const others = agents.filter((one) => !one.installed);
-  return html`<fieldset class="agents">
+  return html`<fieldset class="agents bare">
       <legend>Agent</legend>
-      ${usable.map(
-        (agent) =>
-          html`<div class="agent" key=${agent.provider}>
-            <label class="row">
-              <input
-                type="radio"
-                name="agent"
-                value=${agent.provider}
-                checked=${agent.provider === chosen}
-                onChange=${() => onChoose(agent.provider)}
-              />
-              <${Name} agent=${agent} />
-            </label>
-            ${agent.provider !== "demo" && agent.signedIn !== true && html`<${SignIn} agent=${agent} />`}
-          </div>`,
-      )}
+      ${usable.map((agent) => html`<div class="agent card row" key=${agent.provider}>
+        <label class="row grow">
+          <input type="radio" name="agent" value=${agent.provider} checked=${agent.provider === chosen}
+            onChange=${() => onChoose(agent.provider)} />
+          <${Name} agent=${agent} />
+        </label>
+        ${agent.provider !== "demo" && agent.signedIn !== true && html`<${Busy} class="small"
+          label=${`Sign in: ${agent.displayName}`} run=${() => signIn(agent.provider)}>Sign in<//>`}
+      </div>`)}
     </fieldset>
-    ${
-      others.length > 0 &&
-      html`<details class="others" open=${usable.length < 2}>
-        <summary>Agents that can be installed (${others.length})</summary>
-        <ul class="agents">
-          ${others.map(
-            (agent) =>
-              html`<li class="agent" key=${agent.provider}>
-                <${Name} agent=${agent} />
-                ${agent.install ? html`<${Install} agent=${agent} />` : html`<${Homepage} url=${agent.homepage} />`}
-              </li>`,
-          )}
-        </ul>
-      </details>`
-    }`;
+    ${others.length > 0 && html`<details class="others" open=${usable.length < 2}>
+      <summary>Agents that can be installed (${others.length})</summary>
+      <ul class="agents bare">
+        ${others.map((agent) => html`<li class="agent card row" key=${agent.provider}>
+          <${Name} agent=${agent} />
+          ${agent.install
+            ? html`<${Busy} class="small" title=${agent.install} label=${`Install: ${agent.displayName}`}
+                run=${() => install(agent.provider)}>Install<//>`
+            : html`<${Homepage} url=${agent.homepage} />`}
+        </li>`)}
+      </ul>
+    </details>`}`;
 }
+
+const COLOURS = /** @type {Record<string, string>} */ ({ true: "done", false: "needs" });
 
 /** @param {{agent: FoundAgent}} props */
 function Name({ agent }) {
   return html`<span class="grow">
     <b>${agent.displayName}</b>
-    <span class="state small" data-signed=${String(agent.signedIn)}>${stateOf(agent)}</span>
+    <span class="state small faint" data-colour=${COLOURS[String(agent.signedIn)]}>${stateOf(agent)}</span>
   </span>`;
 }
 
@@ -126,41 +93,7 @@ function stateOf(agent) {
   if (!agent.installed) return agent.reason ?? "not installed";
   if (agent.provider === "demo") return "needs no key";
   if (agent.handle) return `takes messages as ${agent.handle}`;
-  if (agent.signedIn === null || agent.signedIn === undefined) return "sign-in unknown";
-  return agent.signedIn ? "✓ signed in" : "not signed in";
-}
-
-/** @param {{agent: FoundAgent}} props */
-function SignIn({ agent }) {
-  return html`<${Doing} label="Sign in" agent=${agent} run=${() => signIn(agent.provider)} />`;
-}
-
-/** @param {{agent: FoundAgent}} props */
-function Install({ agent }) {
-  return html`<${Doing} label="Install" hint=${agent.install} agent=${agent} run=${() => install(agent.provider)} />`;
-}
-
-/**
- * A button that is off while it works.
- * @param {{label: string, hint?: string, agent: FoundAgent, run: () => Promise<void>}} props
- */
-function Doing({ label, hint, agent, run }) {
-  const [isBusy, setBusy] = useState(false);
-  const begin = async () => {
-    setBusy(true);
-    await run();
-    setBusy(false);
-  };
-  return html`<button
-    type="button"
-    class="small"
-    title=${hint}
-    aria-label=${`${label}: ${agent.displayName}`}
-    disabled=${isBusy}
-    onClick=${begin}
-  >
-    ${label}
-  </button>`;
+  return agent.signedIn == null ? "sign-in unknown" : agent.signedIn ? "✓ signed in" : "not signed in";
 }
 
 /** @param {{url?: string}} props */
@@ -171,10 +104,18 @@ function Homepage({ url }) {
 
 /** Install an agent, in a terminal of the page. @param {string} provider */
 async function install(provider) {
-  try {
-    const answer = await /** @type {any} */ (page.host).request("serai/installAgent", { provider });
-    if (answer?.terminal) showAside("terminals", answer.terminal);
-  } catch (error) {
-    page.host.notify(/** @type {Error} */ (error));
-  }
+  const answer = await told(page.host.request("serai/installAgent", { provider }));
+  if (answer?.terminal) showAside("terminals", answer.terminal);
+}
+
+/** Begin to sign in. What the person has to do is shown: a terminal, or words. @param {string} provider */
+export async function signIn(provider) {
+  const answer = await told(page.host.request("serai/signIn", { provider }));
+  if (!answer) return;
+  const { terminal, message, method, signedIn } = answer;
+  if (terminal) showAside("terminals", terminal);
+  const variables = method.variables?.length ? `Set ${method.variables.join(", ")}, and start the host again.` : "";
+  const rest = variables || (signedIn ? "You are signed in." : method.description);
+  const words = message ?? (terminal ? "" : rest);
+  if (words) page.host.notify(words);
 }

@@ -1,6 +1,6 @@
 // Where a session works: the folders that were used last, or any other.
 import { page } from "../../page.js";
-import { typing } from "../composer/typing.js";
+import { typing } from "../parts/field.js";
 import { nameOf, pathOf } from "../parts/format.js";
 import { Icon } from "../parts/icon.js";
 import { html, useId } from "../preact.js";
@@ -14,11 +14,6 @@ export function recentFolders() {
   return [...new Set(uris.map(pathOf).filter(Boolean))];
 }
 
-/** Whether a path says all of where it is. @param {string} path */
-export function isWhole(path) {
-  return path.trim().startsWith("/");
-}
-
 /** The URI of a folder that someone wrote. @param {string} path */
 export function folderUri(path) {
   const written = path.trim().replace(/(?<=.)\/+$/, "");
@@ -29,38 +24,16 @@ export function folderUri(path) {
 export function Folders({ folder, onChange }) {
   const id = useId();
   const recent = recentFolders();
-  return html`<div class="folders">
+  return html`<div class="folders stack">
     <label for=${id}>Folder</label>
-    <input
-      id=${id}
-      class="mono"
-      list=${`${id}-recent`}
-      value=${folder}
-      spellcheck=${false}
-      autocomplete="off"
-      placeholder="/path/of/a/project"
-      onInput=${typing(onChange)}
-    />
+    <input id=${id} class="mono" list=${`${id}-recent`} value=${folder} spellcheck=${false} autocomplete="off"
+      placeholder="/path/of/a/project" onInput=${typing(onChange)} />
     <datalist id=${`${id}-recent`}>${recent.map((path) => html`<option value=${path}></option>`)}</datalist>
-    ${
-      recent.length > 1 &&
-      html`<div class="recent" role="group" aria-label="Folders used last">
-        ${recent
-          .slice(0, MOST_SHOWN)
-          .map(
-            (path) =>
-              html`<button
-                type="button"
-                class="small"
-                key=${path}
-                title=${path}
-                aria-pressed=${path === folder}
-                onClick=${() => onChange(path)}
-              >
-                <${Icon} name="folder" /> ${nameOf(path) || path}
-              </button>`,
-          )}
-      </div>`
-    }
+    ${recent.length > 1 && html`<div class="recent row wrap" role="group" aria-label="Folders used last">
+      ${recent.slice(0, MOST_SHOWN).map((path) => html`<button class="small" key=${path} title=${path}
+        aria-pressed=${path === folder} onClick=${() => onChange(path)}>
+        <${Icon} name="folder" /> ${nameOf(path) || path}
+      </button>`)}
+    </div>`}
   </div>`;
 }

@@ -1,15 +1,15 @@
 // Screen one: what should be done, where, and by whom.
-import { goTo, page, showAside } from "../../page.js";
-import { draftOf, messageOf, setDraft } from "../composer/drafts.js";
-import { isPhone } from "../composer/phone.js";
+import { newSession, page, showAside, told } from "../../page.js";
+import { draftOf, isBlank, messageOf, setDraft } from "../composer/drafts.js";
 import { Pickers } from "../composer/pickers.js";
 import { Writing } from "../composer/writing.js";
-import { Icon, IconButton } from "../parts/icon.js";
+import { focusComposer, useAnswer } from "../parts/field.js";
+import { Icon } from "../parts/icon.js";
 import { html, useEffect, useState } from "../preact.js";
 import { Agents, usualAgent, useAgents } from "./agents.js";
-import { Folders, folderUri, isWhole, recentFolders } from "./folders.js";
+import { Folders, folderUri, recentFolders } from "./folders.js";
 
-/** @import {ConfigState, FreeForm, ModelSelection, UserMessage} from "../../ahp/types.d.ts" */
+/** @import {FreeForm, ModelSelection, UserMessage} from "../../ahp/types.d.ts" */
 
 const DRAFT = "start";
 
@@ -20,111 +20,86 @@ export function Start() {
   return html`<${NewSession} />`;
 }
 
+/** What was chosen of an agent. @typedef {{model?: ModelSelection, agent?: {uri: string}, config?: FreeForm}} Chosen */
+
 function NewSession() {
-  useEffect(() => {
-    if (!isPhone()) document.getElementById("composer")?.focus();
-  }, []);
+  useEffect(focusComposer, []);
   const agents = useAgents();
   const [picked, pick] = useState(/** @type {string | undefined} */ (undefined));
   const [written, setWritten] = useState(/** @type {string | undefined} */ (undefined));
   const [problem, setProblem] = useState(/** @type {string | null} */ (null));
   const [isBusy, setBusy] = useState(false);
-  const [model, setModel] = useState(/** @type {ModelSelection | undefined} */ (undefined));
-  const [custom, setCustom] = useState(/** @type {{uri: string} | undefined} */ (undefined));
-  const [config, setConfig] = useState(/** @type {FreeForm} */ ({}));
+  const [chosen, setChosen] = useState(/** @type {Chosen} */ ({}));
   const provider = picked ?? usualAgent(agents)?.provider;
   const folder = written ?? recentFolders()[0] ?? "";
-  const workingDirectory = folder.trim() ? folderUri(folder) : undefined;
-  const context = { ...(provider && { provider }), ...(workingDirectory && { workingDirectory }) };
-  const settings = useSettings(context, config);
+  const place = folder.trim() ? { workingDirectory: folderUri(folder) } : {};
+  const context = { ...(provider && { provider }), ...place };
+  const { config } = chosen;
+  // Some settings depend on what else is chosen. Whoever writes the name of a folder is not asked about at each letter.
+  const ask = () => page.host.request("resolveSessionConfig", { ...context, config: config ?? {} });
+  const settings = useAnswer(ask, [provider, place.workingDirectory, config], 150).value;
   const info = page.host.root.value?.agents.find((one) => one.provider === provider);
   const draft = draftOf(DRAFT).value;
-  const isEmpty = !draft.text.trim() && !draft.attached.length;
   const hasOnlyDemo = agents.every((one) => one.provider === "demo" || !one.installed);
 
-  /** @param {string} next */
-  const choose = (next) => {
-    pick(next);
-    setModel(undefined);
-    setCustom(undefined);
-    setConfig({});
-  };
   /** @param {UserMessage} userMessage @param {object} how */
   const begin = async (userMessage, how) => {
     if (isBusy) return;
     setBusy(true);
     setProblem(null);
-    const uri = `ahp-session:/${crypto.randomUUID()}`;
     try {
-      await page.host.request("createSession", { channel: uri, ...how });
+      const uri = await newSession(how);
+      // The agent may take its time to start: the message waits in the queue, and is taken as soon as it is there.
+      const id = crypto.randomUUID();
+      void page.host.dispatch(uri, { type: "session/pendingMessageSet", kind: "queued", id, userMessage });
+      setDraft(DRAFT, { text: "", attached: [] });
     } catch (error) {
       const { message, remedy } = /** @type {{message: string, remedy?: string}} */ (error);
       setProblem(remedy ? `${message}. ${remedy}` : message);
       setBusy(false);
-      return;
     }
-    // The agent may take its time to start: the message waits in the queue, and is taken as soon as it is there.
-    const id = crypto.randomUUID();
-    void page.host.dispatch(uri, { type: "session/pendingMessageSet", kind: "queued", id, userMessage });
-    setDraft(DRAFT, { text: "", attached: [] });
-    goTo(uri);
   };
   /** Who has no sessions gets a message, and the conversation opens. @param {string} to */
   const write = async (to) => {
     if (draft.attached.length) return setProblem(`Files cannot be sent to ${to}.`);
-    try {
-      const { message } = await page.relay.call("messages.send", { to, text: draft.text });
-      setDraft(DRAFT, { text: "", attached: [] });
-      showAside("messages", { room: message.conversationId });
-    } catch (error) {
-      setProblem(/** @type {Error} */ (error).message);
-    }
+    const sent = await told(page.relay.call("messages.send", { to, text: draft.text }));
+    if (!sent) return;
+    setDraft(DRAFT, { text: "", attached: [] });
+    showAside("messages", { room: sent.message.conversationId });
   };
   const send = () => {
-    if (isEmpty || !provider) return;
+    if (isBlank(draft) || !provider) return;
     const { handle } = agents.find((one) => one.provider === provider) ?? {};
     if (handle) return void write(handle);
-    if (workingDirectory && !isWhole(folder)) {
+    if (folder.trim() && !folder.trim().startsWith("/")) {
       setProblem("Write the whole path of the folder, from the first / on.");
       return;
     }
     localStorage.setItem("serai.agent", provider);
-    const chosen = { ...(model && { model }), ...(custom && { agent: custom }) };
-    void begin(messageOf(draft), { ...context, ...chosen, ...(Object.keys(config).length && { config }) });
+    void begin(messageOf(draft), { ...context, ...chosen });
   };
-  const tour = () => begin({ text: "tour" }, { provider: "demo", ...(workingDirectory && { workingDirectory }) });
-  return html`<div class="start">
+  /** @param {Chosen} more */
+  const choose = (more) => setChosen((before) => ({ ...before, ...more }));
+  /** @param {string} next */
+  const chooseAgent = (next) => {
+    pick(next);
+    setChosen({});
+  };
+  return html`<div class="start stack">
     <h1>What should be done?</h1>
-    <div class="composer">
+    <div class="composer stack">
       <div class="desk">
-        <${Writing}
-          draftKey=${DRAFT}
-          uri=${null}
-          label="What should be done?"
-          placeholder="Describe it, as you would to a colleague"
-          onSend=${send}
-        />
-        <div class="row under">
-          <${IconButton}
-            name="add"
-            label="Attach files"
-            onClick=${() => document.getElementById("composer-files")?.click()}
-          />
-          <${Pickers}
-            models=${info?.models ?? []}
-            model=${model}
-            onModel=${setModel}
-            schema=${settings?.schema}
-            values=${{ ...settings?.values, ...config }}
-            onConfig=${(/** @type {FreeForm} */ changed) => setConfig((before) => ({ ...before, ...changed }))}
-            customizations=${info?.customizations}
-            agent=${custom?.uri}
-            onAgent=${setCustom}
-            isNew=${true}
-            context=${context}
-          />
+        <${Writing} draftKey=${DRAFT} uri=${null} label="What should be done?"
+          placeholder="Describe it, as you would to a colleague" onSend=${send} />
+        <div class="row wrap under">
+          <${Pickers} models=${info?.models ?? []} model=${chosen.model} schema=${settings?.schema}
+            values=${{ ...settings?.values, ...config }} customizations=${info?.customizations}
+            agent=${chosen.agent?.uri} isNew=${true} context=${context}
+            onModel=${(/** @type {ModelSelection} */ model) => choose({ model })}
+            onConfig=${(/** @type {FreeForm} */ changed) => choose({ config: { ...config, ...changed } })}
+            onAgent=${(/** @type {Chosen["agent"]} */ agent) => choose({ agent })} />
           <span class="grow"></span>
-          <button type="button" class="main" disabled=${isEmpty || isBusy || !provider} onClick=${send}>
+          <button class="main" disabled=${isBlank(draft) || isBusy || !provider} onClick=${send}>
             <${Icon} name="send" /> ${isBusy ? "Starting…" : "Start"}
           </button>
         </div>
@@ -132,41 +107,17 @@ function NewSession() {
     </div>
     ${problem && html`<p class="problem" role="alert">${problem}</p>`}
     <${Folders} folder=${folder} onChange=${setWritten} />
-    ${
-      agents.some((one) => one.provider === "demo") &&
-      (hasOnlyDemo || provider === "demo") &&
-      html`<aside class="tour" aria-label="Tour">
-        <p>
+    ${agents.some((one) => one.provider === "demo") && (hasOnlyDemo || provider === "demo") && html`
+      <aside class="tour row" aria-label="Tour">
+        <p class="grow">
           ${hasOnlyDemo && "No other agent is installed yet, so the demo agent answers. "}Its tour takes a minute, needs
           no key, and shows an approval, a diff, a question and a queue.
         </p>
-        <button type="button" disabled=${isBusy} onClick=${tour}><${Icon} name="play" /> Take the tour</button>
-      </aside>`
-    }
-    <${Agents} agents=${agents} chosen=${provider} onChoose=${choose} />
+        <button disabled=${isBusy} onClick=${() => begin({ text: "tour" }, { provider: "demo", ...place })}>
+          <${Icon} name="play" /> Take the tour
+        </button>
+      </aside>
+    `}
+    <${Agents} agents=${agents} chosen=${provider} onChoose=${chooseAgent} />
   </div>`;
-}
-
-/**
- * The settings that a session would have. Some depend on what else is chosen.
- * @param {{provider?: string, workingDirectory?: string}} context
- * @param {FreeForm} config
- */
-function useSettings(context, config) {
-  const [settings, setSettings] = useState(/** @type {ConfigState | null} */ (null));
-  useEffect(() => {
-    let isWanted = true;
-    // Whoever writes the name of a folder is not asked about at each letter.
-    const timer = setTimeout(() => {
-      page.host.request("resolveSessionConfig", { ...context, config }).then(
-        (found) => isWanted && setSettings(found),
-        () => isWanted && setSettings(null),
-      );
-    }, 150);
-    return () => {
-      isWanted = false;
-      clearTimeout(timer);
-    };
-  }, [context.provider, context.workingDirectory, config]);
-  return settings;
 }

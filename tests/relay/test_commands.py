@@ -1,0 +1,47 @@
+"""The commands of the relay, each against a real port."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import re
+from typing import Any
+
+import pytest
+
+from hosts import TOKEN
+from relay.port import ports
+from serai.cli import main
+
+
+async def test_each_command_tells_what_its_method_returned(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with ports() as port:
+        await port.house.session("one")
+
+        async def run(*words: Any, status: int = 0) -> str:
+            reach = ["--url", port.url, "--token", TOKEN]
+            assert await asyncio.to_thread(main, [*words, *reach]) == status
+            return capsys.readouterr().out
+
+        assert await run("rooms", "create", "ops", "--topic", "nights") == "#ops: nights  1 in it\n"
+        assert await run("rooms", "join", "ops", "@demo") == "#ops: nights  2 in it\n"
+        assert "@demo  accepted, waits for flush  manual" in await run(
+            "send", "#ops", "later", "--mode", "manual"
+        )
+        assert "later" in await run("rooms", "read", "ops")
+        [delivery] = re.findall(r"dlv_\w+", await run("deliveries", "--agent", "@demo"))
+        assert "@demo  failed: cancelled" in await run("deliveries", "cancel", delivery)
+        assert await run("deliveries", "flush", "@demo") == "There is none.\n"
+        assert "later" in await run("search", "later")
+        assert await run("inbox") == "Nothing waits.\n"
+        assert (await run("token", "create", "--for", "ci", "--kind", "service")).startswith("srt_")
+        assert "agent  @ci" in (listed := await run("token", "list"))
+        assert await run("token", "revoke", listed.split()[0]) == "It is revoked.\n"
+        assert len((await run("webhooks", "create", "http://127.0.0.1:9/x", "delivery.*")).split()) == 2
+        assert "http://127.0.0.1:9/x  delivery.*" in await run("webhooks")
+        assert await run("webhooks", "delete", "1") == "It is deleted.\n"
+        monkeypatch.setattr("sys.stdin", io.StringIO("a value of many words\n"))
+        await run("secrets", "words")
+        assert "[secret:words]" in await run("send", "@ci", "say a value of many words", "--json")
