@@ -138,7 +138,7 @@ class Connection:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        self._pipes = await Pipes().connect(self._child, output=self.peer.feed, log=self.tail.feed)
+        self._pipes = await Pipes.connect(self._child, output=self.peer.feed, log=self.tail.feed)
         self._watching = asyncio.create_task(self._watch())
 
     # -- the process ---------------------------------------------------------------------------------------

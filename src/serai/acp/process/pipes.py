@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import IO, Self, cast
+from typing import IO, cast
 
 from serai.errors import ProcessNotStarted
 from serai.machine.processes.child import Child
@@ -29,8 +29,11 @@ class _End(asyncio.Protocol):
 
 
 class Pipes:
-    """What goes to an agent and comes from it, once it is connected."""
+    """What goes to an agent and comes from it. `connect` makes it."""
 
+    _input: asyncio.WriteTransport
+    _output: asyncio.ReadTransport
+    _log: asyncio.ReadTransport
     input_ended: asyncio.Future[None]
     """Is done when the agent reads no more, or when this end is closed."""
     output_ended: asyncio.Future[None]
@@ -39,9 +42,10 @@ class Pipes:
     """The same for its log."""
     _held = False
 
+    @classmethod
     async def connect(
-        self, child: Child, *, output: Callable[[bytes], None], log: Callable[[bytes], None]
-    ) -> Self:
+        cls, child: Child, *, output: Callable[[bytes], None], log: Callable[[bytes], None]
+    ) -> Pipes:
         """Connect to a child whose three streams are pipes; `output` and `log` are given what it writes.
 
         Raises:
@@ -53,11 +57,12 @@ class Pipes:
             for end in ends:
                 end.close()
             raise ProcessNotStarted(f"{child.what} was ended before anything was said to it")
-        self._input, stdin = await loop.connect_write_pipe(lambda: _End(lambda _: None), ends[0])
-        self._output, stdout = await loop.connect_read_pipe(lambda: _End(output), ends[1])
-        self._log, stderr = await loop.connect_read_pipe(lambda: _End(log), ends[2])
-        self.input_ended, self.output_ended, self.log_ended = stdin.closed, stdout.closed, stderr.closed
-        return self
+        pipes = cls()
+        pipes._input, stdin = await loop.connect_write_pipe(lambda: _End(lambda _: None), ends[0])
+        pipes._output, stdout = await loop.connect_read_pipe(lambda: _End(output), ends[1])
+        pipes._log, stderr = await loop.connect_read_pipe(lambda: _End(log), ends[2])
+        pipes.input_ended, pipes.output_ended, pipes.log_ended = stdin.closed, stdout.closed, stderr.closed
+        return pipes
 
     def write(self, line: bytes) -> None:
         """Send a line. It never blocks; when the agent does not read, it waits here."""

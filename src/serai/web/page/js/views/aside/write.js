@@ -45,6 +45,7 @@ export function Write({ to, replyTo, onSent }) {
     field.current?.focus();
   };
   const handles = page.relay.agents.value.map(({ identity }) => identity.handle);
+  const mentions = handles.map((handle) => ({ label: handle, run: () => mention(handle) }));
   const label = replyTo ? "Answer in this thread" : to?.length ? `Message to ${[to].flat().join(", ")}` : "Message";
   return html`<div class="write">
     <textarea
@@ -67,9 +68,7 @@ export function Write({ to, replyTo, onSent }) {
           <input type="checkbox" checked=${isUrgent} onChange=${() => setUrgent(!isUrgent)} /> Before others that wait
         </label>
       </details>
-      <${Menu}
-        label="Mention someone" text="@" items=${handles.map((handle) => ({ label: handle, run: () => mention(handle) }))}
-      />
+      <${Menu} label="Mention someone" text="@" items=${mentions} />
       <button class="main" disabled=${!isReady} onClick=${send}><${Icon} name="send" /> Send</button>
     </div>
   </div>`;

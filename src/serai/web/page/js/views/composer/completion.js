@@ -46,7 +46,7 @@ export function useCompletion(uri) {
 export function Offers({ id, items, at, onChoose }) {
   const list = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => list.current?.children[at]?.scrollIntoView({ block: "nearest" }), [at, items]);
-  return html`<div class="offers card popup" role="listbox" id=${id} aria-label="Completions" tabindex="0" ref=${list}
+  return html`<div class="offers popup" role="listbox" id=${id} aria-label="Completions" tabindex="0" ref=${list}
     onMouseDown=${(/** @type {Event} */ event) => event.preventDefault() /* the text keeps the focus */}>
     ${items.map((item, index) => html`<div class="row" role="option" id=${`${id}-${index}`}
       aria-selected=${index === at} onClick=${() => onChoose(item)}>

@@ -43,7 +43,7 @@ export function Menu({ label, items, icon = "more", text }) {
       onClick=${() => setOpen(!isOpen)}>
       ${text && html`<span class="cut">${text}</span>`}<${Icon} name=${text ? "down" : icon} />
     </button>
-    ${isOpen && html`<div class="card popup" role="menu" id=${id} aria-label=${label}>
+    ${isOpen && html`<div class="popup" role="menu" id=${id} aria-label=${label}>
       ${items.map((item) => html`<button
         role=${item.checked === undefined ? "menuitem" : "menuitemradio"}
         aria-checked=${item.checked}
