@@ -67,13 +67,25 @@ def actions(*uses: c.ActionUse) -> c.AgentSessionCapabilities:
     return capabilities(actions=c.ActionCapabilities(**dict.fromkeys(uses, True)))
 
 
+def modes(*some: c.DeliveryMode) -> c.AgentSessionCapabilities:
+    return capabilities(modes=some)
+
+
+def emits(*some: c.AgentSessionEventType) -> c.AgentSessionCapabilities:
+    return capabilities(emits=some)
+
+
+def operations(*some: str) -> c.AgentSessionCapabilities:
+    return capabilities(operations=some)
+
+
 WISHES: list[tuple[Any, Callable[..., c.AgentSessionCapabilities], str, tuple[str, ...]]] = [
     (
         *(c.ContentType, content, "messaging.attachments"),
         ("Capability-Negotiation/content-decided", "Messaging-Capabilities/content-decides"),
     ),
     (
-        *(c.DeliveryMode, lambda *modes: capabilities(modes=modes), "delivery.modes"),
+        *(c.DeliveryMode, modes, "delivery.modes"),
         ("Capability-Negotiation/mode-decided", "Delivery-Capabilities/modes-are-boundaries"),
     ),
     (
@@ -81,11 +93,11 @@ WISHES: list[tuple[Any, Callable[..., c.AgentSessionCapabilities], str, tuple[st
         ("Capability-Negotiation/invoke-decided", "Capability-Negotiation/expose-decided"),
     ),
     (
-        *(LIVE, lambda *emits: capabilities(emits=emits), "events.emits"),
+        *(LIVE, emits, "events.emits"),
         ("Capability-Negotiation/predicate-decided", "Event-Capabilities/emits-explicit"),
     ),
     (
-        *(c.LifecycleOperation, lambda *some: capabilities(operations=some), "lifecycle.{}"),
+        *(c.LifecycleOperation, operations, "lifecycle.{}"),
         ("Capability-Negotiation/lifecycle-decided", "Lifecycle-Capabilities/others-optional"),
     ),
 ]
