@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,8 +21,11 @@ READ = Reply(calls=[Call("read_file", {"path": "src/a.ts"})])
 async def conversation(scripted: ModelScriptServer, tmp_path: Path) -> AsyncIterator[Conversation]:
     """A session in a folder that has one file, and that is trusted."""
     write(tmp_path, "src/a.ts", "its text")
-    house: dict[str, Any] = {"is_trusted": lambda _: True, "user_home": tmp_path / "home"}
-    async with model_host(scripted, house=house) as host:
+
+    def trusts(_folder: Path) -> bool:
+        return True
+
+    async with model_host(scripted, house={"is_trusted": trusts, "user_home": tmp_path / "home"}) as host:
         yield await talk(host, tmp_path)
 
 
