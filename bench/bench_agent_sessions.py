@@ -27,8 +27,8 @@ from harness import Result, against_peer, as_served, take_turns
 from serai.ahp.actions import ActionOrigin, SessionTurnStartedAction
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import UserMessage
-from serai.config.chat import ChatSettings
 from serai.config.models import ModelKind, ModelServer
+from serai.config.settings import ChatSettings
 from serai.harness.model.harness import ModelHarness
 from serai.harness.model.transcript import Transcript
 from serai.host.host import Host

@@ -73,7 +73,8 @@ from serai.store.sqlite.store import SqliteStore
 from hosts import KEY
 import apsw, serai.serve.websocket, store.faults
 if "models" in sys.argv:  # what a host of models loads when it needs it
-    import pydantic_ai.models.openai, serai.harness.model.vendors
+    import anyio._backends._asyncio, pydantic_ai.models.openai, pydantic_ai.providers.openai_compatible
+    import harness.model.servers, serai.harness.model.vendors
 
 
 def say(**what):

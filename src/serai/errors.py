@@ -41,7 +41,6 @@
     ├── GitFailed               git_failed                a git command did not do what it was asked
     │   └── GitTimedOut         git_timed_out             it took too long and was ended
     ├── GitUnavailable          git_unavailable           there is no git that could be used
-    ├── IllegalTransition       illegal_transition        a state machine does not have that step
     ├── Mismatch                mismatch                  JSON, but not of the shape that was asked for
     ├── ModelFailure            model_failure             a model gave no answer
     ├── ProcessNotStarted       process_not_started       a process could not be started
@@ -104,6 +103,10 @@ class SeraiError(Exception):
     told: ClassVar[tuple[str, ...]] = ()
     """Which of its attributes go into its JSON, too, where they have a value."""
 
+    def __init_subclass__(cls, *, code: str | None = None) -> None:
+        """Each class has a code of its own: `class Mismatch(SeraiError, code="mismatch")`."""
+        cls.code = code or cls.code
+
     def __init__(self, message: str, *, remedy: str | None = None) -> None:
         super().__init__(message)
         self.message = message
@@ -124,10 +127,8 @@ class SeraiError(Exception):
         return wire
 
 
-class Mismatch(SeraiError):
+class Mismatch(SeraiError, code="mismatch"):
     """A value does not have the shape that its type asks for; `field` names the place: `turns[0].id`."""
-
-    code = "mismatch"
 
     def __init__(self, problem: str, *, field: str) -> None:
         super().__init__(f"{field}: {problem}" if field else problem)
@@ -135,7 +136,7 @@ class Mismatch(SeraiError):
         self.field = field
 
 
-class ProtocolError(SeraiError):
+class ProtocolError(SeraiError, code="protocol_error"):
     """A JSON-RPC error, raised where it is found and answered where the request came from.
 
     Args:
@@ -145,7 +146,6 @@ class ProtocolError(SeraiError):
         number: The error's code on the wire; a subclass has its own.
     """
 
-    code = "protocol_error"
     number: int = -32603
 
     def __init__(
@@ -163,31 +163,27 @@ class ProtocolError(SeraiError):
             self.number = number
 
 
-class ParseError(ProtocolError):
+class ParseError(ProtocolError, code="parse_error"):
     """The frame is not JSON, is not UTF-8, or is nested deeper than the codec reads."""
 
-    code = "parse_error"
     number = -32700
 
 
-class InvalidRequest(ProtocolError):
+class InvalidRequest(ProtocolError, code="invalid_request"):
     """The frame is JSON, but not a JSON-RPC request, response or notification."""
 
-    code = "invalid_request"
     number = -32600
 
 
-class MethodNotFound(ProtocolError):
+class MethodNotFound(ProtocolError, code="method_not_found"):
     """There is no command of that name."""
 
-    code = "method_not_found"
     number = -32601
 
 
-class InvalidParams(ProtocolError):
+class InvalidParams(ProtocolError, code="invalid_params"):
     """The parameters do not fit the command; `field` names the place, such as `params.channel`."""
 
-    code = "invalid_params"
     number = -32602
 
     def __init__(self, message: str, *, field: str, id: float | str | None = None) -> None:  # noqa: A002 - the same
@@ -195,13 +191,11 @@ class InvalidParams(ProtocolError):
         self.field = field
 
 
-class AccessRefused(SeraiError):
+class AccessRefused(SeraiError, code="access_refused"):
     """The host does not let this client in: the token, the client id or the version is not right."""
 
-    code = "access_refused"
 
-
-class CapabilityUnsupported(SeraiError):
+class CapabilityUnsupported(SeraiError, code="capability_unsupported"):
     """A session was asked for something that it did not declare. Nothing was sent.
 
     Args:
@@ -211,8 +205,6 @@ class CapabilityUnsupported(SeraiError):
         agent: Whose session it is, when that is known.
         remedy: What to do about it; by default, what the session declares.
     """
-
-    code = "capability_unsupported"
 
     def __init__(
         self,
@@ -246,50 +238,31 @@ class CapabilityUnsupported(SeraiError):
         return wire
 
 
-class ConnectionLost(SeraiError):
+class ConnectionLost(SeraiError, code="connection_lost"):
     """The host cannot be reached, or the connection ended. What was under way may have happened or not."""
 
-    code = "connection_lost"
 
-
-class IllegalTransition(SeraiError):
-    """A state machine was asked for a step that it does not have."""
-
-    code = "illegal_transition"
-
-    def __init__(self, machine: str, before: str, after: str) -> None:
-        super().__init__(f"{machine} cannot go from {before!r} to {after!r}")
-        self.before = before
-        self.after = after
-
-
-class Rejected(SeraiError):
+class Rejected(SeraiError, code="rejected"):
     """The host refused an action. `reason` is what it said: `code: what is the matter`."""
-
-    code = "rejected"
 
     def __init__(self, reason: str, *, remedy: str | None = None) -> None:
         super().__init__(f"the host refused this: {reason}", remedy=remedy)
         self.reason = reason
 
 
-class SessionFailed(SeraiError):
+class SessionFailed(SeraiError, code="session_failed"):
     """A session could not be created: its agent did not start. `error_type` is the host's word for it."""
-
-    code = "session_failed"
 
     def __init__(self, message: str, *, error_type: str) -> None:
         super().__init__(f"the session could not be created: {message}")
         self.error_type = error_type
 
 
-class SessionGone(SeraiError):
+class SessionGone(SeraiError, code="session_gone"):
     """A session is no longer there: someone disposed of it, or this client stopped following it."""
 
-    code = "session_gone"
 
-
-class AgentError(SeraiError):
+class AgentError(SeraiError, code="agent_error"):
     """An agent that is driven over ACP has failed.
 
     Args:
@@ -300,7 +273,6 @@ class AgentError(SeraiError):
         remedy: What the person can do about it.
     """
 
-    code = "agent_error"
     told = ("agent", "number", "data")
 
     def __init__(
@@ -318,13 +290,12 @@ class AgentError(SeraiError):
         self.data = data
 
 
-class AgentClosed(AgentError):
+class AgentClosed(AgentError, code="connection_closed"):
     """An agent's process has ended, or it has closed its output. What was under way may have happened or not.
 
     `exit_code` and `signal` say how it ended, if it has; `stderr_tail` is what it wrote last, redacted.
     """
 
-    code = "connection_closed"
     told = (*AgentError.told, "exit_code", "signal", "stderr_tail")
 
     def __init__(
@@ -343,26 +314,20 @@ class AgentClosed(AgentError):
         self.stderr_tail = stderr_tail
 
 
-class AgentInactive(AgentError):
+class AgentInactive(AgentError, code="inactivity_timeout"):
     """Nothing was heard of an agent for too long: `elapsed` seconds."""
-
-    code = "inactivity_timeout"
 
     def __init__(self, message: str, *, agent: str | None = None, elapsed: float) -> None:
         super().__init__(message, agent=agent)
         self.elapsed = elapsed
 
 
-class AgentInitFailed(AgentError):
+class AgentInitFailed(AgentError, code="init_failed"):
     """An agent could not be initialised. Its process was ended."""
 
-    code = "init_failed"
 
-
-class AgentInitTimedOut(AgentInitFailed):
+class AgentInitTimedOut(AgentInitFailed, code="init_timeout"):
     """An agent did not answer `initialize` in `timeout` seconds. Its process was ended."""
-
-    code = "init_timeout"
 
     def __init__(
         self, message: str, *, agent: str | None = None, timeout: float | None = None, data: Any = None
@@ -371,10 +336,8 @@ class AgentInitTimedOut(AgentInitFailed):
         self.timeout = timeout
 
 
-class VersionMismatch(AgentInitFailed):
+class VersionMismatch(AgentInitFailed, code="protocol_mismatch"):
     """An agent speaks `agent_version` of ACP, and not `client_version`. Its process was ended."""
-
-    code = "protocol_mismatch"
 
     def __init__(self, message: str, *, agent: str | None, client_version: int, agent_version: Any) -> None:
         super().__init__(message, agent=agent)
@@ -382,10 +345,8 @@ class VersionMismatch(AgentInitFailed):
         self.agent_version = agent_version
 
 
-class AgentNotInstalled(AgentError):
+class AgentNotInstalled(AgentError, code="agent_not_installed"):
     """The program of an agent is not there. `install` is the command to install it, where that is known."""
-
-    code = "agent_not_installed"
 
     def __init__(
         self, message: str, *, agent: str | None = None, install: str | None = None, remedy: str | None = None
@@ -394,44 +355,33 @@ class AgentNotInstalled(AgentError):
         self.install = install
 
 
-class AgentNotStarted(AgentError):
+class AgentNotStarted(AgentError, code="spawn_failed"):
     """The program of an agent is there, but could not be started."""
 
-    code = "spawn_failed"
 
-
-class AgentOverloaded(AgentError):
+class AgentOverloaded(AgentError, code="overloaded"):
     """What an agent works with is too busy; it may work later."""
 
-    code = "overloaded"
 
-
-class AgentRequestFailed(AgentError):
+class AgentRequestFailed(AgentError, code="stream_error"):
     """An agent answered a request with an error."""
 
-    code = "stream_error"
 
-
-class SessionCreateFailed(AgentRequestFailed):
+class SessionCreateFailed(AgentRequestFailed, code="session_create_failed"):
     """An agent could not make a session."""
 
-    code = "session_create_failed"
 
-
-class SessionLoadFailed(AgentRequestFailed):
+class SessionLoadFailed(AgentRequestFailed, code="session_load_failed"):
     """An agent could not load, resume or fork an earlier session."""
 
-    code = "session_load_failed"
 
-
-class AuthRequired(AgentError):
+class AuthRequired(AgentError, code="auth_required"):
     """A person has to sign in to an agent first.
 
     `methods` are the ways that the agent offers, as it told them; `login_command` is what to run in a
     terminal, where there is such a command.
     """
 
-    code = "auth_required"
     told = (*AgentError.told, "methods", "login_command")
 
     def __init__(
@@ -450,13 +400,11 @@ class AuthRequired(AgentError):
         self.login_command = login_command
 
 
-class CancelIgnored(AgentError):
+class CancelIgnored(AgentError, code="cancel_ignored"):
     """An agent did not stop when it was told to. Its process was ended."""
 
-    code = "cancel_ignored"
 
-
-class CapabilityNotSupportedError(AgentError):
+class CapabilityNotSupportedError(AgentError, code="capability_not_supported"):
     """An agent does not offer what was asked for. Nothing was sent.
 
     Args:
@@ -465,7 +413,6 @@ class CapabilityNotSupportedError(AgentError):
         remedy: What the person can do about it.
     """
 
-    code = "capability_not_supported"
     told = (*AgentError.told, "capability")
 
     def __init__(self, capability: str, *, agent: str | None = None, remedy: str | None = None) -> None:
@@ -474,13 +421,11 @@ class CapabilityNotSupportedError(AgentError):
         self.capability = capability
 
 
-class ContextTooLong(AgentError):
+class ContextTooLong(AgentError, code="context_length"):
     """The conversation is too long for an agent's model."""
 
-    code = "context_length"
 
-
-class JsonInvalid(AgentError):
+class JsonInvalid(AgentError, code="json_validation"):
     """An agent's answer is not the JSON that was asked for, also not after it was told so.
 
     Args:
@@ -490,7 +435,6 @@ class JsonInvalid(AgentError):
         issues: What is wrong with it, as short sentences.
     """
 
-    code = "json_validation"
     told = (*AgentError.told, "issues")
 
     def __init__(self, message: str, *, agent: str | None, text: str, issues: tuple[str, ...]) -> None:
@@ -499,57 +443,41 @@ class JsonInvalid(AgentError):
         self.issues = issues
 
 
-class LineTooLong(AgentError):
+class LineTooLong(AgentError, code="line_too_long"):
     """An agent wrote a line that is too long to be read. Its process was ended."""
 
-    code = "line_too_long"
 
-
-class PermissionTimedOut(AgentError):
+class PermissionTimedOut(AgentError, code="permission_timeout"):
     """Nobody answered in time what an agent asked permission for. Its turn was cancelled."""
 
-    code = "permission_timeout"
 
-
-class PromptInvalid(AgentError):
+class PromptInvalid(AgentError, code="invalid_prompt_content"):
     """Nothing of a prompt is left that the agent can take. Nothing was sent."""
 
-    code = "invalid_prompt_content"
 
-
-class PromptUnderWay(AgentError):
+class PromptUnderWay(AgentError, code="prompt_under_way"):
     """An agent's session has a prompt under way already. Nothing was sent."""
 
-    code = "prompt_under_way"
 
-
-class RateLimited(AgentError):
+class RateLimited(AgentError, code="rate_limit"):
     """An agent sent too many requests to its model; it may work later."""
 
-    code = "rate_limit"
 
-
-class UsageLimitReached(AgentError):
+class UsageLimitReached(AgentError, code="usage_limit"):
     """The account that an agent uses has nothing left to spend."""
 
-    code = "usage_limit"
 
-
-class AgentUnknown(SeraiError):
+class AgentUnknown(SeraiError, code="agent_unknown"):
     """There is no agent of that name. The remedy lists those that there are."""
 
-    code = "agent_unknown"
 
-
-class AttemptsExhausted(SeraiError):
+class AttemptsExhausted(SeraiError, code="retry_exhausted"):
     """Several agents were asked, or one several times, and there was no answer that counts.
 
     Args:
         message: What happened.
         errors: Why, by the names of those that failed, in their order. Others gave answers that were refused.
     """
-
-    code = "retry_exhausted"
 
     def __init__(self, message: str, *, errors: tuple[tuple[str, SeraiError], ...]) -> None:
         super().__init__(message)
@@ -561,13 +489,12 @@ class AttemptsExhausted(SeraiError):
         return super().to_wire() | {"errors": failed}
 
 
-class BudgetExceeded(SeraiError):
+class BudgetExceeded(SeraiError, code="budget_exceeded"):
     """What may be spent has been spent, in US dollars. Nothing was sent, or the turn was cancelled.
 
     `result` is what the turn had brought until then; `None` when nothing was sent.
     """
 
-    code = "budget_exceeded"
     told = ("spent_usd", "budget_usd")
 
     def __init__(self, *, spent_usd: float, budget_usd: float) -> None:
@@ -577,28 +504,20 @@ class BudgetExceeded(SeraiError):
         self.result: Any = None
 
 
-class ConfigInvalid(SeraiError):
+class ConfigInvalid(SeraiError, code="config_invalid"):
     """A setting has a value that it cannot have. The message names the setting and where it comes from."""
 
-    code = "config_invalid"
 
-
-class DiscardBusy(SeraiError):
+class DiscardBusy(SeraiError, code="discard_busy"):
     """A discard is under way, or is being undone."""
 
-    code = "discard_busy"
 
-
-class DiscardUnknown(SeraiError):
+class DiscardUnknown(SeraiError, code="discard_unknown"):
     """There is no discard of that name that could be undone."""
 
-    code = "discard_unknown"
 
-
-class DocumentInvalid(SeraiError):
+class DocumentInvalid(SeraiError, code="document_invalid"):
     """An agent file or a workflow file cannot be read, or says what it cannot; `line` counts from 1."""
-
-    code = "document_invalid"
 
     def __init__(self, problem: str, *, file: str, line: int) -> None:
         # Signs that a terminal would obey stand as their names: the file may be a stranger's.
@@ -609,44 +528,32 @@ class DocumentInvalid(SeraiError):
         self.line = line
 
 
-class FileUnreadable(SeraiError):
+class FileUnreadable(SeraiError, code="file_unreadable"):
     """A file that was named cannot be read."""
 
-    code = "file_unreadable"
 
-
-class FolderMoved(SeraiError):
+class FolderMoved(SeraiError, code="folder_moved"):
     """The folder of a session is another one than it was, or is in another repository."""
 
-    code = "folder_moved"
 
-
-class FolderTooLarge(SeraiError):
+class FolderTooLarge(SeraiError, code="folder_too_large"):
     """A folder has more files than its changes are recorded for."""
 
-    code = "folder_too_large"
 
-
-class GitFailed(SeraiError):
+class GitFailed(SeraiError, code="git_failed"):
     """A git command did not do what it was asked. `words` is what git said, if anything."""
-
-    code = "git_failed"
 
     def __init__(self, message: str, *, words: str = "", remedy: str | None = None) -> None:
         super().__init__(message, remedy=remedy)
         self.words = words
 
 
-class GitTimedOut(GitFailed):
+class GitTimedOut(GitFailed, code="git_timed_out"):
     """A git command took too long and was ended."""
 
-    code = "git_timed_out"
 
-
-class GitUnavailable(SeraiError):
+class GitUnavailable(SeraiError, code="git_unavailable"):
     """There is no git that could be used."""
-
-    code = "git_unavailable"
 
 
 class FailureKind(StrEnum):
@@ -667,7 +574,7 @@ class FailureKind(StrEnum):
         return self not in {FailureKind.AUTHENTICATION, FailureKind.REFUSED}
 
 
-class ModelFailure(SeraiError):
+class ModelFailure(SeraiError, code="model_failure"):
     """A model gave no answer, or not a whole one.
 
     Args:
@@ -678,7 +585,6 @@ class ModelFailure(SeraiError):
         remedy: What to do about it.
     """
 
-    code = "model_failure"
     told = ("failure", "retry_after")
 
     def __init__(
@@ -696,194 +602,132 @@ class ModelFailure(SeraiError):
         self.retry_after = retry_after
 
 
-class ProcessNotStarted(SeraiError):
+class ProcessNotStarted(SeraiError, code="process_not_started"):
     """A process could not be started; nothing of it runs."""
 
-    code = "process_not_started"
 
-
-class Fenced(SeraiError):
+class Fenced(SeraiError, code="fenced"):
     """Another host has taken over a session: what this one wanted to write was not written."""
 
-    code = "fenced"
 
-
-class StorageUnavailable(SeraiError):
+class StorageUnavailable(SeraiError, code="storage_unavailable"):
     """Nothing was written, and it may work later: the disk is full, for instance."""
 
-    code = "storage_unavailable"
 
-
-class StorageFailed(SeraiError):
+class StorageFailed(SeraiError, code="storage_failed"):
     """It is not known what was written. The host ends, and recovers from the journal when it starts."""
 
-    code = "storage_failed"
 
-
-class StorageUnreadable(SeraiError):
+class StorageUnreadable(SeraiError, code="storage_unreadable"):
     """The database cannot be opened. The message names the file; nothing was changed."""
 
-    code = "storage_unreadable"
 
-
-class DatabaseCorrupt(StorageUnreadable):
+class DatabaseCorrupt(StorageUnreadable, code="database_corrupt"):
     """The database's content is damaged."""
 
-    code = "database_corrupt"
 
-
-class DatabaseLocked(StorageUnreadable):
+class DatabaseLocked(StorageUnreadable, code="database_locked"):
     """Another host holds the database; the message says which."""
 
-    code = "database_locked"
 
-
-class SchemaNewer(StorageUnreadable):
+class SchemaNewer(StorageUnreadable, code="schema_newer"):
     """A newer Serai wrote the database."""
 
-    code = "schema_newer"
 
-
-class WrongKey(StorageUnreadable):
+class WrongKey(StorageUnreadable, code="wrong_key"):
     """The key does not open the database, or the file is no database of ours."""
-
-    code = "wrong_key"
 
 
 # -- the relay ---------------------------------------------------------------------------------------------
 
 
-class RelayError(SeraiError):
+class RelayError(SeraiError, code="relay_error"):
     """The relay refused a call."""
 
-    code = "relay_error"
 
-
-class ActionNotFound(RelayError):
+class ActionNotFound(RelayError, code="not_found"):
     """Nobody has registered an action of that name."""
 
-    code = "not_found"
 
-
-class DeadlineExceeded(RelayError):
+class DeadlineExceeded(RelayError, code="deadline_exceeded"):
     """The deadline of a message has passed before it was sent."""
 
-    code = "deadline_exceeded"
 
-
-class DeliveryFinal(RelayError):
+class DeliveryFinal(RelayError, code="delivery_final"):
     """A delivery has its last receipt already, and nothing changes it any more."""
 
-    code = "delivery_final"
 
-
-class EmptyMessage(RelayError):
+class EmptyMessage(RelayError, code="empty_message"):
     """A message has neither text nor an attachment."""
 
-    code = "empty_message"
 
-
-class Forbidden(RelayError):
+class Forbidden(RelayError, code="forbidden"):
     """Whoever calls may not do this."""
 
-    code = "forbidden"
 
-
-class LinkSpent(RelayError):
+class LinkSpent(RelayError, code="link_spent"):
     """A one-time link opens nothing any more."""
 
-    code = "link_spent"
 
-
-class IdempotencyConflict(RelayError):
+class IdempotencyConflict(RelayError, code="idempotency_conflict"):
     """The sender has used this idempotency key for another message."""
 
-    code = "idempotency_conflict"
 
-
-class LeaseLost(RelayError):
+class LeaseLost(RelayError, code="lease_lost"):
     """A delivery was offered to someone else, because no receipt came in time."""
 
-    code = "lease_lost"
 
-
-class MessageTooLarge(RelayError):
+class MessageTooLarge(RelayError, code="message_too_large"):
     """A message has more bytes than the relay takes."""
 
-    code = "message_too_large"
 
-
-class NameTaken(RelayError):
+class NameTaken(RelayError, code="name_taken"):
     """Someone else has this name, without regard to upper and lower case."""
 
-    code = "name_taken"
 
-
-class Offline(RelayError):
+class Offline(RelayError, code="offline"):
     """A session elsewhere is not connected: nobody can be asked."""
 
-    code = "offline"
 
-
-class RoomArchived(RelayError):
+class RoomArchived(RelayError, code="room_archived"):
     """A room is archived: what was said in it can be read, and nothing can be added."""
 
-    code = "room_archived"
 
-
-class UnknownDelivery(RelayError):
+class UnknownDelivery(RelayError, code="unknown_delivery"):
     """There is no such delivery, or it is not for the eyes of whoever asks."""
 
-    code = "unknown_delivery"
 
-
-class UnknownMessage(RelayError):
+class UnknownMessage(RelayError, code="unknown_message"):
     """There is no such message, or it is not for the eyes of whoever asks."""
 
-    code = "unknown_message"
 
-
-class UnknownMode(RelayError):
+class UnknownMode(RelayError, code="unknown_mode"):
     """There is no such delivery mode."""
 
-    code = "unknown_mode"
 
-
-class UnknownRoom(RelayError):
+class UnknownRoom(RelayError, code="unknown_room"):
     """There is no such room."""
 
-    code = "unknown_room"
 
-
-class UnknownTarget(RelayError):
+class UnknownTarget(RelayError, code="unknown_target"):
     """Nobody has this name."""
 
-    code = "unknown_target"
 
-
-class TurnStopped(SeraiError):
+class TurnStopped(SeraiError, code="turn_stopped"):
     """A turn of a model session ends with an error, whose code is this one's: `turn_limit`, say."""
-
-    code = "turn_stopped"
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code  # pyright: ignore[reportAttributeAccessIssue] - each has its own
 
 
-class ToolFailed(SeraiError):
+class ToolFailed(SeraiError, code="tool_failed"):
     """A tool of a model session cannot do what it was asked. The model is told, and the turn goes on."""
 
-    code = "tool_failed"
 
-
-class AddressRefused(ToolFailed):
+class AddressRefused(ToolFailed, code="address_refused"):
     """An address is this machine's, or of a private network, and the agent's file does not name it."""
 
-    code = "address_refused"
 
-
-class CommandRefused(ToolFailed):
+class CommandRefused(ToolFailed, code="command_refused"):
     """A command is not on the allowlist, or the program that it names is not where programs are."""
-
-    code = "command_refused"

@@ -69,19 +69,6 @@ async def test_what_is_published_is_read_by_the_host_and_has_a_nonce() -> None:
         assert state.active_client.display_name == "Editor"
 
 
-@proves("ahp:ClientPluginCustomization/our-client-sends-nonce")
-async def test_another_version_has_another_nonce_and_is_read_again() -> None:
-    async with House(agent=silent) as house, house.client() as client:
-        session = await soon(client.create_session())
-        nonces: list[str | None] = []
-        for plugin, skill in ((POLISH, "polish"), (WAX, "wax"), (POLISH, "polish")):
-            await soon(session.publish(plugin))
-            await soon(session.until(lambda state, skill=skill: list(skills(state)) == [skill]))
-            nonces.append(published(session)[0].nonce)
-        first, second, third = nonces
-        assert first == third != second
-
-
 @given(FILES, FILES)
 def test_a_nonce_is_the_same_exactly_for_the_same_files(one: Any, other: Any) -> None:
     def content(files: dict[str, str | bytes]) -> dict[str, bytes]:

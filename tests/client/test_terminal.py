@@ -69,22 +69,11 @@ class TestTerminal:
         async with House(agent=agent) as house, house.client() as client:
             terminal = await self.opened(client, tmp_path)
             await soon(terminal.write("echo fir''st\n"))
+            reader = asyncio.ensure_future(shown(terminal, "more\r\n"))
             await shown(terminal, "first\r\n")
-            pieces: list[str] = []
-
-            async def read() -> None:
-                async for piece in terminal.output():
-                    assert not piece.is_anew
-                    pieces.append(piece.text)
-                    if "more\r\n" in "".join(pieces):
-                        return
-
-            reader = asyncio.ensure_future(read())
-            await asyncio.sleep(0)
             terminal.caught_up()  # as after a reconnect that brought snapshots
             await soon(terminal.write("echo mo''re\n"))
-            await soon(reader)
-            assert "".join(pieces).count("first\r\n") == 1
+            assert (await soon(reader)).count("first\r\n") == 1
 
     async def test_a_cleared_terminal_begins_anew(self, tmp_path: Path) -> None:
         async with House(agent=agent) as house, house.client() as client:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
-
 from client.hosts import House, ScriptedHost, initialized, snapshot, soon
 from requirements import proves
 from serai.ahp.types import (
@@ -18,7 +16,7 @@ from serai.ahp.types import (
     ToolDefinition,
     ToolResultTextContent,
 )
-from serai.client import Client, ClientTool, SessionClient, SessionGone, ToolWaiting
+from serai.client import Client, ClientTool, SessionClient, ToolWaiting
 from serai.host.turn import Turn
 
 S = "ahp-session:/1"
@@ -189,24 +187,3 @@ async def test_a_tool_outlives_a_lost_connection_and_runs_once() -> None:
         go_on.set()
         assert (await soon(turn.result())).text == "True: done"
         assert begun.empty()
-
-
-async def test_what_is_taken_back_is_no_longer_offered() -> None:
-    async with House(agent=caller) as house, house.client() as client, house.client() as other:
-        session = await lending(client, tool("lookup", look_up))
-        await soon(session.lend())
-        assert session.state.active_client is None
-        await soon((await soon(other.open_session(session.uri))).lend(tool("lookup", look_up)))
-
-
-async def test_who_waits_for_a_session_that_is_given_up_is_told_so() -> None:
-    async with House(agent=caller) as house, house.client() as client, house.client() as other:
-        uri = (await soon(other.create_session())).uri
-        opening = asyncio.ensure_future(client.open_session(uri))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        client.unsubscribe(uri)
-        with pytest.raises(SessionGone):
-            await soon(opening)
-        again = await soon(client.open_session(uri))
-        await soon(again.set_title("still there"))

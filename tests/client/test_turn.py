@@ -152,25 +152,3 @@ def test_live_text_is_the_text_of_the_turn(steps: list[a.StateAction], end: a.St
     [turn] = session.head.turns
     whole = "".join(part.content for part in turn.response_parts if isinstance(part, MarkdownResponsePart))
     assert sorted("".join(e.text for e in events if isinstance(e, TextAdded))) == sorted(whole)
-
-
-def test_a_host_that_lost_its_last_words_goes_on_from_where_it_is() -> None:
-    part = {"kind": "markdown", "id": "p", "content": "one two"}
-    session = LiveSession(convert(session_json(), SessionState))
-    teller = Teller(T)
-    for action in (
-        BEGIN,
-        in_turn("responsePart", part=part),
-        in_turn("responsePart", part={**part, "id": "q"}),
-    ):
-        session.apply(action, NOW)
-        list(teller.heard(action, session))
-    active = {"id": T, "userMessage": {"text": "hi"}, "responseParts": [{**part, "content": "one"}]}
-    shorter = LiveSession(convert(session_json(activeTurn=active), SessionState))
-    assert list(teller.caught_up(shorter)) == []
-    more = in_turn("delta", partId="p", content=" three")
-    shorter.apply(more, NOW)
-    assert list(teller.heard(more, shorter)) == [TextAdded("p", " three")]
-    new = in_turn("responsePart", part={**part, "id": "z", "content": "new"})
-    shorter.apply(new, NOW)
-    assert list(teller.heard(new, shorter)) == [TextAdded("z", "new")]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from serai.config.chat import ChatSettings
 from serai.config.load import load
 from serai.config.models import ModelKind, ModelServer, PricePerMillion, find_key, find_model
 from serai.config.paths import Paths, find_paths
+from serai.config.settings import ChatSettings
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
 from serai.session.agent_file import FsScopeTier, OnExceed

@@ -151,26 +151,6 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(paths: Paths, tmp_path:
         load(paths, {}, project=tmp_path)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *(f"mailbox_size = {'[' * depth}1{']' * depth}" for depth in (50, 300, 900, 5000)),
-        *(f"[agents.x]\nenv = {'{a=' * depth}1{'}' * depth}" for depth in (50, 300, 900, 5000)),
-        f"{'a.' * 100_000}a = 1",
-        "port." + '"!".' * 3_000 + '"!" = 1',
-        f"agents.x.{'a.' * 60}a = 1",
-    ],
-    ids=lambda text: text[:30] + f"… {len(text)}",
-)
-def test_what_strangers_nest_deeply_is_refused_like_any_mistake(
-    paths: Paths, tmp_path: Path, text: str
-) -> None:
-    (tmp_path / "serai.toml").write_text(text)
-    with pytest.raises(ConfigInvalid) as refused:
-        load(paths, {}, project=tmp_path)
-    assert len(str(refused.value)) < 1000
-
-
 LONG = "n" * 200_000
 
 
@@ -178,17 +158,13 @@ LONG = "n" * 200_000
     "text",
     [
         f"port = {'9' * 5000}",
-        f"port = 0x{'9' * 5000}",
+        f"mailbox_size = {'[' * 300}1{']' * 300}",
+        f"agents.x.{'a.' * 60}a = 1",
         f"port = {LONG!r}",
-        f"log_level = {LONG!r}",
         f"{LONG} = 1",
-        f"{LONG} = 1\n{LONG} = 1",
         f"[agents.{LONG}]",
         f"[agents.x]\n{LONG} = 1",
-        f"[agents.x]\naliases = [{LONG!r}, '!']",
-        f"[agents.x]\nenv = {{ '{LONG}!' = '' }}",
         '"\\u001b[2J" = 1',
-        '[agents."\\u001b[2J"]',
         '[agents.x]\n"\\u001b[2J" = 1',
         '[agents.x]\nenv = { "\\u001b[2J" = "" }',
         'log_level = "\\u001b[2J"',

@@ -8,7 +8,7 @@ read, and each field is needed, or may be left out and is then not written.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -45,6 +45,8 @@ class Shape:
     optional: dict[str, Any] = field(default_factory=dict[str, Any])
     beyond: dict[str, Any] = field(default_factory=dict[str, Any])
     """Optional fields that we have and the page has not."""
+    always: frozenset[str] = frozenset()
+    """Optional fields that are written also where they were left out."""
 
     @property
     def wire(self) -> dict[str, Any]:
@@ -69,37 +71,38 @@ class Shape:
         return wire
 
 
-def wholes(shapes: Iterable[Shape]) -> list[ParameterSet]:
-    """A parameter per shape."""
-    return [pytest.param(shape, id=shape.name or shape.as_type.__name__) for shape in shapes]
+def shape_tests(shapes: Iterable[Shape]) -> tuple[Callable[..., None], Callable[..., None]]:
+    """Two tests: of each example as a whole, and of each field, which proves the field's requirement."""
+    shapes = list(shapes)
+    names = [shape.name or shape.required.get("type") or shape.as_type.__name__ for shape in shapes]
 
+    @pytest.mark.parametrize("shape", shapes, ids=names)
+    def whole(shape: Shape) -> None:
+        """It is written as it was read, and what is unknown in it is passed over."""
+        record = decode(json.dumps(shape.wire), shape.as_type)
+        assert json.loads(encode(record)) == to_wire(record) == shape.wire
+        assert decode(encode(record), shape.as_type) == record
+        assert decode(json.dumps({**shape.wire, "fromTheFuture": [1]}), shape.as_type) == record
 
-def fields(shapes: Iterable[Shape]) -> list[ParameterSet]:
-    """A parameter per field, with the mark of the requirement that it shows to hold."""
-    found: list[ParameterSet] = []
-    for shape in shapes:
+    each: list[ParameterSet] = []
+    for name, shape in zip(names, shapes, strict=True):
         for path in {**shape.required, **shape.optional, **shape.beyond}:
             marks = [proves(f"{shape.name}.{path}")] if shape.name and path not in shape.beyond else []
-            found.append(
-                pytest.param(shape, path, marks=marks, id=f"{shape.name or shape.as_type.__name__}.{path}")
-            )
-    return found
+            each.append(pytest.param(shape, path, marks=marks, id=f"{name}.{path}"))
+
+    @pytest.mark.parametrize(("shape", "path"), each)
+    def field_of(shape: Shape, path: str) -> None:
+        """A required field cannot be missing; an optional one can, and then is not written."""
+        wire = shape.without(path)
+        if path in shape.required:
+            with pytest.raises(Mismatch):
+                decode(json.dumps(wire), shape.as_type)
+        elif path not in shape.always:
+            assert json.loads(encode(decode(json.dumps(wire), shape.as_type))) == wire
+
+    return whole, field_of
 
 
-def check_whole(shape: Shape) -> None:
-    """The example is written as it was read, and what is unknown in it is passed over."""
-    record = decode(json.dumps(shape.wire), shape.as_type)
-    assert json.loads(encode(record)) == shape.wire
-    assert to_wire(record) == shape.wire
-    assert decode(encode(record), shape.as_type) == record
-    assert decode(json.dumps({**shape.wire, "fromTheFuture": [1]}), shape.as_type) == record
-
-
-def check_field(shape: Shape, path: str) -> None:
-    """A required field cannot be missing; an optional one can, and then is not written."""
-    wire = shape.without(path)
-    if path in shape.required:
-        with pytest.raises(Mismatch):
-            decode(json.dumps(wire), shape.as_type)
-    else:
-        assert json.loads(encode(decode(json.dumps(wire), shape.as_type))) == wire
+def members(name: str, *values: str) -> list[ParameterSet]:
+    """A parameter per value of an enumeration, with the mark of the requirement that it shows to hold."""
+    return [pytest.param(value, marks=proves(f"{name}.{value}"), id=value) for value in values]

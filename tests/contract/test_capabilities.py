@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from contract.shapes import Shape, check_field, check_whole, fields, wholes
+from contract.shapes import Shape, shape_tests
 from requirements import proves
 from serai import contract as c
 from serai.contract import decode, encode
@@ -38,14 +38,9 @@ EVERYTHING = Shape(
 )
 
 
-@pytest.mark.parametrize("shape", wholes([EVERYTHING]))
-def test_capabilities_are_written_exactly_as_they_were_read(shape: Shape) -> None:
-    check_whole(shape)
-
-
-@pytest.mark.parametrize(("shape", "field"), fields([EVERYTHING]))
-def test_each_capability_is_needed_or_may_be_left_out(shape: Shape, field: str) -> None:
-    check_field(shape, field)
+test_it_is_written_exactly_as_it_was_read, test_each_field_is_needed_or_may_be_left_out = shape_tests(
+    [EVERYTHING]
+)
 
 
 @pytest.mark.parametrize(

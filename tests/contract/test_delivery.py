@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from contract.shapes import NOON, Shape, check_field, check_whole, fields, wholes
+from contract.shapes import AGENT, MESSAGE, NOON, Shape, shape_tests
 from requirements import proves
 from serai import contract as c
 from serai.contract import decode, encode
@@ -38,44 +38,51 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize("shape", wholes(SHAPES))
-def test_a_context_or_receipt_is_written_exactly_as_it_was_read(shape: Shape) -> None:
-    check_whole(shape)
+BASE: dict[str, Any] = {"deliveryId": "d-1", "agent": AGENT}
+ID = {"messageId": "m-1"}
+BOTH = {**ID, "message": MESSAGE}
 
 
-@pytest.mark.parametrize(("shape", "field"), fields(SHAPES))
-def test_each_field_is_needed_or_may_be_left_out(shape: Shape, field: str) -> None:
-    check_field(shape, field)
+def event(
+    name: str, required: dict[str, Any], optional: dict[str, Any] | None = None, beyond: dict[str, Any] = BOTH
+) -> Shape:
+    return Shape(
+        f"delivery:Delivery{name}Event",
+        c.DeliveryEvent,
+        {"type": f"delivery.{name.lower()}", **BASE, **required},
+        optional or {},
+        beyond,
+    )
 
 
-def members(name: str, *values: str) -> list[Any]:
-    return [pytest.param(value, marks=proves(f"delivery:{name}.{value}"), id=value) for value in values]
+EVENTS = [
+    event("Created", {"message": MESSAGE}, beyond=ID),
+    event("Accepted", {}),
+    event("Delivered", {}),
+    event("Deferred", {"availableAt": NOON}, {"reason": "quiet time"}),
+    event("Failed", {"reason": "gone"}, {"retryable": True}),
+]
+
+
+test_it_is_written_exactly_as_it_was_read, test_each_field_is_needed_or_may_be_left_out = shape_tests(
+    [*SHAPES, *EVENTS]
+)
 
 
 @pytest.mark.parametrize(
-    "mode", members("DeliveryMode", "immediate", "next-message", "next-tool-call", "on-idle", "manual")
+    ("field", "value"),
+    [
+        pytest.param(field, value, marks=proves(f"delivery:{name}.{value}"), id=f"{name}.{value}")
+        for field, name, values in [
+            ("mode", "DeliveryMode", "immediate next-message next-tool-call on-idle manual"),
+            ("reason", "DeliveryReason", "message mention dm thread-reply action-result notification"),
+            ("priority", "DeliveryPriority", "normal urgent"),
+        ]
+        for value in values.split()
+    ],
 )
-def test_a_mode_has_its_name_on_the_wire(mode: str) -> None:
-    context = decode(json.dumps({**CONTEXT, "mode": mode}), c.MessageContext)
-    assert context.mode is c.DeliveryMode(mode)
-    assert len(c.DeliveryMode) == 5
-
-
-@pytest.mark.parametrize(
-    "reason",
-    members("DeliveryReason", "message", "mention", "dm", "thread-reply", "action-result", "notification"),
-)
-def test_a_reason_has_its_name_on_the_wire(reason: str) -> None:
-    context = decode(json.dumps({**CONTEXT, "reason": reason}), c.MessageContext)
-    assert context.reason is c.DeliveryReason(reason)
-    assert len(c.DeliveryReason) == 6
-
-
-@pytest.mark.parametrize("priority", members("DeliveryPriority", "normal", "urgent"))
-def test_a_priority_has_its_name_on_the_wire(priority: str) -> None:
-    context = decode(json.dumps({**CONTEXT, "priority": priority}), c.MessageContext)
-    assert context.priority is c.Priority(priority)
-    assert len(c.Priority) == 2
+def test_a_choice_has_its_name_on_the_wire(field: str, value: str) -> None:
+    assert getattr(decode(json.dumps({**CONTEXT, field: value}), c.MessageContext), field) == value
 
 
 @pytest.mark.parametrize("field", ["mode", "reason", "priority"])
@@ -127,3 +134,18 @@ def test_there_are_four_receipts_and_no_fifth() -> None:
     with pytest.raises(Mismatch) as caught:
         decode('{"status":"lost","deliveryId":"d-1"}', c.MessageReceipt)
     assert caught.value.field == "status"
+
+
+@proves("delivery:DeliveryEvent")
+def test_there_are_five_delivery_events_and_no_sixth() -> None:
+    found = [decode(json.dumps(shape.wire), c.DeliveryEvent) for shape in EVENTS]
+    assert [event.type for event in found] == list(c.DeliveryEventType)
+    assert [type(event) for event in found] == list(get_args(c.DeliveryEvent))
+    with pytest.raises(Mismatch):
+        decode(json.dumps({**BASE, "type": "delivery.lost"}), c.DeliveryEvent)
+
+
+@pytest.mark.parametrize("shape", EVENTS[1:], ids=lambda shape: shape.name)
+def test_an_event_of_the_workspace_can_be_read_as_the_event_of_its_session(shape: Shape) -> None:
+    inside = decode(json.dumps(shape.wire), c.AgentSessionEvent)
+    assert (inside.type, inside.delivery_id, inside.message_id) == (shape.wire["type"], "d-1", "m-1")

@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 import pytest
 
-from contract.shapes import NOON, Shape, check_field, check_whole, fields, wholes
+from contract.shapes import NOON, Shape, shape_tests
 from requirements import proves
 from serai import contract as c
 from serai.contract import decode, encode
@@ -71,37 +71,13 @@ NAMED_AFTER_A_STATUS = [
 ALL = [*EVENTS, *NAMED_AFTER_A_STATUS]
 CHUNKS = [Shape("caps:TranscriptChunk", c.TranscriptChunk, CHUNK, {"metadata": {"turn": "t-1"}})]
 
+test_it_is_written_exactly_as_it_was_read, test_each_field_is_needed_or_may_be_left_out = shape_tests(
+    [*ALL, *CHUNKS]
+)
+
 
 def example(kind: str) -> dict[str, Any]:
     return next(shape.wire for shape in ALL if shape.required["type"] == kind)
-
-
-@pytest.mark.parametrize("shape", [pytest.param(shape, id=shape.required["type"]) for shape in ALL])
-def test_an_event_is_written_exactly_as_it_was_read(shape: Shape) -> None:
-    check_whole(shape)
-
-
-@pytest.mark.parametrize(("shape", "field"), fields(EVENTS))
-def test_each_field_of_an_event_is_needed_or_may_be_left_out(shape: Shape, field: str) -> None:
-    check_field(shape, field)
-
-
-@pytest.mark.parametrize(
-    "shape", [pytest.param(shape, id=shape.required["type"]) for shape in NAMED_AFTER_A_STATUS]
-)
-@pytest.mark.parametrize("field", ["type", "status", "previousStatus", "reason"])
-def test_an_event_named_after_a_status_has_the_fields_of_a_change(shape: Shape, field: str) -> None:
-    check_field(shape, field)
-
-
-@pytest.mark.parametrize("shape", wholes(CHUNKS))
-def test_a_chunk_is_written_exactly_as_it_was_read(shape: Shape) -> None:
-    check_whole(shape)
-
-
-@pytest.mark.parametrize(("shape", "field"), fields(CHUNKS))
-def test_each_field_of_a_chunk_is_needed_or_may_be_left_out(shape: Shape, field: str) -> None:
-    check_field(shape, field)
 
 
 @pytest.mark.parametrize(

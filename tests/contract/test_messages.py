@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contract.shapes import MESSAGE, NOON, Shape, check_field, check_whole, fields, wholes
+from contract.shapes import MESSAGE, NOON, Shape, shape_tests
 from serai import contract as c
 from serai.contract import decode, encode
 from serai.errors import Mismatch
@@ -50,14 +50,7 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize("shape", wholes(SHAPES))
-def test_a_message_is_written_exactly_as_it_was_read(shape: Shape) -> None:
-    check_whole(shape)
-
-
-@pytest.mark.parametrize(("shape", "field"), fields(SHAPES))
-def test_each_field_of_a_message_is_needed_or_may_be_left_out(shape: Shape, field: str) -> None:
-    check_field(shape, field)
+test_it_is_written_exactly_as_it_was_read, test_each_field_is_needed_or_may_be_left_out = shape_tests(SHAPES)
 
 
 def test_a_message_made_in_python_has_the_wire_of_the_documentation() -> None:

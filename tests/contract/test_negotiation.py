@@ -1,15 +1,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from contract.shapes import MESSAGE
 from requirements import proves
 from serai import contract as c
-from serai.contract import decode, refusal, require, supports
+from serai.contract import check_registration, decode, refusal, registration_refusal, require, supports
 from serai.errors import CapabilityUnsupported
 
 RECEIVES = c.MessagingCapabilities(receive=True)
@@ -55,26 +56,72 @@ def test_a_refusal_has_the_shape_of_the_documentation() -> None:
     )
 
 
-@proves("caps:Capability-Negotiation/content-decided", "caps:Messaging-Capabilities/content-decides")
-def test_content_is_decided_by_the_attachments_that_a_session_takes() -> None:
-    both = capabilities(
-        messaging=c.MessagingCapabilities(receive=True, attachments=(c.ContentType.TEXT, c.ContentType.IMAGE))
-    )
-    assert all(allowed(both, content_type) for content_type in c.ContentType)
-    image = capabilities(messaging=c.MessagingCapabilities(receive=True, attachments=(c.ContentType.IMAGE,)))
-    assert allowed(image, c.ContentType.IMAGE)
-    assert refused(image, c.ContentType.TEXT) == {
+LIVE = [kind for kind in c.AgentSessionEventType if not kind.startswith(("message.", "delivery.", "action."))]
+
+
+def content(*kinds: c.ContentType) -> c.AgentSessionCapabilities:
+    return capabilities(messaging=c.MessagingCapabilities(receive=True, attachments=kinds))
+
+
+def actions(*uses: c.ActionUse) -> c.AgentSessionCapabilities:
+    return capabilities(actions=c.ActionCapabilities(**dict.fromkeys(uses, True)))
+
+
+WISHES: list[tuple[Any, Callable[..., c.AgentSessionCapabilities], str, tuple[str, ...]]] = [
+    (
+        *(c.ContentType, content, "messaging.attachments"),
+        ("Capability-Negotiation/content-decided", "Messaging-Capabilities/content-decides"),
+    ),
+    (
+        *(c.DeliveryMode, lambda *modes: capabilities(modes=modes), "delivery.modes"),
+        ("Capability-Negotiation/mode-decided", "Delivery-Capabilities/modes-are-boundaries"),
+    ),
+    (
+        *(c.ActionUse, actions, "actions.{}"),
+        ("Capability-Negotiation/invoke-decided", "Capability-Negotiation/expose-decided"),
+    ),
+    (
+        *(LIVE, lambda *emits: capabilities(emits=emits), "events.emits"),
+        ("Capability-Negotiation/predicate-decided", "Event-Capabilities/emits-explicit"),
+    ),
+    (
+        *(c.LifecycleOperation, lambda *some: capabilities(operations=some), "lifecycle.{}"),
+        ("Capability-Negotiation/lifecycle-decided", "Lifecycle-Capabilities/others-optional"),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("wish", "every", "declare", "capability"),
+    [
+        pytest.param(
+            wish, list(every), declare, name, marks=proves(*(f"caps:{one}" for one in proofs)), id=wish
+        )
+        for every, declare, name, proofs in WISHES
+        for wish in every
+    ],
+)
+def test_what_may_be_asked_is_what_is_declared(
+    wish: c.Wish, every: list[c.Wish], declare: Callable[..., c.AgentSessionCapabilities], capability: str
+) -> None:
+    others = [other for other in every if other is not wish]
+    assert allowed(declare(wish), wish)
+    assert refused(declare(*others), wish) == {
         "code": "capability_unsupported",
-        "capability": "messaging.attachments",
-        "requested": "text",
-        "available": ["image"],
+        "capability": capability.format(wish),
+        "requested": wish.value,
+        "available": [other.value for other in others],
     }
 
 
-def test_a_session_that_does_not_say_which_attachments_it_takes_takes_text_and_no_images() -> None:
+def test_what_is_left_out_is_text_alone_and_neither_sending_nor_actions() -> None:
     silent = capabilities()
     assert allowed(silent, c.ContentType.TEXT)
     assert refused(silent, c.ContentType.IMAGE)["available"] == ["text"]
+    assert refused(silent, c.MessageUse.SEND)["available"] == ["receive"]
+    assert refused(silent, c.ActionUse.INVOKE)["available"] == []
+    sending = capabilities(messaging=c.MessagingCapabilities(receive=True, send=True))
+    assert allowed(sending, c.MessageUse.SEND)
 
 
 @proves("caps:Messaging-Capabilities/receive-covers-every-kind")
@@ -85,75 +132,6 @@ def test_a_session_that_receives_may_be_sent_messages_of_every_kind(kind: c.Mess
     assert all(allowed(capabilities(), wish) for wish in wishes)
 
 
-def test_sending_must_be_declared() -> None:
-    assert allowed(
-        capabilities(messaging=c.MessagingCapabilities(receive=True, send=True)), c.MessageUse.SEND
-    )
-    error = refused(capabilities(), c.MessageUse.SEND)
-    assert (error["capability"], error["available"]) == ("messaging.send", ["receive"])
-
-
-@proves("caps:Capability-Negotiation/mode-decided", "caps:Delivery-Capabilities/modes-are-boundaries")
-@pytest.mark.parametrize("mode", c.DeliveryMode)
-def test_a_mode_is_supported_only_where_it_is_declared(mode: c.DeliveryMode) -> None:
-    others = tuple(other for other in c.DeliveryMode if other is not mode)
-    assert allowed(capabilities(modes=(mode,)), mode)
-    assert refused(capabilities(modes=others), mode) == {
-        "code": "capability_unsupported",
-        "capability": "delivery.modes",
-        "requested": mode.value,
-        "available": [other.value for other in others],
-    }
-
-
-@pytest.mark.parametrize(
-    ("use", "declared", "other"),
-    [
-        pytest.param(
-            c.ActionUse.INVOKE,
-            c.ActionCapabilities(invoke=True),
-            c.ActionCapabilities(expose=True),
-            marks=proves("caps:Capability-Negotiation/invoke-decided"),
-            id="invoke",
-        ),
-        pytest.param(
-            c.ActionUse.EXPOSE,
-            c.ActionCapabilities(expose=True),
-            c.ActionCapabilities(invoke=True),
-            marks=proves("caps:Capability-Negotiation/expose-decided"),
-            id="expose",
-        ),
-    ],
-)
-def test_actions_are_invoked_and_exposed_only_where_that_is_declared(
-    use: c.ActionUse, declared: c.ActionCapabilities, other: c.ActionCapabilities
-) -> None:
-    assert allowed(capabilities(actions=declared), use)
-    error = refused(capabilities(actions=other), use)
-    assert error["capability"] == f"actions.{use}"
-    assert error["requested"] == use
-    assert error["available"] == [one.value for one in c.ActionUse if one is not use]
-    assert refused(capabilities(actions=None), use)["available"] == []
-
-
-LIVE = [kind for kind in c.AgentSessionEventType if not kind.startswith(("message.", "delivery.", "action."))]
-
-
-@proves("caps:Capability-Negotiation/predicate-decided", "caps:Event-Capabilities/emits-explicit")
-@pytest.mark.parametrize("kind", LIVE)
-def test_a_live_observation_can_be_waited_for_only_where_it_is_declared(
-    kind: c.AgentSessionEventType,
-) -> None:
-    others = tuple(other for other in LIVE if other is not kind)
-    assert allowed(capabilities(emits=(kind,)), kind)
-    assert refused(capabilities(emits=others), kind) == {
-        "code": "capability_unsupported",
-        "capability": "events.emits",
-        "requested": kind.value,
-        "available": [other.value for other in others],
-    }
-
-
 @proves("caps:Capability-Negotiation/predicate-decided")
 @pytest.mark.parametrize("kind", sorted(set(c.AgentSessionEventType) - set(LIVE)))
 def test_what_the_relay_itself_tells_can_be_waited_for_whatever_is_declared(
@@ -162,21 +140,101 @@ def test_what_the_relay_itself_tells_can_be_waited_for_whatever_is_declared(
     assert allowed(capabilities(emits=()), kind)
 
 
-@proves("caps:Capability-Negotiation/lifecycle-decided")
-@pytest.mark.parametrize("operation", c.LifecycleOperation)
-def test_a_lifecycle_operation_exists_only_where_it_is_declared(operation: c.LifecycleOperation) -> None:
-    others = [other.value for other in c.LifecycleOperation if other is not operation]
-    assert allowed(capabilities(operations=[operation]), operation)
-    assert refused(capabilities(operations=others), operation) == {
+# -- registration ------------------------------------------------------------------------------------------
+
+
+def kinds(*names: str) -> tuple[c.AgentSessionEventType, ...]:
+    return tuple(map(c.AgentSessionEventType, names))
+
+
+async def something(*_: Any) -> None:
+    """Stands for a method that is there."""
+
+
+def session(capabilities: c.AgentSessionCapabilities, *methods: str) -> c.AgentSession:
+    """A plain object with just these methods, as a foreign adapter may hand it in."""
+    identity = c.AgentIdentity(id="a-1", name="reviewer", handle="@reviewer")
+    parts = dict.fromkeys(methods, something)
+    return cast("c.AgentSession", SimpleNamespace(identity=identity, capabilities=capabilities, **parts))
+
+
+def refused_entry(candidate: c.AgentSession) -> dict[str, Any]:
+    with pytest.raises(CapabilityUnsupported) as caught:
+        check_registration(candidate)
+    error = registration_refusal(candidate)
+    assert error is not None
+    assert error.to_wire() == caught.value.to_wire()
+    return error.to_wire()
+
+
+def accepted(candidate: c.AgentSession) -> bool:
+    check_registration(candidate)
+    return registration_refusal(candidate) is None
+
+
+@proves("caps:Capability-Shape/minimum", "caps:Capability-Shape/release-false-without-method")
+def test_a_session_with_the_minimum_needs_receive_message_alone() -> None:
+    assert accepted(session(capabilities(), "receive_message"))
+
+
+@proves("caps:Capability-Shape/release-needs-method", "caps:Lifecycle-Capabilities/release-matches-method")
+def test_a_session_that_declares_release_without_a_method_is_refused() -> None:
+    assert refused_entry(session(capabilities(operations=["release"]), "receive_message", "pause")) == {
         "code": "capability_unsupported",
-        "capability": f"lifecycle.{operation}",
-        "requested": operation.value,
-        "available": others,
+        "capability": "lifecycle.release",
+        "requested": "release",
+        "available": ["pause"],
+        "agent": "reviewer",
     }
 
 
-@proves("caps:Lifecycle-Capabilities/others-optional")
-@pytest.mark.parametrize("operation", ["pause", "resume", "fork", "snapshot"])
-def test_an_operation_that_is_left_out_is_unsupported(operation: str) -> None:
-    error = refused(capabilities(operations=["release"]), c.LifecycleOperation(operation))
-    assert error["available"] == ["release"]
+@proves("caps:Capability-Shape/declared-means-implemented")
+@pytest.mark.parametrize("operation", c.LifecycleOperation)
+def test_each_declared_operation_needs_its_method(operation: c.LifecycleOperation) -> None:
+    declared = capabilities(operations=[operation])
+    others = [other for other in c.LifecycleOperation if other is not operation]
+    assert accepted(session(declared, "receive_message", operation))
+    error = refused_entry(session(declared, "receive_message", *others))
+    assert error["capability"] == f"lifecycle.{operation}"
+    assert error["available"] == others
+
+
+class Inherits(c.BasicSession):
+    receive_message = something  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+
+
+@proves("caps:Capability-Shape/declared-means-implemented")
+@pytest.mark.parametrize("operation", c.LifecycleOperation)
+def test_an_inherited_refusal_is_not_an_implementation(operation: c.LifecycleOperation) -> None:
+    identity = c.AgentIdentity(id="a-1", name="reviewer", handle="@reviewer")
+    error = refused_entry(Inherits(identity, capabilities(operations=[operation])))
+    assert (error["capability"], error["available"]) == (f"lifecycle.{operation}", [])
+    assert accepted(Inherits(identity, capabilities()))
+
+
+def test_an_empty_method_inherited_from_the_protocol_is_not_an_implementation() -> None:
+    parts = vars(session(capabilities(operations=["release"]), "receive_message"))
+    candidate = type("InheritsFromTheProtocol", (c.AgentSession,), {**parts, "receive_message": something})()
+    assert refused_entry(candidate)["capability"] == "lifecycle.release"
+
+
+@proves("caps:AgentSessionCapabilities.messaging.receive")
+def test_a_session_that_does_not_receive_or_has_no_mode_is_refused() -> None:
+    deaf = capabilities(messaging=c.MessagingCapabilities(receive=False))
+    error = refused_entry(session(deaf, "receive_message"))
+    assert (error["capability"], error["requested"]) == ("messaging.receive", "receive")
+    error = refused_entry(session(capabilities(), "release"))
+    assert (error["capability"], error["requested"]) == ("messaging.receive", "receive_message")
+    error = refused_entry(session(capabilities(modes=()), "receive_message"))
+    assert (error["capability"], error["available"]) == ("delivery.modes", [])
+
+
+def test_a_session_that_declares_live_observations_needs_on_event() -> None:
+    declared = capabilities(emits=kinds("status.changed", "tool.called"))
+    assert accepted(session(declared, "receive_message", "on_event"))
+    error = refused_entry(session(declared, "receive_message"))
+    assert (error["capability"], error["requested"]) == ("events.emits", "tool.called")
+
+
+def test_what_the_host_and_the_relay_can_tell_needs_no_on_event() -> None:
+    assert accepted(session(capabilities(emits=kinds("status.idle", "delivery.failed")), "receive_message"))

@@ -15,7 +15,6 @@ from serai.session.agent_file import Known
 from serai.session.export import export
 from serai.session.messages import AgentSessionRecord, DurableContentPart, SessionMessage, TextPart
 from serai.session.projection import SavedTurn, projected
-from serai.session.references import render
 from serai.session.workflow import read_workflow, serialize
 from serai.session.yaml import dump, load
 from session.sessions import REVIEWER, calls, gives, rows, says, session, user
@@ -211,12 +210,6 @@ def test_reading_and_writing_an_export_again_gives_the_same_bytes(
     again = read_workflow(document)
     assert serialize(again) == text
     assert again == exported
-
-
-@given(text=st.text(st.sampled_from("{} input")) | st.text())
-def test_a_prompt_renders_as_what_the_person_typed(text: str) -> None:
-    _, node, _ = export(session(), rows(user(text), says("yes"))).nodes
-    assert render(node.prompt_template, {}) == text
 
 
 ANSWERS = st.sampled_from(

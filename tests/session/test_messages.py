@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from contract.shapes import NOON, Shape, check_field, check_whole, fields, wholes
+from contract.shapes import NOON, Shape, members, shape_tests
 from requirements import proves
 from serai.contract import decode, to_wire
 from serai.errors import Mismatch
@@ -57,22 +57,14 @@ SHAPES = [
             "variables": {"ticket": "7"},
         },
         {"fsScopeTier": "full"},
+        always=frozenset({"fsScopeTier"}),
     ),
     Shape("session:SessionContext.selection", Selection, SELECTION),
     Shape("", AgentSessionRecord, SESSION, {"title": "A", "agentSnapshot": {"slug": "reviewer"}}),
 ]
 
 
-@pytest.mark.parametrize("shape", wholes(SHAPES))
-def test_what_is_kept_is_written_exactly_as_it_was_read(shape: Shape) -> None:
-    check_whole(shape)
-
-
-@pytest.mark.parametrize(
-    ("shape", "field"), [each for each in fields(SHAPES) if "fsScopeTier" not in str(each.id)]
-)
-def test_each_field_is_needed_or_may_be_left_out(shape: Shape, field: str) -> None:
-    check_field(shape, field)
+test_it_is_written_exactly_as_it_was_read, test_each_field_is_needed_or_may_be_left_out = shape_tests(SHAPES)
 
 
 @proves("session:SessionContext.fsScopeTier", "session:SessionContext/default-tier-sandboxed")
@@ -83,26 +75,16 @@ def test_a_context_always_says_its_tier_and_without_a_choice_it_is_sandboxed() -
     }
 
 
-@pytest.mark.parametrize(
-    "tier", [pytest.param(tier, marks=proves(f"session:FsScopeTier.{tier.value}")) for tier in FsScopeTier]
-)
-def test_each_tier_is_kept_under_its_name(tier: FsScopeTier) -> None:
-    context = decode(json.dumps({**CONTEXT, "fsScopeTier": tier.value}), SessionContext)
-    assert context.fs_scope_tier is tier
-    assert to_wire(context)["fsScopeTier"] == tier.value
+@pytest.mark.parametrize("tier", members("session:FsScopeTier", *FsScopeTier))
+def test_each_tier_is_kept_under_its_name(tier: str) -> None:
+    assert (
+        to_wire(decode(json.dumps({**CONTEXT, "fsScopeTier": tier}), SessionContext))["fsScopeTier"] == tier
+    )
 
 
-@pytest.mark.parametrize(
-    "role",
-    [
-        pytest.param(role, marks=proves(f"session:SessionMessageRole.{role.value}"))
-        for role in SessionMessageRole
-    ],
-)
-def test_each_role_is_kept_under_its_name(role: SessionMessageRole) -> None:
-    message = decode(json.dumps({**MESSAGE, "role": role.value}), SessionMessage)
-    assert message.role is role
-    assert to_wire(message)["role"] == role.value
+@pytest.mark.parametrize("role", members("session:SessionMessageRole", *SessionMessageRole))
+def test_each_role_is_kept_under_its_name(role: str) -> None:
+    assert to_wire(decode(json.dumps({**MESSAGE, "role": role}), SessionMessage))["role"] == role
 
 
 @proves("session:SessionMessage/reasoning-without-signature", "session:SessionMessage/media-by-handle")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from requirements import proves
 from serai.errors import Mismatch
-from serai.session.references import neutralise, references, render
+from serai.session.workflow import neutralise, references, render
 
 TEXTS = st.text(st.sampled_from("{} aé\n")) | st.text()
 
@@ -34,13 +34,6 @@ def test_references_are_replaced_and_what_stands_in_a_value_is_not() -> None:
     template = "{{input}} by {{ ctx.name }}: {{turn-1.output}} { {input}}"
     assert render(template, values) == "{{ctx.name}} { { by Ada: done {{input}}"
     assert list(references(template)) == ["input", "ctx.name", "turn-1.output"]
-
-
-@given(st.lists(TEXTS, min_size=2, max_size=2))
-def test_text_around_a_reference_comes_back_as_well(around: list[str]) -> None:
-    before, after = around
-    template = f"{neutralise(before)}\n{{{{input}}}}\n{neutralise(after)}"
-    assert render(template, {"input": "{{x}}"}) == f"{before}\n{{{{x}}}}\n{after}"
 
 
 @pytest.mark.parametrize("template", ["{{ctx.other}}", "{{turn-2.output}}", "{{what}}", "{{", "{{{input}}}"])

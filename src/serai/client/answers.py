@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from serai.ahp.types import (
     SessionInputAnswer,
@@ -66,42 +66,37 @@ def answer_to(question: SessionInputQuestion, value: AnswerValue) -> SessionInpu
 
 
 def _value_of(question: SessionInputQuestion, value: Any) -> SessionInputAnswerValue | None:
-    match question:
-        case SessionInputBooleanQuestion():
-            return SessionInputBooleanAnswerValue(value=value) if isinstance(value, bool) else None
-        case SessionInputNumberQuestion():
-            is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            return SessionInputNumberAnswerValue(value=value) if is_number else None
-        case SessionInputSingleSelectQuestion():
-            return _one_of(question, value) if isinstance(value, str) else None
-        case SessionInputMultiSelectQuestion():
-            several = _texts(value)
-            return None if several is None else _some_of(question, several)
-        case _:  # text, and questions of kinds that are newer than this client
-            return SessionInputTextAnswerValue(value=value) if isinstance(value, str) else None
+    match question, value:
+        case SessionInputBooleanQuestion(), bool():
+            return SessionInputBooleanAnswerValue(value=value)
+        case SessionInputNumberQuestion(), int() | float() if not isinstance(value, bool):
+            return SessionInputNumberAnswerValue(value=value)
+        case ((SessionInputBooleanQuestion() | SessionInputNumberQuestion()), _):
+            return None
+        case SessionInputSingleSelectQuestion(), str():
+            chosen, free = _split(question, [value])
+            return SessionInputSelectedAnswerValue(value="".join(chosen), freeform_values=free or None)
+        case SessionInputMultiSelectQuestion(), str() | [*_]:
+            several: list[Any] = [value] if isinstance(value, str) else list(value)
+            if any(not isinstance(one, str) for one in several):
+                return None
+            chosen, free = _split(question, several)
+            return SessionInputSelectedManyAnswerValue(value=chosen, freeform_values=free or None)
+        case SessionInputSingleSelectQuestion() | SessionInputMultiSelectQuestion(), _:
+            return None
+        case _, str():  # text, and questions of kinds that are newer than this client
+            return SessionInputTextAnswerValue(value=value)
+        case _:
+            return None
 
 
-def _texts(value: Any) -> list[str] | None:
-    if not isinstance(value, list | tuple):
-        return [value] if isinstance(value, str) else None
-    several = cast("list[Any]", value)
-    texts = [one for one in several if isinstance(one, str)]
-    return texts if len(texts) == len(several) else None
-
-
-def _one_of(question: SessionInputSingleSelectQuestion, value: str) -> SessionInputSelectedAnswerValue:
-    if any(option.id == value for option in question.options) or not question.allow_freeform_input:
-        return SessionInputSelectedAnswerValue(value=value)
-    return SessionInputSelectedAnswerValue(value="", freeform_values=[value])
-
-
-def _some_of(
-    question: SessionInputMultiSelectQuestion, values: list[str]
-) -> SessionInputSelectedManyAnswerValue:
+def _split(
+    question: SessionInputSingleSelectQuestion | SessionInputMultiSelectQuestion, values: list[str]
+) -> tuple[list[str], list[str]]:
+    """The ids of options, and what is free text where the question allows it."""
     options = {option.id for option in question.options}
     free = [one for one in values if one not in options] if question.allow_freeform_input else []
-    chosen = [one for one in values if one not in free]
-    return SessionInputSelectedManyAnswerValue(value=chosen, freeform_values=free or None)
+    return [one for one in values if one not in free], free
 
 
 def _id_of(question: SessionInputQuestion) -> str:

@@ -15,8 +15,6 @@ from serai.client.reconnect import Delays
 from serai.errors import AccessRefused, ConnectionLost, InvalidParams, SeraiError, SessionGone
 from serai.session.events import SessionEvent, SessionEventType, read_event
 
-__all__ = ["opened", "session_events"]
-
 _SILENCE = 45.0
 """The host says something every 15 seconds: one that is silent for so long is gone."""
 _MAX_LINE = 256 * 1024 * 1024

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TerminalClient", "TerminalOutput"]
 
-# So much of what was told last is looked for after a gap, to go on from there.
-_TAIL = 1024
-
 
 class TerminalOutput(Struct, frozen=True):
     """What a terminal shows next: text as programs write it, with their escape sequences."""
@@ -27,6 +24,9 @@ class TerminalOutput(Struct, frozen=True):
     text: str
     is_anew: bool = False
     """Whether all before it is gone: the terminal was cleared, or too much was missed to go on."""
+
+
+_Listener: TypeAlias = tuple[Callable[[TerminalOutput], None], Callable[[SeraiError | None], None]]
 
 
 class TerminalClient:
@@ -57,8 +57,8 @@ class TerminalClient:
     ) -> Callable[[], None]:
         """Call a function with what is on the terminal, at once, and then with what comes.
 
-        It is called by the task that reads: it must not block. After a lost connection it goes on where it
-        was. Returns a function that ends it.
+        It is called by the task that reads: it must not block. Where too much was missed while the connection
+        was lost, the terminal is told anew. Returns a function that ends it.
 
         Args:
             tell: Is called with each piece.
@@ -67,16 +67,15 @@ class TerminalClient:
         Raises:
             SessionGone: The terminal is not followed any more.
         """
-        state = self.state
-        listener = _Listener(tell, ended)
+        state, listener = self.state, (tell, ended)
         self._listeners.append(listener)
-        listener.catch_up(state)
+        _show(state, TerminalOutput(terminal_text(state)), listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     async def output(self) -> AsyncGenerator[TerminalOutput, None]:
         """What is on the terminal, then what comes, until its program ends. Leave the loop to stop.
 
-        After a lost connection it goes on where it was.
+        After a lost connection it goes on where it was, or anew.
 
         Raises:
             SessionGone: The terminal was disposed of, or left.
@@ -112,61 +111,35 @@ class TerminalClient:
 
     def heard(self, action: a.StateAction) -> None:
         """An action was confirmed."""
-        for listener in self._listeners.copy():
-            listener.hear(action)
+        for tell, ended in self._listeners.copy():
+            match action:
+                case a.TerminalDataAction(data=data):
+                    tell(TerminalOutput(data))
+                case a.TerminalClearedAction():
+                    tell(TerminalOutput("", is_anew=True))
+                case a.TerminalExitedAction():
+                    ended(None)
+                case _:
+                    pass
 
     def caught_up(self) -> None:
         """The state is known again, after a gap or for the first time."""
-        if self._listeners:
-            state = self.state
-            for listener in self._listeners.copy():
-                listener.catch_up(state)
+        for listener in self._listeners.copy():
+            _show(self.state, TerminalOutput(terminal_text(self.state), is_anew=True), listener)
 
     def failed(self, error: SeraiError) -> None:
         """Nothing more will be known of the terminal."""
         listeners, self._listeners = self._listeners, []
-        for listener in listeners:
-            listener.ended(error)
+        for _tell, ended in listeners:
+            ended(error)
 
 
-class _Listener:
-    """What one listener was told, and is still to be told."""
-
-    def __init__(
-        self, tell: Callable[[TerminalOutput], None], ended: Callable[[SeraiError | None], None]
-    ) -> None:
-        self.ended = ended
-        self._put = tell
-        self._tail = ""
-
-    def hear(self, action: a.StateAction) -> None:
-        match action:
-            case a.TerminalDataAction(data=data):
-                self._tell(data)
-            case a.TerminalClearedAction():
-                self._tell("", is_anew=True)
-            case a.TerminalExitedAction():
-                self.ended(None)
-            case _:
-                pass
-
-    def catch_up(self, state: TerminalState) -> None:
-        """Go on from where the last of what was told stands in the state, or begin anew."""
-        text = terminal_text(state)
-        if not self._tail:
-            self._tell(text)
-        else:
-            _before, found, rest = text.rpartition(self._tail)
-            self._tell(rest, is_anew=not found)
-        if state.exit_code is not None:
-            self.ended(None)
-
-    def _tell(self, text: str, *, is_anew: bool = False) -> None:
-        if is_anew:
-            self._tail = ""
-        if text or is_anew:
-            self._tail = (self._tail + text)[-_TAIL:]
-            self._put(TerminalOutput(text, is_anew))
+def _show(state: TerminalState, output: TerminalOutput, listener: _Listener) -> None:
+    tell, ended = listener
+    if output.text or output.is_anew:
+        tell(output)
+    if state.exit_code is not None:
+        ended(None)
 
 
 def terminal_text(state: TerminalState) -> str:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from serai.config.toml import briefly
-from serai.errors import ConfigInvalid
+from serai.config.toml import briefly, is_name, read_entries
 
-__all__ = ["AgentSettings", "is_agent_name", "read_agents"]
-
-_NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -48,42 +43,22 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return f"AgentSettings({', '.join(told)})"
 
 
-def is_agent_name(name: str) -> bool:
-    """Whether an agent can be called so: small letters, digits, and `-` or `_` between them."""
-    return _NAME.fullmatch(name) is not None
+is_agent_name = is_name
 
 
 def read_agents(table: Any, place: str) -> dict[str, AgentSettings]:
-    """The agents of a file's `agents` table, by name.
-
-    Args:
-        table: The table as it was read.
-        place: The file, for messages.
-
-    Raises:
-        ConfigInvalid: It is no table, or an entry is wrong. The message names the entry, and no value.
-    """
-    if not isinstance(table, dict):
-        raise ConfigInvalid(f"{place}: agents must be a table: [agents.NAME]")
-    entries = cast("Mapping[str, Any]", table)
-    return {name: _entry(name, value, f"{place}: agents.{briefly(name)}") for name, value in entries.items()}
+    """The agents of a file's `agents` table. See `read_entries`."""
+    return read_entries(table, AgentSettings, "agents", place, _problem)
 
 
-def _entry(name: str, value: Any, place: str) -> AgentSettings:
-    if not is_agent_name(name):
-        raise ConfigInvalid(f"{place}: an agent's name has small letters, digits, - and _ only")
-    try:
-        entry = msgspec.convert(value, AgentSettings)
-    except msgspec.ValidationError as error:
-        problem = briefly(str(error))
-        raise ConfigInvalid(f"{place}: {problem[:1].lower()}{problem[1:]}") from None
+def _problem(entry: AgentSettings) -> str | None:
     for alias in entry.aliases or ():
-        if not is_agent_name(alias):
-            raise ConfigInvalid(f"{place}: the alias {briefly(repr(alias))} cannot be a name of an agent")
+        if not is_name(alias):
+            return f"the alias {briefly(repr(alias))} cannot be a name of an agent"
     for variable in entry.env:
         if not _VARIABLE.fullmatch(variable):
-            raise ConfigInvalid(f"{place}: {briefly(repr(variable))} cannot be a name of a variable")
+            return f"{briefly(repr(variable))} cannot be a name of a variable"
     if entry.command is not None and "/" in entry.command and not entry.command.startswith(("/", "~/")):
         # Relative to what? The file, the host and the session all have folders of their own.
-        raise ConfigInvalid(f"{place}: command must be a name, or a path that begins with / or ~/")
-    return entry
+        return "command must be a name, or a path that begins with / or ~/"
+    return None

@@ -16,8 +16,6 @@ from serai.config.paths import Paths
 from serai.config.private import replace_private
 from serai.errors import ConfigInvalid
 
-__all__ = ["set_setting", "with_setting"]
-
 _KEY = re.compile(r"[a-z][a-z0-9_]*(?:\.[A-Za-z0-9_-]+)*")
 _HEADER = re.compile(r"\s*\[")
 

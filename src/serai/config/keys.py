@@ -16,8 +16,6 @@ from serai.config.paths import Paths
 from serai.config.private import create_private, read_private
 from serai.errors import ConfigInvalid, StorageUnreadable
 
-__all__ = ["KEY_VARIABLE", "DatabaseKey", "Keyring", "find_database_key", "find_token"]
-
 KEY_VARIABLE = "SERAI_DATABASE_KEY"
 _SERVICE = "serai"
 _KEY_BYTES = 32

@@ -22,11 +22,9 @@ from serai.config.agents import AgentSettings, read_agents
 from serai.config.models import ModelServer, read_models
 from serai.config.paths import CONFIG_NAME, Paths, real
 from serai.config.settings import FROM_PROJECTS, UNTRUSTED, Narrowing, Settings, is_loopback, narrows
-from serai.config.toml import BrokenToml, briefly, read_toml
+from serai.config.toml import BrokenToml, briefly, problem_of, read_toml
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
-
-__all__ = ["Configuration", "Ignored", "Provenance", "Source", "load", "variable"]
 
 _LARGEST = 256 * 1024
 """A configuration file with more bytes is not read."""
@@ -235,10 +233,7 @@ def _checked(key: str, value: Any, place: str, *, strict: bool = True) -> Any:
     try:
         return msgspec.convert(value, _TYPES[key], strict=strict)
     except msgspec.ValidationError as error:
-        problem = briefly(str(error))
-        raise ConfigInvalid(
-            f"{place}: {key} = {briefly(repr(value))}: {problem[:1].lower()}{problem[1:]}"
-        ) from None
+        raise ConfigInvalid(f"{place}: {key} = {briefly(repr(value))}: {problem_of(error)}") from None
 
 
 def _refuse_open_bind(settings: Settings, provenance: Mapping[str, Provenance]) -> None:

@@ -5,29 +5,21 @@ A key itself is never part of a setting, a message or a log.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
 
-from serai.config.agents import is_agent_name
 from serai.config.keys import Keyring
 from serai.config.secret_references import resolve_secret
-from serai.config.toml import briefly
+from serai.config.toml import briefly, read_entries
 from serai.errors import ConfigInvalid
 
-__all__ = [
-    "ModelKind",
-    "ModelRef",
-    "ModelServer",
-    "PricePerMillion",
-    "find_key",
-    "find_model",
-    "read_models",
-]
+_KEY = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|keyring:.+")
 
 
 class ModelKind(StrEnum):
@@ -52,7 +44,7 @@ class ModelServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     kind: ModelKind
     base_url: str | None = None
     """Where it is; without it, at the vendor's own address."""
-    key: Annotated[str, Meta(pattern=r"^(env:[A-Za-z_][A-Za-z0-9_]*|keyring:.+)$")] | None = None
+    key: str | None = None
     """Where its key is: `env:VARIABLE`, or `keyring:NAME` under the service `serai`."""
     ids: tuple[str, ...] = ()
     """The models that it has; without any, whichever is named is asked for."""
@@ -73,41 +65,22 @@ class ModelRef(NamedTuple):
 
 
 def read_models(table: Any, place: str) -> dict[str, ModelServer]:
-    """The servers of a file's `models` table, by name.
-
-    Raises:
-        ConfigInvalid: It is no table, or an entry is wrong. The message names the entry, and no value:
-            someone may have written a key there.
-    """
-    if not isinstance(table, dict):
-        raise ConfigInvalid(f"{place}: models must be a table: [models.NAME]")
-    entries = cast("Mapping[str, Any]", table)
-    return {name: _entry(name, value, f"{place}: models.{briefly(name)}") for name, value in entries.items()}
-
-
-def _entry(name: str, value: Any, place: str) -> ModelServer:
-    if not is_agent_name(name):
-        raise ConfigInvalid(f"{place}: the name of a server has small letters, digits, - and _ only")
+    """The servers of a file's `models` table. See `read_entries`."""
     try:
-        server = msgspec.convert(value, ModelServer)
-    except msgspec.ValidationError as error:
-        problem = briefly(str(error))
-        if problem.endswith("$.key`"):
-            raise ConfigInvalid(
-                f"{place}: key must be env:VARIABLE or keyring:NAME",
-                remedy="A key itself does not belong into this file",
-            ) from None
-        if problem.endswith("$.kind`"):
-            raise ConfigInvalid(f"{place}: kind must be {', '.join(ModelKind)}") from None
-        raise ConfigInvalid(f"{place}: {problem[:1].lower()}{problem[1:]}") from None
-    if server.base_url is None:
-        if server.key is None:
-            raise ConfigInvalid(f"{place}: key is missing; only a server with a base_url may do without")
-    elif not _is_address(server.base_url):
-        raise ConfigInvalid(
-            f"{place}: base_url must be http:// or https://, with a host and without a password"
-        )
-    return server
+        return read_entries(table, ModelServer, "models", place, _problem)
+    except ConfigInvalid as error:
+        where, is_kind, _ = error.message.partition(": invalid enum value")
+        raise ConfigInvalid(f"{where}: kind must be {', '.join(ModelKind)}") if is_kind else error from None
+
+
+def _problem(server: ModelServer) -> str | None:
+    if not _KEY.fullmatch(server.key or "env:X"):
+        return "key must be env:VARIABLE or keyring:NAME; a key itself does not belong into this file"
+    if server.base_url is None and server.key is None:
+        return "key is missing; only a server with a base_url may do without"
+    if server.base_url is not None and not _is_address(server.base_url):
+        return "base_url must be http:// or https://, with a host and without a password"
+    return None
 
 
 def _is_address(url: str) -> bool:

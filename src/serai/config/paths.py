@@ -18,8 +18,6 @@ import platformdirs
 
 from serai.errors import ConfigInvalid
 
-__all__ = ["CONFIG_NAME", "HOME_VARIABLE", "Paths", "find_paths", "here", "is_folder", "real"]
-
 HOME_VARIABLE = "SERAI_HOME"
 CONFIG_NAME = "serai.toml"
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from serai.errors import ConfigInvalid
 
-__all__ = ["create_private", "read_private", "replace_private"]
-
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 

@@ -11,8 +11,6 @@ from msgspec import Meta
 
 from serai.contract import AgentStatus, DeliveryMode, IdentityKind
 
-__all__ = ["Inbound", "RelayPolicy"]
-
 
 class Inbound(StrEnum):
     """What becomes of messages from a kind of sender."""

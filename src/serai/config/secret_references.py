@@ -9,8 +9,6 @@ from typing import NamedTuple
 from serai.config.keys import Keyring
 from serai.errors import ConfigInvalid
 
-__all__ = ["Secret", "is_reference", "resolve_secret", "with_secret"]
-
 _SERVICE = "serai"
 _REFERENCE = re.compile(r"(env|keyring):([A-Za-z0-9_./@-]+)")
 _AT_END = re.compile(rf"(?:^|(?<=\s)){_REFERENCE.pattern}$")
@@ -26,11 +24,6 @@ class Secret(NamedTuple):
 
     def __repr__(self) -> str:
         return f"Secret({self.label!r})"  # a secret is never shown
-
-
-def is_reference(text: str) -> bool:
-    """Whether a text is a reference to a secret, and nothing else."""
-    return _REFERENCE.fullmatch(text) is not None
 
 
 def resolve_secret(reference: str, environ: Mapping[str, str], keyring: Keyring | None = None) -> Secret:

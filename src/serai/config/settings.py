@@ -9,16 +9,29 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from serai.config.chat import ChatSettings
 from serai.config.relay import RelayPolicy
-
-__all__ = ["FROM_PROJECTS", "UNTRUSTED", "Narrowing", "Settings", "is_loopback", "narrows"]
+from serai.session.agent_file import FsScopeTier, OnExceed
 
 Count: TypeAlias = Annotated[int, Meta(ge=1)]
 Seconds: TypeAlias = Annotated[float, Meta(ge=0, le=1e9)]
 """At most 31 years: what has no end is no number of JSON."""
 
 _MIB = 1024 * 1024
+
+
+class ChatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[chat]`: the model, the reach and the budget of model sessions whose agent names none."""
+
+    default_model: str = ""
+    """`NAME:ID`, for agents without a model, and for sessions without an agent."""
+    fs_scope: FsScopeTier = FsScopeTier.SANDBOXED
+    allowed_commands: tuple[str, ...] = ()
+    """What `run_command` runs: words, of which a last `*` stands for any more."""
+    max_messages: Annotated[int, Meta(ge=0)] = 0
+    """How many messages of a conversation a model sees, the newest; 0 stands for all."""
+    max_cost_microcents: Annotated[int, Meta(ge=0)] | None = None
+    """What a session may cost. One microcent is 1e-8 dollar; without it there is no bound."""
+    on_exceed: OnExceed = OnExceed.STOP
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
-from typing import Any, cast
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, cast
+
+import msgspec
 
 from serai.depth import MAX_DEPTH
+from serai.errors import ConfigInvalid
 
-__all__ = ["BrokenToml", "briefly", "read_toml"]
+T = TypeVar("T")
 
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?")
 _MAX_TOML = 256 * 1024
-_MAX_PARTS = 16
+_MAX_DOTS = 500
+"""In a line. The reader's time grows with the square of a dotted key's parts."""
 _MOST = 160
 """Longest text of a stranger in a message."""
 _INTEGERS = range(-(2**63), 2**63)
 """What TOML has. Larger ones could be read, and then neither be shown nor be turned into a float."""
 _TOO_LONG = "it has an integer of more than 64 bits"
-
-# Strings and comments, where dots do not count. Possessive, and content with strings that never end: no input
-# makes it go back over what it has read.
-_QUIET = re.compile(
-    r'"""[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*+"{0,5}'
-    r"|'''[^']*+(?:'(?!'')[^']*+)*+'{0,5}"
-    r'|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?'
-    r"|'[^'\n]*+'?"
-    r"|#[^\n]*+",
-    re.DOTALL,
-)
-# The reader's time grows with the square of a dotted key's parts.
-_DOTTED = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{_MAX_PARTS}}}")
 
 
 class BrokenToml(ValueError):
@@ -45,8 +37,8 @@ def read_toml(text: str) -> dict[str, Any]:
     """
     if len(text) > _MAX_TOML:
         raise BrokenToml(f"it is larger than {_MAX_TOML // 1024} KiB")
-    if _DOTTED.search(_QUIET.sub(lambda found: "" if found[0].startswith("#") else "s", text)):
-        raise BrokenToml(f"it has a key of more than {_MAX_PARTS} parts")
+    if max(line.count(".") for line in text.split("\n")) > _MAX_DOTS:
+        raise BrokenToml(f"it has a line with more than {_MAX_DOTS} dots")
     try:
         table = tomllib.loads(text)
     except RecursionError:
@@ -64,6 +56,49 @@ def briefly(text: str) -> str:
     if len(text) > _MOST:
         text = f"{text[: _MOST // 2]} … {text[-_MOST // 2 :]}"
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
+def read_entries(
+    table: Any, kind: type[T], name: str, place: str, check: Callable[[T], str | None]
+) -> dict[str, T]:
+    """The entries of a file's table of named things (`[agents.NAME]`), by name.
+
+    Args:
+        table: The table as it was read.
+        kind: What an entry is.
+        name: The table's name.
+        place: The file, for messages.
+        check: Says what is wrong with an entry that has the right shape.
+
+    Raises:
+        ConfigInvalid: It is no table, or an entry is wrong. The message names the entry, and no value:
+            someone may have written a key there.
+    """
+    if not isinstance(table, dict):
+        raise ConfigInvalid(f"{place}: {name} must be a table: [{name}.NAME]")
+    found: dict[str, T] = {}
+    for key, value in cast("dict[str, Any]", table).items():
+        where = f"{place}: {name}.{briefly(key)}"
+        if not is_name(key):
+            raise ConfigInvalid(f"{where}: a name has small letters, digits, - and _ only")
+        try:
+            found[key] = msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            raise ConfigInvalid(f"{where}: {problem_of(error)}") from None
+        if problem := check(found[key]):
+            raise ConfigInvalid(f"{where}: {problem}")
+    return found
+
+
+def problem_of(error: msgspec.ValidationError) -> str:
+    """What msgspec has to say, as the second half of a sentence."""
+    problem = briefly(str(error))
+    return f"{problem[:1].lower()}{problem[1:]}"
+
+
+def is_name(name: str) -> bool:
+    """Whether an agent or a server can be called so: small letters, digits, and `-` or `_` between them."""
+    return _NAME.fullmatch(name) is not None
 
 
 def _check(table: dict[str, Any]) -> None:

@@ -14,8 +14,6 @@ from serai.config.paths import is_folder, real
 from serai.config.private import read_private, replace_private
 from serai.errors import ConfigInvalid
 
-__all__ = ["Trust"]
-
 _WHAT = "list of trusted folders"
 
 

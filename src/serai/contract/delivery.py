@@ -11,7 +11,7 @@ from typing import ClassVar, TypeAlias
 
 from msgspec import field
 
-from serai.contract.record import Metadata, Moment, Record, refuse_naive
+from serai.contract.record import Metadata, Moment, Record
 
 
 class DeliveryMode(StrEnum):
@@ -60,9 +60,6 @@ class MessageContext(Record):
     idempotency_key: str | None = None
     metadata: Metadata = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        refuse_naive(self.deadline)
-
 
 class ReceiptStatus(StrEnum):
     """What a receipt says about a delivery attempt."""
@@ -103,9 +100,6 @@ class Deferred(Receipt, tag="deferred"):
     delivery_id: str | None = None
     available_at: Moment
     reason: str | None = None
-
-    def __post_init__(self) -> None:
-        refuse_naive(self.available_at)
 
 
 class Failed(Receipt, tag="failed"):

@@ -27,7 +27,7 @@ from serai.contract.delivery import (
     Priority,
 )
 from serai.contract.identity import AgentId
-from serai.contract.record import Metadata, Moment, Record, refuse_naive
+from serai.contract.record import Metadata, Moment, Record
 from serai.errors import DeliveryFinal
 
 __all__ = ["DeliveryAnswer", "DeliveryRecord", "DeliveryState", "KeptReceipt", "settled"]
@@ -66,9 +66,6 @@ class KeptReceipt(Record):
 
     at: Moment
     receipt: MessageReceipt
-
-    def __post_init__(self) -> None:
-        refuse_naive(self.at)
 
 
 class DeliveryAnswer(Record):
@@ -116,10 +113,6 @@ class DeliveryRecord(Record):
     metadata: Metadata = field(default_factory=dict)
     created_at: Moment
     updated_at: Moment
-
-    def __post_init__(self) -> None:
-        refuse_naive(self.created_at, self.updated_at, self.deadline, self.expires_at)
-        refuse_naive(self.available_at, self.next_attempt_at, self.lease_until)
 
     @property
     def is_open(self) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from msgspec import field
 
 from serai.contract.identity import AgentStatus
-from serai.contract.record import Metadata, Moment, Number, Record, refuse_naive
+from serai.contract.record import Metadata, Moment, Number, Record
 
 _FROM_THE_RELAY = frozenset({"message", "delivery", "action"})
 
@@ -184,9 +184,6 @@ class DeliveryDeferred(SessionDeliveryEvent, tag="delivery.deferred"):
     available_at: Moment
     reason: str | None = None
 
-    def __post_init__(self) -> None:
-        refuse_naive(self.available_at)
-
 
 class DeliveryFailed(SessionDeliveryEvent, tag="delivery.failed"):
     """The message was not delivered."""
@@ -234,9 +231,6 @@ class TranscriptChunk(Record):
     content: str
     sequence: int
     metadata: Metadata = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        refuse_naive(self.at)
 
 
 class TranscriptChunkAdded(SessionEvent, tag="transcript.chunk"):
@@ -378,29 +372,11 @@ AgentSessionEvent: TypeAlias = (
 )
 """Any event of a session."""
 
-OBSERVED_BY_HOST: tuple[AgentSessionEventType, ...] = (
-    AgentSessionEventType.STATUS_CHANGED,
-    AgentSessionEventType.STATUS_IDLE,
-    AgentSessionEventType.STATUS_ACTIVE,
-    AgentSessionEventType.STATUS_BLOCKED,
-    AgentSessionEventType.STATUS_WAITING,
-    AgentSessionEventType.TOOL_CALLED,
-    AgentSessionEventType.TOOL_COMPLETED,
-    AgentSessionEventType.TOOL_FAILED,
-    AgentSessionEventType.TOOL_OUTPUT,
-    AgentSessionEventType.TRANSCRIPT_CHUNK,
-    AgentSessionEventType.FILE_CHANGED,
-    AgentSessionEventType.COMMAND_STARTED,
-    AgentSessionEventType.COMMAND_COMPLETED,
-    AgentSessionEventType.COMMAND_FAILED,
-    AgentSessionEventType.TERMINAL_OUTPUT,
-    AgentSessionEventType.USAGE_UPDATED,
-    AgentSessionEventType.SESSION_STARTED,
-    AgentSessionEventType.SESSION_RELEASED,
-    AgentSessionEventType.SESSION_RESUMED,
-    AgentSessionEventType.SESSION_FORKED,
-    AgentSessionEventType.LOG,
-    AgentSessionEventType.ERROR,
+OBSERVED_BY_HOST = tuple(
+    kind
+    for kind in AgentSessionEventType
+    if kind.is_live
+    and kind not in {AgentSessionEventType.STATUS_OFFLINE, AgentSessionEventType.TERMINAL_SCREEN}
 )
 """What a host can tell of a session inside it from what happens there, without the session's help."""
 

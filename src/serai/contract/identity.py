@@ -14,7 +14,6 @@ from typing import TypeAlias
 from msgspec import field
 
 from serai.contract.record import Metadata, Record
-from serai.errors import IllegalTransition
 
 AgentId: TypeAlias = str
 """The `id` of an `AgentIdentity`."""
@@ -53,11 +52,6 @@ def handle_of(name: str) -> str:
 def name_key(name: str) -> str:
     """What two spellings of one name have in common: the key to keep names under."""
     return name.strip().casefold()
-
-
-def same_name(one: str, other: str) -> bool:
-    """Whether two names are the same participant's: upper and lower case do not count."""
-    return name_key(one) == name_key(other)
 
 
 class AgentStatus(StrEnum):
@@ -105,13 +99,3 @@ TRANSITIONS: Mapping[AgentStatus, frozenset[AgentStatus]] = {
 def may_become(before: AgentStatus, after: AgentStatus) -> bool:
     """Whether a session in status `before` may go to `after` in one step."""
     return after in TRANSITIONS[before]
-
-
-def check_transition(before: AgentStatus, after: AgentStatus) -> None:
-    """Refuse a step that `TRANSITIONS` does not have.
-
-    Raises:
-        IllegalTransition: `after` may not follow `before`.
-    """
-    if not may_become(before, after):
-        raise IllegalTransition("the status of a session", before, after)

@@ -14,7 +14,7 @@ from msgspec import field
 from serai.contract.capabilities import ContentType
 from serai.contract.delivery import DeliveryMode
 from serai.contract.identity import AgentId, AgentIdentity
-from serai.contract.record import Metadata, Moment, Record, refuse_naive
+from serai.contract.record import Metadata, Moment, Record
 
 
 class MessageKind(StrEnum):
@@ -183,9 +183,6 @@ class RelayMessage(Record):
     reply_count: int | None = None
     read_by_count: int | None = None
 
-    def __post_init__(self) -> None:
-        refuse_naive(self.created_at, self.updated_at)
-
     @property
     def content_types(self) -> tuple[ContentType, ...]:
         """What a session must be able to take in order to get all attachments, each named once, in order."""
@@ -240,9 +237,6 @@ class WorkspaceDeliveryDeferred(DeliveryOutcome, tag="delivery.deferred"):
 
     available_at: Moment
     reason: str | None = None
-
-    def __post_init__(self) -> None:
-        refuse_naive(self.available_at)
 
 
 class WorkspaceDeliveryFailed(DeliveryOutcome, tag="delivery.failed"):

@@ -1,13 +1,14 @@
 """What all records of the contract have in common, and how they go to JSON and back.
 
 What is absent is not written, and fields that a record does not know are ignored when it is read. Dates are
-aware and travel as RFC 3339. msgspec checks that when it reads, but not when a record is made, so every
-record with a date calls `refuse_naive` in its `__post_init__`.
+aware and travel as RFC 3339. msgspec checks that when it reads, but not when a record is made: `RecordType`
+does that.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import datetime
 from functools import cache
 from types import UnionType
@@ -32,12 +33,15 @@ Metadata: TypeAlias = dict[str, Any]
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
 class RecordType(msgspec.StructMeta):
-    """Makes every record frozen and keyword-only: msgspec hands these settings down only in part."""
+    """Makes every record frozen and keyword-only, which msgspec hands down only in part; no date is naive."""
 
     def __new__(
         mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **settings: Any
     ) -> RecordType:
         """Create the class of a record."""
+        kinds: dict[str, str] = namespace.get("__annotations__", {})
+        if moments := [field for field, kind in kinds.items() if kind.partition(" ")[0] == "Moment"]:
+            namespace["__post_init__"] = _aware(moments)
         return super().__new__(mcls, name, bases, namespace, frozen=True, kw_only=True, **settings)
 
 
@@ -48,15 +52,14 @@ class Record(msgspec.Struct, metaclass=RecordType, rename="camel", omit_defaults
     """
 
 
-def refuse_naive(*moments: datetime | None) -> None:
-    """Refuse dates that do not say which zone they are in.
+def _aware(names: list[str]) -> Callable[[Any], None]:
+    def refuse_naive(record: Any) -> None:
+        for name in names:
+            moment = getattr(record, name)
+            if moment is not None and moment.tzinfo is None:
+                raise ValueError(f"the date {moment.isoformat()} needs a time zone")
 
-    Raises:
-        ValueError: One of them is naive.
-    """
-    for moment in moments:
-        if moment is not None and moment.tzinfo is None:
-            raise ValueError(f"the date {moment.isoformat()} needs a time zone")
+    return refuse_naive
 
 
 def encode(record: Record) -> bytes:

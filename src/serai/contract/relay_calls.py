@@ -18,7 +18,7 @@ from serai.contract.delivery import DeliveryMode, Priority
 from serai.contract.delivery_record import DeliveryRecord, DeliveryState
 from serai.contract.identity import AgentIdentity, IdentityKind
 from serai.contract.messages import Attachment, RelayMessage
-from serai.contract.record import Metadata, Moment, Record, decode, refuse_naive
+from serai.contract.record import Metadata, Moment, Record, decode
 from serai.errors import InvalidParams, MethodNotFound, Mismatch, RelayError, UnknownMode
 
 
@@ -61,9 +61,6 @@ class _Sending(Record):
     metadata: Metadata = field(default_factory=dict)
     wait_for: WaitFor = WaitFor.ACCEPTED
     timeout_ms: int = 30_000
-
-    def __post_init__(self) -> None:
-        refuse_naive(self.deadline)
 
 
 class SendParams(_Sending):
@@ -359,9 +356,6 @@ class DeviceLinkResult(Record):
 
     code: str
     expires_at: Moment
-
-    def __post_init__(self) -> None:
-        refuse_naive(self.expires_at)
 
 
 class IdParams(Record):

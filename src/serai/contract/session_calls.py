@@ -9,7 +9,7 @@ from serai.contract.delivery import MessageContext, MessageReceipt
 from serai.contract.events import AgentSessionEvent
 from serai.contract.identity import AgentIdentity, AgentStatus, IdentityKind
 from serai.contract.messages import RelayMessage
-from serai.contract.record import Metadata, Moment, Record, refuse_naive
+from serai.contract.record import Metadata, Moment, Record
 from serai.contract.workspace import AgentInfo
 
 
@@ -88,9 +88,6 @@ class Offer(Record):
     """Names this attempt. A receipt that names it cannot be taken for that of another attempt."""
     lease_until: Moment
     """After this moment the message is offered again, under the same delivery id."""
-
-    def __post_init__(self) -> None:
-        refuse_naive(self.lease_until)
 
 
 class HeldParams(OperationParams):

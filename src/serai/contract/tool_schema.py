@@ -6,8 +6,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["tool_schema"]
-
 
 def tool_schema(kind: type[Any]) -> dict[str, Any]:
     """The JSON Schema of what a tool takes, in one piece: not all agents and models follow references."""

@@ -11,7 +11,7 @@ from msgspec import field
 from serai.contract.capabilities import AgentSessionCapabilities
 from serai.contract.identity import AgentIdentity, AgentStatus
 from serai.contract.messages import RelayMessage
-from serai.contract.record import Metadata, Moment, Record, refuse_naive
+from serai.contract.record import Metadata, Moment, Record
 
 
 class Role(StrEnum):
@@ -48,9 +48,6 @@ class Room(Record):
     """The handles of those who are in it."""
     created_at: Moment
 
-    def __post_init__(self) -> None:
-        refuse_naive(self.created_at)
-
 
 class UnreadRoom(Record):
     """A room or conversation with messages that are not read."""
@@ -66,9 +63,6 @@ class RecentReaction(Record):
     emoji: str
     agent: str
     at: Moment
-
-    def __post_init__(self) -> None:
-        refuse_naive(self.at)
 
 
 class Inbox(Record):
@@ -116,9 +110,6 @@ class WorkspaceEvent(Record):
     """The id of whom it is about."""
     data: Metadata = field(default_factory=dict)
     correlation_id: str | None = None
-
-    def __post_init__(self) -> None:
-        refuse_naive(self.at)
 
     @property
     def message(self) -> RelayMessage | None:
@@ -203,6 +194,3 @@ class TokenInfo(Record):
     agent: str | None = None
     label: str = ""
     created_at: Moment
-
-    def __post_init__(self) -> None:
-        refuse_naive(self.created_at)

@@ -8,7 +8,6 @@ agent_file    an agent, as its file describes it, and what a session leaves of i
 steps         the records of a turn
 turn_core     from the records of a turn to what is to be done next
 yaml          documents: read with their lines, written in one way
-references    {{input}} and its like, in prompts
 workflow      agents one after the other, as a file describes them
 export        a session as a workflow
 diagram       a workflow as a picture

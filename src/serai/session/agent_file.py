@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
@@ -13,22 +13,6 @@ from msgspec.structs import replace
 
 from serai.errors import Mismatch
 from serai.session.yaml import Document
-
-__all__ = [
-    "BUILT_IN_TOOLS",
-    "AgentBudget",
-    "AgentFile",
-    "AgentLimits",
-    "FsScopeTier",
-    "Known",
-    "Narrowing",
-    "OnExceed",
-    "Problem",
-    "agent_problems",
-    "covers",
-    "narrow",
-    "read_agent",
-]
 
 BUILT_IN_TOOLS = (
     "ask_user",
@@ -159,6 +143,19 @@ def covers(name: str, tool: str) -> bool:
     return tool.startswith(name[:-1]) if name.endswith("*") else tool == name
 
 
+def is_allowed(words: Sequence[str], allowlist: Iterable[str]) -> bool:
+    """Whether an allowlist names a command: `git log *` allows `git log` with anything behind it.
+
+    The program itself is never left open: the entry `*` allows nothing.
+    """
+    for entry in map(str.split, allowlist):
+        is_open = entry[-1:] == ["*"]
+        fixed = entry[:-1] if is_open else entry
+        if fixed and fixed == list(words[: len(fixed)] if is_open else words):
+            return True
+    return False
+
+
 # -- what a session takes away -----------------------------------------------------------------------------
 
 
@@ -172,7 +169,7 @@ class Narrowing(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbi
     fs_scope_tier: FsScopeTier | None = None
 
 
-def narrow(agent: AgentFile, wish: Narrowing, built_in: Collection[str] = BUILT_IN_TOOLS) -> AgentFile:
+def narrow(agent: AgentFile, wish: Narrowing) -> AgentFile:
     """The agent with what a session leaves of it.
 
     Where an agent's file sets no number of turns, a session may set any.
@@ -180,7 +177,6 @@ def narrow(agent: AgentFile, wish: Narrowing, built_in: Collection[str] = BUILT_
     Args:
         agent: The agent as its file describes it.
         wish: What is to be left.
-        built_in: The tools of an agent whose file names none.
 
     Raises:
         Mismatch: Something would be wider than the agent is; `field` names it.
@@ -190,12 +186,12 @@ def narrow(agent: AgentFile, wish: Narrowing, built_in: Collection[str] = BUILT_
     commands = agent.allowed_commands if wish.allowed_commands is None else wish.allowed_commands
     tier = wish.fs_scope_tier or agent.fs_scope
     # An agent whose file names no tools has all that are built in, and all of its servers.
-    mine = (*built_in, "mcp__*") if agent.tools is None else agent.tools
+    mine = (*BUILT_IN_TOOLS, "mcp__*") if agent.tools is None else agent.tools
     for tool in wish.tools or ():
         if not any(covers(name, tool) for name in mine):
             raise _wider("tools", f"the agent does not have the tool {tool!r}")
-    for command in commands:
-        if not any(_allows(one.split(), command.split()) for one in agent.allowed_commands):
+    for command in wish.allowed_commands or ():
+        if not is_allowed(command.split(), agent.allowed_commands):
             raise _wider("allowedCommands", f"the agent may not run {command!r}")
     if tiers.index(tier) > tiers.index(agent.fs_scope):
         raise _wider("fsScopeTier", f"the agent's reach is {agent.fs_scope.value}")
@@ -205,13 +201,6 @@ def narrow(agent: AgentFile, wish: Narrowing, built_in: Collection[str] = BUILT_
         max_tool_turns=_fewer("maxToolTurns", agent.limits.max_tool_turns, wish.max_tool_turns),
     )
     return replace(agent, tools=tools, allowed_commands=commands, fs_scope=tier, limits=limits)
-
-
-def _allows(mine: list[str], wanted: list[str]) -> bool:
-    """Whether all that one pattern allows is allowed by another."""
-    if mine and mine[-1] == "*":
-        return wanted[: len(mine) - 1] == mine[:-1]
-    return mine == wanted
 
 
 def _fewer(field: str, agents: int, wanted: int) -> int:

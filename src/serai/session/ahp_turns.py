@@ -21,8 +21,6 @@ from serai.session.messages import (
     ToolResultPart,
 )
 
-__all__ = ["messages_of_turns"]
-
 _Row: TypeAlias = tuple[SessionMessageRole, list[DurableContentPart]]
 
 _ANY_MEDIA = "application/octet-stream"

@@ -14,16 +14,6 @@ import msgspec
 from serai.session.llm import LlmRequest, LlmUsage, MediaContent
 from serai.session.messages import ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 
-__all__ = [
-    "MICROCENTS_PER_DOLLAR",
-    "Price",
-    "cost_of",
-    "fits",
-    "most_input_tokens",
-    "settled_cost",
-    "worst_cost",
-]
-
 MICROCENTS_PER_DOLLAR = 10**8
 _MILLION = 10**6
 
@@ -81,17 +71,6 @@ def worst_cost(request: LlmRequest, price: Price) -> int:
     """What a request can cost at most: this is reserved for it."""
     usage = LlmUsage(input_tokens=most_input_tokens(request), output_tokens=request.max_tokens)
     return cost_of(usage, price._replace(cache_read=None))
-
-
-def fits(spent: int, reserved: int, most: int) -> bool:
-    """Whether a request may leave.
-
-    Args:
-        spent: What has been spent, and reserved for others.
-        reserved: The request's worst case.
-        most: What may be spent in all.
-    """
-    return spent + reserved <= most
 
 
 def most_input_tokens(request: LlmRequest) -> int:

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from serai.session.workflow import Node, Workflow, chain
 
-__all__ = ["as_svg", "as_text"]
-
 _MOST = 72
 """Characters of a line, at most."""
 

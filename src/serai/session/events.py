@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-__all__ = ["RESERVED", "SessionEvent", "SessionEventType", "event_of", "read_event", "resync", "started"]
-
 RESERVED = frozenset({"agent:directive_injected", "agent:context_compacted", "agent:context_cleared"})
 """Names that are kept for steering. No event has one of them."""
 

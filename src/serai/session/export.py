@@ -14,11 +14,8 @@ import msgspec
 
 from serai.contract.record import to_wire
 from serai.session.messages import AgentSessionRecord, SessionMessage
-from serai.session.references import neutralise
 from serai.session.transcript import LogicalTurn, logical_turns
-from serai.session.workflow import Edge, Node, NodeType, Workflow, WorkflowHead
-
-__all__ = ["export", "workflow_id"]
+from serai.session.workflow import Edge, Node, NodeType, Workflow, WorkflowHead, neutralise
 
 _NO_TITLE = "exported-session"
 _OTHER = re.compile(r"[^a-z0-9]+")

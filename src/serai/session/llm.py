@@ -6,22 +6,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias
 
 from serai.contract.record import Record
-from serai.errors import FailureKind
 from serai.session.messages import ReasoningPart, SessionMessageRole, TextPart, ToolCallPart, ToolResultPart
-
-__all__ = [
-    "ContentPart",
-    "FailureKind",
-    "FinishReason",
-    "LlmMessage",
-    "LlmReply",
-    "LlmRequest",
-    "LlmUsage",
-    "MediaContent",
-    "ReasoningDelta",
-    "TextDelta",
-    "ToolSpec",
-]
 
 
 class MediaContent(NamedTuple):

@@ -7,22 +7,8 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, field
 
-from serai.contract.record import Moment, Record, refuse_naive
+from serai.contract.record import Moment, Record
 from serai.session.agent_file import AgentFile, FsScopeTier
-
-__all__ = [
-    "AgentSessionRecord",
-    "DurableContentPart",
-    "MediaPart",
-    "ReasoningPart",
-    "Selection",
-    "SessionContext",
-    "SessionMessage",
-    "SessionMessageRole",
-    "TextPart",
-    "ToolCallPart",
-    "ToolResultPart",
-]
 
 
 class TextPart(Record, tag_field="type", tag="text"):
@@ -92,9 +78,6 @@ class SessionMessage(Record):
     """The model that gave this answer, after any fallback."""
     timestamp: Moment
 
-    def __post_init__(self) -> None:
-        refuse_naive(self.timestamp)
-
 
 class Selection(Record):
     """Lines that are selected where the session was started."""
@@ -132,6 +115,3 @@ class AgentSessionRecord(Record):
     context: SessionContext
     created_at: Moment
     updated_at: Moment
-
-    def __post_init__(self) -> None:
-        refuse_naive(self.created_at, self.updated_at)

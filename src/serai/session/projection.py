@@ -21,8 +21,6 @@ from serai.session.messages import (
 )
 from serai.session.transcript import LogicalTurn
 
-__all__ = ["SavedTurn", "projected"]
-
 _MOST_OF_RESULT = 24 * 1024
 """How many characters of a tool's result a model sees."""
 

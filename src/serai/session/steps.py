@@ -11,18 +11,6 @@ from serai.contract.record import Record
 from serai.errors import FailureKind
 from serai.session.llm import LlmReply
 
-__all__ = [
-    "Answered",
-    "Begun",
-    "CallBegun",
-    "CallDecided",
-    "CallEnded",
-    "Failed",
-    "Requested",
-    "Steered",
-    "Step",
-]
-
 
 class Begun(Record, tag_field="kind", tag="turn_begun"):
     """The turn has begun."""

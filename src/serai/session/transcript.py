@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 from serai.session.messages import SessionMessage, SessionMessageRole, TextPart, ToolCallPart, ToolResultPart
 
-__all__ = ["LogicalTurn", "logical_turns"]
-
 
 class LogicalTurn(NamedTuple):
     """What a person said, and what was done and said about it."""

@@ -17,8 +17,6 @@ from serai.session.llm import FinishReason
 from serai.session.messages import ToolCallPart
 from serai.session.steps import Answered, CallBegun, CallDecided, CallEnded, Failed, Requested, Step
 
-__all__ = ["AskModel", "DecideCall", "Effect", "EndTurn", "RunCall", "SettleDoubt", "TurnPlan", "next_effect"]
-
 DEFAULT_TURNS = 50
 """How many turns a session has, unless it is said."""
 DEFAULT_TOOL_TURNS = 32

@@ -8,6 +8,7 @@ beyond that is an error: a misspelt field would otherwise be a wish that nobody 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
@@ -19,20 +20,7 @@ from msgspec import Meta, field
 from serai.errors import Mismatch
 from serai.session import yaml
 from serai.session.agent_file import AgentFile, Known, Problem, agent_problems, covers
-from serai.session.references import references
 from serai.session.yaml import Document
-
-__all__ = [
-    "Edge",
-    "Node",
-    "NodeType",
-    "Workflow",
-    "WorkflowHead",
-    "chain",
-    "problems",
-    "read_workflow",
-    "serialize",
-]
 
 KebabId: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
@@ -65,7 +53,7 @@ class Node(_Part, frozen=True, kw_only=True):
     agent_ref: str = ""
     """The agent's slug."""
     prompt_template: str = ""
-    """What the agent is told, with references (`serai.session.references`); absent, what came before it."""
+    """What the agent is told, with references such as `{{input}}`; absent, what came before it."""
     tools: tuple[str, ...] | None = None
     """The tools that it may use here; absent, all that the agent has."""
 
@@ -115,6 +103,50 @@ def chain(workflow: Workflow) -> list[Node]:
         here = nodes[following[here.id]]
         found.append(here)
     return found
+
+
+# -- references in prompts ---------------------------------------------------------------------------------
+
+# These are `{{input}}`, `{{ctx.name}}` and `{{turn-1.output}}`. Text that only looks like one is neutralised:
+# each opener gets one space more between its braces, and rendering takes one away: it comes back.
+
+_OPENER = re.compile(r"\{(?= *\{)")
+# A reference; an opener that was neutralised; an opener that is neither.
+_TOKEN = re.compile(r"\{\{ *(input|ctx\.[\w-]+|[a-z0-9-]+\.output) *\}\}|\{ (?= *\{)|\{\{")
+
+
+def neutralise(text: str) -> str:
+    """Text in which nothing is a reference, and which renders as what it was."""
+    return _OPENER.sub("{ ", text)
+
+
+def references(template: str) -> Iterator[str]:
+    """The names of a template's references, in order: `input`, `ctx.name`, `turn-1.output`.
+
+    Raises:
+        Mismatch: Something opens like a reference and is none.
+    """
+    for token in _TOKEN.finditer(template):
+        if token[1]:
+            yield token[1]
+        elif token[0] == "{{":
+            raise Mismatch(
+                f"{template[token.start() : token.start() + 24]!r} is no reference; those are {{{{input}}}}, "
+                "{{ctx.name}} and {{turn-1.output}}, and other braces have a space between them",
+                field="",
+            )
+
+
+def render(template: str, values: Mapping[str, str]) -> str:
+    """A template with the values of its references. What stands in a value stays as it is.
+
+    Raises:
+        Mismatch: A reference has no value, or is none.
+    """
+    missing = [name for name in references(template) if name not in values]
+    if missing:
+        raise Mismatch(f"{{{{{missing[0]}}}}} has no value", field="")
+    return _TOKEN.sub(lambda token: values[token[1]] if token[1] else "{", template)
 
 
 # -- what can be wrong -------------------------------------------------------------------------------------

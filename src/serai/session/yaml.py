@@ -20,8 +20,6 @@ from serai.contract.record import mismatch
 from serai.depth import MAX_DEPTH as DEEPEST_JSON
 from serai.errors import DocumentInvalid, Mismatch
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "Document", "Lines", "dump", "load"]
-
 T = TypeVar("T")
 
 MAX_BYTES = 16 * 1024 * 1024

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.conversation import Conversation
 from harness.model.model_server import ModelScriptServer, model_server
+from harness.model.servers import model_host, talk
 from harness.model.workbench import Workbench, workbench
 
 
@@ -31,3 +33,10 @@ async def bench(tmp_path: Path) -> AsyncGenerator[Workbench]:
     """A session in a folder of its own, in which tools are used."""
     async with workbench(tmp_path) as opened:
         yield opened
+
+
+@pytest.fixture
+async def conversation(scripted: ModelScriptServer, tmp_path: Path) -> AsyncGenerator[Conversation]:
+    """A session with the server's model, in a folder of its own."""
+    async with model_host(scripted) as host:
+        yield await talk(host, tmp_path)

@@ -13,8 +13,8 @@ import msgspec
 from harness.conversation import Conversation, frame
 from harness.model.model_server import ModelScriptServer
 from serai.ahp.types import AgentSelection
-from serai.config.chat import ChatSettings
 from serai.config.models import ModelKind, ModelServer, PricePerMillion
+from serai.config.settings import ChatSettings
 from serai.harness.model.harness import ModelHarness
 from serai.harness.model.runs import WorkflowHarness
 from serai.host.host import Host
@@ -49,11 +49,12 @@ def workflow_harness(models: ModelHarness, redactor: Redactor) -> WorkflowHarnes
 
 @asynccontextmanager
 async def model_host(
-    server: ModelScriptServer, store: Store | None = None, **chat: Any
+    server: ModelScriptServer, store: Store | None = None, *, house: dict[str, Any] | None = None, **chat: Any
 ) -> AsyncGenerator[Host]:
-    host = Host(store or MemoryStore(), [], frame)
+    """A host with models, and with runs of workflows. `house` is what else `Host` takes."""
+    host = Host(store or MemoryStore(), [], frame, **(house or {}))
     harness = model_harness(host.redactor, server.base_url, **chat)
-    host.add([harness])
+    host.add([harness, workflow_harness(harness, host.redactor)])
     await host.open()
     try:
         yield host
@@ -72,6 +73,7 @@ def agent_file(folder: Path, **fields: Any) -> AgentSelection:
     return AgentSelection(uri=path.as_uri())
 
 
-async def rows_of(host: Host, conversation: Conversation, query: str = "session_messages") -> list[Any]:
-    await host.journal.committed()
-    return await host.journal.store.relay(query, conversation.session.uri)
+async def rows_of(conversation: Conversation, query: str = "session_messages") -> list[Any]:
+    journal = conversation.host.journal
+    await journal.committed()
+    return await journal.store.relay(query, conversation.session.uri)

@@ -198,16 +198,16 @@ async def test_the_agent_takes_a_rule_up_and_it_stays_in_force(desk: Desk) -> No
 
 
 @proves("ahp:RuleCustomization/optional-rule-chosen")
-@pytest.mark.parametrize("text", ["@sql please", "Use /sql.", "do it\n@sql"])
-async def test_the_person_takes_a_rule_by_naming_it(desk: Desk, text: str) -> None:
+async def test_the_person_takes_a_rule_by_naming_it_and_not_by_what_only_looks_like_it(desk: Desk) -> None:
     desk.write(".cursor/rules/sql.mdc", "In capitals.\n")
-    assert "# Rule: sql" in await desk.instructions(text)
-
-
-@pytest.mark.parametrize("text", ["sql", "@sql-dump", "a@sql", "/sql/a.md", "@sql.md"])
-async def test_what_only_looks_like_a_rule_takes_none(desk: Desk, text: str) -> None:
-    desk.write(".cursor/rules/sql.mdc", "In capitals.\n")
-    assert "# Rule: sql" not in await desk.instructions(text)
+    named = {
+        text: "# Rule: sql" in await desk.instructions(text)
+        for text in ("@sql please", "Use /sql.", "do\n@sql")
+    }
+    assert all(named.values()), named
+    alike = ("sql", "@sql-dump", "a@sql", "/sql/a.md", "@sql.md")
+    taken = [text for text in alike if "# Rule: sql" in await desk.instructions(text)]
+    assert taken == []
 
 
 @proves("ahp:RuleCustomization/globs-limit")
@@ -290,17 +290,11 @@ async def test_a_hook_may_refuse_in_json(desk: Desk, decision: dict[str, Any]) -
     assert desk.refused == "a hook refused the call: because"
 
 
-@pytest.mark.parametrize("matcher", ["Write", "write_.*", "mcp__.*", "["])
-async def test_a_hook_for_other_tools_does_not_run(desk: Desk, matcher: str) -> None:
-    desk.hook("PreToolUse", "exit 2", matcher=matcher)
-    await desk.say("call it")
-    assert desk.refused is None
-
-
-async def test_what_a_hook_says_after_a_call_is_for_the_model(desk: Desk) -> None:
-    desk.hook("PostToolUse", "echo line 3 is too long >&2; exit 2", matcher="Edit|Write")
-    await desk.say("call it")
-    assert desk.said == "line 3 is too long"
+async def test_a_hook_for_other_tools_does_not_run(desk: Desk) -> None:
+    for matcher in ("Write", "write_.*", "mcp__.*", "["):
+        desk.hook("PreToolUse", "exit 2", matcher=matcher)
+        await desk.say("call it")
+        assert desk.refused is None
 
 
 async def test_a_hook_adds_to_the_context_of_a_turn_or_refuses_it(desk: Desk) -> None:
@@ -311,12 +305,6 @@ async def test_a_hook_adds_to_the_context_of_a_turn_or_refuses_it(desk: Desk) ->
     assert desk.refusal == "not that"
     await desk.say("Hello")
     assert desk.refusal is None
-
-
-async def test_hooks_run_when_an_answer_is_complete(desk: Desk) -> None:
-    desk.hook("Stop", "touch stopped")
-    await desk.say("Hello")
-    assert (desk.work / "stopped").exists()
 
 
 async def test_a_hook_that_fails_is_told_and_refuses_nothing(desk: Desk) -> None:
@@ -344,11 +332,6 @@ async def test_hooks_have_the_environment_that_they_are_given_and_no_other(
     seen = (desk.work / "seen").read_text()
     assert "KNOWN=yes" in seen
     assert "sk-of-a-model" not in seen
-
-
-async def test_a_hook_that_prints_without_end_is_bounded(desk: Desk) -> None:
-    desk.hook("UserPromptSubmit", "head -c 5000000 /dev/zero | tr '\\0' x")
-    assert len(await desk.instructions()) < 100_000
 
 
 async def test_nothing_of_a_folder_runs_that_is_not_trusted(desk: Desk) -> None:

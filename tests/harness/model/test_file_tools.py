@@ -126,23 +126,14 @@ async def test_a_tier_says_how_far_the_tools_reach(bench: Workbench) -> None:
 
 
 @pytest.mark.parametrize(("tool", "more"), ALL)
-async def test_a_path_that_goes_up_is_refused(
-    bench: Workbench, tool: type[Tool[Any]], more: dict[str, str]
-) -> None:
-    file = outside(bench)
-    for path in (f"../outside/{file.name}", f"src/../../outside/{file.name}", str(file)):
-        assert "outside what may be" in await bench.refusal(tool(), path=path, **more)
-    assert file.read_text() == "secret"
-
-
-@pytest.mark.parametrize(("tool", "more"), ALL)
-async def test_a_link_that_leads_out_is_refused(
+async def test_a_path_or_a_link_that_leads_out_is_refused(
     bench: Workbench, tool: type[Tool[Any]], more: dict[str, str]
 ) -> None:
     file = outside(bench)
     (bench.folder / "link").symlink_to(file)
     (bench.folder / "folder").symlink_to(file.parent)
-    for path in ("link", f"folder/{file.name}"):
+    up = f"../outside/{file.name}"
+    for path in (up, f"src/../{up}", str(file), "link", f"folder/{file.name}"):
         assert "outside what may be" in await bench.refusal(tool(), path=path, **more)
     assert file.read_text() == "secret"
 

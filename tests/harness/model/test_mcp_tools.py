@@ -134,19 +134,12 @@ async def test_a_server_that_cannot_be_used_is_a_notice_and_the_others_go_on(
     assert any("NOT_SET_ANYWHERE" in notice for notice in offer.notices)
 
 
-async def test_servers_of_customisations_count_when_they_are_switched_on_and_trusted(
+async def test_a_server_of_a_customisation_ends_when_it_is_switched_off(
     bench: Workbench, servers: McpServers
 ) -> None:
-    def definition(name: str, **state: bool) -> Definition:
-        child = McpServerCustomization(id=name, uri="file:///x", name=name)
-        fields = described(bench)
-        return Definition(
-            child, "c", ".mcp.json", state.pop("runnable", True), fields, DiskTree(bench.folder), **state
-        )
-
-    definitions = [definition("on"), definition("off", enabled=False), definition("strange", runnable=False)]
-    tools = await offered(bench, servers, *definitions)
-    assert {name.split("__")[1] for name in tools} == {"on"}
+    child = McpServerCustomization(id="on", uri="file:///x", name="on")
+    definition = Definition(child, "c", ".mcp.json", True, described(bench), DiskTree(bench.folder))
+    tools = await offered(bench, servers, definition)
     pid = int((await bench.use(tools["mcp__on__look_up"])).text)
     assert await offered(bench, servers) == {}
     with pytest.raises(ProcessLookupError):

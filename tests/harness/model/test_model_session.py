@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.conversation import calls, prose
+from harness.conversation import Conversation, calls, prose
 from harness.model.model_server import Call, ModelScriptServer, Reply
 from harness.model.servers import agent_file, model_host, rows_of, talk
 from requirements import proves
@@ -17,91 +17,81 @@ from serai.errors import InvalidParams
 
 
 @proves("session:What-a-session-is/multi-turn", "session:What-a-session-is/keeps-state")
-async def test_a_turn_knows_what_was_said_before(scripted: ModelScriptServer, tmp_path: Path) -> None:
+async def test_a_turn_knows_what_was_said_before(
+    scripted: ModelScriptServer, conversation: Conversation
+) -> None:
     scripted.script[:] = [Reply(text=["Hel", "lo."]), Reply(text=["Still here."])]
-    async with model_host(scripted) as host:
-        conversation = await talk(host, tmp_path)
-        assert prose(await conversation.say("Good morning")) == "Hello."
-        assert prose(await conversation.say("And now?")) == "Still here."
-        said = [(m["role"], m["content"]) for m in scripted.bodies[1]["messages"] if m["role"] != "system"]
-        assert said == [("user", "Good morning"), ("assistant", "Hello."), ("user", "And now?")]
-        assert [row[3] for row in await rows_of(host, conversation)] == ["user", "assistant"] * 2
+    assert prose(await conversation.say("Good morning")) == "Hello."
+    assert prose(await conversation.say("And now?")) == "Still here."
+    said = [(m["role"], m["content"]) for m in scripted.bodies[1]["messages"] if m["role"] != "system"]
+    assert said == [("user", "Good morning"), ("assistant", "Hello."), ("user", "And now?")]
+    assert [row[3] for row in await rows_of(conversation)] == ["user", "assistant"] * 2
 
 
-async def test_a_file_is_written_once_someone_allows_it(scripted: ModelScriptServer, tmp_path: Path) -> None:
+async def test_a_file_is_written_once_someone_allows_it(
+    scripted: ModelScriptServer, conversation: Conversation, tmp_path: Path
+) -> None:
     call = Call("write_file", {"path": "a.txt", "content": "new\n"})
     scripted.script[:] = [Reply(calls=[call]), Reply(text=["Written."])]
-    async with model_host(scripted) as host:
-        conversation = await talk(host, tmp_path)
-        conversation.start("Write it")
-        asked = await conversation.pending()
-        assert asked.edits is not None
-        assert not (tmp_path / "a.txt").exists()
-        await conversation.approve()
-        turn = await conversation.end()
-        assert prose(turn) == "Written."
-        assert (tmp_path / "a.txt").read_text() == "new\n"
-        assert [row[3] for row in await rows_of(host, conversation)] == [
-            *("user", "assistant", "tool", "assistant")
-        ]
+    conversation.start("Write it")
+    asked = await conversation.pending()
+    assert asked.edits is not None
+    assert not (tmp_path / "a.txt").exists()
+    await conversation.approve()
+    turn = await conversation.end()
+    assert prose(turn) == "Written."
+    assert (tmp_path / "a.txt").read_text() == "new\n"
+    assert [row[3] for row in await rows_of(conversation)] == [*("user", "assistant", "tool", "assistant")]
 
 
 async def test_a_no_with_a_reason_reaches_the_model_and_the_turn_goes_on(
-    scripted: ModelScriptServer, tmp_path: Path
+    scripted: ModelScriptServer, conversation: Conversation, tmp_path: Path
 ) -> None:
     call = Call("write_file", {"path": "a.txt", "content": "new\n"})
     scripted.script[:] = [Reply(calls=[call]), Reply(text=["Then not."])]
-    async with model_host(scripted) as host:
-        conversation = await talk(host, tmp_path)
-        conversation.start("Write it")
-        await conversation.deny(suggestion="use b.txt")
-        assert prose(await conversation.end()) == "Then not."
-        told = scripted.bodies[1]["messages"][-1]
-        assert told["role"] == "tool"
-        assert "use b.txt" in told["content"]
-        assert not (tmp_path / "a.txt").exists()
+    conversation.start("Write it")
+    await conversation.deny(suggestion="use b.txt")
+    assert prose(await conversation.end()) == "Then not."
+    told = scripted.bodies[1]["messages"][-1]
+    assert told["role"] == "tool"
+    assert "use b.txt" in told["content"]
+    assert not (tmp_path / "a.txt").exists()
 
 
 async def test_input_that_a_person_has_edited_is_what_runs(
-    scripted: ModelScriptServer, tmp_path: Path
+    scripted: ModelScriptServer, conversation: Conversation, tmp_path: Path
 ) -> None:
     call = Call("write_file", {"path": "a.txt", "content": "new\n"})
     scripted.script[:] = [Reply(calls=[call]), Reply(text=["Written."])]
-    async with model_host(scripted) as host:
-        conversation = await talk(host, tmp_path)
-        conversation.start("Write it")
-        await conversation.approve(edited=json.dumps({"path": "b.txt", "content": "mine\n"}))
-        await conversation.end()
-        assert (tmp_path / "b.txt").read_text() == "mine\n"
-        assert not (tmp_path / "a.txt").exists()
+    conversation.start("Write it")
+    await conversation.approve(edited=json.dumps({"path": "b.txt", "content": "mine\n"}))
+    await conversation.end()
+    assert (tmp_path / "b.txt").read_text() == "mine\n"
+    assert not (tmp_path / "a.txt").exists()
 
 
 async def test_what_was_allowed_for_the_session_is_not_asked_again(
-    scripted: ModelScriptServer, tmp_path: Path
+    scripted: ModelScriptServer, conversation: Conversation, tmp_path: Path
 ) -> None:
     first, second = (Call("write_file", {"path": f"{n}.txt", "content": n}, id=n) for n in "ab")
     scripted.script[:] = [Reply(calls=[first]), Reply(calls=[second]), Reply(text=["Both."])]
-    async with model_host(scripted) as host:
-        conversation = await talk(host, tmp_path)
-        conversation.start("Write both")
-        await conversation.approve(option="allow-session")
-        assert prose(await conversation.end()) == "Both."
-        assert (tmp_path / "b.txt").read_text() == "b"
+    conversation.start("Write both")
+    await conversation.approve(option="allow-session")
+    assert prose(await conversation.end()) == "Both."
+    assert (tmp_path / "b.txt").read_text() == "b"
 
 
 async def test_wrong_calls_go_back_to_the_model_and_five_in_a_row_end_the_turn(
-    scripted: ModelScriptServer, tmp_path: Path
+    scripted: ModelScriptServer, conversation: Conversation
 ) -> None:
     wrong = [Call("fly", {}), Call("read_file", "{no json"), Call("read_file", {"path": 3})]
     scripted.script[:] = [Reply(calls=[call]) for call in (*wrong, *wrong[:2])]
-    async with model_host(scripted) as host:
-        conversation = await talk(host, tmp_path)
-        turn = await conversation.say("Try")
-        assert turn.state == TurnState.ERROR
-        assert turn.error is not None
-        assert turn.error.error_type == "tool_misuse"
-        assert scripted.requests == 5
-        assert len(calls(turn)) == 5
+    turn = await conversation.say("Try")
+    assert turn.state == TurnState.ERROR
+    assert turn.error is not None
+    assert turn.error.error_type == "tool_misuse"
+    assert scripted.requests == 5
+    assert len(calls(turn)) == 5
 
 
 @proves(
@@ -132,7 +122,7 @@ async def test_another_model_answers_when_the_first_cannot(
         turn = await conversation.say("Who?")
         assert "I can." in prose(turn)
         assert [body["model"] for body in scripted.bodies] == ["small", "large"]
-        assert (await rows_of(host, conversation))[-1][4] == "local:large"
+        assert (await rows_of(conversation))[-1][4] == "local:large"
 
 
 @proves("session:Chat-settings/cost-cap", "session:Chat-settings/on-exceed")

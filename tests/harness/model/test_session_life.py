@@ -32,7 +32,6 @@ from serai.ahp.types import (
 )
 from serai.contract.record import decode
 from serai.harness.model.transcript import messages_of
-from serai.host.host import Host
 from serai.serve.transcripts import transcribed
 from serai.session.export import export
 from serai.session.messages import AgentSessionRecord, SessionMessage, ToolResultPart
@@ -42,13 +41,13 @@ from serai.session.workflow import serialize
 READ = Call("read_file", {"path": "a.txt"})
 
 
-async def record_of(host: Host, conversation: Conversation) -> AgentSessionRecord:
-    ((data, *_),) = await rows_of(host, conversation, "agent_session")
+async def record_of(conversation: Conversation) -> AgentSessionRecord:
+    ((data, *_),) = await rows_of(conversation, "agent_session")
     return decode(data, AgentSessionRecord)
 
 
-async def transcript(host: Host, conversation: Conversation) -> list[SessionMessage]:
-    rows = await rows_of(host, conversation)
+async def transcript(conversation: Conversation) -> list[SessionMessage]:
+    rows = await rows_of(conversation)
     return [message for _, message in messages_of(conversation.session.uri, rows)]
 
 
@@ -95,7 +94,7 @@ async def test_a_message_is_one_turn_that_streams_through_its_calls_to_its_end(
         assert conversation.state.summary.status & SessionStatus.IDLE
         conversation.start("What does it say?")
         assert is_busy(conversation)
-        assert [m.role for m in await transcript(host, conversation)] == ["user"]
+        assert [m.role for m in await transcript(conversation)] == ["user"]
         await conversation.heard("session/toolCallComplete", 2)
         await conversation.heard("session/responsePart")
         assert is_busy(conversation)
@@ -103,41 +102,35 @@ async def test_a_message_is_one_turn_that_streams_through_its_calls_to_its_end(
         turn = await conversation.end()
         assert not is_busy(conversation)
         assert (prose(turn), len(calls(turn)), len(conversation.state.turns)) == ("It says.", 2, 1)
-        kept = await transcript(host, conversation)
+        kept = await transcript(conversation)
         assert [m.role for m in kept] == ["user", *("assistant", "tool") * 2, "assistant"]
         assert [m.sequence_number for m in kept] == [1, 2, 3, 4, 5, 6]
 
 
 @proves("session:SessionMessage/append-only")
-async def test_what_was_said_stays_as_it_was_whatever_follows(
-    scripted: ModelScriptServer, tmp_path: Path
-) -> None:
-    async with model_host(scripted) as host:
-        conversation = await talk(host, tmp_path)
-        first = await conversation.say("One")
-        before = await rows_of(host, conversation)
-        await conversation.say("Two")
-        conversation.dispatch(a.SessionTruncatedAction(turn_id=first.id))
-        await conversation.say("Three")
-        after = await rows_of(host, conversation)
-        assert after[: len(before)] == before
-        assert [row[0] for row in after] == list(range(1, 7))
+async def test_what_was_said_stays_as_it_was_whatever_follows(conversation: Conversation) -> None:
+    first = await conversation.say("One")
+    before = await rows_of(conversation)
+    await conversation.say("Two")
+    conversation.dispatch(a.SessionTruncatedAction(turn_id=first.id))
+    await conversation.say("Three")
+    after = await rows_of(conversation)
+    assert after[: len(before)] == before
+    assert [row[0] for row in after] == list(range(1, 7))
 
 
 @proves("session:Lifecycle/cancel-aborts-turn", "session:Lifecycle/cancel-stays-resumable")
 async def test_cancel_breaks_the_request_off_and_the_session_goes_on(
-    scripted: ModelScriptServer, tmp_path: Path
+    scripted: ModelScriptServer, conversation: Conversation
 ) -> None:
     scripted.script[:] = [Reply(text=["Wait, "], stall=True), Reply(text=["Here."])]
-    async with model_host(scripted) as host:
-        conversation = await talk(host, tmp_path)
-        conversation.start("Go")
-        await conversation.heard("session/responsePart")
-        conversation.cancel()
-        assert (await conversation.end()).state == TurnState.CANCELLED
-        async with asyncio.timeout(WITHIN):
-            await scripted.hung_up.wait()
-        assert prose(await conversation.say("Still there?")) == "Here."
+    conversation.start("Go")
+    await conversation.heard("session/responsePart")
+    conversation.cancel()
+    assert (await conversation.end()).state == TurnState.CANCELLED
+    async with asyncio.timeout(WITHIN):
+        await scripted.hung_up.wait()
+    assert prose(await conversation.say("Still there?")) == "Here."
 
 
 async def test_cancel_ends_the_command_that_a_turn_has_started(
@@ -158,40 +151,36 @@ async def test_cancel_ends_the_command_that_a_turn_has_started(
 
 
 async def test_of_a_turn_that_was_not_completed_one_line_says_which_tools_ran(
-    scripted: ModelScriptServer, tmp_path: Path
+    scripted: ModelScriptServer, conversation: Conversation, tmp_path: Path
 ) -> None:
     (tmp_path / "a.txt").write_text("secretly long")
     scripted.script[:] = [Reply(calls=[READ]), Reply(text=["Half an "], stall=True)]
-    async with model_host(scripted) as host:
-        conversation = await talk(host, tmp_path)
-        conversation.start("Read it")
-        await conversation.heard("session/toolCallComplete")
-        await conversation.heard("session/responsePart")
-        conversation.cancel()
-        await conversation.end()
-        await conversation.say("And now?")
-        assert said(scripted, 2) == [
-            ("user", "Read it"),
-            ("assistant", "[This turn was not completed. Tools that ran: read_file.]"),
-            ("user", "And now?"),
-        ]
+    conversation.start("Read it")
+    await conversation.heard("session/toolCallComplete")
+    await conversation.heard("session/responsePart")
+    conversation.cancel()
+    await conversation.end()
+    await conversation.say("And now?")
+    assert said(scripted, 2) == [
+        ("user", "Read it"),
+        ("assistant", "[This turn was not completed. Tools that ran: read_file.]"),
+        ("user", "And now?"),
+    ]
 
 
 async def test_a_rate_limit_that_passes_soon_is_waited_for_and_everyone_sees_it(
-    scripted: ModelScriptServer, tmp_path: Path
+    scripted: ModelScriptServer, conversation: Conversation
 ) -> None:
     scripted.script[:] = [Reply(status=429, headers={"retry-after": "1"}), Reply(text=["Now."])]
-    async with model_host(scripted) as host:
-        conversation = await talk(host, tmp_path)
-        assert prose(await conversation.say("Go")) == "Now."
-        shown = [
-            action.get("activity")
-            for action in conversation.actions
-            if action["type"] == "session/activityChanged"
-        ]
-        assert "local:small takes no more requests for 1 s" in shown
-        assert shown[-1] is None
-        assert scripted.requests == 2
+    assert prose(await conversation.say("Go")) == "Now."
+    shown = [
+        action.get("activity")
+        for action in conversation.actions
+        if action["type"] == "session/activityChanged"
+    ]
+    assert "local:small takes no more requests for 1 s" in shown
+    assert shown[-1] is None
+    assert scripted.requests == 2
 
 
 @pytest.mark.parametrize("config", [{}, {"maxTurns": 0}])
@@ -218,7 +207,7 @@ async def test_max_messages_trims_what_the_model_sees_and_ends_nothing(
         for word in ("One", "Two", "Three", "Four"):
             assert (await conversation.say(word)).state == TurnState.COMPLETE
         assert said(scripted, 3) == [("user", "Three"), ("assistant", "done"), ("user", "Four")]
-        assert len(await transcript(host, conversation)) == 8
+        assert len(await transcript(conversation)) == 8
 
 
 # -- the agent, its models and its context -----------------------------------------------------------------
@@ -245,25 +234,23 @@ async def test_the_agent_of_the_start_stays_whatever_becomes_of_its_file(
 
 
 async def test_another_model_answers_from_the_next_turn_on(
-    scripted: ModelScriptServer, tmp_path: Path
+    scripted: ModelScriptServer, conversation: Conversation, tmp_path: Path
 ) -> None:
     (tmp_path / "a.txt").write_text("x")
     gate = asyncio.Event()
     scripted.script[:] = [Reply(text=["Hm."], calls=[READ], gate=gate), Reply(text=["One."])]
-    async with model_host(scripted) as host:
-        conversation = await talk(host, tmp_path)
-        conversation.start("First")
-        await conversation.heard("session/responsePart")
-        conversation.dispatch(a.SessionModelChangedAction(model=ModelSelection(id="local:large")))
-        gate.set()
-        await conversation.end()
-        await conversation.say("Second")
-        assert [body["model"] for body in scripted.bodies] == ["small", "small", "large"]
-        assert [m.model_id for m in await transcript(host, conversation) if m.model_id] == [
-            *("local:small", "local:small", "local:large")
-        ]
-        conversation.dispatch(a.SessionModelChangedAction(model=ModelSelection(id="local:none")))
-        await conversation.until(lambda: conversation.rejections)
+    conversation.start("First")
+    await conversation.heard("session/responsePart")
+    conversation.dispatch(a.SessionModelChangedAction(model=ModelSelection(id="local:large")))
+    gate.set()
+    await conversation.end()
+    await conversation.say("Second")
+    assert [body["model"] for body in scripted.bodies] == ["small", "small", "large"]
+    assert [m.model_id for m in await transcript(conversation) if m.model_id] == [
+        *("local:small", "local:small", "local:large")
+    ]
+    conversation.dispatch(a.SessionModelChangedAction(model=ModelSelection(id="local:none")))
+    await conversation.until(lambda: conversation.rejections)
 
 
 @proves(
@@ -281,7 +268,7 @@ async def test_the_context_is_found_where_the_session_begins_unless_it_is_given(
             tmp_path, system_prompt="You help {{ctx.team}} with {{ctx.what}}.", variables={"what": "all"}
         )
         found = await talk(host, tmp_path, agent=agent, config={"variables": {"team": "core"}})
-        context = (await record_of(host, found)).context
+        context = (await record_of(found)).context
         assert (context.working_dir, context.git_ref) == (str(tmp_path), "topic")
         assert context.variables == {"what": "all", "team": "core"}
         await found.say("Go")
@@ -332,38 +319,34 @@ async def test_chat_settings_hold_for_sessions_that_name_no_agent(
 
 @proves("session:SessionMessage/projected-at-call-time")
 async def test_a_large_result_is_cut_for_the_model_with_a_note_and_stays_whole(
-    scripted: ModelScriptServer, tmp_path: Path
+    scripted: ModelScriptServer, conversation: Conversation, tmp_path: Path
 ) -> None:
     (tmp_path / "a.txt").write_text("begin " + "x" * 100_000 + " end")
     scripted.script[:] = [Reply(calls=[READ])]
-    async with model_host(scripted) as host:
-        conversation = await talk(host, tmp_path)
-        await conversation.say("Read it")
-        [(_, seen)] = [one for one in said(scripted, 1) if one[0] == "tool"]
-        assert len(seen) < 30_000
-        assert re.search(r"\d+ characters are left out", seen)
-        kept = [part for m in await transcript(host, conversation) for part in m.content]
-        [whole] = [part.output for part in kept if isinstance(part, ToolResultPart)]
-        assert "x" * 100_000 in whole
+    await conversation.say("Read it")
+    [(_, seen)] = [one for one in said(scripted, 1) if one[0] == "tool"]
+    assert len(seen) < 30_000
+    assert re.search(r"\d+ characters are left out", seen)
+    kept = [part for m in await transcript(conversation) for part in m.content]
+    [whole] = [part.output for part in kept if isinstance(part, ToolResultPart)]
+    assert "x" * 100_000 in whole
 
 
 @proves(
     "session:SessionMessage/made-durable-on-the-way-in", "session:SessionMessage/handles-resolved-for-egress"
 )
 async def test_media_are_kept_by_handle_and_go_out_as_what_they_are(
-    scripted: ModelScriptServer, tmp_path: Path
+    scripted: ModelScriptServer, conversation: Conversation
 ) -> None:
     picture = base64.b64encode(b"\x89PNG some picture").decode()
     attached = MessageEmbeddedResourceAttachment(label="p.png", data=picture, content_type="image/png")
-    async with model_host(scripted) as host:
-        conversation = await talk(host, tmp_path)
-        await conversation.say("What is it?", [attached])
-        await conversation.say("Really?")
-        rows = b"".join(row[-1] for row in await rows_of(host, conversation))
-        assert b"serai-blob:/" in rows
-        assert picture.encode() not in rows
-        for body in scripted.bodies:
-            assert f"data:image/png;base64,{picture}" in json.dumps(body)
+    await conversation.say("What is it?", [attached])
+    await conversation.say("Really?")
+    rows = b"".join(row[-1] for row in await rows_of(conversation))
+    assert b"serai-blob:/" in rows
+    assert picture.encode() not in rows
+    for body in scripted.bodies:
+        assert f"data:image/png;base64,{picture}" in json.dumps(body)
 
 
 @proves("session:SessionMessage/no-vendor-types")
@@ -375,7 +358,7 @@ async def test_what_is_kept_of_a_turn_is_of_our_own_types_and_one_corner_alone_k
         conversation = await talk(host, tmp_path)
         turn = await conversation.say("Go")
         steps = await host.journal.store.relay("steps_of_turn", conversation.session.uri, turn.id)
-        kept = [*[decode(row[0], Step) for row in steps], *await transcript(host, conversation)]
+        kept = [*[decode(row[0], Step) for row in steps], *await transcript(conversation)]
         assert {type(one).__module__ for one in kept} == {"serai.session.steps", "serai.session.messages"}
     source = Path(serai.__file__).parent
     vendor = re.compile(r"^ *(?:from|import) (?:pydantic_ai|openai|anthropic|google)\b", re.MULTILINE)
@@ -417,8 +400,8 @@ async def test_the_key_of_a_model_is_nowhere_but_in_the_header_of_its_requests(
         steps = await host.journal.store.relay("steps_of_turn", conversation.session.uri, turn.id)
         found = await transcribed(host, conversation.session)
         kept = {
-            "rows": await rows_of(host, conversation),
-            "session": await rows_of(host, conversation, "agent_session"),
+            "rows": await rows_of(conversation),
+            "session": await rows_of(conversation, "agent_session"),
             "steps": steps,
             "events": conversation.actions,
             "log": caplog.text,
@@ -432,37 +415,33 @@ async def test_the_key_of_a_model_is_nowhere_but_in_the_header_of_its_requests(
 
 @proves("session:Tools-and-secrets/own-words-kept")
 async def test_what_a_person_typed_stays_also_where_it_looks_like_a_secret(
-    scripted: ModelScriptServer, tmp_path: Path
+    scripted: ModelScriptServer, conversation: Conversation
 ) -> None:
     typed = "Is sk-ant-api03-" + "a1B2" * 20 + " a good key?"
-    async with model_host(scripted) as host:
-        conversation = await talk(host, tmp_path)
-        await conversation.say(typed)
-        assert typed in str(await transcript(host, conversation))
-        assert said(scripted, 0) == [("user", typed)]
+    await conversation.say(typed)
+    assert typed in str(await transcript(conversation))
+    assert said(scripted, 0) == [("user", typed)]
 
 
 async def test_a_fork_and_a_truncation_leave_the_model_what_is_left_of_the_conversation(
-    scripted: ModelScriptServer, tmp_path: Path
+    scripted: ModelScriptServer, conversation: Conversation, tmp_path: Path
 ) -> None:
-    async with model_host(scripted) as host:
-        conversation = await talk(host, tmp_path)
-        first = await conversation.say("One")
-        await conversation.say("Two")
-        source = SessionForkSource(session=conversation.session.uri, turn_id=first.id)
-        forked = await talk(host, tmp_path, fork=source)
-        await forked.say("Other")
-        assert said(scripted, 2) == [("user", "One"), ("assistant", "done"), ("user", "Other")]
-        ((_, whole, _),) = await rows_of(host, conversation, "agent_session")
-        ((_, own, _),) = await rows_of(host, forked, "agent_session")
-        assert 0 < own < whole
-        conversation.dispatch(a.SessionTruncatedAction(turn_id=first.id))
-        await conversation.say("Three")
-        assert said(scripted, 3) == [("user", "One"), ("assistant", "done"), ("user", "Three")]
-        found = await transcribed(host, conversation.session)
-        nodes = export(found.record, found.messages, truncated=found.truncated).nodes
-        assert [node.prompt_template for node in nodes[1:-1]] == ["One", "Three"]
-        assert len(found.messages) == 6
+    first = await conversation.say("One")
+    await conversation.say("Two")
+    source = SessionForkSource(session=conversation.session.uri, turn_id=first.id)
+    forked = await talk(conversation.host, tmp_path, fork=source)
+    await forked.say("Other")
+    assert said(scripted, 2) == [("user", "One"), ("assistant", "done"), ("user", "Other")]
+    ((_, whole, _),) = await rows_of(conversation, "agent_session")
+    ((_, own, _),) = await rows_of(forked, "agent_session")
+    assert 0 < own < whole
+    conversation.dispatch(a.SessionTruncatedAction(turn_id=first.id))
+    await conversation.say("Three")
+    assert said(scripted, 3) == [("user", "One"), ("assistant", "done"), ("user", "Three")]
+    found = await transcribed(conversation.host, conversation.session)
+    nodes = export(found.record, found.messages, truncated=found.truncated).nodes
+    assert [node.prompt_template for node in nodes[1:-1]] == ["One", "Three"]
+    assert len(found.messages) == 6
 
 
 # -- money -------------------------------------------------------------------------------------------------
@@ -496,5 +475,5 @@ async def test_a_budget_without_a_price_sends_nothing_and_without_a_budget_it_is
     async with model_host(scripted, entry={"prices": {}}) as host:
         conversation = await talk(host, tmp_path)
         assert (await conversation.say("Go")).state == TurnState.COMPLETE
-        ((_, spent, unpriced),) = await rows_of(host, conversation, "agent_session")
+        ((_, spent, unpriced),) = await rows_of(conversation, "agent_session")
         assert (spent, unpriced) == (0, 1)

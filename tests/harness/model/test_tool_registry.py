@@ -7,17 +7,18 @@ import pytest
 from harness.model.workbench import Workbench
 from relay.workspaces import inn
 from requirements import proves
-from serai.config.secret_references import is_reference, resolve_secret, with_secret
+from serai.config.secret_references import resolve_secret, with_secret
 from serai.errors import ConfigInvalid
-from serai.harness.model.tools.registry import BUILT_IN, built_in_tools, is_tool_name, narrowed
+from serai.harness.model.tools.registry import built_in_tools, is_tool_name, narrowed
 from serai.harness.model.tools.relay import relay_tools
 from serai.relay.tools import RelayTools
+from serai.session.agent_file import BUILT_IN_TOOLS
 
 
 @proves("session:Tools-and-secrets/workflow-tool-surface")
 def test_each_built_in_tool_has_a_name_a_schema_in_one_piece_and_refuses_what_it_does_not_know() -> None:
     tools = built_in_tools()
-    assert [tool.name for tool in tools] == list(BUILT_IN)
+    assert sorted(tool.name for tool in tools) == list(BUILT_IN_TOOLS)
     for tool in tools:
         schema = tool.spec.input_schema
         assert schema["type"] == "object"
@@ -29,7 +30,7 @@ def test_each_built_in_tool_has_a_name_a_schema_in_one_piece_and_refuses_what_it
 @proves("session:Tools-and-secrets/tools-only-narrowed")
 def test_names_take_tools_away_and_never_add_one() -> None:
     tools = built_in_tools()
-    assert list(narrowed(tools, None)) == list(BUILT_IN)
+    assert sorted(narrowed(tools, None)) == list(BUILT_IN_TOOLS)
     assert list(narrowed(tools, ["git_*", "ask_user", "no_such_tool"])) == [
         *("git_status", "git_diff", "git_commit", "ask_user")
     ]
@@ -74,9 +75,6 @@ def test_a_reference_is_resolved_and_the_secret_is_not_shown() -> None:
     assert header.text == "Bearer worth-a-lot"
     assert "worth" not in repr(header)
     assert with_secret("plain: no env:TOKEN here", environ) is None
-    assert [is_reference(text) for text in ("env:A", "keyring:b/c", "env:", "A", "Bearer env:A")] == [
-        *(True, True, False, False, False)
-    ]
     for missing in ("env:OTHER", "keyring:other"):
         with pytest.raises(ConfigInvalid, match="is not there"):
             resolve_secret(missing, environ, Ring())

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,9 @@ import pytest
 
 from conformance.client import connecting
 from conformance.conftest import ROOT
-from harness.conversation import Conversation, frame, prose
+from harness.conversation import Conversation, prose
 from harness.model.model_server import Call, ModelScriptServer, Reply
-from harness.model.servers import model_harness, workflow_harness
+from harness.model.servers import model_host
 from hosts import KEY, WITHIN, host_process
 from requirements import proves
 from serai.ahp import types as t
@@ -28,23 +27,7 @@ from serai.serve.transcripts import transcribed
 from serai.session.events import SessionEvent
 from serai.session.export import export
 from serai.session.workflow import serialize
-from serai.store.contract import Store
-from serai.store.memory import MemoryStore
 from serai.store.sqlite.store import SqliteStore
-
-
-@asynccontextmanager
-async def running(server: ModelScriptServer, store: Store | None = None, **chat: Any) -> AsyncGenerator[Host]:
-    """A host with models, and with runs of workflows."""
-    host = Host(store or MemoryStore(), [], frame)
-    models = model_harness(host.redactor, server.base_url, **chat)
-    host.add([models, workflow_harness(models, host.redactor)])
-    await host.open()
-    try:
-        yield host
-    finally:
-        await host.close()
-        await models.close()
 
 
 def node(name: str, prompt: str = "", **more: Any) -> dict[str, Any]:
@@ -104,7 +87,7 @@ async def test_each_node_sees_what_the_nodes_before_it_said(
     flow = workflow(
         node("plan", "Plan {{input}} for {{ctx.who}}"), node("sum-up", "Sum: {{plan.output}}"), node("last")
     )
-    async with running(scripted) as host:
+    async with model_host(scripted) as host:
         run = await begin_with(host, tmp_path, flow, variables={"who": "Ada"})
         turn = await run.say("a trip")
         assert turn.state == "complete", turn.error
@@ -129,7 +112,7 @@ async def test_each_node_sees_what_the_nodes_before_it_said(
     "session:What-a-session-is/not-a-run",
 )
 async def test_runs_and_sessions_never_mix(scripted: ModelScriptServer, tmp_path: Path) -> None:
-    async with running(scripted) as host:
+    async with model_host(scripted) as host:
         run = await begin_with(host, tmp_path, workflow(node("only")))
         await run.say("Go")
         folder = tmp_path / "work"
@@ -139,11 +122,10 @@ async def test_runs_and_sessions_never_mix(scripted: ModelScriptServer, tmp_path
         assert [summary.resource for summary in host.sessions.summaries()] == [other]
         assert [summary.resource for summary in host.sessions.summaries(runs=True)] == [one]
         assert [row[1] for row in await rows(host, "run_messages", one)] == ["only", "only"]
-        for query, uri in (
-            ("session_messages", one),
-            ("agent_session", one),
-            ("run_messages", other),
-            ("workflow_run", other),
+        for query, uri in zip(
+            ("session_messages", "agent_session", "run_messages", "workflow_run"),
+            (one, one, other, other),
+            strict=True,
         ):
             assert await rows(host, query, uri) == []
         assert [agent.provider for agent in host.root.live.head.agents] == ["model"]
@@ -172,7 +154,7 @@ async def test_a_node_has_the_tools_of_a_session_and_the_same_guards(
     flow = workflow(
         node("write", "Write"), node("look", "Look", tools=["read_file"]), allowed_commands=["ls"]
     )
-    async with running(scripted) as host:
+    async with model_host(scripted) as host:
         run = await begin_with(host, tmp_path, flow)
         session = await Conversation.begin(host, "model", working_directory=(tmp_path / "work").as_uri())
         run.start("")
@@ -191,7 +173,7 @@ async def test_a_node_has_the_tools_of_a_session_and_the_same_guards(
 
 async def test_a_node_that_fails_ends_the_run(scripted: ModelScriptServer, tmp_path: Path) -> None:
     scripted.script[:] = [Reply(text=["One."]), Reply(status=400, error="no")]
-    async with running(scripted) as host:
+    async with model_host(scripted) as host:
         run = await begin_with(host, tmp_path, workflow(*(node(name, "Go") for name in "abc")))
         turn = await run.say("")
         assert turn.error is not None
@@ -208,7 +190,7 @@ async def test_nothing_leaves_that_does_not_fit_into_the_agents_budget(
     scripted: ModelScriptServer, tmp_path: Path
 ) -> None:
     nodes = node("a", "Go"), node("b", "Go")
-    async with running(scripted) as host:
+    async with model_host(scripted) as host:
         free = await begin_with(host, tmp_path, workflow(*nodes))
         await free.say("")
         steps = [json.loads(row[1]) for row in await rows(host, "steps_of_run", free.session.uri)]
@@ -237,7 +219,7 @@ async def test_nothing_leaves_that_does_not_fit_into_the_agents_budget(
 async def test_what_cannot_run_is_refused_before_anything_is_sent(
     scripted: ModelScriptServer, tmp_path: Path, value: dict[str, Any], why: str
 ) -> None:
-    async with running(scripted) as host:
+    async with model_host(scripted) as host:
         with pytest.raises(InvalidParams, match=why):
             await begin_with(host, tmp_path, value)
         assert host.sessions.summaries(runs=True) == []
@@ -248,7 +230,7 @@ async def test_a_workflow_in_a_folder_that_nobody_trusts_is_refused(
     scripted: ModelScriptServer, tmp_path: Path
 ) -> None:
     file, _ = written(tmp_path, workflow(node("a")))
-    async with running(scripted, trusts=False) as host:
+    async with model_host(scripted, trusts=False) as host:
         with pytest.raises(InvalidParams, match="not trusted"):
             await begin(host, file, tmp_path)
 
@@ -256,7 +238,7 @@ async def test_a_workflow_in_a_folder_that_nobody_trusts_is_refused(
 async def test_a_run_without_an_input_says_so_where_one_is_needed(
     scripted: ModelScriptServer, tmp_path: Path
 ) -> None:
-    async with running(scripted) as host:
+    async with model_host(scripted) as host:
         turn = await (await begin_with(host, tmp_path, workflow(node("a")))).say("")
         assert turn.error is not None
         assert turn.error.error_type == "prompt_empty"
@@ -267,7 +249,7 @@ async def test_the_export_of_a_session_can_be_run(scripted: ModelScriptServer, t
     read = Reply(calls=[Call("list_directory", {"path": "."})])
     scripted.script[:] = [read, Reply(text=["Empty."]), Reply(text=["Yes, {{empty}}."])] * 2
     file, work = written(tmp_path, {})
-    async with running(scripted) as host:
+    async with model_host(scripted) as host:
         session = await Conversation.begin(host, "model", working_directory=work.as_uri())
         await session.say("What is here?")
         await session.say("Is that {{all}}?")
@@ -284,7 +266,7 @@ async def test_the_export_of_a_session_can_be_run(scripted: ModelScriptServer, t
 async def test_events_of_runs_have_the_envelope_of_those_of_sessions(
     scripted: ModelScriptServer, tmp_path: Path
 ) -> None:
-    async with running(scripted) as host:
+    async with model_host(scripted) as host:
         run = await begin_with(host, tmp_path, workflow(node("only")))
         folder = (tmp_path / "work").as_uri()
         session = await Conversation.begin(host, "model", working_directory=folder)
@@ -320,7 +302,7 @@ async def events_of(host: Host, uri: str) -> list[SessionEvent]:
 
 
 async def test_a_purge_leaves_nothing_of_a_run(scripted: ModelScriptServer, tmp_path: Path) -> None:
-    async with running(scripted, SqliteStore(tmp_path / "history.db", KEY)) as host:
+    async with model_host(scripted, SqliteStore(tmp_path / "history.db", KEY)) as host:
         run = await begin_with(host, tmp_path, workflow(node("only")))
         await run.say("Go")
         uri = run.session.uri

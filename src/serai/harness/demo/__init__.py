@@ -2,10 +2,8 @@
 
     stage       how it speaks and hears
     talk        what it says, and how it fails
-    tools       what it pretends to do
-    deeds       what it really does
+    tools       what it pretends to do, and really does
     questions   what it asks
-    tour        some of each, for newcomers
 
 A newcomer meets it first, and tests use it. It knows of a session what any function does (`serai.host.turn`).
 Its commands are one table, from which it works and from which `help` is written.
@@ -37,7 +35,6 @@ from serai.contract.events import OBSERVED_BY_HOST
 from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.harness.demo import questions, talk, tools
 from serai.harness.demo.stage import APPROVE, PACE, DemoStage, Misuse, Stopped, lines
-from serai.harness.demo.tour import tour
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, MORE_FOLDERS
 from serai.host.turn import Turn
 
@@ -77,6 +74,32 @@ async def _help(stage: DemoStage, _argument: str) -> None:
             "whether my tools ask first; `additionalDirectories` names more folders that I may read."
         )
     )
+
+
+_TOUR_SECONDS = "15"
+"""How long there is to queue something in."""
+
+
+async def tour(stage: DemoStage, _argument: str) -> None:
+    """Show what a person decides in a session. Each step waits for them; whatever they answer, it goes on."""
+    await stage.say(
+        "Welcome. This tour has four stops, and nothing in it is real.\n\n"
+        "**1. An approval.** Before an agent runs something, it asks. You see all of the command: allow it, "
+        "deny it, say why not, or edit it first."
+    )
+    await tools.shell(stage, "ls -l")
+    await stage.say("**2. A diff.** Before an agent changes a file, you see what would be different.")
+    await tools.edit_file(stage, "")
+    await stage.say(
+        "**3. A question.** An agent may want to know something. Others who look see what you write."
+    )
+    await questions.ask(stage, "single")
+    await stage.say(
+        "**4. A queue.** I am busy now. Write something meanwhile: it waits in the queue, where you can edit "
+        "it, move it or take it back, and I answer it next. Or *steer*: then I hear it while I work."
+    )
+    await talk.work(stage, _TOUR_SECONDS)
+    await stage.say("That was the tour. Say `help` and I tell you what else there is.")
 
 
 _WORK = "works so long, and tells how far it is at each step"

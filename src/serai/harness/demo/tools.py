@@ -41,9 +41,20 @@ OPTIONS = [
 # -- asking first ------------------------------------------------------------------------------------------
 
 
-async def _may(stage: DemoStage, name: str, display_name: str, **how: Any) -> ToolCall | None:
+async def _may(
+    stage: DemoStage, name: str, display_name: str, message: str, fields: dict[str, str], **how: Any
+) -> ToolCall | None:
     """Begin a call that needs an approval; `None` when it was denied, and that has been said."""
-    call = await stage.call(name, display_name, options=OPTIONS, **how)
+    call = await stage.call(
+        name,
+        display_name,
+        message=t.Markdown(markdown=message),
+        title=f"{display_name.removesuffix(' for real')}?",
+        input=json.dumps(fields),
+        editable=True,
+        options=OPTIONS,
+        **how,
+    )
     return await _heard(stage, call)
 
 
@@ -73,17 +84,8 @@ def _field_of(call: ToolCall, key: str, otherwise: str | None = None) -> str:
     return value.encode(errors="replace").decode() if isinstance(value, str) else json.dumps(value)
 
 
-async def _shell(stage: DemoStage, command: str, **how: Any) -> ToolCall | None:
-    return await _may(
-        stage,
-        "shell",
-        "Run a command",
-        message=t.Markdown(markdown=f"Run `{command}`"),
-        title="Run a command?",
-        input=json.dumps({"command": command}),
-        editable=True,
-        **how,
-    )
+async def _shell(stage: DemoStage, command: str) -> ToolCall | None:
+    return await _may(stage, "shell", "Run a command", f"Run `{command}`", {"command": command})
 
 
 async def shell(stage: DemoStage, argument: str) -> None:
@@ -101,16 +103,8 @@ async def edit_file(stage: DemoStage, _argument: str) -> None:
     """Pretend to edit a file, and show the edit beforehand."""
     uri, before = "demo-file:/notes.md", b"Rooms: twelve.\nWater: yes.\n"
     planned = "Rooms: fourteen.\nWater: yes.\nStables: two.\n"
-    call = await _may(
-        stage,
-        "edit_file",
-        "Edit a file",
-        message=t.Markdown(markdown="Edit `notes.md`"),
-        title="Edit notes.md?",
-        input=json.dumps({"path": "notes.md", "text": planned}),
-        editable=True,
-        edits=[file_edit(stage.turn, uri, before, planned)],
-    )
+    edits, fields = [file_edit(stage.turn, uri, before, planned)], {"path": "notes.md", "text": planned}
+    call = await _may(stage, "edit_file", "Edit a file", "Edit `notes.md`", fields, edits=edits)
     if call is None:
         return
     edit = file_edit(stage.turn, uri, before, _field_of(call, "text"))
@@ -209,15 +203,7 @@ async def run_command(stage: DemoStage, argument: str) -> None:
     """Run a shell command in a terminal that can be followed, once someone allows it."""
     if not argument:
         raise Misuse("it needs a command")
-    call = await _may(
-        stage,
-        "run",
-        "Run a command for real",
-        message=t.Markdown(markdown=f"Run `{argument}`"),
-        title="Run a command?",
-        input=json.dumps({"command": argument}),
-        editable=True,
-    )
+    call = await _may(stage, "run", "Run a command for real", f"Run `{argument}`", {"command": argument})
     if call is None:
         return
     command = _field_of(call, "command")
@@ -258,16 +244,8 @@ async def save_file(stage: DemoStage, argument: str) -> None:
     name, _, text = argument.partition(" ")
     uri = _uri(stage.turn, name)
     text = f"{text.strip() or 'A traveller was here.'}\n"
-    call = await _may(
-        stage,
-        "save",
-        "Write a file for real",
-        message=t.Markdown(markdown=f"Write `{name}`"),
-        title=f"Write {name}?",
-        input=json.dumps({"path": name, "text": text}),
-        editable=True,
-        edits=[await _edit(stage.turn, uri, text)],
-    )
+    edits, fields = [await _edit(stage.turn, uri, text)], {"path": name, "text": text}
+    call = await _may(stage, "save", "Write a file for real", f"Write `{name}`", fields, edits=edits)
     if call is None:
         return
     name, text = _field_of(call, "path", name), _field_of(call, "text")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +10,13 @@ import msgspec
 from msgspec.structs import replace
 
 from serai.ahp.types import ConfigPropertySchema, SessionConfigPropertySchema, SessionConfigSchema
-from serai.config.chat import ChatSettings
+from serai.config.settings import ChatSettings
 from serai.contract.record import mismatch
 from serai.errors import InvalidParams, Mismatch
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, MORE_FOLDERS
 from serai.redact import Redactor
 from serai.session.agent_file import AgentBudget, AgentFile, FsScopeTier, Narrowing, narrow
 from serai.session.messages import SessionContext
-
-__all__ = ["SETTINGS", "chosen_agent", "situation_of"]
 
 DEFAULT_SLUG = "chat"
 """The agent of sessions that name none."""
@@ -64,9 +62,7 @@ SETTINGS = SessionConfigSchema(
 """The settings of a model session: its `SessionContext`, and what is taken away from its agent."""
 
 
-def chosen_agent(
-    agent: AgentFile | None, chat: ChatSettings, settings: Mapping[str, Any], built_in: Collection[str]
-) -> AgentFile:
+def chosen_agent(agent: AgentFile | None, chat: ChatSettings, settings: Mapping[str, Any]) -> AgentFile:
     """The agent of a session: what its file says, over what `[chat]` says, less what the session takes away.
 
     Raises:
@@ -80,12 +76,9 @@ def chosen_agent(
     agent = replace(agent, model=agent.model or chat.default_model)
     wish = {name: settings[name] for name in _NARROWING if settings.get(name) is not None}
     try:
-        return narrow(agent, msgspec.convert(wish, Narrowing), built_in)
-    except Mismatch as error:
-        raise InvalidParams(f"config.{error}", field=f"params.config.{error.field}") from None
-    except msgspec.ValidationError as error:
-        problem = mismatch(str(error))
-        raise InvalidParams(f"config.{problem}", field=f"params.config.{problem.field}") from None
+        return narrow(agent, msgspec.convert(wish, Narrowing))
+    except (Mismatch, msgspec.ValidationError) as error:
+        raise _wrong(error) from None
 
 
 def situation_of(
@@ -102,16 +95,13 @@ def situation_of(
     Raises:
         InvalidParams: Something is not of its type, or a variable holds a secret.
     """
-    told = {name: settings[name] for name in _SITUATION if settings.get(name) is not None}
-    told |= {"workingDir": str(folder), "fsScopeTier": agent.fs_scope}
-    told.setdefault("gitRef", git_ref(folder))
-    try:
-        situation = msgspec.convert(told, SessionContext)
-    except msgspec.ValidationError as error:
-        problem = mismatch(str(error))
-        raise InvalidParams(f"config.{problem}", field=f"params.config.{problem.field}") from None
-    variables = {**agent.variables, **situation.variables}
     shown = {name: settings[name] for name in _SITUATION if settings.get(name) is not None}
+    detected = {"workingDir": str(folder), "fsScopeTier": agent.fs_scope}
+    try:
+        situation = msgspec.convert({"gitRef": git_ref(folder), **shown, **detected}, SessionContext)
+    except msgspec.ValidationError as error:
+        raise _wrong(error) from None
+    variables = {**agent.variables, **situation.variables}
     for name, value in (shown | {"variables": variables}).items() if redactor is not None else ():
         if redactor is not None and _has_secret(redactor, value):
             raise InvalidParams(
@@ -119,6 +109,11 @@ def situation_of(
                 field=f"params.config.{name}",
             )
     return replace(situation, variables=variables)
+
+
+def _wrong(error: Exception) -> InvalidParams:
+    problem = error if isinstance(error, Mismatch) else mismatch(str(error))
+    return InvalidParams(f"config.{problem}", field=f"params.config.{problem.field}")
 
 
 def _has_secret(redactor: Redactor, value: Any) -> bool:

@@ -20,8 +20,6 @@ from serai.session.messages import SessionMessageRole, ToolCallPart, ToolResultP
 from serai.session.steps import CallBegun, CallDecided, CallEnded
 from serai.store.contract import RelayWrite
 
-__all__ = ["Calls", "ask_yes_or_no"]
-
 _log = logging.getLogger(__name__)
 
 _NOT_NEEDED = t.ToolCallConfirmationReason.NOT_NEEDED.value

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from serai.harness.model.vendors import AnyModel
 
-__all__ = ["ModelClient", "Patience", "Piece"]
-
 Piece: TypeAlias = TextDelta | ReasoningDelta | LlmReply
 """What comes of a request: pieces of text, and last the whole answer."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from serai.ahp import types as t
 from serai.customizations.containers import Definition
 from serai.errors import FileUnreadable, InvalidParams, ProtocolError
 from serai.harness.model.hooks import Hooks
-from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolOutput
+from serai.harness.model.tool import Asking, Tool, ToolContext, ToolOutput
 from serai.host.turn import Turn
 from serai.machine.watch.globs import PathFilter
 from serai.session.messages import (
@@ -34,8 +35,6 @@ from serai.session.messages import (
     ToolResultPart,
 )
 from serai.uris import path_of
-
-__all__ = ["Customized", "customized"]
 
 _MOST_TEXT = 128 * 1024
 """How many characters of one rule, skill or prompt a model sees."""
@@ -213,59 +212,55 @@ class _Named(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
 
 
-class ReadRule(Tool[_Named]):
+class _ByName(Tool[_Named]):
+    """Does something with one of the things that the model is told of."""
+
+    takes = _Named
+    asking, is_idempotent = Asking.NEVER, True
+    kind: str
+    does: str
+
+    def __init__(self, known: Mapping[str, Any]) -> None:
+        self._known = known
+
+    def summary(self, given: _Named) -> str:
+        """See `Tool`."""
+        return f"{self.does} the {self.kind} {given.name}"
+
+    async def run(self, given: _Named, context: ToolContext) -> ToolOutput:
+        """See `Tool`."""
+        del context
+        if (one := self._known.get(given.name)) is None:
+            known = ", ".join(self._known)
+            return ToolOutput(f"there is no {self.kind} {given.name!r}; there are: {known}", is_error=True)
+        return ToolOutput(await self.told(one))
+
+    @abstractmethod
+    async def told(self, one: Any) -> str:
+        """What the model is told of the one that it has named."""
+
+
+class ReadRule(_ByName):
     """Takes a rule up: from then on it is in force."""
 
-    name, title = _READ_RULE, "Take up a rule"
+    name, title, kind, does = _READ_RULE, "Take up a rule", "rule", "Take up"
     description = "Take up one of the rules that are offered. Its text is then among your instructions."
-    takes = _Named
-    asking, is_idempotent = Asking.NEVER, True
 
-    def __init__(self, rules: Mapping[str, _Rule]) -> None:
-        self._rules = rules
-
-    async def preview(self, given: _Named, context: ToolContext) -> Preview:
-        """See `Tool`."""
-        del context
-        return Preview(f"Take up the rule {given.name}")
-
-    async def run(self, given: _Named, context: ToolContext) -> ToolOutput:
-        """See `Tool`."""
-        del context
-        rule = self._rules.get(given.name)
-        if rule is None:
-            return _unknown("rule", given.name, self._rules)
-        when = (
-            f" while a file that matches {', '.join(rule.globs)} is at hand" if rule.globs else " from now on"
-        )
-        return ToolOutput(f"The text of {given.name} is among your instructions{when}.")
+    async def told(self, one: _Rule) -> str:
+        """When it holds."""
+        when = f"while a file that matches {', '.join(one.globs)} is at hand" if one.globs else "from now on"
+        return f"The text of {one.definition.name} is among your instructions {when}."
 
 
-class UseSkill(Tool[_Named]):
+class UseSkill(_ByName):
     """Reads a skill."""
 
-    name, title = "use_skill", "Use a skill"
+    name, title, kind, does = "use_skill", "Use a skill", "skill", "Use"
     description = "Read what one of the skills that are listed says, and do as it says."
-    takes = _Named
-    asking, is_idempotent = Asking.NEVER, True
 
-    def __init__(self, skills: Mapping[str, Definition]) -> None:
-        self._skills = skills
-
-    async def preview(self, given: _Named, context: ToolContext) -> Preview:
-        """See `Tool`."""
-        del context
-        return Preview(f"Use the skill {given.name}")
-
-    async def run(self, given: _Named, context: ToolContext) -> ToolOutput:
-        """See `Tool`."""
-        del context
-        skill = self._skills.get(given.name)
-        return ToolOutput(await _read(skill)) if skill else _unknown("skill", given.name, self._skills)
-
-
-def _unknown(what: str, name: str, known: Iterable[str]) -> ToolOutput:
-    return ToolOutput(f"there is no {what} {name!r}; there are: {', '.join(known)}", is_error=True)
+    async def told(self, one: Definition) -> str:
+        """What it says."""
+        return await _read(one)
 
 
 def _by_name(definitions: Iterable[Definition]) -> dict[str, Definition]:

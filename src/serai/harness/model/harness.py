@@ -16,8 +16,8 @@ from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import AgentInfo, SessionModelInfo, ToolDefinition
-from serai.config.chat import ChatSettings
 from serai.config.models import ModelServer, find_model
+from serai.config.settings import ChatSettings
 from serai.contract.record import decode, encode
 from serai.customizations.agent_files import find_agent
 from serai.errors import (
@@ -33,16 +33,14 @@ from serai.errors import (
 from serai.harness.model.agent_choice import SETTINGS, chosen_agent, situation_of
 from serai.harness.model.client import ModelClient
 from serai.harness.model.customizations import customized
-from serai.harness.model.ledger import SpendLedger
 from serai.harness.model.prices import price_of
 from serai.harness.model.session import CAPABILITIES, ModelSession
 from serai.harness.model.setup import DEFAULT_TOKENS, Models, TurnSetup
 from serai.harness.model.tool import Tool
 from serai.harness.model.tools.mcp import McpServers
-from serai.harness.model.tools.registry import BUILT_IN, built_in_tools, narrowed
+from serai.harness.model.tools.registry import built_in_tools, narrowed
 from serai.harness.model.tools.relay import relay_tools
-from serai.harness.model.transcript import Transcript, message_write, step_write
-from serai.harness.model.user_message import user_content
+from serai.harness.model.transcript import SpendLedger, Transcript, message_write, step_write, user_content
 from serai.harness.model.workflow_file import known_here
 from serai.host.agents import HostContext
 from serai.host.project import directory_of
@@ -54,12 +52,10 @@ from serai.session.agent_file import AgentFile, Known
 from serai.session.budget import most_input_tokens, settled_cost, worst_cost
 from serai.session.llm import LlmRequest, LlmUsage
 from serai.session.messages import AgentSessionRecord, SessionContext, SessionMessageRole
-from serai.session.references import render
 from serai.session.steps import Begun
 from serai.session.turn_core import DEFAULT_TOOL_TURNS, TurnPlan
+from serai.session.workflow import render
 from serai.store.contract import BlobRow, RelayWrite
-
-__all__ = ["ModelHarness"]
 
 
 class PricedModels:
@@ -85,7 +81,23 @@ class PricedModels:
         return None if price is None or reserved is None else settled_cost(usage, price, reserved)
 
 
-class ModelHarness:
+class ExaminingHarness:
+    """What harnesses have in common that look at a session before it is made."""
+
+    in_process = True
+    """It reads its input from the journal: what is committed there has got to it."""
+    takes_up_turns = True
+
+    async def learn(self) -> None:
+        """See `Particular`: all is known."""
+
+    def problem_with(self, name: str, value: Any) -> str | None:
+        """See `Particular`: `examine` has looked at all of it."""
+        del name, value
+        return None
+
+
+class ModelHarness(ExaminingHarness):
     """Makes agents of models and files.
 
     Args:
@@ -98,9 +110,6 @@ class ModelHarness:
     """
 
     name = "model"
-    in_process = True
-    """It reads its input from the journal: what is committed there has got to it."""
-    takes_up_turns = True
     schema = SETTINGS
     capabilities = CAPABILITIES
 
@@ -210,7 +219,7 @@ class ModelHarness:
         Raises:
             InvalidParams: A setting cannot be, or there is no such model.
         """
-        agent = chosen_agent(file, self._chat, settings, BUILT_IN)
+        agent = chosen_agent(file, self._chat, settings)
         chosen = model or agent.model
         if not chosen:
             raise InvalidParams(
@@ -230,8 +239,7 @@ class ModelHarness:
 
     def known(self, folder: Path) -> Known:
         """What a workflow in a folder may name. It reads the disk when it is asked."""
-        trusted = self.is_trusted(folder)
-        return known_here(self._servers, folder, self._settings_folder, trusted=trusted)
+        return known_here(self._servers, folder, self._settings_folder, trusted=self.is_trusted(folder))
 
     def agent_file(self, named: str, folder: Path) -> AgentFile:
         """An agent that has a file, by the URI or the path of that, or by its slug. Reads the disk.
@@ -240,8 +248,7 @@ class ModelHarness:
             InvalidParams: There is no such agent, or it has a tool that is none.
         """
         try:
-            trusted = self.is_trusted(folder)
-            known = known_here(self._servers, folder, self._settings_folder, trusted=trusted)
+            known, trusted = self.known(folder), self.is_trusted(folder)
             return find_agent(named, folder, self._settings_folder, trusted=trusted, known=known)
         except (AgentUnknown, DocumentInvalid, FileUnreadable, ProtocolError) as error:
             raise InvalidParams(str(error), field="params.agent.uri") from None
@@ -353,14 +360,6 @@ class ModelHarness:
         )
 
     # -- what clients may not do ---------------------------------------------------------------------------
-
-    async def learn(self) -> None:
-        """See `Particular`: all is known."""
-
-    def problem_with(self, name: str, value: Any) -> str | None:
-        """See `Particular`: `examine` has looked at all of it."""
-        del name, value
-        return None
 
     def refusal(self, session: str, action: a.StateAction) -> Judgement | None:
         """See `Particular`: a session has one agent for life, and models that there are."""

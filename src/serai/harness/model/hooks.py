@@ -26,8 +26,6 @@ from serai.customizations.trees import DiskTree
 from serai.machine import umask
 from serai.machine.processes.processes import brief
 
-__all__ = ["Hooks"]
-
 _SECONDS = 60.0
 _MOST_SECONDS = 600.0
 _MOST_BYTES = 64 * 1024

@@ -33,8 +33,6 @@ from serai.errors import ParseError
 from serai.session.llm import ContentPart, LlmMessage, LlmRequest, MediaContent
 from serai.session.messages import ReasoningPart, SessionMessageRole, TextPart, ToolCallPart, ToolResultPart
 
-__all__ = ["messages_for", "parameters_for", "parts_of", "readable"]
-
 _LETTERS = string.ascii_letters + string.digits
 _ID_LENGTH = 9
 """The one length of call ids that all vendors take."""

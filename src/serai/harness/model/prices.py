@@ -9,8 +9,6 @@ from typing import Any
 from serai.config.models import ModelRef
 from serai.session.budget import Price
 
-__all__ = ["price_of"]
-
 
 def price_of(model: ModelRef, input_tokens: int) -> Price | None:
     """The price of a model for a request of this size; `None` when nobody knows it.

@@ -24,28 +24,32 @@ from serai.ahp.rules import Judgement, rejected
 from serai.contract.record import Record, decode, encode
 from serai.errors import DocumentInvalid, FileUnreadable, InvalidParams, Mismatch, TurnStopped
 from serai.harness.model.agent_choice import SETTINGS
-from serai.harness.model.harness import ModelHarness
-from serai.harness.model.ledger import SpendLedger
+from serai.harness.model.harness import ExaminingHarness, ModelHarness
 from serai.harness.model.session import CAPABILITIES
 from serai.harness.model.setup import TurnSetup
 from serai.harness.model.tools.mcp import McpServers
-from serai.harness.model.transcript import Transcript, step_write
+from serai.harness.model.transcript import SpendLedger, Transcript, step_write, user_content
 from serai.harness.model.turn import ModelTurn
-from serai.harness.model.user_message import user_content
 from serai.harness.model.workflow_file import read_document
 from serai.host.agents import HostContext
 from serai.host.project import directory_of
 from serai.host.turn import Turn
 from serai.redact import Redactor
 from serai.session.messages import AgentSessionRecord, SessionMessageRole, TextPart
-from serai.session.references import references, render
 from serai.session.steps import Begun, Step
 from serai.session.turn_core import EndTurn, TurnPlan, next_effect
-from serai.session.workflow import Node, NodeType, Workflow, chain, problems, read_workflow
+from serai.session.workflow import (
+    Node,
+    NodeType,
+    Workflow,
+    chain,
+    problems,
+    read_workflow,
+    references,
+    render,
+)
 from serai.session.yaml import Document
 from serai.store.contract import BlobRow, RelayWrite
-
-__all__ = ["RunRecord", "WorkflowHarness", "WorkflowRun"]
 
 
 class RunRecord(Record):
@@ -58,7 +62,7 @@ class RunRecord(Record):
     """The agents of its nodes by their slugs, each as it was when the run was made, with its context."""
 
 
-class WorkflowHarness:
+class WorkflowHarness(ExaminingHarness):
     """Makes runs of workflow files.
 
     Args:
@@ -68,8 +72,6 @@ class WorkflowHarness:
 
     name = "workflow"
     makes_runs = True
-    in_process = True
-    takes_up_turns = True
     capabilities = replace(
         CAPABILITIES, messaging=replace(CAPABILITIES.messaging, attachments=(c.ContentType.TEXT,))
     )
@@ -180,14 +182,6 @@ class WorkflowHarness:
         """See `Transcribing`: which deliveries the run answers."""
         del action, now
         return [step_write("run", session, "", Begun(deliveries=tuple(deliveries)))], ()
-
-    async def learn(self) -> None:
-        """See `Particular`: all is known."""
-
-    def problem_with(self, name: str, value: Any) -> str | None:
-        """See `Particular`: `examine` has looked at all of it."""
-        del name, value
-        return None
 
     def refusal(self, session: str, action: a.StateAction) -> Judgement | None:
         """See `Particular`: the workflow says which agents and models there are."""

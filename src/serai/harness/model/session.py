@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
 
 from serai import contract as c
 from serai.contract.record import decode
 from serai.errors import TurnStopped
-from serai.harness.model.ledger import SpendLedger
 from serai.harness.model.setup import TurnSetup
-from serai.harness.model.transcript import Transcript
+from serai.harness.model.transcript import SpendLedger, Transcript, user_content
 from serai.harness.model.turn import ModelTurn
-from serai.harness.model.user_message import user_content
 from serai.host.agents import HostContext
 from serai.host.messages import user_message
 from serai.host.turn import Turn
 from serai.session.messages import AgentSessionRecord, SessionMessageRole
 from serai.session.steps import Begun, Step
 from serai.session.turn_core import DEFAULT_TURNS
-
-__all__ = ["CAPABILITIES", "ModelSession"]
 
 CAPABILITIES = c.AgentSessionCapabilities(
     messaging=c.MessagingCapabilities(
@@ -105,8 +100,3 @@ class ModelSession(c.BasicSession):
         """End what the session has started, such as servers of tools."""
         del reason
         await self._close()
-
-
-def folder_of(record: AgentSessionRecord) -> Path:
-    """The session's working directory."""
-    return Path(record.context.working_dir)

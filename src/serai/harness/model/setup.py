@@ -14,8 +14,6 @@ from serai.session.llm import LlmReply, LlmRequest, LlmUsage, ReasoningDelta, Te
 from serai.session.messages import SessionContext
 from serai.session.turn_core import TurnPlan
 
-__all__ = ["Models", "TurnSetup"]
-
 DEFAULT_TOKENS = 8192
 """How much a model may say at once, in tokens, unless it is said."""
 

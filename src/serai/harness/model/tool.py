@@ -20,8 +20,6 @@ from serai.session.agent_file import AgentFile
 from serai.session.llm import ToolSpec
 from serai.session.messages import SessionContext
 
-__all__ = ["Asking", "Preview", "Tool", "ToolContext", "ToolInput", "ToolOutput"]
-
 
 class ToolInput(msgspec.Struct, forbid_unknown_fields=True):
     """What a tool takes."""
@@ -107,13 +105,19 @@ class Tool(ABC, Generic[Input]):
         del given
         return ""
 
-    @abstractmethod
+    def summary(self, given: Input) -> str:
+        """What the call is going to do, for tools whose preview says no more."""
+        del given
+        return self.title
+
     async def preview(self, given: Input, context: ToolContext) -> Preview:
         """What the call is going to do. It changes nothing.
 
         Raises:
             SeraiError: It will be refused anyway, so nobody need be asked.
         """
+        del context
+        return Preview(self.summary(given))
 
     @abstractmethod
     async def run(self, given: Input, context: ToolContext) -> ToolOutput:
@@ -122,3 +126,18 @@ class Tool(ABC, Generic[Input]):
         Raises:
             SeraiError: It is refused, or cannot be done.
         """
+
+
+class ForeignTool(Tool[Mapping[str, Any]]):
+    """A tool of someone else's, who describes it and reads its input."""
+
+    schema: dict[str, Any]
+
+    @property
+    def spec(self) -> ToolSpec:
+        """See `Tool`."""
+        return ToolSpec(self.name, self.description, self.schema)
+
+    def read(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The input as it is."""
+        return given

@@ -1,20 +1,22 @@
-"""The transcript of a model session, in memory and on its way to the tables."""
+"""What a model session has said and spent: in memory, and on its way to the tables."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from serai.ahp import types as t
 from serai.contract.record import encode
-from serai.session.messages import DurableContentPart, SessionMessage, SessionMessageRole, TextPart
+from serai.host.blobs import BLOB_SCHEME
+from serai.redact.redactor import decode_base64
+from serai.session.messages import DurableContentPart, MediaPart, SessionMessage, SessionMessageRole, TextPart
 from serai.session.projection import SavedTurn
 from serai.session.steps import Step
-from serai.store.contract import RelayWrite
-
-__all__ = ["Kind", "Transcript", "message_write", "messages_of", "step_write"]
+from serai.store.contract import BlobRow, RelayWrite
 
 Kind: TypeAlias = Literal["session", "run"]
 """Whose tables something is kept in: those of sessions, or those of workflow runs. They never mix."""
@@ -122,3 +124,68 @@ class Transcript:
             for turn, messages in self._turns.items()
             if counting is None or turn in counting
         ]
+
+
+class SpendLedger:
+    """What a session has spent, with what is reserved for requests under way.
+
+    A reservation counts as spent until the answer says what it did cost. So whatever is killed, what the row
+    says is never less than what was spent.
+    """
+
+    def __init__(self, session: str, spent: int = 0, unpriced: int = 0, kind: Kind = "session") -> None:
+        self._statement = f"add_{kind}_spent"
+        self._session = session
+        self.spent = spent
+        """Microcents."""
+        self.unpriced = unpriced
+        """Requests whose price nobody knows."""
+
+    def reserve(self, microcents: int | None) -> Sequence[RelayWrite]:
+        """A request is about to leave. Returns what writes that down."""
+        return self._add(microcents or 0, 1 if microcents is None else 0)
+
+    def settle(self, reserved: int | None, cost: int | None) -> Sequence[RelayWrite]:
+        """A request has its answer, and what it did cost is known: else the reservation stays spent."""
+        return self._add((cost or 0) - reserved, 0) if reserved is not None and cost is not None else ()
+
+    def _add(self, microcents: int, unpriced: int) -> Sequence[RelayWrite]:
+        self.spent += microcents
+        self.unpriced += unpriced
+        return [RelayWrite(self._statement, (self._session, microcents, unpriced))]
+
+
+# -- what a person says, with what is attached to it -------------------------------------------------------
+
+_MOST_TEXT = 256 * 1024
+"""How many characters of an attached text are kept in the message."""
+
+
+def user_content(message: t.UserMessage, session: str) -> tuple[list[DurableContentPart], list[BlobRow]]:
+    """The parts of a person's message, and the media in it: those are kept beside the transcript."""
+    parts: list[DurableContentPart] = [TextPart(text=message.text)] if message.text else []
+    blobs: list[BlobRow] = []
+    for attachment in message.attachments or ():
+        match attachment:
+            case t.MessageEmbeddedResourceAttachment(data=data, content_type=kind, label=label):
+                content = decode_base64(data) or b""
+                if kind.startswith("image/"):
+                    digest = hashlib.sha256(content).hexdigest()
+                    blobs.append(BlobRow(digest, kind, content, session))
+                    parts.append(MediaPart(handle=f"{BLOB_SCHEME}{digest}", media_type=kind))
+                else:
+                    parts.append(_attached(label, content.decode("utf-8", "replace")[:_MOST_TEXT]))
+            case t.SimpleMessageAttachment(label=label, model_representation=said):
+                parts.append(_attached(label, said or ""))
+            case t.MessageResourceAttachment(label=label, uri=uri, selection=selection):
+                lines = ""
+                if selection is not None:
+                    lines = f", lines {selection.range.start.line + 1} to {selection.range.end.line + 1}"
+                parts.append(TextPart(text=f"[Attached: {label}, {uri}{lines}]"))
+            case _:
+                parts.append(TextPart(text="[Something is attached that cannot be shown to a model]"))
+    return parts, blobs
+
+
+def _attached(label: str, text: str) -> TextPart:
+    return TextPart(text=f"[Attached: {label}]\n{text}" if text else f"[Attached: {label}]")

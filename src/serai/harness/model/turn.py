@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from serai.ahp import types as t
 from serai.errors import FailureKind, ModelFailure, TurnStopped
 from serai.harness.model.calls import Calls, ask_yes_or_no
-from serai.harness.model.ledger import SpendLedger
 from serai.harness.model.setup import TurnSetup
-from serai.harness.model.transcript import Transcript, step_write
+from serai.harness.model.transcript import SpendLedger, Transcript, step_write
 from serai.host.seat import Seat
 from serai.host.turn import Turn
 from serai.session.agent_file import OnExceed
@@ -41,8 +40,6 @@ from serai.session.projection import projected
 from serai.session.steps import Answered, CallEnded, Failed, Requested, Steered, Step
 from serai.session.turn_core import AskModel, DecideCall, EndTurn, RunCall, SettleDoubt, next_effect
 from serai.store.contract import RelayWrite
-
-__all__ = ["COST", "RAISED", "ModelTurn"]
 
 _SHORT_WAIT = 60.0
 """A limit that passes within so many seconds is waited for."""

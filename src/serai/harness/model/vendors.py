@@ -31,8 +31,6 @@ from serai.errors import FailureKind, ModelFailure
 from serai.harness.model.messages import messages_for, parameters_for, parts_of, readable
 from serai.session.llm import FinishReason, LlmReply, LlmRequest, LlmUsage, ReasoningDelta, TextDelta
 
-__all__ = ["AnyModel", "answer_of", "failure_of", "open_model"]
-
 _NO_KEY = "none"
 """Sent where no key is wanted. Without any, a vendor's library would look for one, and send that."""
 

@@ -13,8 +13,6 @@ from serai.session import yaml
 from serai.session.agent_file import Known
 from serai.session.yaml import MAX_BYTES, Document
 
-__all__ = ["known_here", "read_document"]
-
 
 def read_document(path: Path, name: str) -> Document:
     """The document of a file, which is called by a name in messages.

@@ -15,8 +15,6 @@ from typing import TypeAlias
 
 from serai.errors import AddressRefused, ToolFailed
 
-__all__ = ["AddressGuard", "Resolve", "is_public"]
-
 Resolve: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
 """Finds the addresses of a name.
 

@@ -16,9 +16,7 @@ from serai.errors import CommandRefused
 from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolInput, ToolOutput
 from serai.machine.processes.child import Child
 from serai.machine.processes.environment import find_program
-from serai.session.commands import is_allowed
-
-__all__ = ["RunCommand"]
+from serai.session.agent_file import is_allowed
 
 _SECONDS = 120
 _MOST_SECONDS = 1800

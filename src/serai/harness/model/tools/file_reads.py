@@ -14,7 +14,7 @@ from msgspec import Meta
 from serai.ahp import commands as c
 from serai.ahp.types import ROOT
 from serai.errors import ProtocolError, ToolFailed
-from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolInput, ToolOutput
+from serai.harness.model.tool import Asking, Tool, ToolContext, ToolInput, ToolOutput
 from serai.harness.model.tools.scope import shown_path, uri_in, with_files
 from serai.machine.draft import pieces
 from serai.machine.files import Access, Roots, find, list_directory, open_content
@@ -22,8 +22,6 @@ from serai.machine.files.place import open_regular
 from serai.machine.files.threads import go_on
 from serai.machine.safe_paths import MAX_DEPTH, Identity, identity, is_window, open_directory
 from serai.machine.watch.globs import PathFilter
-
-__all__ = ["MOST_BYTES", "ListDirectory", "NamedPath", "ReadFile", "SearchFiles"]
 
 MOST_BYTES = 1 << 20
 """Most bytes that are read at once, and the largest file that is searched."""
@@ -53,10 +51,9 @@ class ReadFile(Tool[ReadFileInput]):
     takes = ReadFileInput
     asking, is_idempotent = Asking.NEVER, True
 
-    async def preview(self, given: ReadFileInput, context: ToolContext) -> Preview:
+    def summary(self, given: ReadFileInput) -> str:
         """See `Tool`."""
-        del context
-        return Preview(f"Read `{shown_path(given.path)}`")
+        return f"Read `{shown_path(given.path)}`"
 
     async def run(self, given: ReadFileInput, context: ToolContext) -> ToolOutput:
         """See `Tool`."""
@@ -86,10 +83,9 @@ class ListDirectory(Tool[ListDirectoryInput]):
     takes = ListDirectoryInput
     asking, is_idempotent = Asking.NEVER, True
 
-    async def preview(self, given: ListDirectoryInput, context: ToolContext) -> Preview:
+    def summary(self, given: ListDirectoryInput) -> str:
         """See `Tool`."""
-        del context
-        return Preview(f"List `{shown_path(given.path)}`")
+        return f"List `{shown_path(given.path)}`"
 
     async def run(self, given: ListDirectoryInput, context: ToolContext) -> ToolOutput:
         """See `Tool`."""
@@ -121,10 +117,9 @@ class SearchFiles(Tool[SearchFilesInput]):
     takes = SearchFilesInput
     asking, is_idempotent = Asking.NEVER, True
 
-    async def preview(self, given: SearchFilesInput, context: ToolContext) -> Preview:
+    def summary(self, given: SearchFilesInput) -> str:
         """See `Tool`."""
-        del context
-        return Preview(f"Search for `{given.text}` in `{shown_path(given.path)}`")
+        return f"Search for `{given.text}` in `{shown_path(given.path)}`"
 
     async def run(self, given: SearchFilesInput, context: ToolContext) -> ToolOutput:
         """See `Tool`."""

@@ -19,8 +19,6 @@ from serai.harness.model.tools.scope import shown_path, uri_in, with_files
 from serai.machine.files import Access, Roots, find, open_content, path_of, uri_of, write
 from serai.machine.files.place import find_or_make
 
-__all__ = ["EditFile", "WriteFile"]
-
 
 class _Before(NamedTuple):
     """A file as it was when it was looked at."""

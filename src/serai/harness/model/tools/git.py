@@ -18,8 +18,6 @@ from serai.errors import ToolFailed
 from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolInput, ToolOutput
 from serai.session.agent_file import FsScopeTier
 
-__all__ = ["GitCommit", "GitDiff", "GitStatus"]
-
 _STATUS = ("status", "--porcelain=v1", "--untracked-files=all", "--ignore-submodules=all", "--no-renames")
 _DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
 _DRIVERS = r"^filter\..*\.(clean|smudge|process|required)$"
@@ -94,11 +92,6 @@ class GitStatus(Tool[GitStatusInput]):
     takes = GitStatusInput
     asking, is_idempotent = Asking.NEVER, True
 
-    async def preview(self, given: GitStatusInput, context: ToolContext) -> Preview:
-        """See `Tool`."""
-        del given, context
-        return Preview("See what has changed")
-
     async def run(self, given: GitStatusInput, context: ToolContext) -> ToolOutput:
         """See `Tool`."""
         del given
@@ -122,10 +115,9 @@ class GitDiff(Tool[GitDiffInput]):
     takes = GitDiffInput
     asking, is_idempotent = Asking.NEVER, True
 
-    async def preview(self, given: GitDiffInput, context: ToolContext) -> Preview:
+    def summary(self, given: GitDiffInput) -> str:
         """See `Tool`."""
-        del context
-        return Preview(f"See the changes{f' to `{given.path}`' if given.path else ''}")
+        return f"See the changes{f' to `{given.path}`' if given.path else ''}"
 
     async def run(self, given: GitDiffInput, context: ToolContext) -> ToolOutput:
         """See `Tool`."""

@@ -11,8 +11,6 @@ import httpx2
 
 from serai.harness.model.tools.address_guard import AddressGuard
 
-__all__ = ["guarded_client"]
-
 _SECONDS = 30.0
 """How long connecting, and sending, may take."""
 

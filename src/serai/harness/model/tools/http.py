@@ -14,8 +14,6 @@ from serai.errors import ToolFailed
 from serai.harness.model.tool import Preview, Tool, ToolContext, ToolInput, ToolOutput
 from serai.harness.model.tools.address_guard import AddressGuard, Resolve
 
-__all__ = ["HttpRequest"]
-
 _SECONDS = 60.0
 """How long a request may take in all."""
 _MOST_BYTES = 1 << 20

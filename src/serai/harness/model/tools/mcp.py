@@ -1,7 +1,7 @@
 """The tools of MCP servers: those of the agent's file, and of customisations that are switched on.
 
     servers = McpServers(seat, folder)
-    offer = await servers.tools(agent, await turn.definitions())     # before each turn
+    offer = await servers.tools(agent, customized.servers)           # before each turn
     await servers.close()                                            # with the session
 
 A server is connected when it is first needed, and stays so until it is no longer wanted. One that fails is a
@@ -17,20 +17,17 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from serai.ahp.types import McpServerCustomization, ToolResultContent, ToolResultEmbeddedResourceContent
+from serai.ahp.types import ToolResultContent, ToolResultEmbeddedResourceContent
 from serai.customizations.containers import Definition
 from serai.errors import ConfigInvalid, SeraiError, ToolFailed
-from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolOutput
+from serai.harness.model.tool import Asking, ForeignTool, ToolContext, ToolOutput
 from serai.harness.model.tools.address_guard import AddressGuard, Resolve
 from serai.host.seat import Seat
 from serai.session.agent_file import AgentFile
-from serai.session.llm import ToolSpec
-
-__all__ = ["McpOffer", "McpServerSettings", "McpServers", "McpTool", "servers_of"]
 
 _START_SECONDS = 30.0
 _END_SECONDS = 10.0
@@ -39,8 +36,6 @@ _MOST_TEXT = 1 << 20
 _NAME_LENGTH = 64
 """Longest name of a tool that all models take."""
 _ODD = re.compile(r"[^A-Za-z0-9_-]")
-
-_Arguments: TypeAlias = Mapping[str, Any]
 
 
 class McpServerSettings(NamedTuple):
@@ -102,15 +97,11 @@ class McpOffer(NamedTuple):
 def servers_of(
     agent: AgentFile, definitions: Iterable[Definition]
 ) -> tuple[dict[str, McpServerSettings], list[str]]:
-    """The servers that a session has, by name, and what is wrong with others. The agent's own come first."""
-    described: dict[str, Mapping[str, Any]] = {}
-    for definition in definitions:
-        if (
-            isinstance(definition.child, McpServerCustomization)
-            and definition.enabled
-            and definition.runnable
-        ):
-            described.setdefault(definition.name, definition.fields)
+    """The servers of an agent, and of customisations that may run, by name; and what is wrong with others.
+
+    The agent's own come first.
+    """
+    described = {one.name: one.fields for one in reversed(list(definitions))}
     servers: dict[str, McpServerSettings] = {}
     problems: list[str] = []
     for name, fields in {**described, **agent.mcp_servers}.items():
@@ -228,7 +219,7 @@ class _Connection:
             await self._task
 
 
-class McpTool(Tool[_Arguments]):
+class McpTool(ForeignTool):
     """A tool of a server. Whoever trusts the server trusts its word that a tool only reads."""
 
     def __init__(self, connection: _Connection, tool: Any) -> None:
@@ -240,25 +231,16 @@ class McpTool(Tool[_Arguments]):
         only_reads = bool(hints and hints.read_only_hint)
         self.asking = Asking.NEVER if only_reads else Asking.UNLESS_GRANTED
         self.is_idempotent = only_reads or bool(hints and hints.idempotent_hint)
+        self.schema = tool.input_schema
         self._connection = connection
         self._tool = tool
 
-    @property
-    def spec(self) -> ToolSpec:
+    def summary(self, given: Mapping[str, Any]) -> str:
         """See `Tool`."""
-        return ToolSpec(self.name, self.description, self._tool.input_schema)
-
-    def read(self, given: Mapping[str, Any]) -> _Arguments:
-        """The input as it is: the server reads it."""
-        return given
-
-    async def preview(self, given: _Arguments, context: ToolContext) -> Preview:
-        """See `Tool`."""
-        del context
         shown = msgspec.json.format(msgspec.json.encode(given)).decode()
-        return Preview(f"{self.title}\n\n```json\n{shown}\n```")
+        return f"{self.title}\n\n```json\n{shown}\n```"
 
-    async def run(self, given: _Arguments, context: ToolContext) -> ToolOutput:
+    async def run(self, given: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """See `Tool`. Cancelling tells the server."""
         del context
         connection = self._connection

@@ -29,8 +29,6 @@ from serai.host.seat import Seat
 from serai.jsonrpc.lines import Lines
 from serai.version import __version__
 
-__all__ = ["connect", "list_tools"]
-
 logging.getLogger("mcp").setLevel(logging.WARNING)  # it tells of each request
 
 _SECONDS = 300.0

@@ -8,9 +8,7 @@ from msgspec import Meta, field
 
 from serai.ahp import types as t
 from serai.errors import ToolFailed
-from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolInput, ToolOutput
-
-__all__ = ["AskUser", "question_id"]
+from serai.harness.model.tool import Asking, Tool, ToolContext, ToolInput, ToolOutput
 
 _QUESTION = "answer"
 
@@ -37,10 +35,9 @@ class AskUser(Tool[AskUserInput]):
     takes = AskUserInput
     asking, is_idempotent = Asking.NEVER, True
 
-    async def preview(self, given: AskUserInput, context: ToolContext) -> Preview:
+    def summary(self, given: AskUserInput) -> str:
         """See `Tool`."""
-        del context
-        return Preview(given.question)
+        return given.question
 
     async def run(self, given: AskUserInput, context: ToolContext) -> ToolOutput:
         """See `Tool`. The question has the same id when the call runs again after a restart."""

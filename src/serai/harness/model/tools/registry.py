@@ -13,8 +13,7 @@ from serai.harness.model.tools.git import GitCommit, GitDiff, GitStatus
 from serai.harness.model.tools.http import HttpRequest
 from serai.harness.model.tools.person import AskUser
 from serai.relay.tools import RelayTools
-
-__all__ = ["BUILT_IN", "built_in_tools", "is_tool_name", "narrowed"]
+from serai.session.agent_file import BUILT_IN_TOOLS, covers
 
 _KINDS: tuple[type[Tool[Any]], ...] = (
     ReadFile,
@@ -30,9 +29,6 @@ _KINDS: tuple[type[Tool[Any]], ...] = (
     AskUser,
 )
 
-BUILT_IN = tuple(kind.name for kind in _KINDS)
-"""The names of the built-in tools."""
-
 
 def built_in_tools() -> list[Tool[Any]]:
     """The built-in tools, for one session."""
@@ -44,8 +40,8 @@ def is_tool_name(name: str) -> bool:
 
     A last `*` stands for anything: `mcp__github__*`. What MCP servers offer is known only when they run.
     """
-    known = (*BUILT_IN, *(tool.name for tool in RelayTools.own))
-    return name.startswith("mcp__") or any(_names(name, one) for one in known)
+    known = (*BUILT_IN_TOOLS, *(tool.name for tool in RelayTools.own))
+    return name.startswith("mcp__") or any(covers(name, one) for one in known)
 
 
 def narrowed(tools: Iterable[Tool[Any]], names: Iterable[str] | None) -> dict[str, Tool[Any]]:
@@ -53,10 +49,6 @@ def narrowed(tools: Iterable[Tool[Any]], names: Iterable[str] | None) -> dict[st
     wanted = None if names is None else tuple(names)
     left: dict[str, Tool[Any]] = {}
     for tool in tools:
-        if wanted is None or any(_names(name, tool.name) for name in wanted):
+        if wanted is None or any(covers(name, tool.name) for name in wanted):
             left.setdefault(tool.name, tool)
     return left
-
-
-def _names(name: str, tool: str) -> bool:
-    return tool.startswith(name[:-1]) if name.endswith("*") else tool == name

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
 from serai.contract import Role
-from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolOutput
+from serai.harness.model.tool import Asking, ForeignTool, ToolContext, ToolOutput
 from serai.relay import tools as relay
 from serai.relay.inbox import Caller
 from serai.relay.workspace import Workspace
-from serai.session.llm import ToolSpec
 
-__all__ = ["RelayTool", "relay_tools"]
-
-_Arguments: TypeAlias = Mapping[str, Any]
 _ONCE = frozenset({"send_message", "reply", "create_room", "check_inbox"})
 """What is not the same when it is done twice."""
 
@@ -27,7 +23,7 @@ async def relay_tools(workspace: Workspace, tools: relay.RelayTools, session: st
     return [RelayTool(tools, caller, tool) for tool in await tools.tools(caller)]
 
 
-class RelayTool(Tool[_Arguments]):
+class RelayTool(ForeignTool):
     """One of them. Nobody is asked: the relay's policy says who may do what."""
 
     asking = Asking.NEVER
@@ -37,25 +33,11 @@ class RelayTool(Tool[_Arguments]):
         self.title = tool.name.replace("_", " ").capitalize()
         self.description = tool.description
         self.is_idempotent = tool.name not in _ONCE
-        self._schema = tool.schema
+        self.schema = tool.schema
         self._tools = tools
         self._caller = caller
 
-    @property
-    def spec(self) -> ToolSpec:
-        """See `Tool`."""
-        return ToolSpec(self.name, self.description, self._schema)
-
-    def read(self, given: Mapping[str, Any]) -> _Arguments:
-        """The input as it is: the relay reads it."""
-        return given
-
-    async def preview(self, given: _Arguments, context: ToolContext) -> Preview:
-        """See `Tool`."""
-        del given, context
-        return Preview(self.title)
-
-    async def run(self, given: _Arguments, context: ToolContext) -> ToolOutput:
+    async def run(self, given: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """See `Tool`."""
         del context
         answer = await self._tools.call(self._caller, self.name, given)

@@ -12,8 +12,6 @@ from serai.machine.files import Root, Roots
 from serai.session.agent_file import FsScopeTier
 from serai.uris import path_of, uri_of
 
-__all__ = ["shown_path", "uri_in", "with_files"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
