@@ -107,7 +107,7 @@ async def _stdio(settings: McpServerSettings, seat: Seat, folder: Path) -> Async
     )
     talk = _Talk()
     try:
-        pipes = await Pipes().connect(child, output=talk.hear, log=talk.log)
+        pipes = await Pipes.connect(child, output=talk.hear, log=talk.log)
         pipes.output_ended.add_done_callback(lambda _: talk.heard.close())
         speaking = asyncio.create_task(talk.speak(pipes))
         try:

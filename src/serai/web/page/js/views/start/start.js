@@ -36,8 +36,13 @@ function NewSession() {
   const context = { ...(provider && { provider }), ...place };
   const { config } = chosen;
   // Some settings depend on what else is chosen. Whoever writes the name of a folder is not asked about at each letter.
-  const ask = () => page.host.request("resolveSessionConfig", { ...context, config: config ?? {} });
-  const settings = useAnswer(ask, [provider, place.workingDirectory, config], 150).value;
+  const ask = async () => {
+    const settings = await page.host.request("resolveSessionConfig", { ...context, config: config ?? {} });
+    return { provider, settings };
+  };
+  const found = useAnswer(ask, [provider, place.workingDirectory, config], 150).value;
+  // An agent that was chosen just now may take its time to tell: the settings of the one before are not its own.
+  const settings = found?.provider === provider ? found?.settings : null;
   const info = page.host.root.value?.agents.find((one) => one.provider === provider);
   const draft = draftOf(DRAFT).value;
   const hasOnlyDemo = agents.every((one) => one.provider === "demo" || !one.installed);
