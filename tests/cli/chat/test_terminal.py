@@ -90,7 +90,7 @@ async def test_an_edit_is_shown_before_it_is_allowed_and_its_input_can_be_change
     async with chatting(tmp_path, NO_COLOR="") as (seat, _):
         seat.type("tool edit\r")
         await seat.sees(
-            r"Edit notes.md\?(.|\n)*  @@ -1,2 \+1,3 @@\n"
+            r"Edit a file\?(.|\n)*  @@ -1,2 \+1,3 @@\n"
             r"  -Rooms: twelve.\n  \+Rooms: fourteen.\n   Water: yes.\n"
         )
         await seat.sees(r"^\(y/n/1/2/3/4/e/s\) Your choice:$")
