@@ -7,6 +7,8 @@ import { signal } from "../preact.js";
 const MICROCENTS = 1e8;
 /** @type {Map<string, {at: number, cost: import("../preact.js").Signal<number | null>}>} */
 const kept = new Map();
+/** Asked one after the other: when many sessions change at once, to ask about all of them takes longer than a frame. */
+let asked = Promise.resolve();
 
 /**
  * Dollars that a session has cost, as far as that is known now; null while nobody knows.
@@ -19,9 +21,9 @@ export function costOf(summary) {
   if (summary.modifiedAt - known.at > 30_000 || (known.at < summary.modifiedAt && !(summary.status & 8))) {
     known.at = summary.modifiedAt;
     const { cost } = known;
-    page.routes
-      .get(`/sessions/${encodeURIComponent(summary.resource)}/cost`)
-      .then((told) => (cost.value = told.spentMicrocents ? told.spentMicrocents / MICROCENTS : null))
+    asked = asked
+      .then(() => page.routes.get(`/sessions/${encodeURIComponent(summary.resource)}/cost`))
+      .then((told) => void (cost.value = told.spentMicrocents ? told.spentMicrocents / MICROCENTS : null))
       .catch(() => {}); // a host that is away: the figure stays
   }
   return known.cost.value;
