@@ -1,7 +1,7 @@
 """What the page costs in a real browser: bytes to load it, time to see it, frames while much happens, memory.
 
 The host runs in this process and its agents say what the benchmark needs. All of it shares the machine with
-the browser, so frames are those of the middle of three runs.
+the browser, so frames are those of the middle of five runs.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ PARTS = 5_000
 SESSIONS = 20
 DELTAS = 100_000
 STREAM_SECONDS = 8
+RUNS = 5
 EVERY = 0.04
 """Seconds between two deltas of a session that streams."""
 WITHIN = 120_000
@@ -239,7 +240,7 @@ async def _stream(browser: Browser, inn: _Inn) -> list[Result]:
     await page.get_by_text("some words").first.wait_for()
     longest: list[float] = []
     rates: list[float] = []
-    for run in range(3):
+    for run in range(RUNS):
         for uri in uris:
             await inn.prompt(uri, f"stream {STREAM_SECONDS + run / 1000}")
         times: list[float] = await page.evaluate(_FRAMES, STREAM_SECONDS - 1)

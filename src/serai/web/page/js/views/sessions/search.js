@@ -25,7 +25,7 @@ export function useSearch(words) {
 /** @param {{words: string}} props */
 export function Found({ words }) {
   const found = useSearch(words);
-  return html`<section class="group" aria-live="polite">
+  return html`<section aria-live="polite">
     <h2 class="found">Said somewhere <span class="count">${found.length}</span></h2>
     <ul class="bare">
       ${found.map(({ title, text, href, run }) => html`<li class="session-row">

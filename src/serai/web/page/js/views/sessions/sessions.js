@@ -12,6 +12,7 @@ import { costOf } from "./costs.js";
 import { Found } from "./search.js";
 
 /** @typedef {import("../../ahp/types.d.ts").SessionSummary} SessionSummary */
+/** @typedef {ReturnType<typeof grouped>[number]} Group */
 
 const showsArchived = preference("archived", false);
 const closedGroups = preference("closedGroups", /** @type {string[]} */ ([]));
@@ -38,7 +39,7 @@ export function Sessions() {
       html`<${IconButton} name="add" label="New session" onClick=${() => goTo(null)} />`}
     </div>
     <div class="list">
-      ${groups.value.map((group) => html`<${Group} key=${group.group} group=${group} />`)}
+      ${groups.value.length > 0 && html`<ul class="bare">${groups.value.flatMap(itemsOf)}</ul>`}
       ${groups.value.length === 0 &&
       html`<p class="empty">${filter.value ? "No session fits." : "No session yet."}</p>`}
       ${filter.value.trim().length > 2 && html`<${Found} words=${filter.value.trim()} />`}
@@ -51,25 +52,35 @@ export function Sessions() {
   </div>`;
 }
 
-/** @param {{group: ReturnType<typeof grouped>[number]}} props */
-function Group({ group }) {
+/**
+ * The head of a group and its sessions. All groups are one list: a session that goes from one to another keeps its
+ * row, for when many begin or end at once, to make as many rows anew takes most of a frame.
+ * @param {Group} group
+ */
+function itemsOf(group) {
   const isClosed = closedGroups.value.includes(group.group);
+  const rows = isClosed ? [] : group.sessions;
+  return [
+    html`<${Head} key=${group.group} group=${group} isClosed=${isClosed} />`,
+    ...rows.map((summary) => html`<${Row} key=${summary.resource} summary=${summary}
+      isOpen=${openSession.value === summary.resource} isPinned=${pinned.value.includes(summary.resource)} />`),
+  ];
+}
+
+/** @param {{group: Group, isClosed: boolean}} props */
+function Head({ group, isClosed }) {
   const toggle = () => {
     const others = closedGroups.value.filter((name) => name !== group.group);
     closedGroups.value = isClosed ? others : [...others, group.group];
   };
-  return html`<section class=${group.group === "needsYou" ? "group needs" : "group"}>
+  return html`<li class=${group.group === "needsYou" ? "group needs" : "group"}>
     <h2>
       <button class="quiet" aria-expanded=${!isClosed} onClick=${toggle}>
         <${Icon} name=${isClosed ? "right" : "down"} size=${12} /> ${group.label}
         <span class="count">${group.sessions.length}</span>
       </button>
     </h2>
-    ${!isClosed && html`<ul class="bare">
-      ${group.sessions.map((summary) => html`<${Row} key=${summary.resource} summary=${summary}
-        isOpen=${openSession.value === summary.resource} isPinned=${pinned.value.includes(summary.resource)} />`)}
-    </ul>`}
-  </section>`;
+  </li>`;
 }
 
 /** One session. @param {{summary: SessionSummary, isOpen: boolean, isPinned: boolean}} props */
