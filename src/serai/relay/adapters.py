@@ -202,6 +202,7 @@ class AdapterBox:
 
     def _put_off(self, record: c.DeliveryRecord, reason: str = "offline") -> c.DeliveryRecord:
         """It cannot be reached: try again after as long as it has been waiting, or once it is there."""
+        self._backlog = True
         now = self._ledger.now
         wait = min(max(now - record.created_at, _OFFLINE_LEAST), _OFFLINE_MOST)
         receipt = c.Deferred(
@@ -358,8 +359,10 @@ class AdapterBox:
             async with self._reading:
                 if self._recalls:
                     await self._recall_held()
+                link = self._link
                 entries = await self._offerable(self._room, self._idle_room)
-                if self._can_leave:
+                # What was on its way over an earlier connection comes before what was found meanwhile.
+                if self._link is link and self._can_leave:
                     self._hand(entries)
                 else:
                     self._backlog = self._idle_backlog = True
@@ -614,7 +617,8 @@ class AdapterBox:
         if self._is_safe:
             self._idle_backlog = True
             self._arrived.set()
-            self._pump()
+            if status != c.AgentStatus.OFFLINE:  # else it is tried when something is due, or comes
+                self._pump()
 
 
 def _uncounted(record: c.DeliveryRecord) -> c.DeliveryRecord:
