@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import count
@@ -26,7 +25,7 @@ from serai import contract as c
 from serai.errors import ConnectionLost, LeaseLost, Offline, SeraiError
 from serai.host.host import Host
 from serai.host.identities import Participant
-from serai.host.ledger import record_of
+from serai.host.ledger import ALL, record_of
 from serai.host.session.deliveries import Delivery
 from serai.relay.inbox import CallerLink
 from serai.relay.policy import RelayPolicy
@@ -40,8 +39,6 @@ _log = logging.getLogger(__name__)
 
 _WINDOW = 64
 """How many messages may be on their way over one connection."""
-_REMEMBERED = 1000
-"""How many deliveries that are over are remembered, against looks at the tables that come too late."""
 _OFFLINE_LEAST, _OFFLINE_MOST = timedelta(seconds=30), timedelta(hours=1)
 _AWAY = frozenset(
     {c.AgentStatus.OFFLINE, c.AgentStatus.STARTING, c.AgentStatus.RELEASED, c.AgentStatus.FAILED}
@@ -83,12 +80,10 @@ class AdapterBox:
         self._on_the_way: dict[str, c.DeliveryRecord] = {}
         """All that are `handing`."""
         self._asking: dict[str, asyncio.Task[None]] = {}
-        self._over: OrderedDict[str, c.DeliveryRecord] = OrderedDict()
         self._backlog = self._idle_backlog = self._recalls = False
         """Whether the tables may have some that can be offered; at idle; that an earlier connection held."""
         self._reading = asyncio.Lock()
         self._pumping: asyncio.Task[None] | None = None
-        self._settling = asyncio.Lock()
         self._arrived = asyncio.Event()
         self._maker, self._leases = secrets.token_hex(4), count()
 
@@ -109,8 +104,6 @@ class AdapterBox:
 
     def take(self, record: c.DeliveryRecord, message: c.RelayMessage) -> c.DeliveryRecord:
         """Offer a message now, or hold it until that can be done."""
-        if (known := self._over.get(record.id)) is not None:
-            return known
         if record.id in self._on_the_way:
             return self._lapsed(record)
         if record.state == c.DeliveryState.CREATED and not self.admit():
@@ -152,9 +145,9 @@ class AdapterBox:
     def drop(self, record: c.DeliveryRecord, why: str | None = None) -> None:
         """A delivery is offered anew, or (`why`) over for good: whoever holds it is told."""
         self._forget(record.id)
-        if why is None or record.id in self._over:
+        if why is None:
             return
-        self._is_over(record)
+        self._is_over()
         if record.held_by == "adapter" and self._link is not None:
             self._host.run(self._ask_about("cancel", record, why))
 
@@ -213,11 +206,8 @@ class AdapterBox:
         )
         return self._ledger.settle(record, receipt)
 
-    def _is_over(self, record: c.DeliveryRecord) -> None:
+    def _is_over(self) -> None:
         self.waiting = max(0, self.waiting - 1)
-        self._over[record.id] = record
-        if len(self._over) > _REMEMBERED:
-            self._over.popitem(last=False)
 
     def _forget(self, delivery_id: str) -> None:
         """A delivery is not on its way any more."""
@@ -306,7 +296,7 @@ class AdapterBox:
         settled = self._answered_with(self._ledger.settle(record, told), answer)
         self._forget(record.id)
         if not settled.is_open:
-            self._is_over(settled)
+            self._is_over()
         self._pump()
         return settled
 
@@ -331,7 +321,7 @@ class AdapterBox:
             record, c.Failed(delivery_id=record.id, reason="no_answer", retryable=True), own=True
         )
         if not settled.is_open:
-            self._is_over(settled)
+            self._is_over()
         self._pump()
         return settled
 
@@ -369,15 +359,14 @@ class AdapterBox:
 
     async def _recall_held(self) -> None:
         """What an earlier connection held is offered again: whoever has it still will know its id."""
-        self._recalls = False
-        await self._host.journal.committed()
-        while rows := await self._ledger.store.relay(
-            "waiting_deliveries", self.participant.number, "adapter", 1000
-        ):
-            for record in map(record_of, rows):
-                self._ledger.put(replace(record, held_by=None, waits_for="connection"))
+        self._recalls, self._backlog = False, True
+        with self._ledger.watching() as seen:
             await self._host.journal.committed()
-        self._backlog = True
+            number = self.participant.number
+            rows = await self._ledger.store.relay("waiting_deliveries", number, "adapter", ALL)
+        for record in map(record_of, rows):
+            if record.id not in seen:
+                self._ledger.put(replace(record, held_by=None, waits_for="connection"))
 
     async def _offerable(self, room: int, idle_room: int) -> list[Delivery]:
         """What can be offered now. While this looks, what comes in is left to the next look."""
@@ -389,19 +378,21 @@ class AdapterBox:
         )
         # What comes from here on sets them again, and is perhaps not among what is committed below.
         self._backlog, self._idle_backlog = self._backlog and not looks, self._idle_backlog and not looks_idle
-        await self._host.journal.committed()
-        if looks:
-            rows += (some := await store.relay("offers_of_agent", number, "", room))
-            self._backlog = self._backlog or len(some) == room
-        if looks_idle:
-            rows += (some := await store.relay("offers_of_agent", number, "idle", idle_room))
-            self._idle_backlog = self._idle_backlog or len(some) == idle_room
+        with self._ledger.watching() as seen:
+            await self._host.journal.committed()
+            if looks:
+                rows += (some := await store.relay("offers_of_agent", number, "", room))
+                self._backlog = self._backlog or len(some) == room
+            if looks_idle:
+                rows += (some := await store.relay("offers_of_agent", number, "idle", idle_room))
+                self._idle_backlog = self._idle_backlog or len(some) == idle_room
         found = [(record_of(row[:2]), row[2]) for row in rows]
         found.sort(key=lambda one: (one[0].priority != c.Priority.URGENT, one[0].sequence))
         entries: list[Delivery] = []
-        for record, message in found:
+        for found_record, message in found:
+            record = seen.get(found_record.id, found_record)
             is_idle = record.mode == c.DeliveryMode.ON_IDLE
-            if record.id in self._on_the_way or record.id in self._over:
+            if record.id in self._on_the_way or not record.is_open:
                 continue
             if is_idle and (not idle_room or not self._is_safe):
                 self._idle_backlog = True
@@ -458,23 +449,19 @@ class AdapterBox:
             LeaseLost: The lease ran out, and the message was offered elsewhere.
             DeliveryFinal: The delivery is over, and ended otherwise.
         """
-        async with self._settling:
-            record = self._on_the_way.get(delivery_id)
-            if record is not None:
-                self._check_lease(record, lease, link)
-                return self._settle(record, receipt)
-            with self._ledger.watching() as seen:
-                await self._host.journal.committed()
-                record = await self._ledger.delivery(delivery_id)
-            record = seen.get(delivery_id, record)
-            if record is None or delivery_id in self._on_the_way:
-                raise LeaseLost(f"{delivery_id} was offered again, since no receipt came in time")
-            if not record.is_open:
-                settled = self._ledger.settle(record, receipt)
-                return self._answered_with(settled, answer_in(record, receipt))
-            settled = self._settle(record, receipt)
+        record = self._on_the_way.get(delivery_id)
+        if record is not None:
+            self._check_lease(record, lease, link)
+            return self._settle(record, receipt)
+        with self._ledger.watching() as seen:
             await self._host.journal.committed()
-            return settled
+            record = await self._ledger.delivery(delivery_id)
+        record = seen.get(delivery_id, record)
+        if record is None or delivery_id in self._on_the_way:
+            raise LeaseLost(f"{delivery_id} was offered again, since no receipt came in time")
+        if record.is_open:
+            return self._settle(record, receipt)
+        return self._answered_with(self._ledger.settle(record, receipt), answer_in(record, receipt))
 
     def extend(self, delivery_id: str, lease: str | None, link: CallerLink | None) -> c.DeliveryRecord:
         """Let a lease begin anew.
