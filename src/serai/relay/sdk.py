@@ -72,25 +72,16 @@ class Listening:
     Awaiting it waits until it is set up, and raises if that is refused: `unsubscribe = await relay.on(…)`.
     """
 
-    def __init__(self) -> None:
-        self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.begun.add_done_callback(_report)
-        self.task: asyncio.Task[None] | None = None
+    def __init__(self, subscribing: asyncio.Task[Any], listening: asyncio.Task[None]) -> None:
+        self._subscribing, self._listening = subscribing, listening
 
     def __call__(self) -> None:
         """Hear of nothing any more."""
-        if self.task is not None:
-            self.task.cancel()
+        self._listening.cancel()
 
     def __await__(self) -> Generator[Any, None, Self]:
-        yield from asyncio.shield(self.begun).__await__()
+        yield from asyncio.shield(self._subscribing).__await__()
         return self
-
-
-def _report(begun: asyncio.Future[None]) -> None:
-    """Whoever does not wait until a listener is set up finds in the log why it is not."""
-    if not begun.cancelled() and (error := begun.exception()) is not None:
-        _log.warning("a listener was not set up: %s", error)
 
 
 class Relay:
@@ -104,9 +95,9 @@ class Relay:
         """How calls get there. Whoever answers what the relay asks does that here."""
         self.messages = SimpleNamespace(send=self.send, reply=self.reply, get=self.message)
         """What is done with messages, under the names of the pages: `relay.messages.send`."""
-        self._subscribing: set[asyncio.Future[None]] = set()
+        self._subscribing: set[asyncio.Task[Any]] = set()
         """Who listens, and does not hear anything yet."""
-        self._listening: set[asyncio.Task[None]] = set()
+        self._listening: set[asyncio.Task[Any]] = set()
         self._handlers: dict[str, ActionHandler] = {}
         self.registrations: dict[str, Registration] = {}
         """The sessions that take part over this connection, by their handles."""
@@ -250,13 +241,13 @@ class Relay:
         predicate, too.
         """
         wanted = named(predicate) if isinstance(predicate, str) else predicate
-        listening = Listening()
-        self._subscribing.add(listening.begun)
-        listening.begun.add_done_callback(self._subscribing.discard)
-        task = listening.task = asyncio.create_task(self._listen(wanted, handler, after, listening.begun))
-        self._listening.add(task)
-        task.add_done_callback(self._listening.discard)
-        return listening
+        params = c.SubscribeParams(types=wanted.types, agent=wanted.agent, after=after)
+        subscribing = asyncio.create_task(self._subscribe(params))
+        listening = asyncio.create_task(self._listen(wanted, handler, subscribing))
+        for task, kept in ((subscribing, self._subscribing), (listening, self._listening)):
+            kept.add(task)
+            task.add_done_callback(kept.discard)
+        return Listening(subscribing, listening)
 
     add_listener = on
 
@@ -317,19 +308,16 @@ class Relay:
         return msgspec.to_builtins(await outcome if inspect.isawaitable(outcome) else outcome)
 
     async def _listen(
-        self, wanted: Predicate, handler: EventHandler, after: str | None, begun: asyncio.Future[None]
+        self,
+        wanted: Predicate,
+        handler: EventHandler,
+        subscribing: asyncio.Task[AsyncGenerator[c.WorkspaceEvent]],
     ) -> None:
         try:
-            events = await self._subscribe(
-                c.SubscribeParams(types=wanted.types, agent=wanted.agent, after=after)
-            )
-        except SeraiError as error:
-            begun.set_exception(error)
+            events = await subscribing
+        except SeraiError as error:  # whoever waits until it is set up gets it, too
+            _log.warning("a listener was not set up: %s", error)
             return
-        finally:
-            if not begun.done() and (task := asyncio.current_task()) is not None and task.cancelling():
-                begun.cancel()
-        begun.set_result(None)
         own = secrets.token_hex(4)
         async with contextlib.aclosing(events):
             async for event in events:
