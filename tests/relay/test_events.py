@@ -64,6 +64,15 @@ async def first(count: int, told: AsyncGenerator[WorkspaceEvent]) -> list[Worksp
 # -- order, replay, gaps -----------------------------------------------------------------------------------
 
 
+async def test_what_changes_of_a_room_is_told_to_who_listens_to_it(house: Inn, relay: Relay) -> None:
+    before = (await relay.call("hello")).last_event_id
+    await house.call("rooms.create", name="other")
+    await house.call("rooms.update", room="#ops", topic="what goes on")
+    await house.call("rooms.join", room="#ops", agent="@demo")
+    told = await first(2, relay.follow(room="#ops", after=before))
+    assert [one.type for one in told] == ["room.updated", "room.joined"]
+
+
 @proves("delivery:Event-Flow/created-emitted", "delivery:Event-Flow/outcome-emitted")
 @proves("delivery:Delivery-Runner/emits-events", "delivery:Reliability-Rules/event-order-per-session")
 @proves("delivery:Delivery-Runner/in-that-order", "delivery:Delivery-Context/id-is-delivery-id")

@@ -172,11 +172,14 @@ class AdapterBox:
     @property
     def _idle_room(self) -> int:
         """How many may leave that wait for idle. Who says when it is idle may not be, after the first."""
-        tells = any(one.family == "status" for one in self.capabilities.events.emits)
-        if not tells:
+        if not self._tells_status:
             return self._room
         waits = any(record.mode == c.DeliveryMode.ON_IDLE for record in self._on_the_way.values())
         return 0 if waits else min(1, self._room)
+
+    @property
+    def _tells_status(self) -> bool:
+        return any(one.family == "status" for one in self.capabilities.events.emits)
 
     @property
     def lease_seconds(self) -> float:
@@ -293,12 +296,15 @@ class AdapterBox:
         told = kept_receipt(record, receipt, self._ledger.now)
         if isinstance(told, c.Delivered):
             self.hops = record.hops
-        settled = self._answered_with(self._ledger.settle(record, told), answer)
+        return self._settled(self._answered_with(self._ledger.settle(record, told), answer))
+
+    def _settled(self, record: c.DeliveryRecord) -> c.DeliveryRecord:
+        """A delivery is not on its way any more: the next one may leave."""
         self._forget(record.id)
-        if not settled.is_open:
+        if not record.is_open:
             self._is_over()
         self._pump()
-        return settled
+        return record
 
     def _answered_with(self, record: c.DeliveryRecord, answer: c.DeliveryAnswer | None) -> c.DeliveryRecord:
         """The record with an answer, unless it has one. It may come with the receipt, or with a repeat."""
@@ -314,16 +320,11 @@ class AdapterBox:
         record = self._on_the_way[seen.id]
         if record.lease_until is None or record.lease_until > self._ledger.now:
             return record  # it was handed again, or has more time
-        self._forget(record.id)
         if record.evidence.get("via") == "connection" and self._link is None:
+            self._forget(record.id)
             return self._put_off(_uncounted(record))
-        settled = self._ledger.settle(
-            record, c.Failed(delivery_id=record.id, reason="no_answer", retryable=True), own=True
-        )
-        if not settled.is_open:
-            self._is_over()
-        self._pump()
-        return settled
+        no_answer = c.Failed(delivery_id=record.id, reason="no_answer", retryable=True)
+        return self._settled(self._ledger.settle(record, no_answer, own=True))
 
     # -- what waits in the tables --------------------------------------------------------------------------
 
@@ -577,21 +578,16 @@ class AdapterBox:
     def report(self, events: Iterable[c.AgentSessionEvent]) -> c.ReportResult:
         """Pass on what the session observed, as far as it declared that it would."""
         declared = self.capabilities.events.emits
-        tells_status = any(one.family == "status" for one in declared)
         passed_on, undeclared = 0, dict[str, None]()
         for event in events:
-            if isinstance(event, c.StatusEvent):
-                is_told = tells_status
-                if is_told:
-                    self._become(event.status, event.reason)
-            else:
-                is_told = event.type.is_live and event.type in declared
-                if is_told:
-                    self._tell(self.participant, [event])
-            if is_told:
-                passed_on += 1
+            if isinstance(event, c.StatusEvent) and self._tells_status:
+                self._become(event.status, event.reason)
+            elif not isinstance(event, c.StatusEvent) and event.type.is_live and event.type in declared:
+                self._tell(self.participant, [event])
             else:
                 undeclared[event.type.value] = None
+                continue
+            passed_on += 1
         return c.ReportResult(passed_on=passed_on, undeclared=tuple(undeclared))
 
     def _become(self, status: c.AgentStatus, reason: str | None = None) -> None:
