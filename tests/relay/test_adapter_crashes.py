@@ -97,7 +97,7 @@ async def test_a_killed_host_and_a_killed_adapter_lose_nothing_and_show_nothing_
                 result = await relay.send("@worker", f"note {sent}", idempotency_key=key)
                 ids.append(result.deliveries[0].id)
                 sent += 1
-                await ledger.began.wait()
+                await asyncio.wait_for(ledger.began.wait(), WITHIN)
                 if ledger.dice.random() < 0.05:
                     await adapter.kill()
                     adapter.start()
