@@ -75,21 +75,3 @@ async def test_a_search_that_waits_for_its_index_shows_that_it_goes_on(
             indexed.set()
             await seat.shows("rivers run")
             assert await seat.ended() == 0
-
-
-async def test_the_host_logs_when_much_is_to_be_indexed(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("INFO")
-    monkeypatch.setattr("serai.relay.inbox._INDEXED_EVERY", 0)
-    async with ports() as port:
-        left = iter([True, True])
-
-        async def index() -> bool:
-            return next(left, False)
-
-        monkeypatch.setattr(port.house.store, "index_words", index)
-        await port.house.call("rooms.create", name="deploys")
-        await port.house.send("#deploys", "rivers run")
-        await port.house.until(lambda: "all that was said is indexed" in caplog.text)
-    assert caplog.text.index("much is to be indexed") < caplog.text.index("all that was said is indexed")

@@ -637,6 +637,43 @@ async def test_an_adapter_that_dies_between_handing_and_receipt_gets_the_message
         assert shown == [record.id for record in records]
 
 
+async def test_what_was_on_its_way_is_offered_before_what_a_look_for_an_earlier_connection_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    heard = Heard()
+
+    async def never(_message: RelayMessage, _context: MessageContext) -> None:
+        await asyncio.Event().wait()
+
+    async with ports() as port:
+        read, looks = port.house.store.relay, asyncio.Queue[asyncio.Event]()
+
+        async def slow(query: str, *values: Any) -> list[tuple[Any, ...]]:
+            rows = await read(query, *values)
+            if query == "offers_of_agent" and values[1] == "idle":
+                looks.put_nowait(go_on := asyncio.Event())
+                await go_on.wait()
+            return rows
+
+        monkeypatch.setattr(port.house.store, "relay", slow)
+        async with await port.connect() as first, await port.connect() as second:
+            registering = asyncio.create_task(first.register(define_harness("worker", never)))
+            look = await looks.get()
+            await registering
+            one = await sent(port, "one")
+            look.set()
+            look = await looks.get()  # it has found the first message,
+            two = await sent(port, "two")
+            look.set()
+            look = await looks.get()  # and this one the second, while the first is on its way
+            assert (await port.house.delivery(one.id)).state == DeliveryState.HANDING
+            await second.register(define_harness("worker", heard))
+            monkeypatch.undo()
+            look.set()
+            await became(port, two.id, DeliveryState.DELIVERED)
+            assert await heard.until(2) == ["one", "two"]
+
+
 async def test_stay_registered_comes_back_by_itself() -> None:
     heard, registered = Heard(), asyncio.Queue[Registration]()
     async with ports() as port:

@@ -16,7 +16,7 @@ from relay.port import ON_IDLE, Port, able, ports
 from relay.test_adapters import became, sent, status
 from requirements import proves
 from serai.contract import AgentStatus, DeliveryState, to_wire
-from serai.errors import InvalidParams
+from serai.errors import ConnectionLost, InvalidParams
 from serai.relay.signed_post import SIGNATURE, TIMESTAMP, signature
 
 
@@ -113,6 +113,21 @@ async def test_nobody_there_is_offline_and_deferred_with_a_time() -> None:
         assert await status(port) == AgentStatus.OFFLINE
         with pytest.raises(InvalidParams):
             await register(port, "file:///etc/passwd")
+
+
+async def test_what_could_not_be_posted_is_posted_before_what_was_sent_later(
+    hook: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nobody(*_post: Any) -> bytes:
+        raise ConnectionLost("nobody answers at the URL")
+
+    async with ports() as port:
+        await register(port, hook.url)
+        with monkeypatch.context() as patched:
+            patched.setattr("serai.relay.adapters.post_signed", nobody)
+            await became(port, (await sent(port, "one")).id, DeliveryState.DEFERRED)
+        await became(port, (await sent(port, "two")).id, DeliveryState.DELIVERED)
+        assert [msgspec.json.decode(body)["message"]["text"] for _, body in hook.posts] == ["one", "two"]
 
 
 async def test_a_slow_one_holds_nobody_up(hook: Hook) -> None:

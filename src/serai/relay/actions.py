@@ -102,34 +102,26 @@ class Actions:
         async def run(call: c.ActionRunParams, _caller: Caller) -> Any:
             return msgspec.json.decode(await link.request("actions.run", call))
 
+        def may_ask(_caller: Caller, who: Participant) -> bool:
+            return _is_available(params.available_to, who)
+
         _check_schema(params.input_schema, "inputSchema")
         _check_schema(params.output_schema or {}, "outputSchema")
-        told = self._masked(params.description)
-        described = c.ActionDescriptor(**asdict(params) | {"description": told}, owner=owner.handle)
+        described = c.ActionDescriptor(**asdict(params), owner=owner.handle)
+        described = replace(described, description=self._masked(params.description))
         if not any(one.connection is link for one in self._actions.values()):
             link.when_closed(lambda: self._left(link))
-        selectors = params.available_to
-        return self._add(described, run, owner, link, lambda _caller, who: _is_available(selectors, who))
+        self._actions[params.name] = _Registered(described, run, owner, link, may_ask)
+        data: dict[str, Any] = {"action": described.name, "description": described.description}
+        if params.available_to is not None:
+            data["availableTo"] = params.available_to
+        self._ledger.event("action.registered", data, actor=owner.identity.id)
+        return described
 
     def build_in(self, params: c.ActionRegisterParams, run: RunAction, may_ask: MayAsk) -> None:
         """Have the host itself do something when it is asked for."""
-        self._add(c.ActionDescriptor(**asdict(params)), run, None, self, may_ask)
-
-    def _add(
-        self,
-        descriptor: c.ActionDescriptor,
-        run: RunAction,
-        owner: Participant | None,
-        connection: object,
-        may_ask: MayAsk,
-    ) -> c.ActionDescriptor:
-        self._actions[descriptor.name] = _Registered(descriptor, run, owner, connection, may_ask)
-        if owner is not None:
-            data: dict[str, Any] = {"action": descriptor.name, "description": descriptor.description}
-            if descriptor.available_to is not None:
-                data["availableTo"] = descriptor.available_to
-            self._ledger.event("action.registered", data, actor=owner.identity.id)
-        return descriptor
+        described = c.ActionDescriptor(**asdict(params))
+        self._actions[params.name] = _Registered(described, run, None, self, may_ask)
 
     def unregister(self, name: str, owner: Participant, *, is_host_owner: bool) -> None:
         """Take an action back.
@@ -203,7 +195,7 @@ class Actions:
             known = kept.result.invocation_id
             call = c.ActionRunParams(invocation_id=known, name=kept.name, caller=who.identity)
             outcome = _failed(kept.result, "handler_failed", "the host was stopped while it ran")
-            self._tell_outcome(outcome, call, owner, None)
+            self._tell(outcome, call, owner, {"error": outcome.error, "code": outcome.code})
             self._send(owner, call, who, outcome, 0)
 
     async def close(self) -> None:
@@ -219,22 +211,15 @@ class Actions:
         hops = self._runner.hops_of(who, None)
         started = time.monotonic()
         outcome = self._masked(await self._outcome(action, call, caller, who))
-        self._tell_outcome(outcome, call, action.owner, round((time.monotonic() - started) * 1000))
+        data = {"error": outcome.error, "code": outcome.code, "output": outcome.output}
+        if outcome.state == c.ActionState.DENIED:
+            data["reason"] = data.pop("error")
+        else:
+            data["durationMs"] = round((time.monotonic() - started) * 1000)
+        self._tell(outcome, call, action.owner, data)
         if not self._awaited[who.number, call.invocation_id]:
             self._send(action.owner, call, who, outcome, hops)
         return outcome
-
-    def _tell_outcome(
-        self,
-        outcome: c.InvokeResult,
-        call: c.ActionRunParams,
-        owner: Participant | None,
-        duration: int | None,
-    ) -> None:
-        is_denied = outcome.state == c.ActionState.DENIED
-        why = "reason" if is_denied else "error"
-        data = {why: outcome.error, "code": outcome.code, "output": outcome.output}
-        self._tell(outcome, call, owner, data if is_denied else data | {"durationMs": duration})
 
     async def _outcome(
         self, action: _Registered, call: c.ActionRunParams, caller: Caller, who: Participant
@@ -268,15 +253,12 @@ class Actions:
         hops: int,
     ) -> None:
         """Send the outcome to whoever asked."""
-        if who.gone:
-            return
         sender = owner or self._workspace.system
-        if sender.number == who.number:
-            return  # its own handler has seen it
+        if who.gone or sender.number == who.number:  # its own handler has seen it
+            return
         told = msgspec.json.encode(outcome.output).decode() if outcome.error is None else outcome.error
-        text = f"The action {call.name} has {outcome.state.value}: {told}"
-        if outcome.state == c.ActionState.DENIED:
-            text = f"The action {call.name} was denied: {told}"
+        verb = "was" if outcome.state == c.ActionState.DENIED else "has"
+        text = f"The action {call.name} {verb} {outcome.state.value}: {told}"
         metadata = {"action": call.name, "invocationId": call.invocation_id, "state": outcome.state.value}
         self._post.notify(sender, who, text, c.DeliveryReason.ACTION_RESULT, metadata=metadata, hops=hops)
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import count
@@ -26,7 +25,7 @@ from serai import contract as c
 from serai.errors import ConnectionLost, LeaseLost, Offline, SeraiError
 from serai.host.host import Host
 from serai.host.identities import Participant
-from serai.host.ledger import record_of
+from serai.host.ledger import ALL, record_of
 from serai.host.session.deliveries import Delivery
 from serai.relay.inbox import CallerLink
 from serai.relay.policy import RelayPolicy
@@ -40,8 +39,6 @@ _log = logging.getLogger(__name__)
 
 _WINDOW = 64
 """How many messages may be on their way over one connection."""
-_REMEMBERED = 1000
-"""How many deliveries that are over are remembered, against looks at the tables that come too late."""
 _OFFLINE_LEAST, _OFFLINE_MOST = timedelta(seconds=30), timedelta(hours=1)
 _AWAY = frozenset(
     {c.AgentStatus.OFFLINE, c.AgentStatus.STARTING, c.AgentStatus.RELEASED, c.AgentStatus.FAILED}
@@ -83,12 +80,10 @@ class AdapterBox:
         self._on_the_way: dict[str, c.DeliveryRecord] = {}
         """All that are `handing`."""
         self._asking: dict[str, asyncio.Task[None]] = {}
-        self._over: OrderedDict[str, c.DeliveryRecord] = OrderedDict()
         self._backlog = self._idle_backlog = self._recalls = False
         """Whether the tables may have some that can be offered; at idle; that an earlier connection held."""
         self._reading = asyncio.Lock()
         self._pumping: asyncio.Task[None] | None = None
-        self._settling = asyncio.Lock()
         self._arrived = asyncio.Event()
         self._maker, self._leases = secrets.token_hex(4), count()
 
@@ -109,8 +104,6 @@ class AdapterBox:
 
     def take(self, record: c.DeliveryRecord, message: c.RelayMessage) -> c.DeliveryRecord:
         """Offer a message now, or hold it until that can be done."""
-        if (known := self._over.get(record.id)) is not None:
-            return known
         if record.id in self._on_the_way:
             return self._lapsed(record)
         if record.state == c.DeliveryState.CREATED and not self.admit():
@@ -152,9 +145,9 @@ class AdapterBox:
     def drop(self, record: c.DeliveryRecord, why: str | None = None) -> None:
         """A delivery is offered anew, or (`why`) over for good: whoever holds it is told."""
         self._forget(record.id)
-        if why is None or record.id in self._over:
+        if why is None:
             return
-        self._is_over(record)
+        self._is_over()
         if record.held_by == "adapter" and self._link is not None:
             self._host.run(self._ask_about("cancel", record, why))
 
@@ -179,11 +172,14 @@ class AdapterBox:
     @property
     def _idle_room(self) -> int:
         """How many may leave that wait for idle. Who says when it is idle may not be, after the first."""
-        tells = any(one.family == "status" for one in self.capabilities.events.emits)
-        if not tells:
+        if not self._tells_status:
             return self._room
         waits = any(record.mode == c.DeliveryMode.ON_IDLE for record in self._on_the_way.values())
         return 0 if waits else min(1, self._room)
+
+    @property
+    def _tells_status(self) -> bool:
+        return any(one.family == "status" for one in self.capabilities.events.emits)
 
     @property
     def lease_seconds(self) -> float:
@@ -202,6 +198,7 @@ class AdapterBox:
 
     def _put_off(self, record: c.DeliveryRecord, reason: str = "offline") -> c.DeliveryRecord:
         """It cannot be reached: try again after as long as it has been waiting, or once it is there."""
+        self._backlog = True
         now = self._ledger.now
         wait = min(max(now - record.created_at, _OFFLINE_LEAST), _OFFLINE_MOST)
         receipt = c.Deferred(
@@ -212,11 +209,8 @@ class AdapterBox:
         )
         return self._ledger.settle(record, receipt)
 
-    def _is_over(self, record: c.DeliveryRecord) -> None:
+    def _is_over(self) -> None:
         self.waiting = max(0, self.waiting - 1)
-        self._over[record.id] = record
-        if len(self._over) > _REMEMBERED:
-            self._over.popitem(last=False)
 
     def _forget(self, delivery_id: str) -> None:
         """A delivery is not on its way any more."""
@@ -302,12 +296,15 @@ class AdapterBox:
         told = kept_receipt(record, receipt, self._ledger.now)
         if isinstance(told, c.Delivered):
             self.hops = record.hops
-        settled = self._answered_with(self._ledger.settle(record, told), answer)
+        return self._settled(self._answered_with(self._ledger.settle(record, told), answer))
+
+    def _settled(self, record: c.DeliveryRecord) -> c.DeliveryRecord:
+        """A delivery is not on its way any more: the next one may leave."""
         self._forget(record.id)
-        if not settled.is_open:
-            self._is_over(settled)
+        if not record.is_open:
+            self._is_over()
         self._pump()
-        return settled
+        return record
 
     def _answered_with(self, record: c.DeliveryRecord, answer: c.DeliveryAnswer | None) -> c.DeliveryRecord:
         """The record with an answer, unless it has one. It may come with the receipt, or with a repeat."""
@@ -323,16 +320,11 @@ class AdapterBox:
         record = self._on_the_way[seen.id]
         if record.lease_until is None or record.lease_until > self._ledger.now:
             return record  # it was handed again, or has more time
-        self._forget(record.id)
         if record.evidence.get("via") == "connection" and self._link is None:
+            self._forget(record.id)
             return self._put_off(_uncounted(record))
-        settled = self._ledger.settle(
-            record, c.Failed(delivery_id=record.id, reason="no_answer", retryable=True), own=True
-        )
-        if not settled.is_open:
-            self._is_over(settled)
-        self._pump()
-        return settled
+        no_answer = c.Failed(delivery_id=record.id, reason="no_answer", retryable=True)
+        return self._settled(self._ledger.settle(record, no_answer, own=True))
 
     # -- what waits in the tables --------------------------------------------------------------------------
 
@@ -358,23 +350,24 @@ class AdapterBox:
             async with self._reading:
                 if self._recalls:
                     await self._recall_held()
+                link = self._link
                 entries = await self._offerable(self._room, self._idle_room)
-                if self._can_leave:
+                # What was on its way over an earlier connection comes before what was found meanwhile.
+                if self._link is link and self._can_leave:
                     self._hand(entries)
                 else:
                     self._backlog = self._idle_backlog = True
 
     async def _recall_held(self) -> None:
         """What an earlier connection held is offered again: whoever has it still will know its id."""
-        self._recalls = False
-        await self._host.journal.committed()
-        while rows := await self._ledger.store.relay(
-            "waiting_deliveries", self.participant.number, "adapter", 1000
-        ):
-            for record in map(record_of, rows):
-                self._ledger.put(replace(record, held_by=None, waits_for="connection"))
+        self._recalls, self._backlog = False, True
+        with self._ledger.watching() as seen:
             await self._host.journal.committed()
-        self._backlog = True
+            number = self.participant.number
+            rows = await self._ledger.store.relay("waiting_deliveries", number, "adapter", ALL)
+        for record in map(record_of, rows):
+            if record.id not in seen:
+                self._ledger.put(replace(record, held_by=None, waits_for="connection"))
 
     async def _offerable(self, room: int, idle_room: int) -> list[Delivery]:
         """What can be offered now. While this looks, what comes in is left to the next look."""
@@ -386,19 +379,21 @@ class AdapterBox:
         )
         # What comes from here on sets them again, and is perhaps not among what is committed below.
         self._backlog, self._idle_backlog = self._backlog and not looks, self._idle_backlog and not looks_idle
-        await self._host.journal.committed()
-        if looks:
-            rows += (some := await store.relay("offers_of_agent", number, "", room))
-            self._backlog = self._backlog or len(some) == room
-        if looks_idle:
-            rows += (some := await store.relay("offers_of_agent", number, "idle", idle_room))
-            self._idle_backlog = self._idle_backlog or len(some) == idle_room
+        with self._ledger.watching() as seen:
+            await self._host.journal.committed()
+            if looks:
+                rows += (some := await store.relay("offers_of_agent", number, "", room))
+                self._backlog = self._backlog or len(some) == room
+            if looks_idle:
+                rows += (some := await store.relay("offers_of_agent", number, "idle", idle_room))
+                self._idle_backlog = self._idle_backlog or len(some) == idle_room
         found = [(record_of(row[:2]), row[2]) for row in rows]
         found.sort(key=lambda one: (one[0].priority != c.Priority.URGENT, one[0].sequence))
         entries: list[Delivery] = []
-        for record, message in found:
+        for found_record, message in found:
+            record = seen.get(found_record.id, found_record)
             is_idle = record.mode == c.DeliveryMode.ON_IDLE
-            if record.id in self._on_the_way or record.id in self._over:
+            if record.id in self._on_the_way or not record.is_open:
                 continue
             if is_idle and (not idle_room or not self._is_safe):
                 self._idle_backlog = True
@@ -455,23 +450,19 @@ class AdapterBox:
             LeaseLost: The lease ran out, and the message was offered elsewhere.
             DeliveryFinal: The delivery is over, and ended otherwise.
         """
-        async with self._settling:
-            record = self._on_the_way.get(delivery_id)
-            if record is not None:
-                self._check_lease(record, lease, link)
-                return self._settle(record, receipt)
-            with self._ledger.watching() as seen:
-                await self._host.journal.committed()
-                record = await self._ledger.delivery(delivery_id)
-            record = seen.get(delivery_id, record)
-            if record is None or delivery_id in self._on_the_way:
-                raise LeaseLost(f"{delivery_id} was offered again, since no receipt came in time")
-            if not record.is_open:
-                settled = self._ledger.settle(record, receipt)
-                return self._answered_with(settled, answer_in(record, receipt))
-            settled = self._settle(record, receipt)
+        record = self._on_the_way.get(delivery_id)
+        if record is not None:
+            self._check_lease(record, lease, link)
+            return self._settle(record, receipt)
+        with self._ledger.watching() as seen:
             await self._host.journal.committed()
-            return settled
+            record = await self._ledger.delivery(delivery_id)
+        record = seen.get(delivery_id, record)
+        if record is None or delivery_id in self._on_the_way:
+            raise LeaseLost(f"{delivery_id} was offered again, since no receipt came in time")
+        if record.is_open:
+            return self._settle(record, receipt)
+        return self._answered_with(self._ledger.settle(record, receipt), answer_in(record, receipt))
 
     def extend(self, delivery_id: str, lease: str | None, link: CallerLink | None) -> c.DeliveryRecord:
         """Let a lease begin anew.
@@ -587,21 +578,16 @@ class AdapterBox:
     def report(self, events: Iterable[c.AgentSessionEvent]) -> c.ReportResult:
         """Pass on what the session observed, as far as it declared that it would."""
         declared = self.capabilities.events.emits
-        tells_status = any(one.family == "status" for one in declared)
         passed_on, undeclared = 0, dict[str, None]()
         for event in events:
-            if isinstance(event, c.StatusEvent):
-                is_told = tells_status
-                if is_told:
-                    self._become(event.status, event.reason)
-            else:
-                is_told = event.type.is_live and event.type in declared
-                if is_told:
-                    self._tell(self.participant, [event])
-            if is_told:
-                passed_on += 1
+            if isinstance(event, c.StatusEvent) and self._tells_status:
+                self._become(event.status, event.reason)
+            elif not isinstance(event, c.StatusEvent) and event.type.is_live and event.type in declared:
+                self._tell(self.participant, [event])
             else:
                 undeclared[event.type.value] = None
+                continue
+            passed_on += 1
         return c.ReportResult(passed_on=passed_on, undeclared=tuple(undeclared))
 
     def _become(self, status: c.AgentStatus, reason: str | None = None) -> None:
@@ -614,7 +600,8 @@ class AdapterBox:
         if self._is_safe:
             self._idle_backlog = True
             self._arrived.set()
-            self._pump()
+            if status != c.AgentStatus.OFFLINE:  # else it is tried when something is due, or comes
+                self._pump()
 
 
 def _uncounted(record: c.DeliveryRecord) -> c.DeliveryRecord:

@@ -111,9 +111,11 @@ class Calls:
     def _speaker(self, caller: Caller, name: str | None = None) -> Participant:
         """On whose behalf a call is made."""
         if name is not None:
+            found = self._identities.get(name)
+            if caller.participant is not None and caller.participant.number == found.number:
+                return found
             if caller.role != Role.OWNER:
                 raise Forbidden("only the owner of the host may speak for someone else")
-            found = self._identities.get(name)
             if found.session is not None:
                 raise Forbidden(f"{found.handle} is an agent with a session: it speaks for itself")
             return found

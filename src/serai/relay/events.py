@@ -21,7 +21,7 @@ from serai.contract import RelayMessage, WorkspaceEvent, decode, to_wire
 from serai.host.identities import Identities
 from serai.host.ledger import RELAY
 from serai.journal.journal import Journal
-from serai.relay.predicates import has_type
+from serai.relay.predicates import has_type, rooms_of
 from serai.store.contract import StoredRow
 
 __all__ = ["EventStream", "Wanted", "wanted"]
@@ -45,11 +45,7 @@ def wanted(types: tuple[str, ...] = (), agent_id: str | None = None, room: str |
             return False
         if agent_id is not None and agent_id not in {event.actor, event.subject}:
             return False
-        if room is not None:
-            message: dict[str, Any] = event.data.get("message") or {}
-            channel: dict[str, Any] = message.get("channel") or {}
-            return room in {message.get("conversationId"), channel.get("name"), event.data.get("room")}
-        return True
+        return room is None or room in rooms_of(event)
 
     return wants
 

@@ -120,7 +120,6 @@ class Registration:
         self._session = session
         self._seen = seen or SeenDeliveries()
         self._owns_seen = seen is None
-        self._is_own = True
         self._is_over = False
         self._lease_seconds = 30.0
         self._events: asyncio.Queue[c.AgentSessionEvent] = asyncio.Queue()
@@ -147,8 +146,6 @@ class Registration:
             **more,
         )
         self.identity, self.secret = found.identity, found.secret
-        hello: c.HelloResult = await self._relay.call("hello")
-        self._is_own = hello.identity == found.identity
         self._lease_seconds = found.lease_seconds
         self._reporting = asyncio.create_task(self._report())
 
@@ -193,8 +190,7 @@ class Registration:
 
     async def _reply(self, message_id: str, text: str) -> str:
         """Answer a message as the session, also over a connection of the owner's."""
-        more = {} if self._is_own else {"as": self.identity.handle}
-        return (await self._relay.reply(message_id, text, **more)).message.id
+        return (await self._relay.reply(message_id, text, **{"as": self.identity.handle})).message.id
 
     # -- what the relay asks -------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ it, and for the owner of the host.
 from __future__ import annotations
 
 import asyncio
-import logging
+import contextlib
 import re
 import time
 from collections import defaultdict
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
 
 __all__ = ["Caller", "CallerLink", "InboxBox", "Inboxes"]
-
-_log = logging.getLogger(__name__)
 
 _MOST = 500
 _FETCHED = ("fetch", "flush")
@@ -345,21 +343,12 @@ class Inboxes:
         while True:
             await asyncio.sleep(_INDEXED_EVERY)
             last = self._journal.last_seq
-            if last == looked_at:
-                continue
-            looked_at, is_more, steps = last, True, 0
-            while is_more:
-                began = time.monotonic()
-                try:
-                    is_more = await self._store.index_words()
-                except SeraiError:  # the disk is full, or the host is about to end
-                    looked_at, is_more = -1, False
-                steps += 1
-                if steps == 1 and is_more:
-                    _log.info("much is to be indexed: who searches before it is done waits for it")
-                await asyncio.sleep(_REST * (time.monotonic() - began))
-            if steps > 1:
-                _log.info("all that was said is indexed")
+            with contextlib.suppress(SeraiError):  # the disk is full, or the host is about to end
+                while looked_at != last:
+                    began = time.monotonic()
+                    if not await self._store.index_words():
+                        looked_at = last
+                    await asyncio.sleep(_REST * (time.monotonic() - began))
 
 
 def _json(values: Iterable[object]) -> str:

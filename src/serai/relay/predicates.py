@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from serai.contract import AgentIdentity, AgentStatus, WorkspaceEvent, name_key
 
-__all__ = ["OF_SESSIONS", "ActionEvents", "Predicate", "action", "events", "has_type", "named"]
+__all__ = ["OF_SESSIONS", "ActionEvents", "Predicate", "action", "events", "has_type", "named", "rooms_of"]
 
 OF_SESSIONS = ("status.", "tool.", "transcript.", "file.", "command.", "terminal.", "usage.")
 """How the types begin that only sessions have: those of the workspace begin otherwise."""
@@ -81,7 +81,7 @@ class Predicate:
 
     def in_(self, room: str) -> Predicate:
         """Those about a room, or about a message in it."""
-        return self.where(lambda event: room in _rooms(event))
+        return self.where(lambda event: room in rooms_of(event))
 
     def from_(self, agent: str) -> Predicate:
         """Those about messages of a sender."""
@@ -208,10 +208,13 @@ def _message(event: WorkspaceEvent) -> dict[str, Any]:
     return event.data.get("message") or {}
 
 
-def _rooms(event: WorkspaceEvent) -> set[str | None]:
+def rooms_of(event: WorkspaceEvent) -> set[str | None]:
+    """The names and ids of the room that an event is about, or that its message is in."""
     message = _message(event)
     channel: dict[str, Any] = message.get("channel") or {}
-    return {channel.get("name"), channel.get("id"), message.get("conversationId"), event.data.get("room")}
+    told: str | dict[str, Any] = event.data.get("room") or ""
+    own = {told} if isinstance(told, str) else {told["id"], told["name"]}
+    return {channel.get("name"), channel.get("id"), message.get("conversationId")} | own
 
 
 def _is(who: dict[str, Any] | None, agent: str) -> bool:

@@ -1,4 +1,4 @@
-"""The relay from Python: one class, in the host's own process or over the port.
+"""The relay from Python: one class, over the port.
 
 async with await Relay.connect() as relay:
 sent = await relay.send("@reviewer", "Please look at the last commit.", wait_for="answered")
@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextvars import ContextVar
 from functools import partialmethod
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -38,7 +38,7 @@ from serai.relay.predicates import ActionEvents, Predicate, events, named
 if TYPE_CHECKING:
     from serai.relay.harness import Registration
 
-__all__ = ["ActionCall", "ActionHandler", "Answer", "EventHandler", "Link", "Listening", "Relay"]
+__all__ = ["ActionCall", "ActionHandler", "Answer", "EventHandler", "Listening", "Relay", "RemoteLink"]
 
 _log = logging.getLogger(__name__)
 
@@ -66,61 +66,22 @@ ActionHandler = Callable[[ActionCall], Awaitable[Any] | Any]
 """Does what an action is for, and returns its output. What it raises is told to the caller as its failure."""
 
 
-class Link(Protocol):
-    """How calls get to the relay, and events and questions back."""
-
-    async def call(self, method: str, params: dict[str, Any]) -> Any:
-        """Call a method. Returns its result, as its type.
-
-        Raises:
-            SeraiError: The relay refused, or cannot be reached.
-        """
-        ...
-
-    async def subscribe(
-        self, params: c.SubscribeParams
-    ) -> tuple[c.SubscribeResult, AsyncGenerator[c.WorkspaceEvent]]:
-        """Subscribe to events. They come from the moment this returns, until their iterator is closed."""
-        ...
-
-    def answer(self, method: str, answer: Answer) -> None:
-        """Answer a method that the relay asks for. There is one answer to each; the last one counts."""
-        ...
-
-    async def closed(self) -> None:
-        """Wait until nothing can be called any more."""
-        ...
-
-    async def close(self) -> None:
-        """Call nothing any more."""
-        ...
-
-
 class Listening:
     """A handler that hears of events. Calling it ends that.
 
     Awaiting it waits until it is set up, and raises if that is refused: `unsubscribe = await relay.on(…)`.
     """
 
-    def __init__(self) -> None:
-        self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.begun.add_done_callback(_report)
-        self.task: asyncio.Task[None] | None = None
+    def __init__(self, subscribing: asyncio.Task[Any], listening: asyncio.Task[None]) -> None:
+        self._subscribing, self._listening = subscribing, listening
 
     def __call__(self) -> None:
         """Hear of nothing any more."""
-        if self.task is not None:
-            self.task.cancel()
+        self._listening.cancel()
 
     def __await__(self) -> Generator[Any, None, Self]:
-        yield from asyncio.shield(self.begun).__await__()
+        yield from asyncio.shield(self._subscribing).__await__()
         return self
-
-
-def _report(begun: asyncio.Future[None]) -> None:
-    """Whoever does not wait until a listener is set up finds in the log why it is not."""
-    if not begun.cancelled() and (error := begun.exception()) is not None:
-        _log.warning("a listener was not set up: %s", error)
 
 
 class Relay:
@@ -129,14 +90,14 @@ class Relay:
     events = events
     """Makes predicates: `relay.on(relay.events.delivery.failed(), handler)`."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: RemoteLink) -> None:
         self.link = link
         """How calls get there. Whoever answers what the relay asks does that here."""
         self.messages = SimpleNamespace(send=self.send, reply=self.reply, get=self.message)
         """What is done with messages, under the names of the pages: `relay.messages.send`."""
-        self._subscribing: set[asyncio.Future[None]] = set()
+        self._subscribing: set[asyncio.Task[Any]] = set()
         """Who listens, and does not hear anything yet."""
-        self._listening: set[asyncio.Task[None]] = set()
+        self._listening: set[asyncio.Task[Any]] = set()
         self._handlers: dict[str, ActionHandler] = {}
         self.registrations: dict[str, Registration] = {}
         """The sessions that take part over this connection, by their handles."""
@@ -280,13 +241,13 @@ class Relay:
         predicate, too.
         """
         wanted = named(predicate) if isinstance(predicate, str) else predicate
-        listening = Listening()
-        self._subscribing.add(listening.begun)
-        listening.begun.add_done_callback(self._subscribing.discard)
-        task = listening.task = asyncio.create_task(self._listen(wanted, handler, after, listening.begun))
-        self._listening.add(task)
-        task.add_done_callback(self._listening.discard)
-        return listening
+        params = c.SubscribeParams(types=wanted.types, agent=wanted.agent, after=after)
+        subscribing = asyncio.create_task(self._subscribe(params))
+        listening = asyncio.create_task(self._listen(wanted, handler, subscribing))
+        for task, kept in ((subscribing, self._subscribing), (listening, self._listening)):
+            kept.add(task)
+            task.add_done_callback(kept.discard)
+        return Listening(subscribing, listening)
 
     add_listener = on
 
@@ -347,19 +308,16 @@ class Relay:
         return msgspec.to_builtins(await outcome if inspect.isawaitable(outcome) else outcome)
 
     async def _listen(
-        self, wanted: Predicate, handler: EventHandler, after: str | None, begun: asyncio.Future[None]
+        self,
+        wanted: Predicate,
+        handler: EventHandler,
+        subscribing: asyncio.Task[AsyncGenerator[c.WorkspaceEvent]],
     ) -> None:
         try:
-            events = await self._subscribe(
-                c.SubscribeParams(types=wanted.types, agent=wanted.agent, after=after)
-            )
-        except SeraiError as error:
-            begun.set_exception(error)
+            events = await subscribing
+        except SeraiError as error:  # whoever waits until it is set up gets it, too
+            _log.warning("a listener was not set up: %s", error)
             return
-        finally:
-            if not begun.done() and (task := asyncio.current_task()) is not None and task.cancelling():
-                begun.cancel()
-        begun.set_result(None)
         own = secrets.token_hex(4)
         async with contextlib.aclosing(events):
             async for event in events:
@@ -395,7 +353,11 @@ class RemoteLink:
         self._reading = asyncio.create_task(self._read())
 
     async def call(self, method: str, params: dict[str, Any]) -> Any:
-        """See `Link`."""
+        """Call a method. Returns its result, as its type.
+
+        Raises:
+            SeraiError: The relay refused, or cannot be reached.
+        """
         if self._lost is not None:
             raise self._lost
         self._last_id += 1
@@ -412,7 +374,7 @@ class RemoteLink:
     async def subscribe(
         self, params: c.SubscribeParams
     ) -> tuple[c.SubscribeResult, AsyncGenerator[c.WorkspaceEvent]]:
-        """See `Link`."""
+        """Subscribe to events. They come from the moment this returns, until their iterator is closed."""
         started: c.SubscribeResult = await self.call("events.subscribe", c.to_wire(params))
         return started, self._events(started.subscription)
 
@@ -429,11 +391,11 @@ class RemoteLink:
             self._subscriptions.pop(subscription, None)
 
     def answer(self, method: str, answer: Answer) -> None:
-        """See `Link`."""
+        """Answer a method that the relay asks for. There is one answer to each; the last one counts."""
         self._answers[method] = answer
 
     async def closed(self) -> None:
-        """See `Link`."""
+        """Wait until nothing can be called any more."""
         await asyncio.wait({self._reading})
 
     async def _respond(self, method: str, call_id: Any, params: bytes) -> None:
@@ -452,7 +414,7 @@ class RemoteLink:
         return self._subscriptions.setdefault(subscription, asyncio.Queue())
 
     async def close(self) -> None:
-        """See `Link`."""
+        """Call nothing any more."""
         await self._transport.close()
         tasks = [self._reading, *self._answering]
         for task in tasks:

@@ -64,14 +64,6 @@ class _Call:
 
 
 @dataclass(slots=True)
-class _Command:
-    """A command that runs in a terminal of the session."""
-
-    line: str
-    started_at: datetime
-
-
-@dataclass(slots=True)
 class SessionEvents:
     """The view of one session."""
 
@@ -89,8 +81,8 @@ class SessionEvents:
     _requests: set[str] = field(default_factory=set)
     """The questions that are open."""
     _calls: dict[str, _Call] = field(default_factory=dict)
-    _commands: dict[str, _Command] = field(default_factory=dict)
-    """What runs, by the terminal, or by the id of a command that was detected in one."""
+    _commands: dict[str, tuple[str, datetime]] = field(default_factory=dict)
+    """What runs and since when, by the terminal, or by the id of a command that was detected in one."""
     _ended: set[str] = field(default_factory=set)
     """The terminals whose command has ended."""
     _blobs: Iterable[BlobRow] = ()
@@ -158,33 +150,21 @@ class SessionEvents:
                 self._requests.add(request.id)
             case a.SessionInputCompletedAction(request_id=request_id):
                 self._requests.discard(request_id)
-            case a.SessionReadyAction() | a.SessionCreationFailedAction() | a.SessionMetaChangedAction():
-                return self._of_life(action)
+            case a.SessionTurnCompleteAction() | a.SessionTurnCancelledAction() | a.SessionTruncatedAction():
+                return self._turn_over()
             case a.SessionErrorAction(error=error):
                 told = self._turn_over()
                 return [*told, c.ErrorReported(error=error.message, code=error.error_type)]
-            case a.SessionTurnCompleteAction() | a.SessionTurnCancelledAction() | a.SessionTruncatedAction():
-                return self._turn_over()
-            case _:
-                return self._of_turn(action, number, at)
-        return []
-
-    def _of_life(
-        self, action: a.SessionReadyAction | a.SessionCreationFailedAction | a.SessionMetaChangedAction
-    ) -> list[c.AgentSessionEvent]:
-        match action:
-            case a.SessionReadyAction():
-                self.lifecycle = t.SessionLifecycle.READY
-                return self._began()
             case a.SessionCreationFailedAction(error=error):
                 self.lifecycle = t.SessionLifecycle.CREATION_FAILED
                 return [c.ErrorReported(error=error.message, code=error.error_type)]
+            case a.SessionReadyAction():
+                return self._began()
             case a.SessionMetaChangedAction(meta=meta):
-                was_paused = self.is_paused
-                self._note(meta)
-                return (
-                    [c.SessionResumed(session_id=self.session)] if was_paused and not self.is_paused else []
-                )
+                return self._note(meta)
+            case _:
+                return self._of_turn(action, number, at)
+        return []
 
     def _of_turn(self, action: a.StateAction, number: int, at: datetime) -> list[c.AgentSessionEvent]:
         match action:
@@ -203,13 +183,16 @@ class SessionEvents:
                 return []
 
     def _began(self) -> list[c.AgentSessionEvent]:
+        self.lifecycle = t.SessionLifecycle.READY
         if self.forked_from is not None:
             return [c.SessionForked(session_id=self.session, parent_session_id=self.forked_from)]
         return [c.SessionStarted(session_id=self.session)]
 
-    def _note(self, meta: t.FreeForm | None) -> None:
+    def _note(self, meta: t.FreeForm | None) -> list[c.AgentSessionEvent]:
+        was_paused = self.is_paused
         self.needs_sign_in = LOGIN in (meta or {})
         self.is_paused = PAUSED in (meta or {})
+        return [c.SessionResumed(session_id=self.session)] if was_paused and not self.is_paused else []
 
     def _turn_over(self) -> list[c.AgentSessionEvent]:
         """The turn has ended, and with it what it left open."""
@@ -295,21 +278,20 @@ class SessionEvents:
         """A command runs: in a terminal of its own, or one that was detected in a shell. It is told once."""
         if key in self._commands or key in self._ended:
             return []
-        self._commands[key] = _Command(line, at)
+        self._commands[key] = line, at
         return [c.CommandStarted(command=line, cwd=cwd)]
 
     def command_ended(self, key: str, exit_code: float | None, at: datetime) -> list[c.AgentSessionEvent]:
         """A command has ended."""
-        command = self._commands.pop(key, None)
-        if command is None:
+        if key not in self._commands:
             return []
+        line, started_at = self._commands.pop(key)
         self._ended.add(key)
         code = None if exit_code is None else int(exit_code)
         if code:
             error = f"it ended with the exit code {code}"
-            return [c.CommandFailed(command=command.line, error=error, exit_code=code)]
-        duration = _ms(command.started_at, at)
-        return [c.CommandCompleted(command=command.line, exit_code=code, duration_ms=duration)]
+            return [c.CommandFailed(command=line, error=error, exit_code=code)]
+        return [c.CommandCompleted(command=line, exit_code=code, duration_ms=_ms(started_at, at))]
 
     def in_terminal(
         self, uri: str, action: a.StateAction, state: t.TerminalState, at: datetime

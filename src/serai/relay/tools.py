@@ -7,10 +7,12 @@ calls is the holder of the connection's token, never an argument.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
+from inspect import signature
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from serai import contract as c
 from serai.contract.record import mismatch
@@ -28,10 +30,6 @@ _EXCERPT = 300
 """How much a hit of a search shows, in characters."""
 
 
-class _Arguments(Struct, forbid_unknown_fields=True):
-    """What a tool takes."""
-
-
 _Wait = Annotated[
     int, Meta(ge=0, le=50, description="Seconds to wait for the answers; 0 returns once the message is sent")
 ]
@@ -39,75 +37,14 @@ _Mode = Annotated[c.DeliveryMode, Meta(description="When it surfaces; by default
 _MessageId = Annotated[str, Meta(description="The id of a message, msg_…")]
 _RoomName = Annotated[str, Meta(description="#name")]
 _Limit = Annotated[int, Meta(ge=1, le=500)]
-
-
-class _Sending(_Arguments, kw_only=True):
-    text: str
-    mode: _Mode | None = None
-    priority: c.Priority = c.Priority.NORMAL
-    wait: _Wait = 0
-
-    def how(self) -> dict[str, Any]:
-        """The same, in the words of the relay's methods."""
-        given = {name: getattr(self, name) for name in ("text", "mode", "priority")}
-        wait_for = c.WaitFor.ANSWERED if self.wait else c.WaitFor.ACCEPTED
-        return given | {"wait_for": wait_for, "timeout_ms": self.wait * 1000}
-
-
-class _SendMessage(_Sending, kw_only=True):
-    to: Annotated[str | list[str], Meta(description="A #room, a @handle, or a list of handles for a group")]
-
-
-class _Reply(_Sending, kw_only=True):
-    message: _MessageId
-
-
-class _React(_Arguments):
-    message: _MessageId
-    emoji: str
-    remove: bool = False
-
-
-class _CheckInbox(_Arguments):
-    limit: _Limit = 50
-    peek: Annotated[bool, Meta(description="Look without receiving")] = False
-
-
-class _OneMessage(_Arguments):
-    message: _MessageId
-
-
-class _CreateRoom(_Arguments):
-    name: Annotated[str, Meta(description="Letters, digits, '-', '_' and '.'")]
-    topic: str | None = None
-
-
-class _OneRoom(_Arguments):
-    room: _RoomName
-
-
-class _SearchMessages(_Arguments):
-    query: Annotated[str, Meta(description="Words; all of them have to be there")]
-    limit: _Limit = 20
-
-
-class _OneDelivery(_Arguments):
-    delivery: Annotated[str, Meta(description="The id of a delivery, dlv_…")]
-
-
-class _FlushDeliveries(_Arguments):
-    mode: Annotated[c.DeliveryMode, Meta(description="Only those in this mode")] | None = None
-
-
-class _OneAgent(_Arguments):
-    agent: Annotated[str, Meta(description="@handle")]
-
-
-class _InvokeAction(_Arguments):
-    name: str
-    input: Any = None
-    wait: Annotated[int, Meta(ge=0, le=50, description="Seconds to wait for the outcome")] = 50
-
+_Peek = Annotated[bool, Meta(description="Look without receiving")]
+_NewRoom = Annotated[str, Meta(description="Letters, digits, '-', '_' and '.'")]
+_Query = Annotated[str, Meta(description="Words; all of them have to be there")]
+_DeliveryId = Annotated[str, Meta(description="The id of a delivery, dlv_…")]
+_OnlyMode = Annotated[c.DeliveryMode, Meta(description="Only those in this mode")]
+_Handle = Annotated[str, Meta(description="@handle")]
+_OutcomeWait = Annotated[int, Meta(ge=0, le=50, description="Seconds to wait for the outcome")]
+_To = Annotated[str | list[str], Meta(description="A #room, a @handle, or a list of handles for a group")]
 
 _Run: TypeAlias = Callable[..., Awaitable[Any]]
 
@@ -120,15 +57,25 @@ class Tool(NamedTuple):
     schema: dict[str, Any]
 
 
-_RUNS: dict[str, tuple[type[_Arguments], _Run, str]] = {}
+_RUNS: dict[str, tuple[type[Struct], _Run, str]] = {}
 """The tools, by name: what each takes, does, and is for."""
 
 
-def _tool(kind: type[_Arguments], description: str) -> Callable[[_Run], _Run]:
-    """Have a method be the tool of its name."""
+def _tool(description: str) -> Callable[[_Run], _Run]:
+    """Have a method be the tool of its name. What the tool takes are the method's arguments by name."""
 
     def add(run: _Run) -> _Run:
-        _RUNS[run.__name__.removeprefix("_")] = kind, run, description
+        hints = get_type_hints(run, include_extras=True)
+        arguments = [one for one in signature(run).parameters.values() if one.kind == one.KEYWORD_ONLY]
+        fields = [
+            (one.name, hints[one.name])
+            if one.default is one.empty
+            else (one.name, hints[one.name], one.default)
+            for one in arguments
+        ]
+        name = run.__name__.removeprefix("_")
+        kind = msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
+        _RUNS[name] = kind, run, description
         return run
 
     return add
@@ -143,6 +90,7 @@ class RelayTools:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
+        self._do = workspace.call
         self._notices = IdleNotices(workspace)
 
     async def tools(self, caller: Caller) -> list[Tool]:
@@ -172,7 +120,7 @@ class RelayTools:
             read = msgspec.convert(arguments, kind, strict=False)
         except msgspec.ValidationError as error:
             raise misfit(mismatch(str(error))) from None
-        return await run(self, caller, read)
+        return await run(self, caller, **asdict(read))
 
     async def close(self) -> None:
         """Notify nobody any more."""
@@ -184,33 +132,46 @@ class RelayTools:
             raise Forbidden("an observer receives nothing")
         return identity
 
-    async def _do(self, caller: Caller, method: str, params: c.Record) -> Any:
-        return await self._workspace.call(caller, method, params)
-
     # -- messages ------------------------------------------------------------------------------------------
 
-    @_tool(
-        _SendMessage,
-        "Send a message. Tells how far it came to each; with wait, also their answers.",
-    )
-    async def _send_message(self, caller: Caller, given: _SendMessage) -> Any:
-        to = given.to if isinstance(given.to, str) else tuple(given.to)
-        return self._sent(await self._do(caller, "messages.send", c.SendParams(to=to, **given.how())))
+    @_tool("Send a message. Tells how far it came to each; with wait, also their answers.")
+    async def _send_message(
+        self,
+        caller: Caller,
+        *,
+        to: _To,
+        text: str,
+        mode: _Mode | None = None,
+        priority: c.Priority = c.Priority.NORMAL,
+        wait: _Wait = 0,
+    ) -> Any:
+        whom = to if isinstance(to, str) else tuple(to)
+        params = c.SendParams(to=whom, text=text, mode=mode, priority=priority, **_until(wait))
+        return self._sent(await self._do(caller, "messages.send", params))
 
-    @_tool(_Reply, "Answer a message in its thread. Tells as send_message does.")
-    async def _reply(self, caller: Caller, given: _Reply) -> Any:
-        params = c.ReplyParams(message_id=given.message, **given.how())
+    @_tool("Answer a message in its thread. Tells as send_message does.")
+    async def _reply(
+        self,
+        caller: Caller,
+        *,
+        message: _MessageId,
+        text: str,
+        mode: _Mode | None = None,
+        priority: c.Priority = c.Priority.NORMAL,
+        wait: _Wait = 0,
+    ) -> Any:
+        params = c.ReplyParams(message_id=message, text=text, mode=mode, priority=priority, **_until(wait))
         return self._sent(await self._do(caller, "messages.reply", params))
 
-    @_tool(_React, "Put an emoji under a message, or take it away.")
-    async def _react(self, caller: Caller, given: _React) -> Any:
-        method = "messages.unreact" if given.remove else "messages.react"
-        await self._do(caller, method, c.ReactParams(message_id=given.message, emoji=given.emoji))
-        return {"message": given.message}
+    @_tool("Put an emoji under a message, or take it away.")
+    async def _react(self, caller: Caller, *, message: _MessageId, emoji: str, remove: bool = False) -> Any:
+        method = "messages.unreact" if remove else "messages.react"
+        await self._do(caller, method, c.ReactParams(message_id=message, emoji=emoji))
+        return {"message": message}
 
-    @_tool(_CheckInbox, "Receive the messages that wait until you look, and see what is unread.")
-    async def _check_inbox(self, caller: Caller, given: _CheckInbox) -> Any:
-        inbox = await self._do(caller, "inbox.get", c.InboxParams(limit=given.limit, peek=given.peek))
+    @_tool("Receive the messages that wait until you look, and see what is unread.")
+    async def _check_inbox(self, caller: Caller, *, limit: _Limit = 50, peek: _Peek = False) -> Any:
+        inbox = await self._do(caller, "inbox.get", c.InboxParams(limit=limit, peek=peek))
         return _without_nothing(
             messages=[self._message(message) for message in inbox.messages],
             mentions=[message.id for message in inbox.mentions],
@@ -218,14 +179,14 @@ class RelayTools:
             reactions=[c.to_wire(one) for one in inbox.reactions],
         ) or {"messages": []}
 
-    @_tool(_OneMessage, "Mark all messages of a room or conversation as read, up to this one.")
-    async def _mark_read(self, caller: Caller, given: _OneMessage) -> Any:
-        await self._do(caller, "messages.read", c.ReadParams(message_id=given.message))
-        return {"readUntil": given.message}
+    @_tool("Mark all messages of a room or conversation as read, up to this one.")
+    async def _mark_read(self, caller: Caller, *, message: _MessageId) -> Any:
+        await self._do(caller, "messages.read", c.ReadParams(message_id=message))
+        return {"readUntil": message}
 
-    @_tool(_SearchMessages, "Find messages by words, the best first.")
-    async def _search_messages(self, caller: Caller, given: _SearchMessages) -> Any:
-        params = c.SearchParams(query=given.query, limit=given.limit)
+    @_tool("Find messages by words, the best first.")
+    async def _search_messages(self, caller: Caller, *, query: _Query, limit: _Limit = 20) -> Any:
+        params = c.SearchParams(query=query, limit=limit)
         found = await self._do(caller, "messages.search", params)
         return {
             "hits": [
@@ -236,15 +197,15 @@ class RelayTools:
             ]
         }
 
-    @_tool(_OneMessage, "A message and all answers in its thread.")
-    async def _get_thread(self, caller: Caller, given: _OneMessage) -> Any:
-        thread = await self._do(caller, "messages.thread", c.MessageParams(message_id=given.message))
+    @_tool("A message and all answers in its thread.")
+    async def _get_thread(self, caller: Caller, *, message: _MessageId) -> Any:
+        thread = await self._do(caller, "messages.thread", c.MessageParams(message_id=message))
         return {"messages": [self._message(message) for message in thread.messages]}
 
     # -- agents and rooms ----------------------------------------------------------------------------------
 
-    @_tool(_Arguments, "Who takes part, what each does, and who you are.")
-    async def _list_agents(self, caller: Caller, _given: _Arguments) -> Any:
+    @_tool("Who takes part, what each does, and who you are.")
+    async def _list_agents(self, caller: Caller) -> Any:
         hello = await self._do(caller, "hello", c.Empty())
         found = await self._do(caller, "agents.list", c.AgentsListParams())
         agents = [
@@ -255,49 +216,49 @@ class RelayTools:
         ]
         return _without_nothing(you=hello.identity and hello.identity.handle, agents=agents)
 
-    @_tool(_Arguments, "The rooms, and the conversations that you are in.")
-    async def _list_rooms(self, caller: Caller, _given: _Arguments) -> Any:
+    @_tool("The rooms, and the conversations that you are in.")
+    async def _list_rooms(self, caller: Caller) -> Any:
         found = await self._do(caller, "rooms.list", c.RoomsListParams())
         return {"rooms": [_room(room) for room in found.rooms]}
 
-    @_tool(_CreateRoom, "Make a room. You are in it.")
-    async def _create_room(self, caller: Caller, given: _CreateRoom) -> Any:
-        params = c.RoomCreateParams(name=given.name, topic=given.topic)
+    @_tool("Make a room. You are in it.")
+    async def _create_room(self, caller: Caller, *, name: _NewRoom, topic: str | None = None) -> Any:
+        params = c.RoomCreateParams(name=name, topic=topic)
         return _room(await self._do(caller, "rooms.create", params))
 
-    @_tool(_OneRoom, "Be in a room: its messages are delivered to you.")
-    async def _join_room(self, caller: Caller, given: _OneRoom) -> Any:
-        return _room(await self._do(caller, "rooms.join", c.RoomParams(room=given.room)))
+    @_tool("Be in a room: its messages are delivered to you.")
+    async def _join_room(self, caller: Caller, *, room: _RoomName) -> Any:
+        return _room(await self._do(caller, "rooms.join", c.RoomParams(room=room)))
 
-    @_tool(_OneRoom, "Be in a room no longer.")
-    async def _leave_room(self, caller: Caller, given: _OneRoom) -> Any:
-        return _room(await self._do(caller, "rooms.leave", c.RoomParams(room=given.room)))
+    @_tool("Be in a room no longer.")
+    async def _leave_room(self, caller: Caller, *, room: _RoomName) -> Any:
+        return _room(await self._do(caller, "rooms.leave", c.RoomParams(room=room)))
 
     # -- deliveries ----------------------------------------------------------------------------------------
 
-    @_tool(_OneDelivery, "How far a message of yours, or one for you, has come, and how that is known.")
-    async def _get_delivery(self, caller: Caller, given: _OneDelivery) -> Any:
-        record = await self._do(caller, "deliveries.get", c.DeliveryParams(delivery_id=given.delivery))
+    @_tool("How far a message of yours, or one for you, has come, and how that is known.")
+    async def _get_delivery(self, caller: Caller, *, delivery: _DeliveryId) -> Any:
+        record = await self._do(caller, "deliveries.get", c.DeliveryParams(delivery_id=delivery))
         return self._delivery(record) | {"message": record.message_id, "evidence": record.evidence}
 
-    @_tool(_FlushDeliveries, "Have what waits for you enter as soon as you are idle, whatever it waits for.")
-    async def _flush_deliveries(self, caller: Caller, given: _FlushDeliveries) -> Any:
+    @_tool("Have what waits for you enter as soon as you are idle, whatever it waits for.")
+    async def _flush_deliveries(self, caller: Caller, *, mode: _OnlyMode | None = None) -> Any:
         own = await self._own(caller)
-        params = c.FlushParams(agent=own.handle, mode=given.mode)
+        params = c.FlushParams(agent=own.handle, mode=mode)
         flushed = await self._do(caller, "deliveries.flush", params)
         return {"deliveries": [self._delivery(record) for record in flushed.deliveries]}
 
-    @_tool(_OneAgent, "Get a message, once, when someone has nothing to do any more, or is gone.")
-    async def _notify_when_idle(self, caller: Caller, given: _OneAgent) -> Any:
+    @_tool("Get a message, once, when someone has nothing to do any more, or is gone.")
+    async def _notify_when_idle(self, caller: Caller, *, agent: _Handle) -> Any:
         own = await self._own(caller)
-        about = await self._do(caller, "agents.get", c.AgentParams(agent=given.agent))
+        about = await self._do(caller, "agents.get", c.AgentParams(agent=agent))
         will_notify = self._notices.watch(own.id, about.identity.id)
         return {"agent": about.identity.handle, "status": about.status, "willNotify": will_notify}
 
     # -- actions -------------------------------------------------------------------------------------------
 
-    @_tool(_Arguments, "What others do for you when you invoke it.")
-    async def _list_actions(self, caller: Caller, _given: _Arguments) -> Any:
+    @_tool("What others do for you when you invoke it.")
+    async def _list_actions(self, caller: Caller) -> Any:
         found = await self._do(caller, "actions.list", c.Empty())
         return {
             "actions": [
@@ -308,9 +269,16 @@ class RelayTools:
             ]
         }
 
-    @_tool(_InvokeAction, "Have an action done. Tells the outcome; if it takes longer, a message does.")
-    async def _invoke_action(self, caller: Caller, given: _InvokeAction) -> Any:
-        return await self._invoke(caller, given.name, given.input, given.wait)
+    @_tool("Have an action done. Tells the outcome; if it takes longer, a message does.")
+    async def _invoke_action(
+        self,
+        caller: Caller,
+        *,
+        name: str,
+        input: Any = None,  # noqa: A002 - as on the wire
+        wait: _OutcomeWait = 50,
+    ) -> Any:
+        return await self._invoke(caller, name, input, wait)
 
     async def _invoke(self, caller: Caller, name: str, given: Any, seconds: int) -> Any:
         params = c.InvokeParams(name=name, input=given, wait_ms=seconds * 1000)
@@ -347,6 +315,11 @@ class RelayTools:
 
     own: ClassVar = tuple(Tool(name, told, tool_schema(kind)) for name, (kind, _, told) in _RUNS.items())
     """All tools, as agents are told of them."""
+
+
+def _until(wait: int) -> dict[str, Any]:
+    """How far a sender waits, in the words of the relay's methods."""
+    return {"wait_for": c.WaitFor.ANSWERED if wait else c.WaitFor.ACCEPTED, "timeout_ms": wait * 1000}
 
 
 def _room(room: c.Room) -> dict[str, Any]:
