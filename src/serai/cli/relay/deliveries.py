@@ -6,6 +6,7 @@ import argparse
 
 from serai.cli.relay.target import add_relay_command, calling, line_of_delivery
 from serai.contract import DeliveriesResult, DeliveryMode, DeliveryState
+from serai.relay.sdk import Relay
 
 __all__ = ["configure"]
 
@@ -21,9 +22,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--agent", metavar="HANDLE", help="only those for one participant")
     parser.add_argument("--state", choices=[state.value for state in DeliveryState])
     parser.add_argument("--stuck", action="store_true", help="only those that someone should look at")
+    parser.add_argument("--watch", action="store_true", help="go on and tell what becomes of them")
     parser.add_argument("--limit", type=int, default=50)
-    listed = calling("deliveries.list", _lines, "agent", "state", "stuck", "limit")
-    add_relay_command(parser, listed)
+    add_relay_command(parser, _list)
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
     for verb, summary in _VERBS.items():
         one = verbs.add_parser(verb, help=summary)
@@ -38,3 +39,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _lines(found: DeliveriesResult) -> list[str]:
     return [*map(line_of_delivery, found.deliveries)] or ["There is none."]
+
+
+async def _list(relay: Relay, options: argparse.Namespace) -> int:
+    await calling("deliveries.list", _lines, "agent", "state", "stuck", "limit")(relay, options)
+    if options.watch:
+        async for event in relay.follow("delivery.*", agent=options.agent):
+            reason = f": {event.data['reason']}" if event.data.get("reason") else ""
+            agent: dict[str, str] = event.data.get("agent") or {}
+            who = agent.get("handle", "")
+            print(f"{event.data['deliveryId']}  {who}  {event.type.partition('.')[2]}{reason}", flush=True)
+    return 0
