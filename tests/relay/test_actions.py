@@ -13,7 +13,6 @@ import pytest
 from msgspec.structs import replace
 
 from hosts import KEY, TOKEN, WITHIN
-from relay.local import relay_of
 from relay.workspaces import Inn, inn
 from requirements import proves
 from serai.cli import main
@@ -29,6 +28,7 @@ from serai.errors import ActionNotFound, CapabilityUnsupported, Forbidden, Inval
 from serai.harness.callback import CAPABILITIES, CallbackHarness
 from serai.host.turn import Turn
 from serai.relay.inbox import Caller
+from serai.relay.local import relay_of
 from serai.relay.predicates import action, events
 from serai.relay.sdk import ActionCall, Relay
 from serai.serve.guard import digest

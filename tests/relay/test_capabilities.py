@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from relay.listeners import Heard as HeardEvents
 from relay.listeners import listening
-from relay.local import relay_of
 from relay.port import Heard, able, ports
 from relay.ports import OpenInn, open_inn
 from relay.tables import said, table
@@ -40,6 +39,7 @@ from serai.host.session.session import Session
 from serai.host.turn import Turn
 from serai.relay.harness import define_harness
 from serai.relay.inbox import Caller
+from serai.relay.local import relay_of
 from serai.relay.policy import RelayPolicy
 
 CALLING = "work 1 every 5; tool ls"

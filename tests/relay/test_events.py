@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hosts import KEY, WITHIN
-from relay.local import relay_of
+from hosts import KEY, TOKEN, WITHIN
 from relay.port import able
 from relay.workspaces import Inn, inn
 from requirements import proves
@@ -31,9 +30,13 @@ from serai.contract import (
 )
 from serai.redact import Redactor
 from serai.relay.inbox import Caller
+from serai.relay.local import relay_of
 from serai.relay.policy import RelayPolicy
 from serai.relay.predicates import events
 from serai.relay.sdk import Relay
+from serai.serve.guard import digest
+from serai.serve.port import PortSettings, serve_port
+from serai.serve.relay import RelayPeer, relay_routes
 from serai.store.memory import MemoryStore
 from serai.store.sqlite.connection import connect
 from serai.store.sqlite.store import SqliteStore
@@ -41,12 +44,38 @@ from serai.store.sqlite.store import SqliteStore
 SECRET = "correct-horse-battery"
 
 
-@pytest.fixture
-async def relay(house: Inn) -> AsyncIterator[Relay]:
-    """The relay, for the owner."""
+@asynccontextmanager
+async def reaching(house: Inn, way: str) -> AsyncGenerator[Relay]:
+    """The relay of a workspace, in the process or over a WebSocket."""
+    if way == "process":
+        async with relay_of(house.workspace, Caller(Role.OWNER)) as relay:
+            yield relay
+        return
+    ready: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    serving = asyncio.create_task(
+        serve_port(
+            PortSettings(port=0, token_digests=frozenset({digest(TOKEN)})),
+            lambda link: RelayPeer(house.workspace, link),
+            lambda: (True, {}),
+            started=ready.set_result,
+            roles=house.workspace.tokens.role_of,
+            routes=relay_routes(house.workspace),
+        )
+    )
+    async with asyncio.timeout(WITHIN):
+        port = await ready
+        async with await Relay.connect(f"ws://127.0.0.1:{port}", TOKEN) as relay:
+            yield relay
+    serving.cancel()
+    await asyncio.wait({serving})
+
+
+@pytest.fixture(params=["process", "socket"])
+async def relay(request: pytest.FixtureRequest, house: Inn) -> AsyncIterator[Relay]:
+    """The relay, both ways in."""
     await house.session("one")
     await house.call("rooms.create", name="ops")
-    async with relay_of(house.workspace, Caller(Role.OWNER)) as opened:
+    async with reaching(house, request.param) as opened:
         yield opened
 
 
@@ -113,7 +142,7 @@ async def test_events_are_there_again_after_a_restart() -> None:
         await house.session("one")
         before = (await house.call("hello")).last_event_id
         sent = await house.send("@demo", "later", mode="manual")
-    async with inn(store=store) as house, relay_of(house.workspace, Caller(Role.OWNER)) as relay:
+    async with inn(store=store) as house, reaching(house, "process") as relay:
         told = await first(3, relay.follow("message.*", "delivery.*", after=before))
         assert [one.type for one in told] == ["message.created", "delivery.created", "delivery.accepted"]
         assert told[2].data["deliveryId"] == sent.deliveries[0].id
@@ -289,7 +318,7 @@ async def test_secrets_are_in_no_row_event_index_or_file(tmp_path: Path) -> None
     async with inn(store=store, redactor=Redactor({"pass": SECRET}), policy=policy) as house:
         await house.session("one")
         await house.session("two")
-        async with relay_of(house.workspace, Caller(Role.OWNER)) as relay:
+        async with reaching(house, "socket") as relay:
             before = (await relay.call("hello")).last_event_id
             token = (await relay.call("tokens.create", label=SECRET)).token
             room = await relay.call("rooms.create", name="ops", topic=f"about {SECRET}")

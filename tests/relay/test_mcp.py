@@ -10,13 +10,13 @@ import pytest
 from msgspec.structs import replace
 
 from hosts import TOKEN, WITHIN
-from relay.local import relay_of
 from relay.ports import OpenInn, Tools, open_inn, tools_over_http
 from requirements import proves
 from serai.contract import ActionCapabilities, DeliveryRecord, Role
 from serai.harness.callback import CAPABILITIES, CallbackHarness
 from serai.host.turn import Turn
 from serai.relay.inbox import Caller
+from serai.relay.local import relay_of
 
 TOOLS = {
     *("send_message", "reply", "react", "check_inbox", "mark_read", "list_agents", "list_rooms"),

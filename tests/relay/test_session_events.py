@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from hosts import WITHIN
 from relay.listeners import Heard, listening
-from relay.local import relay_of
 from relay.workspaces import Inn, Nobody, inn
 from requirements import proves
 from serai.ahp import actions as a
@@ -29,6 +28,7 @@ from serai.harness.callback import CAPABILITIES, CallbackHarness
 from serai.host.session.core import status_of
 from serai.host.turn import Turn
 from serai.relay.inbox import Caller
+from serai.relay.local import relay_of
 from serai.relay.predicates import events
 from serai.relay.session_events import SessionEvents
 from serai.store.memory import MemoryStore

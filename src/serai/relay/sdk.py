@@ -1,4 +1,4 @@
-"""The relay from Python: one class, over the port.
+"""The relay from Python: one class, in the host's own process or over the port.
 
 async with await Relay.connect() as relay:
 sent = await relay.send("@reviewer", "Please look at the last commit.", wait_for="answered")
@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextvars import ContextVar
 from functools import partialmethod
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -38,7 +38,7 @@ from serai.relay.predicates import ActionEvents, Predicate, events, named
 if TYPE_CHECKING:
     from serai.relay.harness import Registration
 
-__all__ = ["ActionCall", "ActionHandler", "Answer", "EventHandler", "Listening", "Relay", "RemoteLink"]
+__all__ = ["ActionCall", "ActionHandler", "Answer", "EventHandler", "Link", "Listening", "Relay"]
 
 _log = logging.getLogger(__name__)
 
@@ -66,6 +66,36 @@ ActionHandler = Callable[[ActionCall], Awaitable[Any] | Any]
 """Does what an action is for, and returns its output. What it raises is told to the caller as its failure."""
 
 
+class Link(Protocol):
+    """How calls get to the relay, and events and questions back."""
+
+    async def call(self, method: str, params: dict[str, Any]) -> Any:
+        """Call a method. Returns its result, as its type.
+
+        Raises:
+            SeraiError: The relay refused, or cannot be reached.
+        """
+        ...
+
+    async def subscribe(
+        self, params: c.SubscribeParams
+    ) -> tuple[c.SubscribeResult, AsyncGenerator[c.WorkspaceEvent]]:
+        """Subscribe to events. They come from the moment this returns, until their iterator is closed."""
+        ...
+
+    def answer(self, method: str, answer: Answer) -> None:
+        """Answer a method that the relay asks for. There is one answer to each; the last one counts."""
+        ...
+
+    async def closed(self) -> None:
+        """Wait until nothing can be called any more."""
+        ...
+
+    async def close(self) -> None:
+        """Call nothing any more."""
+        ...
+
+
 class Listening:
     """A handler that hears of events. Calling it ends that.
 
@@ -90,7 +120,7 @@ class Relay:
     events = events
     """Makes predicates: `relay.on(relay.events.delivery.failed(), handler)`."""
 
-    def __init__(self, link: RemoteLink) -> None:
+    def __init__(self, link: Link) -> None:
         self.link = link
         """How calls get there. Whoever answers what the relay asks does that here."""
         self.messages = SimpleNamespace(send=self.send, reply=self.reply, get=self.message)
@@ -353,11 +383,7 @@ class RemoteLink:
         self._reading = asyncio.create_task(self._read())
 
     async def call(self, method: str, params: dict[str, Any]) -> Any:
-        """Call a method. Returns its result, as its type.
-
-        Raises:
-            SeraiError: The relay refused, or cannot be reached.
-        """
+        """See `Link`."""
         if self._lost is not None:
             raise self._lost
         self._last_id += 1
@@ -374,7 +400,7 @@ class RemoteLink:
     async def subscribe(
         self, params: c.SubscribeParams
     ) -> tuple[c.SubscribeResult, AsyncGenerator[c.WorkspaceEvent]]:
-        """Subscribe to events. They come from the moment this returns, until their iterator is closed."""
+        """See `Link`."""
         started: c.SubscribeResult = await self.call("events.subscribe", c.to_wire(params))
         return started, self._events(started.subscription)
 
@@ -391,11 +417,11 @@ class RemoteLink:
             self._subscriptions.pop(subscription, None)
 
     def answer(self, method: str, answer: Answer) -> None:
-        """Answer a method that the relay asks for. There is one answer to each; the last one counts."""
+        """See `Link`."""
         self._answers[method] = answer
 
     async def closed(self) -> None:
-        """Wait until nothing can be called any more."""
+        """See `Link`."""
         await asyncio.wait({self._reading})
 
     async def _respond(self, method: str, call_id: Any, params: bytes) -> None:
@@ -414,7 +440,7 @@ class RemoteLink:
         return self._subscriptions.setdefault(subscription, asyncio.Queue())
 
     async def close(self) -> None:
-        """Call nothing any more."""
+        """See `Link`."""
         await self._transport.close()
         tasks = [self._reading, *self._answering]
         for task in tasks:
