@@ -11,7 +11,7 @@ from serai.config.load import load
 from serai.config.paths import find_paths, here
 from serai.config.trust import Trust
 from serai.errors import DocumentInvalid, FileUnreadable
-from serai.harness.model.workflow_file import known_here, read_document
+from serai.harness.model.agent_choice import known_here, read_document
 from serai.machine.draft import Draft, write_all
 from serai.session import yaml
 from serai.session.agent_file import Known

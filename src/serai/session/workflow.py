@@ -153,7 +153,7 @@ def render(template: str, values: Mapping[str, str]) -> str:
 
 
 def problems(workflow: Workflow, known: Known) -> Iterator[Problem]:
-    """What is wrong with a workflow that has the right shape. After the first, others may follow from it."""
+    """What is wrong with a workflow that has the right shape. Only the first is certain: look no further."""
     yield from _wrong_ids(workflow)
     yield from _wrong_edges(workflow)
     yield from _not_in_line(workflow)
@@ -181,29 +181,6 @@ def _wrong_edges(workflow: Workflow) -> Iterator[Problem]:
         for end, name in (("from", edge.source), ("to", edge.target)):
             if name not in ids:
                 yield ("edges", number, end), f"there is no node {name!r}"
-    for number in _closing_edges(workflow):
-        name = workflow.edges[number].target
-        yield ("edges", number), f"this closes a cycle: {name!r} would come after itself"
-
-
-def _closing_edges(workflow: Workflow) -> Iterator[int]:
-    """The edges that lead back to where one has come from, following all there are."""
-    following: dict[str, list[int]] = {}
-    for number, edge in enumerate(workflow.edges):
-        following.setdefault(edge.source, []).append(number)
-    seen: set[str] = set()
-    for node in workflow.nodes:
-        path = {} if node.id in seen else {node.id: iter(following.get(node.id, ()))}
-        while path:
-            here, onward = next(reversed(path.items()))
-            seen.add(here)
-            number = next(onward, None)
-            if number is None:
-                del path[here]
-            elif (there := workflow.edges[number].target) in path:
-                yield number
-            elif there not in seen:
-                path[there] = iter(following.get(there, ()))
 
 
 def _not_in_line(workflow: Workflow) -> Iterator[Problem]:
@@ -241,7 +218,10 @@ def _wrong_nodes(workflow: Workflow, known: Known) -> Iterator[Problem]:
     places = {node.id: ("nodes", number) for number, node in enumerate(workflow.nodes)}
     agents = {agent.slug: agent for agent in workflow.agents}
     before: set[str] = {"input"}
-    for node in chain(workflow):
+    line = chain(workflow)
+    for lost in places.keys() - {node.id for node in line}:
+        yield places[lost], f"no way leads from the input to {lost!r}: it is in a cycle"
+    for node in line:
         place = places[node.id]
         if node.type is NodeType.AGENT:
             yield from _wrong_agent_node(node, place, agents, known)

@@ -9,8 +9,7 @@ from relay.workspaces import inn
 from requirements import proves
 from serai.config.secret_references import resolve_secret, with_secret
 from serai.errors import ConfigInvalid
-from serai.harness.model.tools.registry import built_in_tools, is_tool_name, narrowed
-from serai.harness.model.tools.relay import relay_tools
+from serai.harness.model.tools.registry import built_in_tools, is_tool_name, narrowed, relay_tools
 from serai.relay.tools import RelayTools
 from serai.session.agent_file import BUILT_IN_TOOLS
 

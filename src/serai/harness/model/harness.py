@@ -30,18 +30,16 @@ from serai.errors import (
     ProtocolError,
     TurnStopped,
 )
-from serai.harness.model.agent_choice import SETTINGS, chosen_agent, situation_of
+from serai.harness.model.agent_choice import SETTINGS, chosen_agent, known_here, situation_of
 from serai.harness.model.client import ModelClient
 from serai.harness.model.customizations import customized
-from serai.harness.model.prices import price_of
+from serai.harness.model.prices import PricedModels
 from serai.harness.model.session import CAPABILITIES, ModelSession
-from serai.harness.model.setup import DEFAULT_TOKENS, Models, TurnSetup
+from serai.harness.model.setup import Models, TurnSetup
 from serai.harness.model.tool import Tool
 from serai.harness.model.tools.mcp import McpServers
-from serai.harness.model.tools.registry import built_in_tools, narrowed
-from serai.harness.model.tools.relay import relay_tools
+from serai.harness.model.tools.registry import built_in_tools, narrowed, relay_tools
 from serai.harness.model.transcript import SpendLedger, Transcript, message_write, step_write, user_content
-from serai.harness.model.workflow_file import known_here
 from serai.host.agents import HostContext
 from serai.host.project import directory_of
 from serai.host.turn import Turn
@@ -49,36 +47,11 @@ from serai.redact import Redactor
 from serai.relay.tools import RelayTools
 from serai.relay.workspace import Workspace
 from serai.session.agent_file import AgentFile, Known
-from serai.session.budget import most_input_tokens, settled_cost, worst_cost
-from serai.session.llm import LlmRequest, LlmUsage
 from serai.session.messages import AgentSessionRecord, SessionContext, SessionMessageRole
 from serai.session.steps import Begun
 from serai.session.turn_core import DEFAULT_TOOL_TURNS, TurnPlan
 from serai.session.workflow import render
 from serai.store.contract import BlobRow, RelayWrite
-
-
-class PricedModels:
-    """The models of `serai.toml`, and what they cost.
-
-    Args:
-        client: Asks them.
-        servers: Where they are, by name.
-    """
-
-    def __init__(self, client: ModelClient, servers: Mapping[str, ModelServer]) -> None:
-        self._servers = servers
-        self.ask = client.ask
-
-    def reservation(self, request: LlmRequest) -> int | None:
-        """See `Models`."""
-        price = price_of(find_model(self._servers, request.model), most_input_tokens(request))
-        return None if price is None else worst_cost(request, price)
-
-    def cost(self, model: str, usage: LlmUsage, reserved: int | None) -> int | None:
-        """See `Models`."""
-        price = price_of(find_model(self._servers, model), usage.input_tokens)
-        return None if price is None or reserved is None else settled_cost(usage, price, reserved)
 
 
 class ExaminingHarness:
@@ -353,10 +326,7 @@ class ModelHarness(ExaminingHarness):
             system=_system(agent, situation),
             tools=tools | {tool.name: tool for tool in made.tools},
             customized=made,
-            max_tokens=agent.limits.max_tokens or DEFAULT_TOKENS,
-            max_seconds=agent.limits.max_seconds,
             max_messages=self._chat.max_messages,
-            budget=agent.budget,
         )
 
     # -- what clients may not do ---------------------------------------------------------------------------

@@ -2,12 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from serai.config.models import ModelRef
-from serai.session.budget import Price
+from serai.config.models import ModelRef, ModelServer, find_model
+from serai.harness.model.client import ModelClient
+from serai.session.budget import Price, most_input_tokens, settled_cost, worst_cost
+from serai.session.llm import LlmRequest, LlmUsage
+
+
+class PricedModels:
+    """The models of `serai.toml`, and what they cost.
+
+    Args:
+        client: Asks them.
+        servers: Where they are, by name.
+    """
+
+    def __init__(self, client: ModelClient, servers: Mapping[str, ModelServer]) -> None:
+        self._servers = servers
+        self.ask = client.ask
+
+    def reservation(self, request: LlmRequest) -> int | None:
+        """See `Models`."""
+        price = price_of(find_model(self._servers, request.model), most_input_tokens(request))
+        return None if price is None else worst_cost(request, price)
+
+    def cost(self, model: str, usage: LlmUsage, reserved: int | None) -> int | None:
+        """See `Models`."""
+        price = price_of(find_model(self._servers, model), usage.input_tokens)
+        return None if price is None or reserved is None else settled_cost(usage, price, reserved)
 
 
 def price_of(model: ModelRef, input_tokens: int) -> Price | None:

@@ -23,14 +23,13 @@ from serai.ahp.commands import CreateSessionParams
 from serai.ahp.rules import Judgement, rejected
 from serai.contract.record import Record, decode, encode
 from serai.errors import DocumentInvalid, FileUnreadable, InvalidParams, Mismatch, TurnStopped
-from serai.harness.model.agent_choice import SETTINGS
+from serai.harness.model.agent_choice import SETTINGS, read_document
 from serai.harness.model.harness import ExaminingHarness, ModelHarness
 from serai.harness.model.session import CAPABILITIES
 from serai.harness.model.setup import TurnSetup
 from serai.harness.model.tools.mcp import McpServers
 from serai.harness.model.transcript import SpendLedger, Transcript, step_write, user_content
 from serai.harness.model.turn import ModelTurn
-from serai.harness.model.workflow_file import read_document
 from serai.host.agents import HostContext
 from serai.host.project import directory_of
 from serai.host.turn import Turn

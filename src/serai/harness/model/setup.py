@@ -9,13 +9,10 @@ from typing import Any, Protocol
 
 from serai.harness.model.customizations import Customized
 from serai.harness.model.tool import Tool
-from serai.session.agent_file import AgentBudget, AgentFile
+from serai.session.agent_file import AgentFile
 from serai.session.llm import LlmReply, LlmRequest, LlmUsage, ReasoningDelta, TextDelta
 from serai.session.messages import SessionContext
 from serai.session.turn_core import TurnPlan
-
-DEFAULT_TOKENS = 8192
-"""How much a model may say at once, in tokens, unless it is said."""
 
 
 class Models(Protocol):
@@ -51,10 +48,6 @@ class TurnSetup:
     system: str
     """What stands before all messages."""
     tools: Mapping[str, Tool[Any]] = field(default_factory=dict[str, Tool[Any]])
-    max_tokens: int = DEFAULT_TOKENS
-    max_seconds: int = 0
-    """How long the turn may take; 0 for any time."""
     max_messages: int = 0
-    budget: AgentBudget | None = None
     customized: Customized = field(default_factory=Customized)
     """What the session's customisations bring. Its tools are among `tools`."""

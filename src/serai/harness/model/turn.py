@@ -41,6 +41,8 @@ from serai.session.steps import Answered, CallEnded, Failed, Requested, Steered,
 from serai.session.turn_core import AskModel, DecideCall, EndTurn, RunCall, SettleDoubt, next_effect
 from serai.store.contract import RelayWrite
 
+DEFAULT_TOKENS = 8192
+"""How much a model may say at once, in tokens, unless it is said."""
 _SHORT_WAIT = 60.0
 """A limit that passes within so many seconds is waited for."""
 _MOST_WAITS = 3
@@ -105,7 +107,7 @@ class ModelTurn:
         Raises:
             TurnStopped: It ends with an error.
         """
-        limit = self._setup.max_seconds or None
+        limit = self._setup.agent.limits.max_seconds or None
         clock = asyncio.timeout(limit)
         try:
             async with clock:
@@ -234,7 +236,7 @@ class ModelTurn:
             system="\n\n".join(text for text in (self._setup.system, custom) if text),
             messages=tuple([await self._outgoing(message) for message in messages]),
             tools=tuple(tool.spec for tool in self._setup.tools.values()),
-            max_tokens=self._setup.max_tokens,
+            max_tokens=self._setup.agent.limits.max_tokens or DEFAULT_TOKENS,
         )
 
     async def _outgoing(self, message: SessionMessage) -> LlmMessage:
@@ -287,7 +289,7 @@ class ModelTurn:
         Raises:
             TurnStopped: It does not.
         """
-        budget = self._setup.budget
+        budget = self._setup.agent.budget
         if budget is None:
             return
         if reserved is None:

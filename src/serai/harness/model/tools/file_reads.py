@@ -1,13 +1,16 @@
-"""Tools that read files: one, a directory, or all in which a text occurs. Nobody is asked."""
+"""Tools that read files: one, a directory, or all in which a text occurs. Nobody is asked.
+
+Which files tools reach is decided here, too: by the session's tier, and never what is Serai's own.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from time import monotonic
-from typing import Annotated
+from typing import Annotated, Concatenate, ParamSpec, TypeVar
 
 from msgspec import Meta
 
@@ -15,13 +18,18 @@ from serai.ahp import commands as c
 from serai.ahp.types import ROOT
 from serai.errors import ProtocolError, ToolFailed
 from serai.harness.model.tool import Asking, Tool, ToolContext, ToolInput, ToolOutput
-from serai.harness.model.tools.scope import shown_path, uri_in, with_files
+from serai.host.project import project_of
 from serai.machine.draft import pieces
-from serai.machine.files import Access, Roots, find, list_directory, open_content
+from serai.machine.files import Access, Root, Roots, find, list_directory, open_content
 from serai.machine.files.place import open_regular
 from serai.machine.files.threads import go_on
 from serai.machine.safe_paths import MAX_DEPTH, Identity, identity, is_window, open_directory
 from serai.machine.watch.globs import PathFilter
+from serai.session.agent_file import FsScopeTier
+from serai.uris import path_of, uri_of
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 MOST_BYTES = 1 << 20
 """Most bytes that are read at once, and the largest file that is searched."""
@@ -33,6 +41,41 @@ _LINE = 400
 _PASSED_OVER = frozenset({".git", ".venv", "node_modules", "__pycache__"})
 
 NamedPath = Annotated[str, Meta(description="From the working directory on, or absolute", min_length=1)]
+
+
+def uri_in(context: ToolContext, path: str) -> str:
+    """The URI of a path that a model names, from the working directory on."""
+    return uri_of(os.path.normpath(context.folder / path))
+
+
+def shown_path(path: str) -> str:
+    """The path as one writes it, without what leads nowhere: two ways to write it are one."""
+    return os.path.normpath(path)
+
+
+async def with_files(
+    context: ToolContext, do: Callable[Concatenate[Roots, P], T], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """Do something with the files that the session reaches, in a thread. Cancelling stops the waiting.
+
+    Raises:
+        ProtocolError: The files may not be had, are not there, or are not what they should be.
+    """
+    seat = context.seat
+    roots = await seat.roots()
+    return await seat.file_threads.run(lambda: do(_widened(roots, context), *args, **kwargs))
+
+
+def _widened(roots: Roots, context: ToolContext) -> Roots:
+    """The session's folders, and what its tier adds. What is closed stays closed. Reads the disk."""
+    match context.situation.fs_scope_tier:
+        case FsScopeTier.SANDBOXED:
+            return roots
+        case FsScopeTier.PROJECT:
+            project = project_of(uri_of(context.folder))
+            return roots | ([Root.of(path_of(project.uri), writable=True)] if project else [])
+        case FsScopeTier.FULL:
+            return roots | [Root("/", writable=True)]
 
 
 class ReadFileInput(ToolInput):

@@ -14,8 +14,7 @@ from serai.ahp.types import ROOT
 from serai.errors import ProtocolError, ToolFailed
 from serai.harness.file_edits import file_edit, made
 from serai.harness.model.tool import Preview, Tool, ToolContext, ToolInput, ToolOutput
-from serai.harness.model.tools.file_reads import MOST_BYTES, NamedPath
-from serai.harness.model.tools.scope import shown_path, uri_in, with_files
+from serai.harness.model.tools.file_reads import MOST_BYTES, NamedPath, shown_path, uri_in, with_files
 from serai.machine.files import Access, Roots, find, open_content, path_of, uri_of, write
 from serai.machine.files.place import find_or_make
 
