@@ -71,8 +71,11 @@ async def test_a_folder_that_is_watched_is_looked_at_only_when_it_changes(place:
     follower = Follower(folder)
     folder.follow(follower.changed)
     await follower.until(lambda: folder.found is not None)
-    before = await folder.catch_up()
-    assert await folder.catch_up() is before
+    before = folder.found
+    looked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    folder.look(lambda: looked.set_result(None))
+    await asyncio.wait_for(looked, WITHIN)
+    assert folder.found is before
     place.write()
     await follower.until(lambda: names(folder.found) == ["AGENTS.md"])
 

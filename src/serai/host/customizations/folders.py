@@ -71,11 +71,11 @@ class CustomizedFolder:
     # -- looking -------------------------------------------------------------------------------------------
 
     async def catch_up(self) -> Customizations:
-        """What is there now: it is looked at again if something may have changed.
+        """What is there now. It is looked at again: a watch tells of a change some moments later.
 
         Cancelling does not stop others who wait for it.
         """
-        self.look()
+        self._again = True
         await asyncio.shield(self._start())
         return self.found or Customizations()
 
