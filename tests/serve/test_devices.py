@@ -94,11 +94,11 @@ async def test_a_device_is_listed_under_the_name_that_its_owner_gave_it(host: Ho
     assert [(one.role, one.label) for one in listed] == [(Role.RESPONDER, "the old phone")]
 
 
-@pytest.mark.parametrize("body", [{}, {"code": 7}, [], "x", {"code": "", "name": ""}, {"code": "x" * 5000}])
-async def test_what_is_no_code_opens_nothing(host: HostProcess, body: Any) -> None:
-    answer = await redeemed(host, body)
-    assert answer.status_code in {400, 401, 413}
-    assert set(answer.json()) == {"code", "message", "remedy"}
+async def test_what_is_no_code_opens_nothing(host: HostProcess) -> None:
+    for body in ({}, {"code": 7}, [], "x", {"code": "", "name": ""}, {"code": "x" * 5000}):
+        answer = await redeemed(host, body)
+        assert answer.status_code in {400, 401, 413}, body
+        assert set(answer.json()) == {"code", "message", "remedy"}, body
 
 
 async def test_a_page_of_others_cannot_use_a_link(host: HostProcess) -> None:
