@@ -16,6 +16,23 @@ def test_whoever_opens_the_link_talks_to_an_agent_with_nothing_typed_but_the_pro
     expect(timeline(window)).to_contain_text("rivers")
     expect(window.get_by_role("link", name=re.compile("think about rivers"))).to_be_visible()
     assert "link=" not in window.url
+    expect(composer(window)).to_be_focused()
+
+
+def test_a_window_of_any_width_has_all_of_its_lists_in_sight(inn: Inn, new_window: NewWindow) -> None:
+    page = new_window(inn.link, size={"width": 1100, "height": 700})
+    begin(page, "help")
+    for width in (1280, 1100, 1024, 390, 320):
+        page.set_viewport_size({"width": width, "height": 700})
+        # Nothing that can be pressed stands beyond the edge of what contains it.
+        beyond = page.evaluate(
+            """() => [...document.querySelectorAll(".left button, .top button, .phone-tabs button")]
+                .filter((one) => one.checkVisibility() && !one.closest("[role=menu]"))
+                .filter((one) => one.getBoundingClientRect().right >
+                    one.closest(".left, .top, .phone-tabs").getBoundingClientRect().right + 1)
+                .map((one) => one.outerHTML.slice(0, 80))"""
+        )
+        assert beyond == [], width
 
 
 def test_the_tour_shows_an_approval_a_diff_a_question_and_a_queue(window: Page) -> None:
@@ -67,6 +84,7 @@ def test_ctrl_k_finds_a_session_by_what_was_said_in_it(window: Page) -> None:
     )
     window.keyboard.press("Enter")
     expect(window.get_by_role("heading", name="remember the word heliotrope")).to_be_visible()
+    expect(composer(window)).to_be_focused()
 
 
 def test_the_list_says_which_session_needs_the_person(window: Page) -> None:

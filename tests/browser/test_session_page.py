@@ -91,6 +91,20 @@ def test_a_message_that_steers_reaches_the_turn_that_runs(window: Page) -> None:
     expect(window.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
 
 
+def test_whoever_writes_while_an_answer_grows_goes_on_seeing_its_end(window: Page) -> None:
+    begin(window, "write 400")
+    expect(window.get_by_role("button", name="Send")).to_be_visible()
+    say(window, "work 600 every 50")
+    expect(window.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    composer(window).press_sequentially("what comes next\nis this", delay=20)
+    before = timeline(window).evaluate("list => list.scrollHeight")
+    window.wait_for_function(
+        "([list, before]) => list.scrollHeight > before", arg=[timeline(window).element_handle(), before]
+    )
+    expect(window.get_by_role("button", name="Jump to newest")).to_have_count(0)
+    composer(window).fill("")
+
+
 def test_escape_twice_stops_the_turn(window: Page) -> None:
     begin(window, "work 60")
     expect(window.get_by_role("button", name="Stop", exact=True)).to_be_visible()
@@ -107,6 +121,7 @@ def test_a_turn_is_tried_again_forked_and_truncated(window: Page) -> None:
     menus = timeline(window).get_by_role("button", name=re.compile("turn", re.IGNORECASE))
     expect(menus).to_have_count(2)
     menus.first.click()
+    expect(window.get_by_role("menuitem", name=re.compile("truncate", re.IGNORECASE))).to_be_visible()
     window.get_by_role("menuitem", name=re.compile("fork", re.IGNORECASE)).click()
     expect(timeline(window).get_by_text("write 6")).to_have_count(0)
     expect(timeline(window).get_by_text("write 5")).to_be_visible()

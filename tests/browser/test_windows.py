@@ -53,6 +53,20 @@ def test_a_host_that_is_killed_and_comes_back_is_noticed_and_nothing_else(inn: I
     expect(timeline(window)).to_contain_text("said while nobody was there")
 
 
+def test_a_message_that_the_host_never_got_is_a_draft_again_after_a_reload(inn: Inn, window: Page) -> None:
+    begin(window, "work 60")
+    expect(window.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    inn.kill()
+    expect(window.get_by_text("Connection lost")).to_be_visible()
+    say(window, "said while nobody was there")
+    expect(window.get_by_text("Not sent yet")).to_be_visible()
+    address = window.url
+    window.goto("about:blank")  # as a reload does, the page that could send it goes
+    inn.start()
+    window.goto(address)
+    expect(composer(window)).to_have_value("said while nobody was there")
+
+
 def test_a_slow_network_shows_what_was_said_at_once(window: Page) -> None:
     begin(window, "help")
     expect(window.get_by_role("button", name="Send")).to_be_visible()

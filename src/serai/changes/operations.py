@@ -27,7 +27,7 @@ _BOTH: tuple[str, ...] = (ChangesetOperationScope.CHANGESET, ChangesetOperationS
 
 _BEFORE = {
     ChangesetKind.UNCOMMITTED: "the last commit",
-    ChangesetKind.SESSION: "what there was when the session began",
+    ChangesetKind.SESSION: "what there was when the session began, whoever has changed it since",
     ChangesetKind.TURN: "what there was before this turn",
 }
 

@@ -58,9 +58,11 @@ function Open({ uri }) {
     <span class="small faint cut">${summary.provider}${summary.model ? ` · ${summary.model.id}` : ""}</span>
     ${state && html`<${Context} state=${state} />`}
     ${cost !== null && html`<button class="quiet small" onClick=${() => showAside("cost")}>${money(cost)}</button>`}
-    ${shared.length > 0 && html`<${Menu} label="Changed while another session runs in this folder"
-      text=${`${shared.length} shared file${shared.length > 1 ? "s" : ""}`}
-      items=${shared.map((one) => ({ label: one.path, icon: "warning", run: () => goTo(one.other) }))} />`}
+    ${shared.length > 0 && html`<span class="shared row small" data-colour="needs">
+      ${shared.length}
+      <${Menu} label=${`${shared.length} changed while another session runs in this folder`} icon="warning"
+        items=${shared.map((one) => ({ label: one.path, icon: "warning", run: () => goTo(one.other) }))} />
+    </span>`}
   `;
 }
 
@@ -114,14 +116,14 @@ const SOCKET = {
 /** Two signs: whether the socket is open, and how fresh the data is. They differ when a network hangs. */
 function Signs() {
   const [colour, words] = SOCKET[page.host.connection.value];
-  const age = seconds.value - page.host.freshAt.value;
-  const isFresh = age < STALE && page.host.connection.value === "open";
+  const since = page.host.freshAt.value;
+  const isFresh = seconds.value - since < STALE && page.host.connection.value === "open";
   return html`<span class="signs row small" role="status">
     <span class="row" data-colour=${colour} title=${words}>
       <${Icon} name="plug" size=${13} /><span class=${colour === "done" ? "hidden" : ""}>${words}</span>
     </span>
     <span class="row" data-colour=${isFresh ? "done" : "needs"} title="When the host was last heard of">
-      <${Icon} name="clock" size=${13} />${isFresh ? "live" : `as of ${moment(page.host.freshAt.value)}`}
+      <${Icon} name="clock" size=${13} />${isFresh ? "live" : since ? `as of ${moment(since)}` : "nothing heard yet"}
     </span>
   </span>`;
 }

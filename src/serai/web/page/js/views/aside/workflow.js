@@ -101,7 +101,8 @@ function exportNote(flow, turns) {
   const left = turns - steps;
   const many = left === 1 ? "One turn is" : `${left} turns are`;
   const without = left > 0 ? ` ${many} left out: not completed, or part of another.` : "";
-  const next = "It is a draft: look it through, then run it with “serai workflow run FILE --input TEXT”.";
+  const run = "run it with “serai workflow run FILE --input TEXT”, on a host with [models] in its serai.toml.";
+  const next = `It is a draft: look it through, then ${run}`;
   return `Each completed turn is a step.${without} ${next}`;
 }
 

@@ -4,7 +4,7 @@ import { Busy, focusComposer, isPhone } from "../parts/field.js";
 import { Icon } from "../parts/icon.js";
 import { html, useEffect, useMemo, useRef, useState } from "../preact.js";
 import { signIn } from "../start/agents.js";
-import { draftOf, isBlank, messageOf, putInComposer, setDraft } from "./drafts.js";
+import { draftOf, isBlank, messageOf, putInComposer, sent, setDraft, takeBackUnsent } from "./drafts.js";
 import { Pickers } from "./pickers.js";
 import { Writing } from "./writing.js";
 
@@ -48,6 +48,12 @@ function Desk({ uri, state, models }) {
   const isEmpty = isBlank(draft);
   const stop = () => running && void change({ type: "session/turnCancelled", turnId: running });
   const isAsked = useEscapeTwice(running ? stop : null);
+  useEffect(() => {
+    const known = [...state.turns, state.activeTurn, ...(state.queuedMessages ?? []), state.steeringMessage];
+    takeBackUnsent(uri, (id) => known.some((one) => one?.id === id));
+    // Whoever came by a field that is gone now goes on writing here.
+    if (document.activeElement === document.body) focusComposer();
+  }, []);
   const history = useMemo(() => {
     const said = [...state.turns, state.activeTurn].map((turn) => turn?.userMessage.text ?? "");
     return [...new Set(said.reverse())].filter(Boolean).slice(0, 50);
@@ -60,9 +66,11 @@ function Desk({ uri, state, models }) {
     const userMessage = messageOf(kept);
     setDraft(uri, { text: "", attached: [] });
     const id = crypto.randomUUID();
-    const isDone = await (when === "now"
-      ? change({ type: "session/turnStarted", turnId: id, userMessage })
-      : change({ type: "session/pendingMessageSet", kind: when, id, userMessage }));
+    const asked =
+      when === "now"
+        ? change({ type: "session/turnStarted", turnId: id, userMessage })
+        : change({ type: "session/pendingMessageSet", kind: when, id, userMessage });
+    const isDone = await sent(uri, id, kept, asked);
     // What was refused is not lost.
     if (!isDone && !draftOf(uri).peek().text) setDraft(uri, kept);
     focusComposer();

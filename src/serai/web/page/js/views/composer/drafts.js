@@ -42,6 +42,47 @@ export function setDraft(key, draft) {
   }
 }
 
+// -- what was sent, and not answered yet -------------------------------------------------------------------
+
+const SENT = "serai.sent.";
+/** The messages that this window has sent, and that the host has not answered, by id. */
+export const unanswered = signal(/** @type {ReadonlySet<string>} */ (new Set()));
+
+/**
+ * Keep a message until the host has answered: if the page is loaded anew before, it is a draft again.
+ * @template T @param {string} key @param {string} id @param {Draft} draft @param {Promise<T>} answer
+ */
+export async function sent(key, id, draft, answer) {
+  const place = `${SENT}${key} ${id}`;
+  unanswered.value = new Set([...unanswered.peek(), id]);
+  try {
+    sessionStorage.setItem(place, JSON.stringify(draft));
+  } catch {
+    // There is no room: it is in this window alone.
+  }
+  const answered = await answer;
+  sessionStorage.removeItem(place);
+  unanswered.value = new Set([...unanswered.peek()].filter((other) => other !== id));
+  return answered;
+}
+
+/**
+ * Make drafts of what was sent before the page was loaded, unless the host has it.
+ * @param {string} key @param {(id: string) => boolean} isThere
+ */
+export function takeBackUnsent(key, isThere) {
+  const places = Object.keys(sessionStorage).filter((place) => place.startsWith(`${SENT}${key} `));
+  for (const place of places) {
+    const id = place.slice(SENT.length + key.length + 1);
+    if (unanswered.peek().has(id)) continue;
+    const { text, attached } = JSON.parse(sessionStorage.getItem(place) ?? "{}");
+    sessionStorage.removeItem(place);
+    const now = draftOf(key).peek();
+    const joined = [text, now.text].filter(Boolean).join("\n\n");
+    if (!isThere(id)) setDraft(key, { text: joined, attached: [...attached, ...now.attached] });
+  }
+}
+
 /**
  * Put a text into the composer of a session, after what is there, and go to it. @param {string} key
  * @param {string} text @param {readonly MessageAttachment[]} [attachments]

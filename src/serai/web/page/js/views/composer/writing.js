@@ -25,8 +25,12 @@ export function Writing({ draftKey, uri, label, placeholder, onSend, history = [
   useLayoutEffect(() => {
     const area = field.current;
     if (!area) return;
+    // While it is measured its place stays as high: else the list above would grow for a moment, and be scrolled by it.
+    const around = /** @type {HTMLElement} */ (area.parentElement);
+    around.style.minHeight = `${around.offsetHeight}px`;
     area.style.height = "auto";
     area.style.height = `${area.scrollHeight + 2}px`;
+    around.style.minHeight = "";
     if (place.current !== null) area.setSelectionRange(place.current, place.current);
     place.current = null;
   }, [draft.text]);

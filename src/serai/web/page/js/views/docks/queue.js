@@ -1,6 +1,6 @@
 // What waits to be said: the message that steers, and the queue. Each can be edited, moved, sent now or taken back.
 import { page, told } from "../../page.js";
-import { putInComposer } from "../composer/drafts.js";
+import { putInComposer, unanswered } from "../composer/drafts.js";
 import { focused, typing } from "../parts/field.js";
 import { Icon, IconButton } from "../parts/icon.js";
 import { html, useState } from "../preact.js";
@@ -88,6 +88,7 @@ function Waiting({ uri, state, kind, message, onUp, onDown }) {
   const { text, attachments = [] } = message.userMessage;
   const labels = attachments.map((one) => one.label).join(", ");
   const isQueued = kind === "queued";
+  const isUnsent = page.host.connection.value !== "open" && unanswered.value.has(message.id);
   /** @param {"steering" | "queued"} as @param {string} said */
   const set = (as, said) => {
     const userMessage = { ...message.userMessage, text: said };
@@ -106,7 +107,7 @@ function Waiting({ uri, state, kind, message, onUp, onDown }) {
   };
   if (written !== null) return html`<${Editing} text=${written} onWrite=${setWritten} onSave=${save} />`;
   return html`<li class="waiting row">
-    <span class="small faint kind">${isQueued ? "Queued" : "Steering"}</span>
+    <span class="small faint kind">${isUnsent ? "Not sent yet" : isQueued ? "Queued" : "Steering"}</span>
     <span class="grow text">
       ${text} ${attachments.length > 0 && html` <span class="faint small">+ ${labels}</span>`}
     </span>

@@ -6,8 +6,8 @@ import { Icon } from "./icon.js";
 /** @typedef {{label: string, run: () => void, icon?: IconName, danger?: boolean, checked?: boolean}} MenuItem */
 
 /**
- * A menu: arrows move, Enter chooses, Escape closes.
- * @param {{label: string, items: MenuItem[], icon?: IconName, text?: string}} props
+ * A menu: arrows move, Enter chooses, Escape closes. What it offers may depend on when it is opened.
+ * @param {{label: string, items: MenuItem[] | (() => MenuItem[]), icon?: IconName, text?: string}} props
  */
 export function Menu({ label, items, icon = "more", text }) {
   const [isOpen, setOpen] = useState(false);
@@ -44,7 +44,7 @@ export function Menu({ label, items, icon = "more", text }) {
       ${text && html`<span class="cut">${text}</span>`}<${Icon} name=${text ? "down" : icon} />
     </button>
     ${isOpen && html`<div class="popup" role="menu" id=${id} aria-label=${label}>
-      ${items.map((item) => html`<button
+      ${(typeof items === "function" ? items() : items).map((item) => html`<button
         role=${item.checked === undefined ? "menuitem" : "menuitemradio"}
         aria-checked=${item.checked}
         class=${item.danger ? "quiet danger" : "quiet"}

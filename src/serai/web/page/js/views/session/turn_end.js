@@ -44,7 +44,7 @@ export function TurnEnd({ turn, channel }) {
     <div class="row">
       ${turn.state === "cancelled" && html`<span class="small" data-colour="waiting">■ Stopped</span>`}
       <span class="faint small grow cut">${usageOf(turn.usage).join(" · ")}</span>
-      <${Menu} label="What to do with this turn" items=${itemsOf(turn, channel)} />
+      <${Menu} label="What to do with this turn" items=${() => itemsOf(turn, channel)} />
     </div>
   </div>`;
 }

@@ -93,9 +93,13 @@ const Row = memo(function Row({ summary, isOpen, isPinned }) {
   const cost = costOf(summary);
   useEffect(() => {
     // Whoever looks at a session has read it.
-    if (isOpen && isNew && document.hasFocus()) {
-      page.host.dispatch(uri, { type: "session/isReadChanged", isRead: true });
-    }
+    if (!isOpen || !isNew) return undefined;
+    const read = () => {
+      if (document.hasFocus()) page.host.dispatch(uri, { type: "session/isReadChanged", isRead: true });
+    };
+    read();
+    addEventListener("focus", read);
+    return () => removeEventListener("focus", read);
   }, [isOpen, isNew]);
   return html`<li class="session-row" data-state=${isFailed(summary) ? "failed" : state}>
     <a class="stack" href=${addressOf(uri)} aria-current=${isOpen ? "page" : undefined} onClick=${showCentre}>
