@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         epilog=(
             "Flags win over the environment (SERAI_PORT for port), the environment over serai.toml of the "
             "working directory, and that over your own serai.toml. What concerns the host as a whole is not "
-            "taken from the file of a working directory, and is marked."
+            "taken from the file of a working directory, which is told."
         ),
     )
     show.add_argument(
@@ -69,50 +69,35 @@ def _show(options: argparse.Namespace) -> int:
     paths = find_paths(options.home, os.environ)
     Trust(paths.trust).folders()  # damage is told, also where no file of a project asks for trust
     configuration = load(paths, os.environ, project=project)
-    of_host = load(paths, os.environ)
     if options.json:
-        print_json(_document(configuration, of_host))
+        print_json(_document(configuration))
         return 0
     rows = [("home", str(configuration.paths.home), configuration.paths.source)]
     for key, provenance in configuration.provenance.items():
-        source = str(provenance)
-        if key in configuration.unused:
-            source += f", not used: the host has {json_text(getattr(of_host.settings, key))}"
-        rows.append((key, json_text(getattr(configuration.settings, key)), source))
+        rows.append((key, json_text(getattr(configuration.settings, key)), str(provenance)))
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     for key, value, source in rows:
         print(f"{key:<{widths[0]}}  {value:<{widths[1]}}  {source}")
     for ignored in configuration.ignored:
         print(f"serai: {ignored}", file=sys.stderr)
-    if configuration.unused:
-        names = ", ".join(configuration.unused)
-        print(
-            f"serai: {names}: the host's own, which no folder sets. Set it in {paths.user_config}",
-            file=sys.stderr,
-        )
     return 0
 
 
-def _document(configuration: Configuration, of_host: Configuration) -> dict[str, Any]:
-    unused = {key: {"used": False, "host": _shown(of_host, key)} for key in configuration.unused}
+def _document(configuration: Configuration) -> dict[str, Any]:
     return {
         "home": {"value": str(configuration.paths.home), "source": configuration.paths.source},
         "settings": {
-            key: _shown(configuration, key) | unused.get(key, {}) for key in configuration.provenance
+            key: {
+                "value": getattr(configuration.settings, key),
+                "source": provenance.source,
+                "place": provenance.place or None,
+            }
+            for key, provenance in configuration.provenance.items()
         },
         "ignored": [
             {"key": it.key, "value": it.value, "file": str(it.file), "reason": it.reason}
             for it in configuration.ignored
         ],
-    }
-
-
-def _shown(configuration: Configuration, key: str) -> dict[str, Any]:
-    provenance = configuration.provenance[key]
-    return {
-        "value": getattr(configuration.settings, key),
-        "source": provenance.source,
-        "place": provenance.place or None,
     }
 
 

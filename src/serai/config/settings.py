@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from enum import StrEnum
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -79,65 +78,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the key of the database may be kept in the keyring of the system."""
 
 
-FROM_PROJECTS = frozenset(
-    {
-        "agent_registry",  # of `serai ask` and `serai agents` in that folder
-        "client_grace_seconds",
-        "client_tool_timeout_seconds",
-        "default_agent",
-        "mailbox_size",
-    }
-)
-"""What is taken from a project's file, for the sessions in its folder. All else is the host's, and a host
-has no project."""
-
-
-class Narrowing(StrEnum):
-    """What a project's file may do to a setting while its folder is not trusted."""
-
-    NOTHING = "nothing"
-    SMALLER = "make it smaller"
-    SUBSET = "leave some out"
-    ON = "switch it on"
-    ANYTHING = "anything"
-
-
-UNTRUSTED: dict[str, Narrowing] = {
-    "host": Narrowing.NOTHING,
-    "port": Narrowing.NOTHING,
-    "allowed_hosts": Narrowing.SUBSET,
-    "allowed_origins": Narrowing.SUBSET,
-    "require_token": Narrowing.ON,
-    "max_frame_bytes": Narrowing.SMALLER,
-    "slow_reader_bytes": Narrowing.SMALLER,
-    "requests_per_connection": Narrowing.SMALLER,
-    "default_agent": Narrowing.NOTHING,
-    "agent_registry": Narrowing.NOTHING,
-    "idle_memory_bytes": Narrowing.SMALLER,
-    "client_grace_seconds": Narrowing.SMALLER,
-    "client_tool_timeout_seconds": Narrowing.SMALLER,
-    "mailbox_size": Narrowing.SMALLER,
-    "retention_days": Narrowing.NOTHING,
-    "relay": Narrowing.NOTHING,
-    "chat": Narrowing.NOTHING,
-    "log_level": Narrowing.ANYTHING,
-    "use_keyring": Narrowing.NOTHING,
+FROM_PROJECTS = {
+    "agent_registry": False,  # of `serai ask` and `serai agents` in that folder
+    "client_grace_seconds": True,
+    "client_tool_timeout_seconds": True,
+    "default_agent": False,
+    "mailbox_size": True,
 }
-
-
-def narrows(rule: Narrowing, before: Any, after: Any) -> bool:
-    """Whether a change from one value to another is one that the rule allows."""
-    match rule:
-        case Narrowing.NOTHING:
-            return before == after
-        case Narrowing.SMALLER:
-            return after <= before
-        case Narrowing.SUBSET:
-            return set(after) <= set(before)
-        case Narrowing.ON:
-            return after or not before
-        case Narrowing.ANYTHING:
-            return True
+"""What is taken from a project's file, for the sessions in its folder, and whether a folder that nobody
+trusts may make it smaller. All else is the host's, and a host has no project."""
 
 
 def is_loopback(host: str) -> bool:
