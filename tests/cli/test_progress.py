@@ -12,7 +12,7 @@ import pytest
 from cli.programs import seated
 from hosts import TOKEN
 from relay.port import ports
-from serai.cli.console.progress import bar, progress
+from serai.cli.console.output import bar, progress
 
 
 class Watched(io.StringIO):

@@ -24,8 +24,7 @@ from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.introduction import Introduction, introduce
 from serai.agents.catalogue.memory import FILE, AgentMemory, Remembered, signed_in_of, version_of
 from serai.agents.catalogue.programs import Surroundings
-from serai.cli.console.output import clean, print_json, table
-from serai.cli.console.progress import progress
+from serai.cli.console.output import clean, print_json, progress, table
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.target import add_client_command
 from serai.cli.console.terminal import open_terminal

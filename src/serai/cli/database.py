@@ -11,8 +11,7 @@ from pathlib import Path
 
 from serai.ahp.channels import is_run
 from serai.ahp.types import SessionSummary
-from serai.cli.console.output import about_size
-from serai.cli.console.progress import progress
+from serai.cli.console.output import about_size, progress
 from serai.cli.console.target import is_on_this_machine, match
 from serai.cli.console.terminal import StdinLines
 from serai.config.keys import DatabaseKey, find_database_key

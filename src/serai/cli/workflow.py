@@ -1,4 +1,4 @@
-"""`serai workflow`: look at workflow files, check them, write them in their one form, and run them."""
+"""`serai workflow` and `serai export`: look at workflow files, check, write, run and make them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import argparse
 import os
 from pathlib import Path
 
+from serai.cli.console.output import progress
+from serai.cli.console.target import add_client_command
 from serai.cli.runs import configure_run, configure_runs
+from serai.cli.sessions import find_session
+from serai.client import Client
 from serai.config.load import load
 from serai.config.paths import find_paths, here
 from serai.config.trust import Trust
@@ -115,3 +119,22 @@ def _known(options: argparse.Namespace) -> Known:
     servers = load(paths, os.environ).models
     trusted = folder is not None and Trust(paths.trust).is_trusted(folder)
     return known_here(servers, folder, paths.user_config.parent, trusted=trusted)
+
+
+def configure_export(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai export`."""
+    parser.epilog = "It is a scaffold: look it through, then 'serai workflow run' runs it."
+    parser.add_argument("session", metavar="SESSION", help="its id, the beginning of its id, or its URI")
+    parser.add_argument("-o", dest="output", metavar="FILE", help="write it there instead of printing it")
+    add_client_command(parser, _export, again=False)
+
+
+async def _export(client: Client, options: argparse.Namespace) -> int:
+    with progress("Writing the workflow"):
+        session = await client.open_session(await find_session(client, options.session))
+        text = await session.export()
+    if options.output:
+        put_file(Path(options.output), text)
+    else:
+        print(text, end="")
+    return 0
