@@ -126,7 +126,7 @@ def read_words(words: Sequence[str]) -> argparse.Namespace:
         if name == wanted:
             module, function = _ELSEWHERE.get(name, f"{name}:configure").split(":")
             getattr(import_module(f"serai.cli.{module}"), function)(command)
-    parser.set_defaults(run=partial(_alone, parser), home=None, debug=False)
+    parser.set_defaults(run=partial(_alone, parser), home=None, debug=False, json=False, url=None, token=None)
     return parser.parse_args(words)
 
 
@@ -155,7 +155,7 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        # Without a default: that of a subcommand would take the place of what stood before it.
+        # Without a default, as all that commands share: that of a subcommand would undo what stood before it.
         self.add_argument(
             "--home",
             metavar="DIR",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from serai.cli.console.output import json_text, print_json
+from serai.cli.console.target import add_command
 from serai.config.edit import set_setting
 from serai.config.load import Configuration, load
 from serai.config.paths import find_paths, here, is_folder, real
@@ -19,10 +20,10 @@ from serai.errors import ConfigInvalid
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands of `serai config`."""
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    show = commands.add_parser(
+    show = add_command(
+        commands,
         "show",
-        help="print every setting and where it comes from",
-        description="Print every setting and where it comes from.",
+        "print every setting and where it comes from",
         epilog=(
             "Flags win over the environment (SERAI_PORT for port), the environment over serai.toml of the "
             "working directory, and that over your own serai.toml. What concerns the host as a whole is not "
@@ -34,30 +35,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     show.add_argument("--json", action="store_true", help="print JSON")
     show.set_defaults(run=_show)
-    path = commands.add_parser("path", help="print where your own serai.toml is")
+    path = add_command(commands, "path", "print where your own serai.toml is")
     path.set_defaults(run=_path)
-    change = commands.add_parser(
+    change = add_command(
+        commands,
         "set",
-        help="change a setting in your own serai.toml",
-        description="Change a setting in your own serai.toml; comments stay.",
+        "change a setting in your own serai.toml; comments stay",
         epilog="serai config set port 7780; serai config set allowed_hosts inn.example,other.example; "
         "serai config set chat.default_model main:gpt-5. The host reads it at its next start.",
     )
     change.add_argument("key", metavar="KEY")
     change.add_argument("value", metavar="VALUE")
     change.set_defaults(run=_set)
-    trust = commands.add_parser(
-        "trust",
-        help="trust a folder: its serai.toml may set anything",
-        description="Trust a folder and all that is in it: its serai.toml may set anything.",
-    )
+    trust = add_command(commands, "trust", "trust a folder and all that is in it, its serai.toml too")
     trust.add_argument("folder", metavar="DIR")
     trust.set_defaults(run=_trust)
-    distrust = commands.add_parser(
-        "distrust",
-        help="trust a folder no longer",
-        description="Trust a folder no longer, nor any folder in it.",
-    )
+    distrust = add_command(commands, "distrust", "trust a folder no longer, nor any folder in it")
     distrust.add_argument("folder", metavar="DIR")
     distrust.set_defaults(run=_distrust)
 

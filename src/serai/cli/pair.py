@@ -30,10 +30,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--address", metavar="URL", help="where the device reaches the host: https://NAME")
     add_relay_command(parser, _pair)
     verbs = parser.add_subparsers(title="what else to do", metavar="WHAT")
-    add_relay_command(verbs.add_parser("list", help="show which devices there are"), _list, again=True)
+    add_relay_command(verbs.add_parser("list", help="show which devices there are"), _list)
     revoke = verbs.add_parser("revoke", help="let a device in no longer, and cut it off")
     revoke.add_argument("device", metavar="ID|NAME")
-    add_relay_command(revoke, _revoke, again=True)
+    add_relay_command(revoke, _revoke)
 
 
 async def _pair(relay: Relay, options: argparse.Namespace) -> int:

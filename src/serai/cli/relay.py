@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from serai.cli.console.output import progress
-from serai.cli.console.target import add_connection_options
+from serai.cli.console.target import add_connection_options, add_json_option
 from serai.contract import (
     ActionDescriptor,
     ActionState,
@@ -42,10 +42,10 @@ from serai.relay.sdk import Relay
 RelayCommand = Callable[[Relay, argparse.Namespace], Awaitable[int]]
 
 
-def add_relay_command(parser: argparse.ArgumentParser, command: RelayCommand, *, again: bool = False) -> None:
-    """Have a parser run a command with a connected relay; `again` for a subcommand."""
-    add_connection_options(parser, again=again)
-    parser.add_argument("--json", action="store_true", help="print what the relay returns, as JSON")
+def add_relay_command(parser: argparse.ArgumentParser, command: RelayCommand) -> None:
+    """Have a parser run a command with a connected relay. `--json` prints what the relay returns."""
+    add_connection_options(parser)
+    add_json_option(parser)
     parser.set_defaults(run=partial(_run, command))
 
 
@@ -200,19 +200,19 @@ def configure_rooms(parser: argparse.ArgumentParser) -> None:
     create.add_argument("name", metavar="NAME")
     create.add_argument("--topic", help="what it is about")
     made = calling("rooms.create", lambda room: [_room_line(room)], "name", "topic")
-    add_relay_command(create, made, again=True)
+    add_relay_command(create, made)
     read = verbs.add_parser("read", help="show what was said in a room")
     read.add_argument("room", metavar="ROOM")
     read.add_argument("--limit", type=int, default=50)
     said = calling("messages.list", lambda found: [*map(line_of_message, found.messages)], "room", "limit")
-    add_relay_command(read, said, again=True)
+    add_relay_command(read, said)
     for verb, summary in _ROOM_VERBS.items():
         one = verbs.add_parser(verb, help=summary)
         one.add_argument("room", metavar="ROOM")
         if verb != "archive":
             one.add_argument("agent", metavar="AGENT", nargs="?", help="by default you")
         changed = calling(f"rooms.{verb}", lambda room: [_room_line(room)], "room", "agent")
-        add_relay_command(one, changed, again=True)
+        add_relay_command(one, changed)
 
 
 def _room_line(room: Room) -> str:
@@ -243,11 +243,11 @@ def configure_deliveries(parser: argparse.ArgumentParser) -> None:
         one = verbs.add_parser(verb, help=summary)
         one.add_argument("deliveryId", metavar="DELIVERY")
         changed = calling(f"deliveries.{verb}", lambda record: [line_of_delivery(record)], "deliveryId")
-        add_relay_command(one, changed, again=True)
+        add_relay_command(one, changed)
     flush = verbs.add_parser("flush", help="let in what waits for a participant, whatever it waits for")
     flush.add_argument("agent", metavar="HANDLE")
     flush.add_argument("--mode", choices=[mode.value for mode in DeliveryMode], help="only those in one mode")
-    add_relay_command(flush, calling("deliveries.flush", _delivery_lines, "agent", "mode"), again=True)
+    add_relay_command(flush, calling("deliveries.flush", _delivery_lines, "agent", "mode"))
 
 
 def _delivery_lines(found: DeliveriesResult) -> list[str]:
@@ -276,7 +276,7 @@ def configure_actions(parser: argparse.ArgumentParser) -> None:
     invoke.add_argument("name", metavar="NAME")
     invoke.add_argument("input", metavar="JSON", nargs="?", help="what it is called with")
     invoke.add_argument("--wait", metavar="SECONDS", type=float, default=600.0, help="how long to wait")
-    add_relay_command(invoke, _invoke, again=True)
+    add_relay_command(invoke, _invoke)
 
 
 async def _invoke(relay: Relay, options: argparse.Namespace) -> int:
@@ -364,10 +364,10 @@ def configure_webhooks(parser: argparse.ArgumentParser) -> None:
     create.add_argument("to", metavar="URL")
     create.add_argument("types", metavar="TYPE", nargs="*", help="such as 'delivery.*'; by default all")
     made = calling("webhooks.create", lambda made: [made.webhook.id, made.secret], "url=to", "types")
-    add_relay_command(create, made, again=True)
+    add_relay_command(create, made)
     delete = verbs.add_parser("delete", help="have nothing posted there any more")
     delete.add_argument("id", metavar="ID")
-    add_relay_command(delete, calling("webhooks.delete", lambda _: ["It is deleted."], "id"), again=True)
+    add_relay_command(delete, calling("webhooks.delete", lambda _: ["It is deleted."], "id"))
 
 
 def _webhook(one: Webhook) -> str:

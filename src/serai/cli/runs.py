@@ -19,7 +19,13 @@ from serai.ahp.types import (
 )
 from serai.cli.chat.conversation import Chat
 from serai.cli.console.output import print_json
-from serai.cli.console.target import add_client_command, add_connection_options, match, run_connected
+from serai.cli.console.target import (
+    add_client_command,
+    add_connection_options,
+    add_json_option,
+    match,
+    run_connected,
+)
 from serai.cli.console.terminal import open_terminal
 from serai.cli.sessions import session_table
 from serai.client import Client, SessionClient, TurnStream
@@ -29,7 +35,6 @@ from serai.errors import SessionGone
 
 def configure_run(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai workflow run`."""
-    parser.description = "Run a workflow on this machine's host, and follow it."
     parser.epilog = (
         "What happens is told as in a chat, and so is asked what has to be. Where standard output is no "
         "terminal, it gets the output alone. The exit code is 0 when the run was completed."
@@ -39,15 +44,14 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume", metavar="ID", help="follow a run that there is: its id, or the beginning of it"
     )
-    add_connection_options(parser, again=True)
-    parser.set_defaults(run=partial(_checked, parser), command=_run, url=None, token=None)
+    add_connection_options(parser)
+    parser.set_defaults(run=partial(_checked, parser), command=_run)
 
 
 def configure_runs(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai workflow runs`."""
-    parser.description = "List the runs of workflows, the last one first."
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    add_client_command(parser, _list, again=False)
+    add_json_option(parser)
+    add_client_command(parser, _list)
 
 
 def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from serai.cli.console.output import progress
-from serai.cli.console.target import add_client_command
+from serai.cli.console.target import add_client_command, add_command
 from serai.cli.runs import configure_run, configure_runs
 from serai.cli.sessions import find_session
 from serai.client import Client
@@ -27,34 +27,30 @@ from serai.session.yaml import Document
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands of `serai workflow`."""
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    check = commands.add_parser(
+    check = add_command(
+        commands,
         "check",
-        help="say whether a workflow can run, and if not, where it is wrong",
-        description="Say whether a workflow can run, and if not, where it is wrong.",
+        "say whether a workflow can run, and if not, where it is wrong",
         epilog=(
             "Agents are those in the file, in .serai/agents/ of this directory if it is trusted, and in "
             "agents/ beside your serai.toml; models are those of [models] there."
         ),
     )
     check.set_defaults(run=_check)
-    fmt = commands.add_parser(
+    fmt = add_command(
+        commands,
         "fmt",
-        help="write a workflow in its one form: keys sorted",
-        description="Write a workflow in its one form: keys sorted, each text in the same quotes.",
+        "write a workflow in its one form: keys sorted, each text in the same quotes",
         epilog="A file with comments is left as it is: they have no place in that form.",
     )
     fmt.set_defaults(run=_format)
-    show = commands.add_parser(
-        "show",
-        help="draw a workflow",
-        description="Draw a workflow: as text, or as an SVG file.",
-    )
+    show = add_command(commands, "show", "draw a workflow: as text, or as an SVG file")
     show.add_argument("-o", dest="output", metavar="FILE.svg", help="write a picture there instead")
     show.set_defaults(run=_show)
     for command in (check, fmt, show):
         command.add_argument("file", metavar="FILE")
-    configure_run(commands.add_parser("run", help="run a workflow, and follow it"))
-    configure_runs(commands.add_parser("runs", help="list the runs that there are"))
+    configure_run(add_command(commands, "run", "run a workflow on this machine's host, and follow it"))
+    configure_runs(add_command(commands, "runs", "list the runs of workflows, the last one first"))
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -126,7 +122,7 @@ def configure_export(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "It is a scaffold: look it through, then 'serai workflow run' runs it."
     parser.add_argument("session", metavar="SESSION", help="its id, the beginning of its id, or its URI")
     parser.add_argument("-o", dest="output", metavar="FILE", help="write it there instead of printing it")
-    add_client_command(parser, _export, again=False)
+    add_client_command(parser, _export)
 
 
 async def _export(client: Client, options: argparse.Namespace) -> int:
