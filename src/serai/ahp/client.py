@@ -259,9 +259,7 @@ class ClientState:
         if mirror is None:
             return False
         ours = self._take_pending(mirror, envelope)
-        is_new = (
-            envelope.server_seq > mirror.seq
-        )  # else the snapshot, or an earlier copy, has brought it already
+        is_new = envelope.server_seq > mirror.seq  # else a snapshot, or an earlier copy, has brought it
         mirror.seq = max(mirror.seq, envelope.server_seq)
         if envelope.rejection_reason is not None:
             return False

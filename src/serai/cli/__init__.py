@@ -66,6 +66,7 @@ _ELSEWHERE = {
     "backup": "database:configure_backup",
     "restore": "database:configure_restore",
     "export": "workflow:configure_export",
+    "pair": "link:configure_pair",
     "ahp": "protocols:configure_ahp",
     "acp": "protocols:configure_acp",
 }

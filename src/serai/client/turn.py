@@ -1,7 +1,7 @@
 """The events and the result of one turn, for whoever follows it.
 
-A delta is told as it comes, so that it costs the same however long the turn is. After anything else, and after
-a gap, the state is compared with what was told before it, and only what is new is told.
+A delta is told as it comes, so that it costs the same however long the turn is. After anything else, and
+after a gap, the state is compared with what was told before it, and only what is new is told.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ _TELLING = (
     a.SessionUsageAction,
     a.ToolCallActionBase,
 )
-"""After these, the state is looked at. Deltas are told by themselves: they cost the same in a turn of any length."""
+"""After these, the state is looked at."""
 _TEXT = {MarkdownResponsePart: TextAdded, ReasoningResponsePart: ReasoningAdded}
 
 
