@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -102,16 +102,21 @@ def _memory(options: argparse.Namespace) -> AgentMemory:
 
 
 async def _open(options: argparse.Namespace, name: str | None = None) -> tuple[KnownAgents, Finder]:
-    """The agents that are known here, and who finds them."""
     if name == DEMO:
         raise AgentUnknown("demo is a part of Serai: there is no program to start or to install")
-    paths = find_paths(options.home, os.environ)
-    place = here()
-    configuration = load(paths, os.environ, project=place)
+    return await find_agents(options.home, here(), _warn, name)
+
+
+async def find_agents(
+    home: str | None, folder: Path | None, warn: Callable[[str], None], name: str | None = None
+) -> tuple[KnownAgents, Finder]:
+    """The agents that are known in a folder, or the one of a name; and who finds them on this machine."""
+    paths = find_paths(home, os.environ)
+    configuration = load(paths, os.environ, project=folder)
     for ignored in configuration.ignored:
-        _warn(str(ignored))
-    known = await known_agents(configuration, _warn, name=name)
-    project = place if place is not None and Trust(paths.trust).is_trusted(place) else None
+        warn(str(ignored))
+    known = await known_agents(configuration, warn, name=name)
+    project = folder if folder is not None and Trust(paths.trust).is_trusted(folder) else None
     return known, Finder(Surroundings.here(project=project))
 
 
