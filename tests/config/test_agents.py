@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from serai.config.agents import AgentSettings, is_agent_name
+from serai.config.agents import AgentSettings
 from serai.config.load import load
 from serai.config.paths import Paths, find_paths
+from serai.config.toml import is_name
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
 
@@ -138,4 +139,4 @@ def test_a_misspelt_table_names_the_right_one(paths: Paths) -> None:
     ],
 )
 def test_names_of_agents(name: str, fits: bool) -> None:
-    assert is_agent_name(name) is fits
+    assert is_name(name) is fits
