@@ -1,7 +1,7 @@
 """The events and the result of one turn, for whoever follows it.
 
-A delta is told as it comes, so that it costs the same however long the turn is. After anything else, and
-after a gap, the state is compared with what was told before it, and only what is new is told.
+Live, each action is looked at alone, so that a delta costs the same however long the turn is. After a gap,
+the state is compared with what was told before it, and only what is new is told.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from serai.ahp import actions as a
 from serai.ahp.reducers import LiveSession
+from serai.ahp.reducers.turn import LiveTurn
 from serai.ahp.types import (
     ErrorInfo,
     MarkdownResponsePart,
@@ -33,6 +35,7 @@ from serai.ahp.types import (
     TurnState,
     UsageInfo,
 )
+from serai.ahp.wire import Unknown
 from serai.client.events import (
     ContentAdded,
     Inbox,
@@ -84,19 +87,20 @@ def _asked(session: LiveSession) -> dict[str, SessionInputRequest]:
     return {request.id: replace(request, answers=None) for request in session.head.input_requests or ()}
 
 
-_TELLING = (
+_BOUNDARIES = (
     a.SessionTurnStartedAction,
     a.SessionTurnCompleteAction,
     a.SessionTurnCancelledAction,
     a.SessionErrorAction,
     a.SessionTruncatedAction,
-    a.SessionInputRequestedAction,
-    a.SessionInputCompletedAction,
-    a.SessionResponsePartAction,
-    a.SessionUsageAction,
-    a.ToolCallActionBase,
 )
-"""After these, the state is looked at."""
+_InTurn: TypeAlias = (
+    a.SessionDeltaAction
+    | a.SessionReasoningAction
+    | a.SessionResponsePartAction
+    | a.SessionUsageAction
+    | a.ToolCallActionBase
+)
 _TEXT = {MarkdownResponsePart: TextAdded, ReasoningResponsePart: ReasoningAdded}
 
 
@@ -116,24 +120,37 @@ class Teller:
         self._told: list[int] = []
         # Part id -> the first part that has it, and what a delta to it adds.
         self._texts: dict[str, tuple[int, type[TextAdded | ReasoningAdded]]] = {}
-        # Part -> the call as it was told.
+        # Tool call id -> its part; part -> the call as it was told.
+        self._positions: dict[str, int] = {}
         self._calls: dict[int, ToolCallState] = {}
         self._questions = OpenQuestions()
         self._usage: UsageInfo | None = None
 
     def heard(self, action: a.StateAction, session: LiveSession) -> Iterator[TurnEvent]:
         """What an action means for the turn. The session is as it is after the action."""
+        if self.is_over:
+            return
+        if isinstance(action, _BOUNDARIES):
+            yield from self.caught_up(session)
+        elif session.turn is None or session.turn.id != self.turn_id:
+            return  # the host's reducer does nothing with a straggler, and neither do we
+        elif isinstance(action, a.SessionInputRequestedAction | a.SessionInputCompletedAction):
+            yield from self._questions.look(session)
+        elif isinstance(action, _InTurn) and action.turn_id == self.turn_id:
+            yield from self._in_turn(action, session.turn)
+
+    def _in_turn(self, action: _InTurn, turn: LiveTurn) -> Iterator[TurnEvent]:
         match action:
             case a.SessionDeltaAction() | a.SessionReasoningAction():
-                # The host's reducer does nothing with a straggler, and neither do we.
-                if session.turn is not None and session.turn.id == self.turn_id == action.turn_id:
-                    yield from self._more(action)
+                yield from self._more(action)
+            case a.SessionResponsePartAction():
+                yield from self._part(len(self._told), action.part)
+            case a.SessionUsageAction():
+                yield from self._used(action.usage)
             case a.SessionToolCallDeltaAction():
                 pass  # input that is still being written is not told
-            case _ if isinstance(action, _TELLING):
-                yield from self.caught_up(session)
             case _:
-                pass
+                yield from self._call_of(action, turn)
 
     def caught_up(self, session: LiveSession) -> Iterator[TurnEvent]:
         """What the session's state has of the turn that was not told yet."""
@@ -184,6 +201,8 @@ class Teller:
                 if len(part.content) > told:
                     yield event(part.id, part.content[told:])
             case ToolCallResponsePart(tool_call=call):
+                if not isinstance(call, Unknown):
+                    self._positions.setdefault(call.tool_call_id, position)
                 yield from self._call(position, call)
             case ResourceResponsePart() if is_new:
                 yield ContentAdded(part)
@@ -191,6 +210,15 @@ class Teller:
                 yield NoticeGiven(part.content)
             case _:
                 pass
+
+    def _call_of(self, action: a.ToolCallActionBase, turn: LiveTurn) -> Iterator[TurnEvent]:
+        call = turn.call(action.tool_call_id)
+        if call is None:
+            return
+        if isinstance(action, a.SessionToolCallStartAction):
+            yield from self._part(len(self._told), ToolCallResponsePart(tool_call=call))
+        elif action.tool_call_id in self._positions:
+            yield from self._call(self._positions[action.tool_call_id], call)
 
     def _call(self, position: int, call: ToolCallState) -> Iterator[TurnEvent]:
         if self._calls.get(position) == call:
