@@ -10,7 +10,8 @@ from agents.machine import Machine
 from serai.agents.catalogue.agents import Catalogue, built_in, make_catalogue
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import Finder
-from serai.config.agents import AgentSettings, is_agent_name
+from serai.config.agents import AgentSettings
+from serai.config.toml import is_name
 from serai.errors import AgentUnknown, ConfigInvalid
 
 TWELVE = (
@@ -101,7 +102,7 @@ def test_configuration_says_how_an_agent_counts_its_tokens() -> None:
 
 @pytest.mark.parametrize("one", list(built_in()), ids=lambda one: one.id)
 def test_every_entry_says_what_people_need(one: AgentDefinition) -> None:
-    assert all(is_agent_name(name) for name in one.names)
+    assert all(is_name(name) for name in one.names)
     assert one.label
     assert one.description
     assert one.install

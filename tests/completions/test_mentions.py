@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from serai.ahp.types import SimpleMessageAttachment
 from serai.completions.completion import KIND, Candidate, complete
-from serai.completions.mentions import Mention, MentionSource
+from serai.completions.names import Mention, MentionSource
 
 PRESENT = [
     Mention("#reviews", "room", "what was looked at"),

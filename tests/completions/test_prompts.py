@@ -12,7 +12,7 @@ from serai.ahp.commands import CompletionItem, CompletionsResult
 from serai.ahp.types import MessageResourceAttachment, SimpleMessageAttachment
 from serai.completions.completion import KIND, Candidate, complete
 from serai.completions.files import FileIndex, FileSource
-from serai.completions.prompts import Prompt, PromptSource
+from serai.completions.names import Prompt, PromptSource
 
 
 @pytest.fixture

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from serai.config.agents import AgentSettings, is_agent_name
-from serai.config.load import Provenance, Source, load
+from serai.config.agents import AgentSettings
+from serai.config.load import load
 from serai.config.paths import Paths, find_paths
+from serai.config.toml import is_name
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
 
@@ -62,7 +63,6 @@ def test_the_persons_file_describes_agents_beside_its_settings(paths: Paths) -> 
             cumulative_tokens=True,
         )
     }
-    assert configuration.agent_provenance == {"mine": Provenance(Source.USER, str(paths.user_config))}
     assert "agents" not in configuration.provenance
 
 
@@ -85,7 +85,6 @@ def test_a_trusted_folder_adds_agents_and_takes_the_place_of_the_persons(paths: 
         "mine": AgentSettings(command="other"),
         "new": AgentSettings(command="new"),
     }
-    assert configuration.agent_provenance["mine"] == Provenance(Source.PROJECT, str(project / "serai.toml"))
 
 
 def test_neither_environment_nor_flags_describe_agents(paths: Paths) -> None:
@@ -140,4 +139,4 @@ def test_a_misspelt_table_names_the_right_one(paths: Paths) -> None:
     ],
 )
 def test_names_of_agents(name: str, fits: bool) -> None:
-    assert is_agent_name(name) is fits
+    assert is_name(name) is fits

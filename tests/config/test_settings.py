@@ -6,12 +6,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from serai.config.load import Configuration, Provenance, Source, load, variable
 from serai.config.paths import Paths, find_paths
-from serai.config.settings import UNTRUSTED, Settings
+from serai.config.settings import FROM_PROJECTS, Settings
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
 
@@ -46,16 +45,17 @@ def test_without_any_source_the_defaults_hold(paths: Paths, project: Path) -> No
 
 def test_flags_win_over_environment_over_project_over_person(paths: Paths, project: Path) -> None:
     paths.user_config.write_text('port = 1\nmailbox_size = 1\nlog_level = "error"\ndefault_agent = "mine"\n')
-    wanted(project, 'port = 2\nmailbox_size = 2\nlog_level = "debug"\n')
+    wanted(project, "mailbox_size = 2\nclient_grace_seconds = 2\n")
     Trust(paths.trust).trust(project)
     environ = {"SERAI_PORT": "3", "SERAI_MAILBOX_SIZE": "3"}
     configuration = load(paths, environ, flags={"port": 4, "host": None}, project=project)
     settings = configuration.settings
-    assert (settings.port, settings.mailbox_size, settings.log_level) == (4, 3, "debug")
+    assert (settings.port, settings.mailbox_size, settings.client_grace_seconds) == (4, 3, 2)
     assert settings.default_agent == "mine"
     assert configuration.provenance["port"] == Provenance(Source.FLAG, "--port")
     assert configuration.provenance["mailbox_size"] == Provenance(Source.ENVIRONMENT, "SERAI_MAILBOX_SIZE")
-    assert configuration.provenance["log_level"] == Provenance(Source.PROJECT, str(project / "serai.toml"))
+    file = str(project / "serai.toml")
+    assert configuration.provenance["client_grace_seconds"] == Provenance(Source.PROJECT, file)
     assert configuration.provenance["default_agent"] == Provenance(Source.USER, str(paths.user_config))
     assert configuration.provenance["host"] == Provenance(Source.DEFAULT)
     assert str(configuration.provenance["port"]) == "flag (--port)"
@@ -200,42 +200,22 @@ def test_a_token_cannot_be_switched_off_where_others_reach_the_port(paths: Paths
 # -- folders that nobody trusts ----------------------------------------------------------------------------
 
 
-def test_an_untrusted_folder_may_narrow(paths: Paths, project: Path) -> None:
-    paths.user_config.write_text('require_token = false\nallowed_hosts = ["a", "b"]\n')
-    wanted(
-        project, 'max_frame_bytes = 1024\nrequire_token = true\nallowed_hosts = ["b"]\nlog_level = "debug"\n'
-    )
+def test_an_untrusted_folder_may_make_it_smaller(paths: Paths, project: Path) -> None:
+    wanted(project, "mailbox_size = 5\nclient_grace_seconds = 1.5\n")
     configuration = load(paths, {}, project=project)
     assert configuration.ignored == ()
-    settings = configuration.settings
-    assert (settings.max_frame_bytes, settings.require_token, settings.allowed_hosts) == (1024, True, ("b",))
-
-
-def widened() -> dict[str, str]:
-    return {
-        "host": '"0.0.0.0"',
-        "port": "80",
-        "allowed_hosts": '["evil.example"]',
-        "allowed_origins": '["http://evil.example"]',
-        "require_token": "false",
-        "max_frame_bytes": "999999999",
-        "slow_reader_bytes": "999999999",
-        "requests_per_connection": "1000",
-        "default_agent": '"shell"',
-        "agent_registry": '"http://evil.example/registry.json"',
-        "idle_memory_bytes": "999999999999",
-        "client_grace_seconds": "9999",
-        "client_tool_timeout_seconds": "99999",
-        "mailbox_size": "100000",
-        "retention_days": "1",
-        "relay": '{ me = "evil" }',
-        "chat": '{ fs_scope = "full" }',
-        "use_keyring": "false",
-    }
+    assert (configuration.settings.mailbox_size, configuration.settings.client_grace_seconds) == (5, 1.5)
 
 
 def test_what_an_untrusted_folder_may_not_do_is_ignored_and_reported(paths: Paths, project: Path) -> None:
-    wishes = widened()
+    wishes = {
+        "default_agent": '"shell"',
+        "agent_registry": '"http://evil.example/registry.json"',
+        "client_grace_seconds": "9999",
+        "client_tool_timeout_seconds": "99999",
+        "mailbox_size": "100000",
+    }
+    assert set(wishes) == set(FROM_PROJECTS)
     wanted(project, "\n".join(f"{key} = {value}" for key, value in wishes.items()))
     configuration = load(paths, {}, project=project)
     assert configuration.settings == Settings()
@@ -257,27 +237,19 @@ def test_an_untrusted_folder_that_says_what_holds_anyway_has_chosen_nothing(
     assert load(paths, {}, project=project).provenance["default_agent"].source is Source.PROJECT
 
 
-def test_a_trusted_folder_may_do_it(paths: Paths, project: Path) -> None:
+def test_a_trusted_folder_sets_what_concerns_its_sessions_and_nothing_of_the_hosts(
+    paths: Paths, project: Path
+) -> None:
     Trust(paths.trust).trust(project.parent)
-    wanted(project, 'port = 80\ndefault_agent = "shell"\n')
+    wanted(
+        project,
+        'host = "0.0.0.0"\nport = 80\nallowed_hosts = ["evil.example"]\nrequire_token = false\n'
+        'use_keyring = false\ndefault_agent = "shell"\n[chat]\nfs_scope = "full"\n',
+    )
     configuration = load(paths, {}, project=project)
-    assert configuration.ignored == ()
-    assert (configuration.settings.port, configuration.settings.default_agent) == (80, "shell")
-
-
-def test_what_is_the_hosts_own_is_known_as_unused_in_a_projects_file(paths: Paths, project: Path) -> None:
-    paths.user_config.write_text("idle_memory_bytes = 1000\n")
-    Trust(paths.trust).trust(project)
-    wanted(project, 'port = 80\ndefault_agent = "shell"\nmailbox_size = 5\nlog_level = "debug"\n')
-    assert load(paths, {}, project=project).unused == ["port", "log_level"]
-    assert load(paths, {"SERAI_PORT": "81"}, project=project).unused == ["log_level"]
-    assert load(paths, {}).unused == []
-
-
-def test_every_setting_has_a_rule_and_all_but_harmless_ones_are_guarded() -> None:
-    names = {info.name for info in msgspec.structs.fields(Settings)}
-    assert set(UNTRUSTED) == names
-    assert set(widened()) == names - {"log_level"}
+    assert configuration.settings == Settings(default_agent="shell")
+    ignored = ["host", "port", "allowed_hosts", "require_token", "use_keyring", "chat"]
+    assert [one.key for one in configuration.ignored] == ignored
 
 
 def test_the_persons_own_file_is_not_read_as_a_project(paths: Paths) -> None:

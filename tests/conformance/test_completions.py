@@ -13,7 +13,7 @@ from conformance.client import Client
 from conformance.conftest import Connect, over, say
 from hosts import House
 from requirements import proves
-from serai.completions.prompts import Prompt
+from serai.completions.names import Prompt
 from serai.host.surroundings import completions
 
 ONE = "ahp-session:/one"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from serai.telemetry.activities import Activities, wants_content
+from serai.telemetry.activities import CONSUMER, INTERNAL, Activities, current_span, wants_content
 from serai.telemetry.metrics import Metrics
-from serai.telemetry.spans import CONSUMER, INTERNAL, Tracer
-from telemetry.conftest import CANARY, CLEANER, Clock, plain
+from serai.telemetry.otlp import Signal, payload
+from telemetry.conftest import CANARY, CLEANER, SECRET, Clock, plain
+from telemetry.oracle import ExportTraceServiceRequest, read, values
 
 SESSION = "ahp-session:/1"
 
@@ -19,11 +21,14 @@ class World:
 
     def __init__(self, clock: Clock, *, content: bool) -> None:
         self.clock = clock
-        self.spans: list[dict[str, Any]] = []
-        self.tracer = Tracer(CLEANER, clock, lambda told: self.spans.append(told[1]))
-        self.tracer.recording = True
+        self.told: list[tuple[str, dict[str, Any]]] = []
         self.metrics = Metrics(clock())
-        self.activities = Activities(self.tracer, self.metrics, clock, content=content)
+        self.activities = Activities(CLEANER, self.metrics, clock, self.told.append, content=content)
+        self.activities.recording = True
+
+    @property
+    def spans(self) -> list[dict[str, Any]]:
+        return [span for _, span in self.told]
 
     def turn(self, **fields: Any) -> Any:
         return self.activities.turn("demo", SESSION, turn_id="t1", provider="acme", model="m-1", **fields)
@@ -86,7 +91,7 @@ def test_a_tool_call_is_part_of_its_turn(world: World) -> None:
 
 def test_a_delivery_tells_its_mode_its_reason_and_its_receipt(world: World) -> None:
     delivery = world.delivery()
-    delivery.span.event("accepted")
+    delivery.event("accepted")
     turn = world.turn(parent=delivery)
     delivery.end("delivered")
     turn.end("completed")
@@ -128,7 +133,7 @@ def test_content_is_asked_for_with_the_standard_variable(value: str, wanted: boo
 
 @pytest.mark.parametrize("recording", [True, False])
 def test_what_ended_is_counted_whether_anyone_traces_or_not(world: World, recording: bool) -> None:
-    world.tracer.recording = recording
+    world.activities.recording = recording
     turn = world.turn()
     call = turn.tool("bash", "c1")
     world.clock.tick(0.5)
@@ -166,3 +171,54 @@ def test_what_ended_is_counted_whether_anyone_traces_or_not(world: World, record
         ("failed", "1"),
     ]
     assert bool(world.spans) is recording
+
+
+def test_a_span_is_told_once_when_it_ends_masked_and_read_by_the_real_messages(clock: Clock) -> None:
+    world, start = World(clock, content=True), clock.now
+    delivery = world.delivery()
+    turn = world.turn(parent=delivery)
+    call = turn.tool(SECRET, "c1")
+    clock.tick(1)
+    call.event("half-way")
+    clock.tick(1)
+    assert world.told == []
+    call.end("failed", "timeout", f"no answer to {SECRET}")
+    call.end("completed")
+    request = read(payload(Signal.TRACES, [], world.told), ExportTraceServiceRequest)
+    (got,) = request.resource_spans[0].scope_spans[0].spans
+    assert (got.name, got.kind) == ("execute_tool [masked]", got.SPAN_KIND_INTERNAL)
+    assert (got.start_time_unix_nano, got.end_time_unix_nano) == (start, start + 2_000_000_000)
+    attributes = values(got.attributes)
+    assert (attributes["gen_ai.tool.name"], attributes["error.type"]) == ("[masked]", "timeout")
+    assert [(each.name, each.time_unix_nano) for each in got.events] == [("half-way", start + 1_000_000_000)]
+    assert (got.status.code, got.status.message) == (2, "no answer to [masked]")
+    assert (got.trace_id.hex(), got.span_id.hex()) == (delivery.trace_id, call.span_id)
+    assert got.parent_span_id.hex() == turn.span_id
+
+
+async def test_the_current_span_is_the_parent_also_in_tasks_and_not_beside_them(world: World) -> None:
+    parent = world.turn()
+
+    async def work() -> str:
+        return world.turn().parent_id
+
+    with parent.current():
+        assert current_span() is parent
+        task = asyncio.create_task(work())
+    assert current_span() is None
+    assert await task == parent.span_id
+    assert await asyncio.create_task(work()) == ""
+
+
+def test_what_begins_or_ends_while_nobody_listens_is_not_told(world: World) -> None:
+    begun = world.turn()
+    world.activities.recording = False
+    begun.end("completed")
+    idle = world.delivery()
+    idle.event("moment")
+    world.activities.recording = True
+    child = world.turn(parent=idle)
+    assert child.parent_id == ""
+    assert child.trace_id
+    idle.end("delivered")
+    assert world.told == []

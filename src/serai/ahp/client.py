@@ -9,7 +9,6 @@ state, a rejection is not. The host always wins.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 from serai.ahp.actions import ActionEnvelope, StateAction
@@ -30,26 +29,7 @@ from serai.ahp.types import ROOT, URI, Number
 from serai.ahp.wire import Unknown
 from serai.errors import Mismatch
 
-__all__ = ["ClientState", "Outcome", "Reconnected"]
-
-
-class Outcome(Enum):
-    """What came of an envelope."""
-
-    APPLIED = "applied"
-    """Someone else's action changed the confirmed state."""
-
-    CONFIRMED = "confirmed"
-    """An action of ours is now part of the confirmed state."""
-
-    REJECTED = "rejected"
-    """An action of ours was refused, and is no longer shown."""
-
-    BUFFERED = "buffered"
-    """It waits for its channel's snapshot."""
-
-    IGNORED = "ignored"
-    """It is of a channel without state, was known already, or is someone else's rejection."""
+__all__ = ["ClientState", "Reconnected"]
 
 
 @dataclass(slots=True)
@@ -265,27 +245,28 @@ class ClientState:
             mirror.shown = None
         return dispatched
 
-    def receive(self, envelope: ActionEnvelope, now: Number) -> Outcome:
-        """Take in an envelope, live or replayed. One that was seen before changes nothing."""
+    def receive(self, envelope: ActionEnvelope, now: Number) -> bool:
+        """Take in an envelope, live or replayed. One that was seen before changes nothing.
+
+        Returns:
+            Whether the confirmed state has it now, as something new or as an answer to an action of ours.
+        """
         self.last_seen_server_seq = max(self.last_seen_server_seq, envelope.server_seq)
         uri = envelope.channel
-        awaited = self._awaited.get(uri)
-        if awaited is not None:
-            awaited.envelopes.append(envelope)
+        if uri in self._awaited:
+            self._awaited[uri].envelopes.append(envelope)
         mirror = self._mirrors.get(uri)
         if mirror is None:
-            return Outcome.IGNORED if awaited is None else Outcome.BUFFERED
+            return False
         ours = self._take_pending(mirror, envelope)
+        is_new = envelope.server_seq > mirror.seq  # else a snapshot, or an earlier copy, has brought it
+        mirror.seq = max(mirror.seq, envelope.server_seq)
         if envelope.rejection_reason is not None:
-            outcome = Outcome.REJECTED if ours else Outcome.IGNORED
-        elif envelope.server_seq <= mirror.seq:  # the snapshot, or an earlier copy, has brought it already
-            outcome = Outcome.CONFIRMED if ours else Outcome.IGNORED
-        else:
+            return False
+        if is_new:
             mirror.confirmed.apply(envelope.action, now)
             mirror.shown = None
-            outcome = Outcome.CONFIRMED if ours else Outcome.APPLIED
-        mirror.seq = max(mirror.seq, envelope.server_seq)
-        return outcome
+        return is_new or ours
 
     def withdraw(self, dispatched: DispatchActionParams) -> None:
         """Show an action of ours no longer: something else than an envelope has answered it.

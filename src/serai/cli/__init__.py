@@ -19,56 +19,38 @@ from serai.version import __version__
 __all__ = ["main", "read_words"]
 
 _COMMANDS = {
-    "serve": "start the host",
-    "ask": "ask an agent something, without a host",
-    "chat": "talk to a session",
-    "sessions": "see and manage sessions",
-    "watch": "see what all sessions are doing, live",
-    "send": "send a message to a room, an agent or a person",
-    "inbox": "see what waits for you",
-    "rooms": "see, make and change rooms",
-    "search": "look for words in messages and sessions",
-    "deliveries": "see what became of messages; try again, flush, cancel",
-    "actions": "see what agents and programs do for others; ask for it",
-    "listen": "follow what happens in the workspace",
-    "pair": "let a phone or another browser in; list and revoke those that are",
-    "token": "make tokens for participants and observers",
-    "webhooks": "have events posted to a URL",
-    "secrets": "have a value masked that is read from standard input",
-    "mcp": "be an MCP server with the tools of the host's relay, over standard input and output",
-    "agents": "see which agents there are; ask one what it can do",
-    "export": "write a session as a workflow file",
-    "workflow": "check, format and draw workflow files",
-    "changes": "see what was discarded, and undo it",
-    "terminals": "see, open and use the host's terminals",
-    "doctor": "look at database, key, agents, port and leftovers",
-    "backup": "copy the database, also while the host runs",
-    "restore": "put a copy in the place of the database",
-    "service": "have the system start the host when you log in",
-    "config": "show and change settings and where they come from; trust folders",
-    "acp": "look into the Agent Client Protocol",
-    "ahp": "look into the Agent Host Protocol",
+    "serve": ("serve", "start the host"),
+    "ask": ("ask", "ask an agent something, without a host"),
+    "chat": ("chat.command", "talk to a session"),
+    "sessions": ("sessions", "see and manage sessions"),
+    "watch": ("watch", "see what all sessions are doing, live"),
+    "send": ("relay", "send a message to a room, an agent or a person"),
+    "inbox": ("relay", "see what waits for you"),
+    "rooms": ("relay", "see, make and change rooms"),
+    "search": ("relay", "look for words in messages and sessions"),
+    "deliveries": ("relay", "see what became of messages; try again, flush, cancel"),
+    "actions": ("relay", "see what agents and programs do for others; ask for it"),
+    "listen": ("relay", "follow what happens in the workspace"),
+    "pair": ("link", "let a phone or another browser in; list and revoke those that are"),
+    "token": ("relay", "make tokens for participants and observers"),
+    "webhooks": ("relay", "have events posted to a URL"),
+    "secrets": ("relay", "have a value masked that is read from standard input"),
+    "mcp": ("mcp", "be an MCP server with the tools of the host's relay, over standard input and output"),
+    "agents": ("agents", "see which agents there are; ask one what it can do"),
+    "export": ("workflow", "write a session as a workflow file"),
+    "workflow": ("workflow", "check, format and draw workflow files"),
+    "changes": ("changes", "see what was discarded, and undo it"),
+    "terminals": ("terminals", "see, open and use the host's terminals"),
+    "doctor": ("doctor", "look at database, key, agents, port and leftovers"),
+    "backup": ("database", "copy the database, also while the host runs"),
+    "restore": ("database", "put a copy in the place of the database"),
+    "service": ("service", "have the system start the host when you log in"),
+    "config": ("config", "show and change settings and where they come from; trust folders"),
+    "acp": ("protocols", "look into the Agent Client Protocol"),
+    "ahp": ("protocols", "look into the Agent Host Protocol"),
 }
-"""Every subcommand and what it does. Its module has `configure(parser)`, which sets `run`."""
-
-_ELSEWHERE = {
-    "chat": "chat.command:configure",
-    "send": "relay.messages:configure_send",
-    "inbox": "relay.messages:configure_inbox",
-    "search": "relay.messages:configure_search",
-    "rooms": "relay.rooms:configure",
-    "deliveries": "relay.deliveries:configure",
-    "actions": "relay.actions:configure",
-    "listen": "relay.listen:configure",
-    "token": "relay.token:configure",
-    "webhooks": "relay.token:configure_webhooks",
-    "secrets": "relay.token:configure_secrets",
-    "backup": "database:configure_backup",
-    "restore": "database:configure_restore",
-    "ahp": "protocols:configure_ahp",
-    "acp": "protocols:configure_acp",
-}
-"""The modules and functions of subcommands that have no module of their own name."""
+"""Every subcommand: its module, and what it does. The module has `configure(parser)`, which sets `run`, or a
+`configure_NAME` for each of its commands."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -119,13 +101,13 @@ def read_words(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--version", action="version", version=f"serai {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     wanted = _command_in(words)
-    for name, summary in _COMMANDS.items():
+    for name, (module, summary) in _COMMANDS.items():
         sentence = f"{summary[0].upper()}{summary[1:]}."
         command = commands.add_parser(name, help=summary, description=sentence)
         if name == wanted:
-            module, function = _ELSEWHERE.get(name, f"{name}:configure").split(":")
+            function = "configure" if module == name else f"configure_{name}"
             getattr(import_module(f"serai.cli.{module}"), function)(command)
-    parser.set_defaults(run=partial(_alone, parser), home=None, debug=False)
+    parser.set_defaults(run=partial(_alone, parser), home=None, debug=False, json=False, url=None, token=None)
     return parser.parse_args(words)
 
 
@@ -154,7 +136,7 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        # Without a default: that of a subcommand would take the place of what stood before it.
+        # Without a default, as all that commands share: that of a subcommand would undo what stood before it.
         self.add_argument(
             "--home",
             metavar="DIR",

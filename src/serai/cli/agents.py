@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,9 @@ from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.introduction import Introduction, introduce
 from serai.agents.catalogue.memory import FILE, AgentMemory, Remembered, signed_in_of, version_of
 from serai.agents.catalogue.programs import Surroundings
-from serai.cli.console.output import clean, print_json, table
-from serai.cli.console.progress import progress
+from serai.cli.console.output import clean, print_json, progress, table
 from serai.cli.console.signin import SignInDialog
-from serai.cli.console.target import add_client_command
+from serai.cli.console.target import add_client_command, add_command, add_json_option
 from serai.cli.console.terminal import open_terminal
 from serai.cli.hosted import hosted_agents
 from serai.client import Client
@@ -49,34 +48,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "resume, fork, list and close are about its sessions, dirs about further folders, http and sse about "
         "MCP servers, image, audio and context about prompts."
     )
-    parser.set_defaults(run=_list, json=False)
+    parser.set_defaults(run=_list)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    probe = commands.add_parser(
-        "probe",
-        help="start an agent and ask it what it can do",
-        description="Start an agent in an empty folder, ask it what it can do, and end it again.",
-    )
-    probe.add_argument("agent", metavar="NAME", help="an agent's name, or another name of it")
+    probe = add_command(commands, "probe", "start an agent in an empty folder, and ask it what it can do")
     probe.set_defaults(run=_probe)
-    install = commands.add_parser(
-        "install",
-        help="install an agent on this machine",
-        description="Run the command that installs an agent, and show what it said if it fails.",
-    )
-    install.add_argument("agent", metavar="NAME", help="an agent's name, or another name of it")
+    install = add_command(commands, "install", "install an agent on this machine, and say what went wrong")
     install.set_defaults(run=_install)
-    for each in (parser, probe):
-        # Without defaults: that of a subcommand would take the place of what stood before it.
-        each.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
-    signin = commands.add_parser(
+    signin = add_command(
+        commands,
         "signin",
-        help="sign in to an agent, in a terminal of the host",
-        description="Sign in to an agent of the host: in a terminal there, or in the way that it offers.",
+        "sign in to an agent of the host: in a terminal there, or in the way that it offers",
         epilog="It ends with 0 unless nobody is signed in.",
     )
-    signin.add_argument("agent", metavar="NAME", help="an agent's name, or another name of it")
+    for each in (probe, install, signin):
+        each.add_argument("agent", metavar="NAME", help="an agent's name, or another name of it")
     signin.add_argument("--method", metavar="ID", help="one of the ways that there are")
-    add_client_command(signin, _sign_in, again=False)
+    add_client_command(signin, _sign_in)
+    for each in (parser, probe):
+        add_json_option(each)
 
 
 def managed_secrets(definitions: Iterable[AgentDefinition]) -> dict[str, str]:
@@ -113,16 +102,21 @@ def _memory(options: argparse.Namespace) -> AgentMemory:
 
 
 async def _open(options: argparse.Namespace, name: str | None = None) -> tuple[KnownAgents, Finder]:
-    """The agents that are known here, and who finds them."""
     if name == DEMO:
         raise AgentUnknown("demo is a part of Serai: there is no program to start or to install")
-    paths = find_paths(options.home, os.environ)
-    place = here()
-    configuration = load(paths, os.environ, project=place)
+    return await find_agents(options.home, here(), _warn, name)
+
+
+async def find_agents(
+    home: str | None, folder: Path | None, warn: Callable[[str], None], name: str | None = None
+) -> tuple[KnownAgents, Finder]:
+    """The agents that are known in a folder, or the one of a name; and who finds them on this machine."""
+    paths = find_paths(home, os.environ)
+    configuration = load(paths, os.environ, project=folder)
     for ignored in configuration.ignored:
-        _warn(str(ignored))
-    known = await known_agents(configuration, _warn, name=name)
-    project = place if place is not None and Trust(paths.trust).is_trusted(place) else None
+        warn(str(ignored))
+    known = await known_agents(configuration, warn, name=name)
+    project = folder if folder is not None and Trust(paths.trust).is_trusted(folder) else None
     return known, Finder(Surroundings.here(project=project))
 
 

@@ -7,6 +7,7 @@ import asyncio
 import os
 import stat
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -28,16 +29,13 @@ from serai.agents import (
 )
 from serai.agents.ask.demo import DEMO, demo_agent
 from serai.agents.ask.permissions import TOOL_KINDS
-from serai.agents.catalogue.agents import Catalogue, known_agents
+from serai.agents.catalogue.agents import Catalogue
 from serai.agents.catalogue.finder import Finder
-from serai.agents.catalogue.programs import Surroundings
-from serai.cli.agents import managed_secrets
+from serai.cli.agents import find_agents, managed_secrets
 from serai.cli.console.output import print_json
 from serai.cli.console.terminal import Ask, PlainTerminal, open_terminal, read_input
 from serai.cli.hosted import ask_hosted
-from serai.config.load import load
-from serai.config.paths import find_paths, here, is_folder, real
-from serai.config.trust import Trust
+from serai.config.paths import here, is_folder, real
 from serai.errors import FileUnreadable, SeraiError
 from serai.redact import Redactor
 from serai.redact.managed import managed_from_environment
@@ -121,7 +119,8 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> in
 
 async def _main(options: argparse.Namespace) -> int:
     with open_terminal(apart=True) as terminal:
-        catalogue, finder = await _agents(options, terminal)
+        warn = _warning(terminal)
+        (catalogue, _), finder = await find_agents(options.home, options.cwd, warn, options.agent)
         if options.agent != DEMO and catalogue.resolve(options.agent) is None:
             return await ask_hosted(options, catalogue, terminal)
         told = _told(options, terminal, catalogue, finder)
@@ -153,7 +152,7 @@ def _told(
         "finder": finder,
         "cwd": options.cwd,
         "mask": redactor.redact,
-        "on_warning": lambda warning: terminal.note(f"serai: {warning}"),
+        "on_warning": _warning(terminal),
     }
     for name in ("model", "effort", "mode", "system_prompt"):
         if (value := getattr(options, name)) is not None:
@@ -167,16 +166,8 @@ def _told(
     return told
 
 
-async def _agents(options: argparse.Namespace, terminal: PlainTerminal) -> tuple[Catalogue, Finder]:
-    paths = find_paths(options.home, os.environ)
-    configuration = load(paths, os.environ, project=options.cwd)
-    for ignored in configuration.ignored:
-        terminal.note(f"serai: {ignored}")
-    known = await known_agents(
-        configuration, lambda warning: terminal.note(f"serai: {warning}"), name=options.agent
-    )
-    project = options.cwd if Trust(paths.trust).is_trusted(options.cwd) else None
-    return known.catalogue, Finder(Surroundings.here(project=project))
+def _warning(terminal: PlainTerminal) -> Callable[[object], None]:
+    return lambda warning: terminal.note(f"serai: {warning}")
 
 
 async def _show(turn: AgentStream, terminal: PlainTerminal) -> AskResult:

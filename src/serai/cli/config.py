@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from serai.cli.console.output import json_text, print_json
+from serai.cli.console.target import add_command
 from serai.config.edit import set_setting
 from serai.config.load import Configuration, load
 from serai.config.paths import find_paths, here, is_folder, real
@@ -19,14 +20,14 @@ from serai.errors import ConfigInvalid
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands of `serai config`."""
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    show = commands.add_parser(
+    show = add_command(
+        commands,
         "show",
-        help="print every setting and where it comes from",
-        description="Print every setting and where it comes from.",
+        "print every setting and where it comes from",
         epilog=(
             "Flags win over the environment (SERAI_PORT for port), the environment over serai.toml of the "
             "working directory, and that over your own serai.toml. What concerns the host as a whole is not "
-            "taken from the file of a working directory, and is marked."
+            "taken from the file of a working directory, which is told."
         ),
     )
     show.add_argument(
@@ -34,30 +35,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     show.add_argument("--json", action="store_true", help="print JSON")
     show.set_defaults(run=_show)
-    path = commands.add_parser("path", help="print where your own serai.toml is")
+    path = add_command(commands, "path", "print where your own serai.toml is")
     path.set_defaults(run=_path)
-    change = commands.add_parser(
+    change = add_command(
+        commands,
         "set",
-        help="change a setting in your own serai.toml",
-        description="Change a setting in your own serai.toml; comments stay.",
+        "change a setting in your own serai.toml; comments stay",
         epilog="serai config set port 7780; serai config set allowed_hosts inn.example,other.example; "
         "serai config set chat.default_model main:gpt-5. The host reads it at its next start.",
     )
     change.add_argument("key", metavar="KEY")
     change.add_argument("value", metavar="VALUE")
     change.set_defaults(run=_set)
-    trust = commands.add_parser(
-        "trust",
-        help="trust a folder: its serai.toml may set anything",
-        description="Trust a folder and all that is in it: its serai.toml may set anything.",
-    )
+    trust = add_command(commands, "trust", "trust a folder and all that is in it, its serai.toml too")
     trust.add_argument("folder", metavar="DIR")
     trust.set_defaults(run=_trust)
-    distrust = commands.add_parser(
-        "distrust",
-        help="trust a folder no longer",
-        description="Trust a folder no longer, nor any folder in it.",
-    )
+    distrust = add_command(commands, "distrust", "trust a folder no longer, nor any folder in it")
     distrust.add_argument("folder", metavar="DIR")
     distrust.set_defaults(run=_distrust)
 
@@ -69,50 +62,35 @@ def _show(options: argparse.Namespace) -> int:
     paths = find_paths(options.home, os.environ)
     Trust(paths.trust).folders()  # damage is told, also where no file of a project asks for trust
     configuration = load(paths, os.environ, project=project)
-    of_host = load(paths, os.environ)
     if options.json:
-        print_json(_document(configuration, of_host))
+        print_json(_document(configuration))
         return 0
     rows = [("home", str(configuration.paths.home), configuration.paths.source)]
     for key, provenance in configuration.provenance.items():
-        source = str(provenance)
-        if key in configuration.unused:
-            source += f", not used: the host has {json_text(getattr(of_host.settings, key))}"
-        rows.append((key, json_text(getattr(configuration.settings, key)), source))
+        rows.append((key, json_text(getattr(configuration.settings, key)), str(provenance)))
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     for key, value, source in rows:
         print(f"{key:<{widths[0]}}  {value:<{widths[1]}}  {source}")
     for ignored in configuration.ignored:
         print(f"serai: {ignored}", file=sys.stderr)
-    if configuration.unused:
-        names = ", ".join(configuration.unused)
-        print(
-            f"serai: {names}: the host's own, which no folder sets. Set it in {paths.user_config}",
-            file=sys.stderr,
-        )
     return 0
 
 
-def _document(configuration: Configuration, of_host: Configuration) -> dict[str, Any]:
-    unused = {key: {"used": False, "host": _shown(of_host, key)} for key in configuration.unused}
+def _document(configuration: Configuration) -> dict[str, Any]:
     return {
         "home": {"value": str(configuration.paths.home), "source": configuration.paths.source},
         "settings": {
-            key: _shown(configuration, key) | unused.get(key, {}) for key in configuration.provenance
+            key: {
+                "value": getattr(configuration.settings, key),
+                "source": provenance.source,
+                "place": provenance.place or None,
+            }
+            for key, provenance in configuration.provenance.items()
         },
         "ignored": [
             {"key": it.key, "value": it.value, "file": str(it.file), "reason": it.reason}
             for it in configuration.ignored
         ],
-    }
-
-
-def _shown(configuration: Configuration, key: str) -> dict[str, Any]:
-    provenance = configuration.provenance[key]
-    return {
-        "value": getattr(configuration.settings, key),
-        "source": provenance.source,
-        "place": provenance.place or None,
     }
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import os
 import sys
 from pathlib import Path
 
 from serai.ahp.channels import is_run
 from serai.ahp.types import SessionSummary
-from serai.cli.console.output import about_size
-from serai.cli.console.progress import progress
+from serai.cli.console.output import about_size, progress
 from serai.cli.console.target import is_on_this_machine, match
 from serai.cli.console.terminal import StdinLines
 from serai.config.keys import DatabaseKey, find_database_key
@@ -55,15 +53,7 @@ def _backup(options: argparse.Namespace) -> int:
     paths = find_paths(options.home, os.environ)
     copy = Path(options.file)
     key = database_key(paths, of_present=True)
-    size = paths.database.stat().st_size
-    partial = copy.with_name(f"{copy.name}.partial")
-
-    def done() -> float:
-        with contextlib.suppress(OSError):  # it is not there yet, or has its name already
-            return partial.stat().st_size / size
-        return 0.0
-
-    with progress(f"Copying {about_size(size)}", done):
+    with progress(f"Copying {about_size(paths.database.stat().st_size)}"):
         back_up(paths.database, key.value, copy)
     print(f"{copy} is a copy of {paths.database}.")
     print(f"It opens with the same key ({key.source}); keep that too, and apart from it.")

@@ -17,6 +17,7 @@ from serai.ahp.actions import StateAction
 from serai.ahp.reducers import CHANNEL_TYPES, fold
 from serai.ahp.types import Number
 from serai.cli.console.output import print_json
+from serai.cli.console.target import add_command
 from serai.cli.console.terminal import read_input
 from serai.depth import checked
 from serai.errors import Mismatch, ParseError
@@ -42,10 +43,10 @@ class _Case(Struct):
 def configure_ahp(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands of `serai ahp`."""
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    reduce = commands.add_parser(
+    reduce = add_command(
+        commands,
         "reduce",
-        help="apply actions to a state and print the state that results",
-        description="Apply actions to a state and print the state that results, as JSON.",
+        "apply actions to a state and print the state that results, as JSON",
         epilog=(
             'The input is {"reducer", "initial", "actions", "now"?}: one of '
             f"{', '.join(_REDUCERS)}; a state; a list of actions; "
@@ -82,10 +83,10 @@ _OWN_FIELDS = frozenset({"loadSession", "mcpCapabilities", "promptCapabilities",
 def configure_acp(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands of `serai acp`."""
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    capabilities = commands.add_parser(
+    capabilities = add_command(
+        commands,
         "capabilities",
-        help="print what an agent's handshake says that it can do",
-        description="Print, as JSON, what an agent's handshake says that it can do.",
+        "print what an agent's handshake says that it can do, as JSON",
         epilog=(
             "The input is what an agent answered to 'initialize': the whole response, or its result, or a "
             'recording {"agent", "initialize"} with the response in it.'

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from serai.cli.console.target import add_command
 from serai.config.paths import find_paths
 from serai.errors import ConfigInvalid
 
@@ -28,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("status", _status, "say whether it is installed, and runs"),
         ("uninstall", _uninstall, "stop it, and start it no more; sessions stay"),
     ):
-        commands.add_parser(name, help=does).set_defaults(run=run)
+        add_command(commands, name, does).set_defaults(run=run)
 
 
 def systemd_unit(command: Sequence[str], environment: Mapping[str, str]) -> str:

@@ -10,7 +10,15 @@ from collections.abc import Sequence
 from serai.ahp.types import URI, Number, SessionLifecycle, SessionState, SessionStatus, SessionSummary
 from serai.cli.chat.view import turn_told, why_held
 from serai.cli.console.output import clean, print_json, short_ids, table
-from serai.cli.console.target import ClientCommand, add_client_command, match, run_connected, session_id
+from serai.cli.console.target import (
+    ClientCommand,
+    add_client_command,
+    add_command,
+    add_json_option,
+    match,
+    run_connected,
+    session_id,
+)
 from serai.cli.database import configure_purge, find_disposed
 from serai.client import Client
 
@@ -18,13 +26,14 @@ from serai.client import Client
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands of `serai sessions`."""
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    listing = commands.add_parser("list", help="list all sessions (the same as no command)")
-    for each, again in ((parser, False), (listing, True)):
-        _options(each, _list, again=again)
+    listing = add_command(commands, "list", "list all sessions (the same as no command)")
+    parser.set_defaults(disposed=False)
+    for each in (parser, listing):
+        _options(each, _list)
         each.add_argument(
             "--disposed",
             action="store_true",
-            default=argparse.SUPPRESS if again else False,
+            default=argparse.SUPPRESS,
             help="those that have ended and are kept in this machine's database, until they are purged",
         )
         each.set_defaults(run=_start_list)
@@ -34,21 +43,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("rename", _rename, "give one another title"),
         ("archive", _archive, "put one away"),
     ):
-        command = commands.add_parser(name, help=summary, description=f"{summary.capitalize()}.")
+        command = add_command(commands, name, summary)
         command.add_argument("session", metavar="SESSION", help="its id, the beginning of its id, or its URI")
         if name == "rename":
             command.add_argument("title", metavar="TITLE")
         if name == "archive":
             command.add_argument("--undo", action="store_true", help="take it out again")
-        _options(command, run, again=True)
-    configure_purge(commands.add_parser("purge", help="erase sessions for good"))
+        _options(command, run)
+    configure_purge(add_command(commands, "purge", "erase sessions for good"))
 
 
-def _options(parser: argparse.ArgumentParser, command: ClientCommand, *, again: bool) -> None:
-    # A subcommand must not overwrite, with its defaults, what stood before it.
-    default = argparse.SUPPRESS if again else False
-    parser.add_argument("--json", action="store_true", default=default, help="print JSON")
-    add_client_command(parser, command, again=again)
+def _options(parser: argparse.ArgumentParser, command: ClientCommand) -> None:
+    add_json_option(parser)
+    add_client_command(parser, command)
 
 
 def _start_list(options: argparse.Namespace) -> int:

@@ -9,34 +9,34 @@ from functools import partial
 from serai.ahp.types import TerminalClientClaim, TerminalInfo, TerminalSessionClaim
 from serai.cli.console.attach import attach
 from serai.cli.console.output import clean, print_json, short_ids, table
-from serai.cli.console.target import add_client_command, match, run_connected, session_id
+from serai.cli.console.target import (
+    add_client_command,
+    add_command,
+    add_json_option,
+    match,
+    run_connected,
+    session_id,
+)
 from serai.cli.console.terminal import has_person, screen_size
 from serai.client import Client, TerminalClient
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands of `serai terminals`."""
-    add_client_command(parser, _list, again=False)
-    parser.add_argument("--json", action="store_true", help="print JSON")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    listing = commands.add_parser("list", help="list all terminals (the same as no command)")
-    listing.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
-    add_client_command(listing, _list, again=True)
-    opening = commands.add_parser(
-        "open",
-        help="start a shell in a new one, and go into it",
-        description="Start a shell in a new terminal of the host, and go into it; Ctrl-] leaves it.",
-        epilog="Where nobody can type, its URI is printed instead.",
+    listing = add_command(commands, "list", "list all terminals (the same as no command)")
+    for each in (parser, listing):
+        add_json_option(each)
+        add_client_command(each, _list)
+    otherwise = "Where nobody can type, its URI is printed instead."
+    opening = add_command(
+        commands, "open", "start a shell in a new one, and go into it; Ctrl-] leaves it", epilog=otherwise
     )
     opening.add_argument("--name", help="what people see")
-    add_client_command(opening, _open, again=True)
-    attaching = commands.add_parser(
-        "attach",
-        help="go into one: see what it shows, and type",
-        description="Show a terminal of the host here, and send it what is typed; Ctrl-] leaves it.",
-    )
+    add_client_command(opening, _open)
+    attaching = add_command(commands, "attach", "go into one: see what it shows, and type; Ctrl-] leaves it")
     attaching.add_argument("terminal", metavar="TERMINAL", help="its id, the beginning of its id, or its URI")
-    add_client_command(attaching, _attach, again=True)
+    add_client_command(attaching, _attach)
     attaching.set_defaults(run=partial(_start_attach, attaching))
 
 

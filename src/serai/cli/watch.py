@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai watch`."""
     parser.epilog = "Ctrl-C ends it. Where the output is no terminal, the table is printed once."
     parser.add_argument("--json", action="store_true", help="print the sessions once, as JSON by group")
-    add_client_command(parser, _watch, again=False)
+    add_client_command(parser, _watch)
 
 
 async def _watch(client: Client, options: argparse.Namespace) -> int:

@@ -1,16 +1,40 @@
-"""`serai workflow`: look at workflow files, check them, write them in their one form, and run them."""
+"""`serai workflow` and `serai export`: look at workflow files, check, write, run and make them."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
+import time
+import uuid
+from functools import partial
 from pathlib import Path
 
-from serai.cli.runs import configure_run, configure_runs
+from serai.ahp.channels import RUN, is_run
+from serai.ahp.types import (
+    URI,
+    MarkdownResponsePart,
+    SystemNotificationResponsePart,
+    ToolCallResponsePart,
+    Turn,
+)
+from serai.cli.chat.conversation import Chat
+from serai.cli.console.output import print_json, progress
+from serai.cli.console.target import (
+    add_client_command,
+    add_command,
+    add_connection_options,
+    add_json_option,
+    match,
+    run_connected,
+)
+from serai.cli.console.terminal import open_terminal
+from serai.cli.sessions import find_session, session_table
+from serai.client import Client, SessionClient, TurnStream
 from serai.config.load import load
 from serai.config.paths import find_paths, here
 from serai.config.trust import Trust
-from serai.errors import DocumentInvalid, FileUnreadable
+from serai.errors import DocumentInvalid, FileUnreadable, SessionGone
 from serai.harness.model.agent_choice import known_here, read_document
 from serai.machine.draft import Draft, write_all
 from serai.session import yaml
@@ -23,34 +47,30 @@ from serai.session.yaml import Document
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands of `serai workflow`."""
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    check = commands.add_parser(
+    check = add_command(
+        commands,
         "check",
-        help="say whether a workflow can run, and if not, where it is wrong",
-        description="Say whether a workflow can run, and if not, where it is wrong.",
+        "say whether a workflow can run, and if not, where it is wrong",
         epilog=(
             "Agents are those in the file, in .serai/agents/ of this directory if it is trusted, and in "
             "agents/ beside your serai.toml; models are those of [models] there."
         ),
     )
     check.set_defaults(run=_check)
-    fmt = commands.add_parser(
+    fmt = add_command(
+        commands,
         "fmt",
-        help="write a workflow in its one form: keys sorted",
-        description="Write a workflow in its one form: keys sorted, each text in the same quotes.",
+        "write a workflow in its one form: keys sorted, each text in the same quotes",
         epilog="A file with comments is left as it is: they have no place in that form.",
     )
     fmt.set_defaults(run=_format)
-    show = commands.add_parser(
-        "show",
-        help="draw a workflow",
-        description="Draw a workflow: as text, or as an SVG file.",
-    )
+    show = add_command(commands, "show", "draw a workflow: as text, or as an SVG file")
     show.add_argument("-o", dest="output", metavar="FILE.svg", help="write a picture there instead")
     show.set_defaults(run=_show)
     for command in (check, fmt, show):
         command.add_argument("file", metavar="FILE")
-    configure_run(commands.add_parser("run", help="run a workflow, and follow it"))
-    configure_runs(commands.add_parser("runs", help="list the runs that there are"))
+    configure_run(add_command(commands, "run", "run a workflow on this machine's host, and follow it"))
+    configure_runs(add_command(commands, "runs", "list the runs of workflows, the last one first"))
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -115,3 +135,122 @@ def _known(options: argparse.Namespace) -> Known:
     servers = load(paths, os.environ).models
     trusted = folder is not None and Trust(paths.trust).is_trusted(folder)
     return known_here(servers, folder, paths.user_config.parent, trusted=trusted)
+
+
+def configure_export(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai export`."""
+    parser.epilog = "It is a scaffold: look it through, then 'serai workflow run' runs it."
+    parser.add_argument("session", metavar="SESSION", help="its id, the beginning of its id, or its URI")
+    parser.add_argument("-o", dest="output", metavar="FILE", help="write it there instead of printing it")
+    add_client_command(parser, _export)
+
+
+async def _export(client: Client, options: argparse.Namespace) -> int:
+    with progress("Writing the workflow"):
+        session = await client.open_session(await find_session(client, options.session))
+        text = await session.export()
+    if options.output:
+        put_file(Path(options.output), text)
+    else:
+        print(text, end="")
+    return 0
+
+
+# -- runs --------------------------------------------------------------------------------------------------
+
+
+def configure_run(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai workflow run`."""
+    parser.epilog = (
+        "What happens is told as in a chat, and so is asked what has to be. Where standard output is no "
+        "terminal, it gets the output alone. The exit code is 0 when the run was completed."
+    )
+    parser.add_argument("file", metavar="FILE", nargs="?", help="the workflow")
+    parser.add_argument("--input", metavar="TEXT", help="what the workflow is given: {{input}}")
+    parser.add_argument(
+        "--resume", metavar="ID", help="follow a run that there is: its id, or the beginning of it"
+    )
+    add_connection_options(parser)
+    parser.set_defaults(run=partial(_checked_run, parser), command=_run)
+
+
+def configure_runs(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai workflow runs`."""
+    add_json_option(parser)
+    add_client_command(parser, _list_runs)
+
+
+def _checked_run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    if bool(options.file) is bool(options.resume):
+        parser.error("name a FILE, or with --resume a run")
+    if options.resume and options.input is not None:
+        parser.error("--input is for a new run: leave out --resume")
+    if options.file:
+        options.file = str(Path(options.file).absolute())
+    return run_connected(options)
+
+
+async def _run(client: Client, options: argparse.Namespace) -> int:
+    run, turn = await (_found(client, options.resume) if options.resume else _begun(client, options))
+    has_screen = sys.stdout.isatty()
+    with open_terminal(apart=True, out=sys.stdout if has_screen else sys.stderr) as terminal:
+        code = await Chat(client, run, terminal, once=turn).run()
+    if code == 0 and not has_screen:
+        print(_output(run.state.turns[0]))
+    return code
+
+
+async def _begun(client: Client, options: argparse.Namespace) -> tuple[SessionClient, TurnStream]:
+    """Begin a run, and give it its input."""
+    place = here()
+    run = await client.create_session(
+        "workflow",
+        uri=f"{RUN}:/{uuid.uuid4()}",
+        working_directory=None if place is None else place.as_uri(),
+        config={"file": options.file},
+    )
+    print(f"Run {run.id}", file=sys.stderr)
+    return run, await run.prompt(options.input or "")
+
+
+async def _found(client: Client, name: str) -> tuple[SessionClient, TurnStream]:
+    run = await client.open_session(await find_run(client, name))
+    state = await run.ready()
+    turns = [*state.turns, *([state.active_turn] if state.active_turn else [])]
+    if not turns:
+        raise SessionGone(f"{run.id} was never given its input", remedy="Begin another run")
+    return run, run.follow_turn(turns[0].id)
+
+
+async def find_run(client: Client, name: str) -> URI:
+    """The run that a person means: by its URI, its id, or the beginning of its id.
+
+    Raises:
+        SessionGone: There is none, or more than one.
+    """
+    if is_run(name):
+        return name
+    uris = [summary.resource for summary in await client.list_runs()]
+    return match("run", name, uris, "`serai workflow runs` lists them")
+
+
+def _output(turn: Turn) -> str:
+    """What the last node answered: each node begins with a notice, and each answer is a part of its own."""
+    said: list[str] = []
+    for part in turn.response_parts:
+        if isinstance(part, SystemNotificationResponsePart | ToolCallResponsePart):
+            said.clear()
+        elif isinstance(part, MarkdownResponsePart):
+            said.append(part.content)
+    return "".join(said)
+
+
+async def _list_runs(client: Client, options: argparse.Namespace) -> int:
+    runs = await client.list_runs()
+    if options.json:
+        print_json(runs)
+    elif runs:
+        print("\n".join(session_table(runs, time.time() * 1000)))
+    else:
+        print("There are no runs. `serai workflow run FILE` begins one.", file=sys.stderr)
+    return 0

@@ -16,7 +16,7 @@ from serai.ahp import actions as a
 from serai.ahp import codec
 from serai.ahp import commands as c
 from serai.ahp import notifications as n
-from serai.ahp.client import ClientState, Outcome
+from serai.ahp.client import ClientState
 from serai.ahp.codec import RESOURCE_REQUESTS
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.extensions import SIGN_IN_METHODS
@@ -374,9 +374,9 @@ class ChannelClient:
                 _log.debug("a notification that nobody reads: %s", method)
 
     def _received(self, envelope: a.ActionEnvelope) -> None:
-        outcome = self._state.receive(envelope, _now())
+        has_happened = self._state.receive(envelope, _now())
         follower = self._followers.get(envelope.channel)
-        if follower is not None and outcome in {Outcome.APPLIED, Outcome.CONFIRMED}:
+        if follower is not None and has_happened:
             follower.heard(envelope.action)
         self._dispatches.heard(envelope)
 

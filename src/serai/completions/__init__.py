@@ -2,6 +2,6 @@
 
 completion.py  the answer to the command: what is being written, and what an offer looks like
 files.py       which files a folder has
-prompts.py     skills and prompts
+names.py       skills and prompts; agents, people and rooms
 search.py      which of a hundred thousand paths fit
 """

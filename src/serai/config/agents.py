@@ -43,9 +43,6 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return f"AgentSettings({', '.join(told)})"
 
 
-is_agent_name = is_name
-
-
 def read_agents(table: Any, place: str) -> dict[str, AgentSettings]:
     """The agents of a file's `agents` table. See `read_entries`."""
     return read_entries(table, AgentSettings, "agents", place, _problem)

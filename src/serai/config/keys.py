@@ -1,16 +1,18 @@
-"""The key of the database, and the token that opens the door.
+"""The key of the database, the token that opens the door, and references to secrets.
 
 The database's key comes from `SERAI_DATABASE_KEY`, else from the keyring of the system, else from a file. It
 is made when there is none. Where a database exists, no new key is made for it: that would lock its owner out.
+A reference, `env:VAR` or `keyring:NAME`, is resolved only where its secret is used.
 """
 
 from __future__ import annotations
 
+import re
 import secrets
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from serai.config.paths import Paths
 from serai.config.private import create_private, read_private
@@ -20,6 +22,8 @@ KEY_VARIABLE = "SERAI_DATABASE_KEY"
 _SERVICE = "serai"
 _KEY_BYTES = 32
 _HEX = frozenset(string.hexdigits)
+_REFERENCE = re.compile(r"(env|keyring):([A-Za-z0-9_./@-]+)")
+_AT_END = re.compile(rf"(?:^|(?<=\s)){_REFERENCE.pattern}$")
 
 
 class Keyring(Protocol):
@@ -137,7 +141,7 @@ class _Ring:
 
     def get(self) -> str | None:
         try:
-            return self._opened().get_password(_SERVICE, self._name)
+            return (self._keyring or _system_keyring()).get_password(_SERVICE, self._name)
         except Exception as error:  # noqa: BLE001 - backends raise what they like
             return self._failed(error)
 
@@ -145,7 +149,7 @@ class _Ring:
         if self._broken:
             return False
         try:
-            ring = self._opened()
+            ring = self._keyring or _system_keyring()
             ring.set_password(_SERVICE, self._name, text)
             # Some backends take everything and keep nothing.
             if ring.get_password(_SERVICE, self._name) == text:
@@ -155,17 +159,16 @@ class _Ring:
             self._failed(error)
         return False
 
-    def _opened(self) -> Keyring:
-        if self._keyring is None:
-            import keyring  # noqa: PLC0415 - it looks for backends, which takes a while
-
-            self._keyring = keyring
-        return self._keyring
-
     def _failed(self, error: Exception) -> None:
         self._broken = True
         said = str(error).strip().partition(". ")[0]  # the first sentence: some go on with advice
         self._notes.append(f"the keyring cannot be used: {said or type(error).__name__}")
+
+
+def _system_keyring() -> Keyring:
+    import keyring  # noqa: PLC0415 - it looks for backends, which takes a while
+
+    return keyring
 
 
 def find_token(paths: Paths) -> str:
@@ -188,3 +191,58 @@ def find_token(paths: Paths) -> str:
             remedy="Delete the file: a new token is made at the next start",
         )
     return token
+
+
+# -- references --------------------------------------------------------------------------------------------
+
+
+class Secret(NamedTuple):
+    """A text with a secret in it, and the secret."""
+
+    text: str
+    label: str
+    """What stands in its place where it is masked."""
+    value: str
+
+    def __repr__(self) -> str:
+        return f"Secret({self.label!r})"  # a secret is never shown
+
+
+def resolve_secret(reference: str, environ: Mapping[str, str], keyring: Keyring | None = None) -> Secret:
+    """The secret that a reference stands for. The keyring may take its time: call it in a thread.
+
+    Raises:
+        ConfigInvalid: It is no reference, or there is no such secret.
+    """
+    found = _REFERENCE.fullmatch(reference)
+    if found is None:
+        raise ConfigInvalid("a secret is named as env:VAR or keyring:NAME")  # which is not repeated here
+    kind, name = found[1], found[2]
+    value = ((environ.get(name) if kind == "env" else _kept(name, keyring)) or "").strip()
+    if not value:
+        where = f"the variable {name} is not set" if kind == "env" else f"the keyring has no {name!r}"
+        remedy = f"Set {name}" if kind == "env" else f"Keep it with: keyring set {_SERVICE} {name}"
+        raise ConfigInvalid(f"{reference} is not there: {where}", remedy=remedy)
+    return Secret(value, name, value)
+
+
+def with_secret(text: str, environ: Mapping[str, str], keyring: Keyring | None = None) -> Secret | None:
+    """A text at whose end a reference stands, such as `Bearer env:TOKEN`, with the secret in its place.
+
+    `None` when there is no reference in it.
+
+    Raises:
+        ConfigInvalid: There is no such secret.
+    """
+    found = _AT_END.search(text)
+    if found is None:
+        return None
+    secret = resolve_secret(found[0], environ, keyring)
+    return secret._replace(text=text[: found.start()] + secret.value)
+
+
+def _kept(name: str, keyring: Keyring | None) -> str | None:
+    try:
+        return (keyring or _system_keyring()).get_password(_SERVICE, name)
+    except Exception as error:  # noqa: BLE001 - the same
+        raise ConfigInvalid(f"the keyring does not open: {type(error).__name__}") from None

@@ -1,9 +1,10 @@
 """Settings from four sources: flags over the environment over the project's file over the person's file.
 
-Each value knows where it comes from. A project's file in a folder that nobody trusts may only narrow what
-holds without it; whatever else it wants is left out and reported. Agents (`[agents.NAME]`) come from files
-only; one that a project describes takes the place of the person's own of that name. Servers of models
-(`[models.NAME]`) come from the person's file only: they are the host's, and so are their keys.
+Each value knows where it comes from. A project's file sets what concerns its sessions, and in a folder that
+nobody trusts it may only make that smaller; whatever else it wants is left out and reported. Agents
+(`[agents.NAME]`) come from files only; one that a project describes takes the place of the person's own of
+that name. Servers of models (`[models.NAME]`) come from the person's file only: they are the host's, and so
+are their keys.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import msgspec
 from serai.config.agents import AgentSettings, read_agents
 from serai.config.models import ModelServer, read_models
 from serai.config.paths import CONFIG_NAME, Paths, real
-from serai.config.settings import FROM_PROJECTS, UNTRUSTED, Narrowing, Settings, is_loopback, narrows
+from serai.config.settings import FROM_PROJECTS, Settings, is_loopback
 from serai.config.toml import BrokenToml, briefly, problem_of, read_toml
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
@@ -29,7 +30,7 @@ from serai.errors import ConfigInvalid
 _LARGEST = 256 * 1024
 """A configuration file with more bytes is not read."""
 
-_HOSTS_OWN = "servers of models and their keys are described in your own serai.toml"
+_HOSTS_OWN = "it is the host's own: set it in your own serai.toml"
 _TYPES = {info.name: info.type for info in msgspec.structs.fields(Settings)}
 
 
@@ -79,19 +80,8 @@ class Configuration:
     ignored: tuple[Ignored, ...] = ()
     agents: Mapping[str, AgentSettings] = field(default_factory=dict[str, AgentSettings])
     """What files say about agents, by name. They may hold secrets, so they are not among the settings."""
-    agent_provenance: Mapping[str, Provenance] = field(default_factory=dict[str, Provenance])
-    """By the name of the agent; for all of them."""
     models: Mapping[str, ModelServer] = field(default_factory=dict[str, ModelServer])
     """The servers of models that the person's file describes, by name."""
-
-    @property
-    def unused(self) -> list[str]:
-        """The settings that a project's file has set, and that nobody takes from there: the host's own."""
-        return [
-            key
-            for key, provenance in self.provenance.items()
-            if provenance.source is Source.PROJECT and key not in FROM_PROJECTS
-        ]
 
 
 class _File(NamedTuple):
@@ -106,18 +96,14 @@ class _File(NamedTuple):
 class _Values:
     values: dict[str, Any] = field(default_factory=dict[str, Any])
     provenance: dict[str, Provenance] = field(default_factory=dict[str, Provenance])
-    agents: dict[str, AgentSettings] = field(default_factory=dict[str, AgentSettings])
-    agent_provenance: dict[str, Provenance] = field(default_factory=dict[str, Provenance])
 
-    def put(self, values: dict[str, Any], agents: dict[str, AgentSettings], provenance: Provenance) -> None:
+    def put(self, values: Mapping[str, Any], provenance: Provenance) -> None:
         self.values |= values
         self.provenance |= dict.fromkeys(values, provenance)
-        self.agents |= agents
-        self.agent_provenance |= dict.fromkeys(agents, provenance)
 
     def put_each(self, given: Mapping[str, Any], source: Source, place: Callable[[str], str]) -> None:
         for key, value in given.items():
-            self.put({key: _read_value(key, value, place(key))}, {}, Provenance(source, place(key)))
+            self.put({key: _read_value(key, value, place(key))}, Provenance(source, place(key)))
 
 
 def variable(key: str) -> str:
@@ -145,49 +131,47 @@ def load(
             source, the key and what is expected. Or the project leads nowhere.
     """
     found = _Values()
-    defaults = {key: getattr(Settings(), key) for key in _TYPES}
-    found.put(defaults, {}, Provenance(Source.DEFAULT))
+    found.put({key: getattr(Settings(), key) for key in _TYPES}, Provenance(Source.DEFAULT))
     own = _from_file(paths.user_config)
-    found.put(own.values, own.agents, Provenance(Source.USER, str(paths.user_config)))
-    ignored: tuple[Ignored, ...] = ()
+    found.put(own.values, Provenance(Source.USER, str(paths.user_config)))
+    agents, ignored = own.agents, list[Ignored]()
     if project is not None:
-        ignored = _add_project(found, paths, project)
+        agents = agents | _add_project(found, paths, project, ignored)
     named = {key: environ[variable(key)] for key in _TYPES if variable(key) in environ}
     found.put_each(named, Source.ENVIRONMENT, variable)
     given = {key: value for key, value in (flags or {}).items() if value is not None}
     found.put_each(given, Source.FLAG, _flag)
     settings = Settings(**found.values)
     _refuse_open_bind(settings, found.provenance)
-    return Configuration(
-        settings, paths, found.provenance, ignored, found.agents, found.agent_provenance, own.models
-    )
+    return Configuration(settings, paths, found.provenance, tuple(ignored), agents, own.models)
 
 
-def _add_project(found: _Values, paths: Paths, project: Path) -> tuple[Ignored, ...]:
+def _add_project(
+    found: _Values, paths: Paths, project: Path, ignored: list[Ignored]
+) -> dict[str, AgentSettings]:
+    """Add what a project's file may set, and what it may not to `ignored`. Returns its agents."""
     file = real(project) / CONFIG_NAME
     if file == paths.user_config.resolve():
-        return ()
+        return {}
     values, agents, models = _from_file(file)
-    ignored = [Ignored(f"models.{name}", None, file, _HOSTS_OWN) for name in models]
+    ignored += [Ignored(f"models.{name}", None, file, _HOSTS_OWN) for name in models]
+    ignored += [Ignored(key, values[key], file, _HOSTS_OWN) for key in values if key not in FROM_PROJECTS]
+    values = {key: value for key, value in values.items() if key in FROM_PROJECTS}
     if (values or agents) and not Trust(paths.trust).is_trusted(project):
+        how = f"(to trust it: 'serai config trust {project}')"
         for key, value in list(values.items()):
-            rule = UNTRUSTED[key]
-            if not narrows(rule, found.values[key], value):
-                ignored.append(Ignored(key, value, file, _reason(rule, project)))
-                del values[key]
-            elif rule is Narrowing.NOTHING:
-                del values[key]  # it says what holds anyway, and so it has not chosen it
+            if FROM_PROJECTS[key] and value <= found.values[key]:
+                continue
+            del values[key]
+            if value != found.values[key]:
+                may = "only make it smaller" if FROM_PROJECTS[key] else "not set it"
+                ignored.append(Ignored(key, value, file, f"a folder that is not trusted may {may} {how}"))
         # An agent is a program to start: nothing about it is harmless.
-        why = _reason(Narrowing.NOTHING, project)
+        why = f"a folder that is not trusted may not set it {how}"
         ignored += [Ignored(f"agents.{name}", None, file, why) for name in agents]
         agents = {}
-    found.put(values, agents, Provenance(Source.PROJECT, str(file)))
-    return tuple(ignored)
-
-
-def _reason(rule: Narrowing, project: Path) -> str:
-    may = "not set it" if rule is Narrowing.NOTHING else f"only {rule}"
-    return f"a folder that is not trusted may {may} (to trust it: 'serai config trust {project}')"
+    found.put(values, Provenance(Source.PROJECT, str(file)))
+    return agents
 
 
 def _from_file(file: Path) -> _File:

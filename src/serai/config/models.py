@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
-from serai.config.keys import Keyring
-from serai.config.secret_references import resolve_secret
+from serai.config.keys import Keyring, resolve_secret
 from serai.config.toml import briefly, read_entries
 from serai.errors import ConfigInvalid
 

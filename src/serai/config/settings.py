@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
-from serai.config.relay import RelayPolicy
+from serai.contract import AgentStatus, DeliveryMode, IdentityKind
 from serai.session.agent_file import FsScopeTier, OnExceed
 
 Count: TypeAlias = Annotated[int, Meta(ge=1)]
@@ -17,6 +18,58 @@ Seconds: TypeAlias = Annotated[float, Meta(ge=0, le=1e9)]
 """At most 31 years: what has no end is no number of JSON."""
 
 _MIB = 1024 * 1024
+
+
+class Inbound(StrEnum):
+    """What becomes of messages from a kind of sender."""
+
+    ACCEPT = "accept"
+    HOLD = "hold"
+    """They wait until a person flushes or cancels them."""
+    REFUSE = "refuse"
+
+
+class RelayPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[relay]`: who may interrupt whom, what is held, and how long things are tried."""
+
+    me: str = ""
+    """The name of the host's owner; without one, the login name."""
+    default_mode: DeliveryMode | None = DeliveryMode.ON_IDLE
+    """The mode of messages that name none; without it, the first that the session declares."""
+    interrupt: frozenset[IdentityKind] = frozenset({IdentityKind.HUMAN})
+    """Who may interrupt a running turn."""
+    unsupported: Literal["downgrade", "fail"] = "downgrade"
+    """What becomes of a mode that a session lacks."""
+    images: Literal["describe", "fail"] = "describe"
+    """What becomes of an image for a session that takes none."""
+    inbound: dict[IdentityKind, Inbound] = {}
+    """What becomes of messages, by the kind of their sender; by default they are accepted."""
+    safe_states: frozenset[AgentStatus] = frozenset({AgentStatus.IDLE})
+    """In which states a session takes what waits for `on-idle`."""
+    max_hops: Annotated[int, Meta(ge=1)] = 8
+    """How many messages of agents may follow each other since a person spoke."""
+    rate: Annotated[int, Meta(ge=1)] = 60
+    """How many messages an agent may send to one other in a minute."""
+    mailbox: Annotated[int, Meta(ge=1)] = 100_000
+    """How many deliveries may wait for one session."""
+    attempts: Annotated[int, Meta(ge=1)] = 6
+    """How often a delivery is tried."""
+    max_age_days: Annotated[float, Meta(gt=0, le=3650)] = 7
+    """How long a delivery may wait."""
+    lease_seconds: Annotated[float, Meta(gt=0, le=86400)] = 30
+    """How long a session elsewhere may take to answer."""
+    message_bytes: Annotated[int, Meta(ge=1024)] = 256 * 1024
+    """The largest message."""
+
+    @property
+    def max_age(self) -> timedelta:
+        """How long a delivery may wait."""
+        return timedelta(days=self.max_age_days)
+
+    @property
+    def lease(self) -> timedelta:
+        """How long a session elsewhere may take to answer."""
+        return timedelta(seconds=self.lease_seconds)
 
 
 class ChatSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,65 +132,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the key of the database may be kept in the keyring of the system."""
 
 
-FROM_PROJECTS = frozenset(
-    {
-        "agent_registry",  # of `serai ask` and `serai agents` in that folder
-        "client_grace_seconds",
-        "client_tool_timeout_seconds",
-        "default_agent",
-        "mailbox_size",
-    }
-)
-"""What is taken from a project's file, for the sessions in its folder. All else is the host's, and a host
-has no project."""
-
-
-class Narrowing(StrEnum):
-    """What a project's file may do to a setting while its folder is not trusted."""
-
-    NOTHING = "nothing"
-    SMALLER = "make it smaller"
-    SUBSET = "leave some out"
-    ON = "switch it on"
-    ANYTHING = "anything"
-
-
-UNTRUSTED: dict[str, Narrowing] = {
-    "host": Narrowing.NOTHING,
-    "port": Narrowing.NOTHING,
-    "allowed_hosts": Narrowing.SUBSET,
-    "allowed_origins": Narrowing.SUBSET,
-    "require_token": Narrowing.ON,
-    "max_frame_bytes": Narrowing.SMALLER,
-    "slow_reader_bytes": Narrowing.SMALLER,
-    "requests_per_connection": Narrowing.SMALLER,
-    "default_agent": Narrowing.NOTHING,
-    "agent_registry": Narrowing.NOTHING,
-    "idle_memory_bytes": Narrowing.SMALLER,
-    "client_grace_seconds": Narrowing.SMALLER,
-    "client_tool_timeout_seconds": Narrowing.SMALLER,
-    "mailbox_size": Narrowing.SMALLER,
-    "retention_days": Narrowing.NOTHING,
-    "relay": Narrowing.NOTHING,
-    "chat": Narrowing.NOTHING,
-    "log_level": Narrowing.ANYTHING,
-    "use_keyring": Narrowing.NOTHING,
+FROM_PROJECTS = {
+    "agent_registry": False,  # of `serai ask` and `serai agents` in that folder
+    "client_grace_seconds": True,
+    "client_tool_timeout_seconds": True,
+    "default_agent": False,
+    "mailbox_size": True,
 }
-
-
-def narrows(rule: Narrowing, before: Any, after: Any) -> bool:
-    """Whether a change from one value to another is one that the rule allows."""
-    match rule:
-        case Narrowing.NOTHING:
-            return before == after
-        case Narrowing.SMALLER:
-            return after <= before
-        case Narrowing.SUBSET:
-            return set(after) <= set(before)
-        case Narrowing.ON:
-            return after or not before
-        case Narrowing.ANYTHING:
-            return True
+"""What is taken from a project's file, for the sessions in its folder, and whether a folder that nobody
+trusts may make it smaller. All else is the host's, and a host has no project."""
 
 
 def is_loopback(host: str) -> bool:

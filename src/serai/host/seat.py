@@ -11,7 +11,7 @@ import msgspec
 from serai.ahp import actions as a
 from serai.ahp.commands import SessionForkSource
 from serai.ahp.types import AgentSelection, ModelSelection, PendingMessage, SessionInputResponseKind, Turn
-from serai.completions.prompts import Prompt
+from serai.completions.names import Prompt
 from serai.contract import AgentSession
 from serai.errors import SessionGone
 from serai.host.blobs import BLOB_SCHEME

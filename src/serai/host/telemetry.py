@@ -191,7 +191,7 @@ class SessionTelemetry:
         """What became of a delivery so far."""
         if receipt.status is ReceiptStatus.ACCEPTED:
             if delivery := self._deliveries.get(delivery_id):
-                delivery.span.event("accepted")
+                delivery.event("accepted")
             return
         if delivery := self._deliveries.pop(delivery_id, None):
             failed = receipt.status is ReceiptStatus.FAILED

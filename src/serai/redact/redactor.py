@@ -11,6 +11,7 @@ import base64
 import codecs
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import TypeVar
 
 from serai.redact.managed import SHORTEST, ManagedStage, ManagedValues
@@ -42,7 +43,9 @@ class Redactor:
         self.values = ManagedValues({})
         """What is looked for now. Streams ask for it with every piece of text."""
         self._observed = Walker(self.redact, self._redact_managed, self._redact_base64)
-        self._typed = Walker(self._redact_managed, self._redact_managed, self._redact_typed_base64)
+        self._typed = Walker(
+            self._redact_managed, self._redact_managed, partial(self._redact_base64, observed=False)
+        )
         if secrets:
             self.register_all(secrets)
 
@@ -98,9 +101,6 @@ class Redactor:
     def _redact_managed(self, text: str) -> str:
         text = self.values.redact(text)
         return _OWN_TOKEN.sub("[masked:serai-token]", text) if "srt_" in text else text
-
-    def _redact_typed_base64(self, text: str) -> str:
-        return self._redact_base64(text, observed=False)
 
     def _redact_base64(self, text: str, *, observed: bool = True) -> str:
         """Mask what base64 says, so that it still is base64; what is none is a text like any other."""

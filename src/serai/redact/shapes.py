@@ -146,7 +146,6 @@ def _provider_keys() -> Iterator[Shape]:
     yield _prefixed("sendgrid-key", "SG.", rf"{_URL_SAFE}.", 40, _is_provider_key)
     for prefix in ("gsk_", "xai-", "nvapi-", "pplx-", "r8_"):
         yield _prefixed("api-key", prefix, _URL_SAFE, 30, _is_provider_key)
-    yield _prefixed("serai-token", "srt_", _URL_SAFE, 43)
     yield _prefixed("age-key", "AGE-SECRET-KEY-1", _WORD, 40)
     # All parts but the last are bounded, so that other base64 of JSON is let go soon.
     header = (VALUE, "eyJ", Run(_URL_SAFE, 8, 512), ".")

@@ -13,7 +13,7 @@ import random
 from collections import defaultdict, deque
 from datetime import datetime, timedelta
 
-from serai.config.relay import Inbound, RelayPolicy
+from serai.config.settings import Inbound, RelayPolicy
 from serai.contract import AgentSessionCapabilities, DeliveryMode, DeliveryRecord, IdentityKind, require
 
 __all__ = ["Inbound", "Rates", "RelayPolicy", "choose_mode", "retry_at"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from serai.completions.mentions import Mention
+from serai.completions.names import Mention
 from serai.contract import Room, RoomKind, decode, encode, to_wire
 from serai.errors import InvalidParams, NameTaken, RoomArchived, UnknownRoom
 from serai.host.identities import Identities, Participant

@@ -8,8 +8,8 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from serai.telemetry.activities import current_span
 from serai.telemetry.otlp import Cleaner, Json, Level, Scalar, Scoped
-from serai.telemetry.spans import current_span
 
 _ROOT = "serai"
 _SAMPLED = 1
@@ -72,11 +72,13 @@ class LogTap(logging.Handler):
         self._lost = lost
         self._logger = logging.getLogger(_ROOT)
         self._listening: Level | None = None
-        self._kept: tuple[int, _NotBelow, list[logging.Handler]] | None = None
+        self._own = logging.NOTSET
+        self._levels: dict[logging.Logger | logging.Handler, int] = {}
+        """What was set before finer records were let through."""
 
     def own_level(self) -> Level:
         """The level from which on the host's own log has records."""
-        return level_of(self._kept[1].level if self._kept else self._logger.getEffectiveLevel())
+        return level_of(self._own if self._levels else self._logger.getEffectiveLevel())
 
     def listen(self, level: Level | None) -> None:
         """Listen from a level on; `None` leaves the logger as it was found."""
@@ -92,23 +94,18 @@ class LogTap(logging.Handler):
 
     def _restore(self) -> None:
         self._logger.removeHandler(self)
-        if self._kept is not None:
-            level, keep, handlers = self._kept
-            self._kept = None
-            self._logger.setLevel(level)
-            for handler in handlers:
-                handler.removeFilter(keep)
+        for each, level in self._levels.items():
+            each.setLevel(level)
+        self._levels.clear()
 
     def _let_through(self, number: int) -> None:
-        effective = self._logger.getEffectiveLevel()
-        if number >= effective:
-            return
-        keep = _NotBelow(effective)
-        handlers = list(_handlers_of(self._logger))
-        for handler in handlers:
-            handler.addFilter(keep)
-        self._kept = (self._logger.level, keep, handlers)
-        self._logger.setLevel(number)
+        self._own = self._logger.getEffectiveLevel()
+        if number < self._own:
+            others = list(_handlers_of(self._logger))
+            self._levels = {each: each.level for each in (self._logger, *others)}
+            self._logger.setLevel(number)
+            for handler in others:
+                handler.setLevel(max(handler.level, self._own))
 
     def emit(self, record: logging.LogRecord) -> None:
         """Hand on a line of the log, unless it is about telemetry itself."""
@@ -155,15 +152,3 @@ def _handlers_of(logger: logging.Logger) -> Iterator[logging.Handler]:
     while at is not None:
         yield from at.handlers
         at = at.parent if at.propagate else None
-
-
-class _NotBelow(logging.Filter):
-    """Keeps a handler from our records that the host's own level would not have let through."""
-
-    def __init__(self, level: int) -> None:
-        super().__init__()
-        self.level = level
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        ours = record.name == _ROOT or record.name.startswith(f"{_ROOT}.")
-        return not ours or record.levelno >= self.level

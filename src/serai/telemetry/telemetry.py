@@ -4,7 +4,7 @@
     telemetry.start()
     telemetry.follow(channel)                        # someone subscribed to an `ahp-otlp:` channel
     turn = telemetry.activities.turn("demo", session, turn_id=turn_id, provider="demo")
-    turn.complete()
+    turn.end("completed")
     await telemetry.stop()
 
 While nobody follows and no endpoint is set, there is no task, no handler on the logger and no span.
@@ -35,7 +35,6 @@ from serai.telemetry.otlp import (
     payload,
     resource_of,
 )
-from serai.telemetry.spans import Tracer
 
 _log = logging.getLogger(__name__)
 
@@ -87,8 +86,13 @@ class Telemetry:
             lambda: self._lose(Signal.LOGS, 1),
         )
         self.metrics = Metrics(now_ns())
-        self.tracer = Tracer(self._cleaner, now_ns, lambda span: self._take(Signal.TRACES, span))
-        self.activities = Activities(self.tracer, self.metrics, now_ns, content=wants_content(environ))
+        self.activities = Activities(
+            self._cleaner,
+            self.metrics,
+            now_ns,
+            lambda span: self._take(Signal.TRACES, span),
+            content=wants_content(environ),
+        )
         self._followers: Counter[TelemetryChannel] = Counter()
         self._exported: set[TelemetryChannel] = set()
         self._poster: Poster | None = None
@@ -159,7 +163,7 @@ class Telemetry:
         """Let run what is wanted, and nothing else."""
         if self._loop is None:
             return
-        self.tracer.recording = self.wanted(Signal.TRACES)
+        self.activities.recording = self.wanted(Signal.TRACES)
         levels = [channel.level for channel in self._channels(Signal.LOGS) if channel.level]
         self._tap.listen(min(levels, key=lambda level: level.severity, default=None))
         for signal, waiting in self._waiting.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ahp.rules.world import accepts, rejection, session, terminal
-from serai.ahp.rules.verdict import LONGEST_TITLE
+from serai.ahp.rules.session import LONGEST_TITLE
 
 
 @pytest.mark.parametrize("kind", ["session", "terminal"])

@@ -18,7 +18,7 @@ from serai.ahp.types import (
     SessionInputSingleSelectQuestion,
     ToolCallPendingConfirmationState,
 )
-from serai.cli.chat.dialogs import Allow, Ask, Decision, Dialog, Refuse, Reply, ask_call, ask_questions
+from serai.cli.chat.questions import Allow, Ask, Decision, Dialog, Refuse, Reply, ask_call, ask_questions
 
 OPTIONS = [
     ConfirmationOption(id="never", label="Never", kind="deny", group=1),

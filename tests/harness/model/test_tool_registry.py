@@ -7,7 +7,7 @@ import pytest
 from harness.model.workbench import Workbench
 from relay.workspaces import inn
 from requirements import proves
-from serai.config.secret_references import resolve_secret, with_secret
+from serai.config.keys import resolve_secret, with_secret
 from serai.errors import ConfigInvalid
 from serai.harness.model.tools.registry import built_in_tools, is_tool_name, narrowed, relay_tools
 from serai.relay.tools import RelayTools

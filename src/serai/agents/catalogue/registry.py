@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from serai.agents.catalogue.definitions import AgentDefinition, Way
-from serai.config.agents import is_agent_name
+from serai.config.toml import is_name
 from serai.errors import ConfigInvalid
 
 __all__ = ["Registry", "load_registry", "parse_registry"]
@@ -121,7 +121,7 @@ def parse_registry(data: bytes, place: str, *, target: str | None = None) -> Reg
 
 
 def _definition(entry: _Entry, target: str) -> AgentDefinition:
-    if not is_agent_name(entry.id):
+    if not is_name(entry.id):
         raise ValueError("its id cannot be a name of an agent")
     offers = list(_offers(entry.distribution, target))
     if not offers:

@@ -8,7 +8,6 @@ from serai.ahp.actions.channels import *
 from serai.ahp.actions.channels import ChangesetAction, ResourceWatchAction, RootAction, TerminalAction
 from serai.ahp.actions.session import *
 from serai.ahp.actions.session import SessionAction
-from serai.ahp.actions.toolcalls import *
 from serai.ahp.types import URI, Count
 from serai.ahp.wire import UnknownType, Value
 

@@ -77,9 +77,6 @@ class LiveResourceWatch(SimpleLive[ResourceWatchState]):
     handlers: ClassVar = Handlers()
 
 
-__all__ = ["LiveTerminal"]
-
-
 class LiveTerminal(LiveState[TerminalState]):
     """A terminal's state, changed in place. Only the last part of its content grows."""
 

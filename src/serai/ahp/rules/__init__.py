@@ -12,8 +12,7 @@ from typing import Any
 from serai.ahp import actions as a
 from serai.ahp.reducers import CHANNEL_TYPES, LiveRoot, LiveSession, LiveState, LiveTerminal
 from serai.ahp.rules.config import problem_with_change
-from serai.ahp.rules.session import judge_session
-from serai.ahp.rules.verdict import ACCEPTED, Judgement, Verdict, judge_title, rejected
+from serai.ahp.rules.session import ACCEPTED, Judgement, Verdict, judge_session, judge_title, rejected
 from serai.ahp.types import TerminalClientClaim
 from serai.ahp.wire import Unknown, Value
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 
 from serai.ahp.types import (
     Number,
@@ -28,7 +26,7 @@ from serai.ahp.types import (
 )
 from serai.ahp.wire import Unknown, Value
 
-__all__ = ["format_problem", "problem_with_answer", "problem_with_answers"]
+__all__ = ["problem_with_answer", "problem_with_answers"]
 
 
 def problem_with_answer(
@@ -37,8 +35,7 @@ def problem_with_answer(
     """Why this cannot be the answer to that question, or `None` when it can.
 
     A draft needs the right kind of value and no more; a submitted answer has to keep the question's bounds,
-    and may not clearly be of another format than the one that the question hints at. A draft that is `final`
-    goes to the agent as it is, so the same holds for it.
+    and so has a draft that is `final`: it goes to the agent as it is. A `format` is a hint for people.
     """
     question = _question(request, question_id)
     if question is None and not request.questions:
@@ -99,7 +96,7 @@ def _kind_problem(question: SessionInputQuestion, value: SessionInputAnswerValue
 def _bounds_problem(question: SessionInputQuestion, value: SessionInputAnswerValue) -> str | None:
     match question, value:
         case SessionInputTextQuestion(), SessionInputTextAnswerValue():
-            return _text_problem(question, value.value)
+            return _out_of_range(len(value.value), question.min, question.max, "characters")
         case SessionInputIntegerQuestion(), SessionInputNumberAnswerValue() if value.value != int(
             value.value
         ):
@@ -116,13 +113,6 @@ def _bounds_problem(question: SessionInputQuestion, value: SessionInputAnswerVal
             )
         case _:
             return None
-
-
-def _text_problem(question: SessionInputTextQuestion, text: str) -> str | None:
-    problem = _out_of_range(len(text), question.min, question.max, "characters")
-    if problem is None and (text or question.required):  # who may leave it out may leave it empty
-        problem = format_problem(text, question.format)
-    return problem
 
 
 def _choice_problem(
@@ -147,38 +137,3 @@ def _out_of_range(value: Number, low: Number | None, high: Number | None, unit: 
     if high is not None and value > high:
         return f"must be at most {high} {unit}".rstrip()
     return None
-
-
-_EMAIL = re.compile(r"[^\s@]+@[^\s@]+|\"[^\"]+\"@[^\s@]+")
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]+")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-_DATE_TIME = re.compile(
-    r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?([Zz]|[+-]\d{2}:?\d{2})?", re.ASCII
-)
-
-
-def format_problem(text: str, wanted: str | None) -> str | None:
-    """Why a text is not of a format, or `None`. A format that this host does not know takes any text."""
-    known = _FORMATS.get(wanted or "")
-    if known is None:
-        return None
-    fits, description = known
-    return None if fits(text) else f"must be {description}"
-
-
-def _is_moment(shape: re.Pattern[str]) -> Callable[[str], bool]:
-    def is_moment(text: str) -> bool:
-        try:
-            return bool(shape.fullmatch(text) and datetime.fromisoformat(text.upper()))
-        except ValueError:
-            return False
-
-    return is_moment
-
-
-_FORMATS: dict[str, tuple[Callable[[str], object], str]] = {
-    "email": (_EMAIL.fullmatch, "an e-mail address, such as name@example.com"),
-    "uri": (_URI.fullmatch, "a URI, such as https://example.com/"),
-    "date": (_is_moment(_DATE), "a date, such as 2001-02-28"),
-    "date-time": (_is_moment(_DATE_TIME), "a date and a time, such as 2001-02-28T12:30:00Z"),
-}

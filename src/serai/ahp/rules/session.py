@@ -1,15 +1,15 @@
-"""The rules for what clients dispatch on a session: section 4.1 of the protocol, and what follows from it."""
+"""The rules for what clients dispatch on a session (section 4.1 of the protocol), and what rules can say."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from enum import Enum
+from typing import Any, NamedTuple, TypeVar
 
 from serai.ahp import actions as a
 from serai.ahp.reducers import LiveSession
 from serai.ahp.rules.answers import problem_with_answer, problem_with_answers
 from serai.ahp.rules.config import problem_with_change
-from serai.ahp.rules.verdict import ACCEPTED, Judgement, Verdict, judge_title, rejected
 from serai.ahp.types import (
     ConfirmationOptionKind,
     PendingMessageKind,
@@ -27,10 +27,60 @@ from serai.ahp.types import (
 )
 from serai.ahp.wire import Unknown
 
-__all__ = ["COMPLETION", "judge_session"]
+__all__ = ["ACCEPTED", "COMPLETION", "Judgement", "Verdict", "judge_session", "judge_title", "rejected"]
 
 COMPLETION = "serai.completion"
 """In an attachment's `_meta`: the host itself proposed it, and knows what it stands for."""
+
+
+class Verdict(Enum):
+    """What is to become of an action."""
+
+    ACCEPT = "accept"
+    """Apply it and tell every subscriber."""
+
+    REJECT = "reject"
+    """Change nothing, and send it back to its sender with the reason."""
+
+    IGNORE = "ignore"
+    """Change nothing and say nothing: there is no such channel."""
+
+    DEFER = "defer"
+    """Keep it, and apply it when the running turn has ended."""
+
+
+class Judgement(NamedTuple):
+    """A verdict and, unless the action is accepted, its reason: `code: what is the matter`."""
+
+    verdict: Verdict
+    reason: str | None = None
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the action may be applied now."""
+        return self.verdict is Verdict.ACCEPT
+
+
+ACCEPTED = Judgement(Verdict.ACCEPT)
+
+
+def rejected(code: str, matter: str) -> Judgement:
+    """The action goes back to its sender. `code` is stable; `matter` is for people."""
+    return Judgement(Verdict.REJECT, f"{code}: {matter}")
+
+
+LONGEST_TITLE = 1000
+"""So many characters a client may give a title."""
+
+
+def judge_title(title: str) -> Judgement:
+    """Whether a client may give something this title."""
+    if len(title) <= LONGEST_TITLE:
+        return ACCEPTED
+    return rejected("title_too_long", f"a title has up to {LONGEST_TITLE:,} characters, not {len(title):,}")
+
+
+# -- sessions ----------------------------------------------------------------------------------------------
 
 
 def judge_session(session: LiveSession, action: a.StateAction, sender: str) -> Judgement:

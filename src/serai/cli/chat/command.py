@@ -33,7 +33,7 @@ _MOST = 9
 _PATIENCE = 2.0
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure_chat(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai chat`."""
     parser.add_argument(
         "session",

@@ -15,8 +15,7 @@ from serai.ahp.channels import is_run
 from serai.ahp.extensions import LOGIN
 from serai.ahp.types import PendingMessage, TurnState
 from serai.cli.chat.completion import ChatCompletions
-from serai.cli.chat.dialogs import Decision
-from serai.cli.chat.questions import ChatQuestions, Question, decide, is_open
+from serai.cli.chat.questions import ChatQuestions, Decision, Question, decide, is_open
 from serai.cli.chat.view import TurnView, diff_of, one_line, output_elsewhere, turn_told, why_held
 from serai.cli.console.output import json_text
 from serai.cli.console.signin import SignInDialog

@@ -9,7 +9,6 @@ import asyncio
 import os
 import signal
 import sys
-import time
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -36,9 +35,6 @@ from serai.cli.console.output import clean
 from serai.cli.console.terminal import Ask, Lines, PlainTerminal
 from serai.redact import Redactor
 from serai.redact.managed import managed_from_environment
-
-_HABIT = 0.7
-"""How soon after an answer of one key an Enter is only habit, in seconds."""
 
 
 class _History(FileHistory):
@@ -105,7 +101,6 @@ class EditedTerminal(PlainTerminal):
         self.asked: Ask | None = None
         """What is asked: its text is the line before the answer."""
         self._draft = Document()  # a message that something was asked in the midst of
-        self._last_key = -_HABIT  # when one key was an answer
         self._is_working = True
         self._session: PromptSession[str] = PromptSession(
             self._before_input,
@@ -230,16 +225,14 @@ class EditedTerminal(PlainTerminal):
         @keys.add("enter", filter=has_focus(DEFAULT_BUFFER))
         def enter(event: KeyPressEvent) -> None:
             buffer = event.current_buffer
-            is_habit = not buffer.text and time.monotonic() - self._last_key < _HABIT
             if buffer.complete_state and buffer.complete_state.current_completion:
                 buffer.complete_state = None  # that is chosen
-            elif not is_habit:
+            else:
                 self._enter(buffer)
 
         @keys.add("y", filter=Condition(self._takes_a_key))
         @keys.add("n", filter=Condition(self._takes_a_key))
         def answer(event: KeyPressEvent) -> None:
-            self._last_key = time.monotonic()
             event.current_buffer.insert_text(event.data)
             self._enter(event.current_buffer)
 

@@ -1,4 +1,4 @@
-"""Output for people and for programs: tables, sizes, text without control characters, and JSON."""
+"""Output for people and for programs: tables, sizes, progress, text without control characters, and JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from itertools import cycle
 
 from serai.ahp import wire
 from serai.ahp.types import Markdown, StringOrMarkdown
@@ -103,3 +106,39 @@ def about_size(count: float) -> str:
 def plain(text: StringOrMarkdown | None) -> str:
     """Text, or Markdown as it is written."""
     return text.markdown if isinstance(text, Markdown) else text or ""
+
+
+# -- progress ----------------------------------------------------------------------------------------------
+
+_AFTER = 1.0
+"""Seconds before anything is shown."""
+_EVERY = 0.1
+
+
+@contextmanager
+def progress(what: str) -> Generator[None]:
+    """Show that something goes on, for the length of a block; the line is gone afterwards."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    over = threading.Event()
+    drawing = threading.Thread(target=_draw, args=(what, over), daemon=True)
+    drawing.start()
+    try:
+        yield
+    finally:
+        over.set()
+        drawing.join()
+
+
+def _draw(what: str, over: threading.Event) -> None:
+    wait = _AFTER
+    for sign in cycle("|/-\\"):
+        if over.wait(wait):
+            break
+        wait = _EVERY
+        sys.stderr.write(f"\r{what} {sign}\x1b[K")
+        sys.stderr.flush()
+    if wait == _EVERY:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()

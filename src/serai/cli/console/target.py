@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from serai.ahp.types import URI
 from serai.client import Client, connect
@@ -17,9 +17,20 @@ ClientCommand: TypeAlias = Callable[[Client, argparse.Namespace], Awaitable[int]
 """What a command does once it is connected. Returns the exit code."""
 
 
-def add_client_command(parser: argparse.ArgumentParser, command: ClientCommand, *, again: bool) -> None:
-    """Have a parser run a command with a connected client; `again` for a subcommand."""
-    add_connection_options(parser, again=again)
+def add_command(commands: Any, name: str, does: str, *, epilog: str | None = None) -> argparse.ArgumentParser:
+    """A subcommand, with what it does in the list of commands and in its own help."""
+    sentence = f"{does[0].upper()}{does[1:]}."
+    return commands.add_parser(name, help=does, description=sentence, epilog=epilog)
+
+
+def add_json_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--json`, which may stand before a subcommand or after it."""
+    parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+
+
+def add_client_command(parser: argparse.ArgumentParser, command: ClientCommand) -> None:
+    """Have a parser run a command with a connected client."""
+    add_connection_options(parser)
     parser.set_defaults(run=run_connected, command=command)
 
 
@@ -33,17 +44,13 @@ def run_connected(options: argparse.Namespace) -> int:
     return asyncio.run(run())
 
 
-def add_connection_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add `--url` and `--token`; `again` for a subcommand, which must not undo what stood before it."""
-    default = argparse.SUPPRESS if again else None
-    parser.add_argument(
-        "--url", default=default, help="the host's address (default: SERAI_URL, else this machine's host)"
-    )
-    parser.add_argument(
-        "--token",
-        default=default,
-        help="its token (default: SERAI_TOKEN, else the one of this machine's host)",
-    )
+def add_connection_options(parser: argparse.ArgumentParser) -> None:
+    """Add `--url` and `--token`, which may stand before a subcommand or after it."""
+    for option, what, variable in (
+        ("--url", "the host's address", "SERAI_URL, else this machine's host"),
+        ("--token", "its token", "SERAI_TOKEN, else the one of this machine's host"),
+    ):
+        parser.add_argument(option, default=argparse.SUPPRESS, help=f"{what} (default: {variable})")
 
 
 def client_of(options: argparse.Namespace) -> Client:

@@ -10,7 +10,7 @@ import msgspec
 from serai.acp import AcpSession, Agent, OpenWay
 from serai.acp.shapes import text_of
 from serai.ahp.extensions import LOGIN
-from serai.completions.prompts import Prompt
+from serai.completions.names import Prompt
 from serai.errors import AuthRequired
 from serai.harness.acp.content import COMMAND
 from serai.host.seat import Seat

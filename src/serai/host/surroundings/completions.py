@@ -11,8 +11,7 @@ from serai.ahp.commands import CompletionItem
 from serai.ahp.types import PromptCustomization, SkillCustomization
 from serai.completions.completion import CompletionSource, complete
 from serai.completions.files import FileIndex, FileSource
-from serai.completions.mentions import Mention, MentionSource
-from serai.completions.prompts import Prompt, PromptSource
+from serai.completions.names import Mention, MentionSource, Prompt, PromptSource
 from serai.contract import IdentityKind
 from serai.host.identities import Identities
 from serai.host.project import directory_of

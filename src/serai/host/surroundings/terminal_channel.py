@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from serai.ahp import actions as a
 from serai.ahp.rules import Judgement, Verdict, judge, rejected
-from serai.ahp.rules.verdict import ACCEPTED
+from serai.ahp.rules.session import ACCEPTED
 from serai.ahp.types import (
     Count,
     TerminalClientClaim,

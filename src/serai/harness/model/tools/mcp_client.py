@@ -20,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
 from serai.acp.process.pipes import Pipes
-from serai.config.secret_references import with_secret
+from serai.config.keys import with_secret
 from serai.errors import ConfigInvalid, ToolFailed
 from serai.harness.model.tools.address_guard import AddressGuard
 from serai.harness.model.tools.guarded_http import guarded_client

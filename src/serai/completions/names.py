@@ -1,0 +1,136 @@
+"""Completions by name: agents, people and rooms of the workspace after `@`, skills and prompts after `/`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from serai.ahp.rules.session import COMPLETION
+from serai.ahp.types import MessageResourceAttachment, SimpleMessageAttachment
+from serai.completions.completion import KIND, Candidate, folded
+
+_MOST_MENTIONS = 10
+"""Most agents, people and rooms that are offered, so that files have a place behind them."""
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Someone or something that a message can be sent to."""
+
+    address: str
+    """`@handle` or `#room`."""
+    kind: str
+    """`agent`, `human`, `service` or `room`."""
+    description: str = ""
+
+
+class MentionSource:
+    """Agents, people and rooms, after `@`. They stand before the files, since there are few.
+
+    Args:
+        mentions: Gives those that there are now; it is asked each time.
+    """
+
+    trigger = "@"
+
+    def __init__(self, mentions: Callable[[], Iterable[Mention]]) -> None:
+        self._mentions = mentions
+
+    async def candidates(self, query: str) -> Sequence[Candidate]:
+        """Those whose name begins with the query, then those of which a word does; agents before rooms."""
+        small = folded(query).removeprefix("#")
+        placed = [
+            (place, one.kind == "room", one.address, one)
+            for one in self._mentions()
+            if (place := _place_of_mention(one.address, small)) is not None
+            and (one.kind == "room" or not query.startswith("#"))
+        ]
+        best = sorted(placed, key=lambda each: each[:3])[:_MOST_MENTIONS]
+        return [_offered_mention(one) for *_, one in best]
+
+
+def _place_of_mention(address: str, query: str) -> int | None:
+    name = folded(address[1:])
+    if name.startswith(query):
+        return 0
+    return 1 if any(name.startswith(query, word.start()) for word in _WORD.finditer(name)) else None
+
+
+def _offered_mention(mention: Mention) -> Candidate:
+    what = f"{mention.address} is a {mention.kind} of this workspace"
+    if mention.kind != "room":
+        what = f"{mention.address} takes part in this workspace ({mention.kind})"
+    about = f": {mention.description}" if mention.description else ""
+    said = f"{what}{about}. Messages reach it by the tool send_message, where you have it."
+    attachment = _simple(mention.address, mention.kind, mention.description, said)
+    return Candidate(mention.address, attachment, text=mention.address)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A skill or a prompt that can be called by its name."""
+
+    name: str
+    description: str = ""
+    uri: str | None = None
+    """The file that says what to do; without one, the name and description are all that the model gets."""
+    kind: str = "prompt"
+    """`prompt` or `skill`."""
+
+
+class PromptSource:
+    """Skills and prompts, after `/`.
+
+    Args:
+        prompts: Gives those that there are now; it is asked each time.
+    """
+
+    trigger = "/"
+
+    def __init__(self, prompts: Callable[[], Sequence[Prompt]]) -> None:
+        self._prompts = prompts
+
+    async def candidates(self, query: str) -> Sequence[Candidate]:
+        """Those whose name begins with the query, then those that have it elsewhere or in the description."""
+        small = folded(query)
+        placed = [
+            (place, one.name, one)
+            for one in self._prompts()
+            if (place := _place_of_prompt(one, small)) is not None
+        ]
+        return [_offered_prompt(one) for *_, one in sorted(placed, key=lambda each: each[:2])]
+
+
+def _place_of_prompt(prompt: Prompt, query: str) -> int | None:
+    name = folded(prompt.name)
+    if name.startswith(query):
+        return 0
+    if query in name:
+        return 1
+    return 2 if query in folded(prompt.description) else None
+
+
+def _offered_prompt(prompt: Prompt) -> Candidate:
+    if prompt.uri is None:
+        said = f"/{prompt.name}: {prompt.description}" if prompt.description else f"/{prompt.name}"
+        return Candidate(prompt.name, _simple(prompt.name, prompt.kind, prompt.description, said))
+    attachment = MessageResourceAttachment(
+        uri=prompt.uri,
+        label=prompt.name,
+        display_kind="document",
+        meta=_meta(prompt.kind, prompt.description),
+        content_type="text/markdown",
+    )
+    return Candidate(prompt.name, attachment)
+
+
+def _simple(label: str, kind: str, description: str, said: str) -> SimpleMessageAttachment:
+    meta = {**_meta(kind, description), COMPLETION: True}
+    return SimpleMessageAttachment(label=label, meta=meta, model_representation=said)
+
+
+def _meta(kind: str, description: str) -> dict[str, Any]:
+    return {KIND: kind, "serai.description": description}
