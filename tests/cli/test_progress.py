@@ -12,7 +12,7 @@ import pytest
 from cli.programs import seated
 from hosts import TOKEN
 from relay.port import ports
-from serai.cli.console.output import progress
+from serai.cli.console.output import bar, progress
 
 
 class Watched(io.StringIO):
@@ -32,12 +32,12 @@ class Watched(io.StringIO):
         return count
 
 
-def test_what_takes_over_a_second_has_a_line_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_takes_over_a_second_has_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Watched(is_terminal=True)
     monkeypatch.setattr("sys.stderr", screen)
-    with progress("Copying"):
+    with progress("Copying", lambda: 0.5):
         assert screen.written.wait(30)
-    assert screen.getvalue().startswith("\rCopying |\x1b[K")
+    assert screen.getvalue().startswith(f"\rCopying [{'#' * 15}{'.' * 15}]  50%\x1b[K")
     assert screen.getvalue().endswith("\r\x1b[K")
 
 
@@ -48,6 +48,11 @@ def test_what_is_quick_shows_nothing(monkeypatch: pytest.MonkeyPatch, is_termina
     with progress("Copying"):
         pass
     assert not screen.getvalue()
+
+
+def test_a_bar_has_its_bounds() -> None:
+    assert bar(-1).endswith("]   0%")
+    assert bar(7) == f"[{'#' * 30}] 100%"
 
 
 async def test_a_search_that_waits_for_its_index_shows_that_it_goes_on(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -53,7 +54,15 @@ def _backup(options: argparse.Namespace) -> int:
     paths = find_paths(options.home, os.environ)
     copy = Path(options.file)
     key = database_key(paths, of_present=True)
-    with progress(f"Copying {about_size(paths.database.stat().st_size)}"):
+    size = paths.database.stat().st_size
+    partial = copy.with_name(f"{copy.name}.partial")
+
+    def done() -> float:
+        with contextlib.suppress(OSError):  # it is not there yet, or has its name already
+            return partial.stat().st_size / size
+        return 0.0
+
+    with progress(f"Copying {about_size(size)}", done):
         back_up(paths.database, key.value, copy)
     print(f"{copy} is a copy of {paths.database}.")
     print(f"It opens with the same key ({key.source}); keep that too, and apart from it.")
