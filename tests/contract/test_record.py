@@ -118,13 +118,14 @@ def date_fields() -> list[tuple[type[c.Record], str]]:
         for record in records()
         for name, hint in get_type_hints(record).items()
         if name in record.__struct_fields__ and datetime in (hint, *get_args(hint))
+        if record not in {c.DeliveryRecord, c.KeptReceipt, c.RelayMessage}  # the host alone makes these
     ]
 
 
 @pytest.mark.parametrize(
     ("record", "name"), date_fields(), ids=lambda value: getattr(value, "__name__", value)
 )
-def test_every_date_of_every_record_refuses_to_be_naive(record: type[c.Record], name: str) -> None:
+def test_a_record_that_others_make_refuses_a_naive_date(record: type[c.Record], name: str) -> None:
     values = dict.fromkeys(record.__struct_fields__)
     dates = {other: NOON for other_record, other in date_fields() if other_record is record}
     with pytest.raises(ValueError, match="time zone"):

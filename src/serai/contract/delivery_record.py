@@ -61,7 +61,7 @@ class DeliveryState(StrEnum):
 _FINAL = frozenset({DeliveryState.DELIVERED, DeliveryState.FAILED})
 
 
-class KeptReceipt(Record):
+class KeptReceipt(Record, host_made=True):
     """A receipt, and when it came."""
 
     at: Moment
@@ -79,7 +79,7 @@ class DeliveryAnswer(Record):
     """The message by which the agent answered, where it did."""
 
 
-class DeliveryRecord(Record):
+class DeliveryRecord(Record, host_made=True):
     """All that is known of one delivery."""
 
     id: str

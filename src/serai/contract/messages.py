@@ -159,7 +159,7 @@ class Reaction(Record):
     """The names of those who reacted."""
 
 
-class RelayMessage(Record):
+class RelayMessage(Record, host_made=True):
     """A message as it is kept: a durable record, whether or not anyone has seen it."""
 
     id: str

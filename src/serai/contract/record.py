@@ -2,7 +2,7 @@
 
 What is absent is not written, and fields that a record does not know are ignored when it is read. Dates are
 aware and travel as RFC 3339. msgspec checks that when it reads, but not when a record is made: `RecordType`
-does that.
+does that, but for records that only the host makes, by its own clock.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ class RecordType(msgspec.StructMeta):
     def __new__(
         mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **settings: Any
     ) -> RecordType:
-        """Create the class of a record."""
-        kinds: dict[str, str] = namespace.get("__annotations__", {})
+        """Create the class of a record. One that is `host_made` has dates of the host's own clock."""
+        is_checked = not settings.pop("host_made", False)
+        kinds: dict[str, str] = namespace.get("__annotations__", {}) if is_checked else {}
         if moments := [field for field, kind in kinds.items() if kind.partition(" ")[0] == "Moment"]:
             namespace["__post_init__"] = _aware(moments)
         return super().__new__(mcls, name, bases, namespace, frozen=True, kw_only=True, **settings)

@@ -100,7 +100,7 @@ class Identities:
 
     def find(self, name: str) -> Participant | None:
         """Whoever has this id, handle or name. A name may look like an id of another; a handle never does."""
-        number = self._by_id.get(name, self._by_name.get(name_key(name.removeprefix("@"))))
+        number = self._by_id.get(name) or self._by_name.get(name_key(name.removeprefix("@")))
         return None if number is None else self._by_number[number]
 
     def get(self, name: str) -> Participant:

@@ -97,6 +97,7 @@ class Ledger:
         subject: str | None = None,
         writes: Writes = (),
         told: Callable[[int], None] | None = None,
+        at: datetime | None = None,
     ) -> None:
         """Record an event, with what it changes.
 
@@ -107,8 +108,9 @@ class Ledger:
             subject: The id of whom it is about.
             writes: What changes with it.
             told: Is called with its number once it is committed, before anyone hears of it.
+            at: When it happens; now, if nothing is said.
         """
-        event: dict[str, Any] = {"type": kind, "at": self.now, "data": data}
+        event: dict[str, Any] = {"type": kind, "at": at or self.now, "data": data}
         if actor is not None:
             event["actor"] = actor
         if subject is not None:
@@ -140,7 +142,9 @@ class Ledger:
 
         data = {"deliveryId": record.id, "messageId": record.message_id, "mode": record.mode}
         told = partial(self._numbered, record.id)
-        self.event("delivery.created", data, subject=record.agent, writes=add, told=told)
+        self.event(
+            "delivery.created", data, subject=record.agent, writes=add, told=told, at=record.created_at
+        )
 
     def _numbered(self, delivery_id: str, number: int) -> None:
         self.sequences[delivery_id] = number
@@ -199,7 +203,7 @@ class Ledger:
         """
         told = receipt if own else self._redactor.redact_value(receipt, observed=True)
         retry_at = self.retry_at(record) if isinstance(told, Failed) else None
-        changed = settled(record, told, self.now, retry_at=retry_at)
+        changed = settled(record, told, now := self.now, retry_at=retry_at)
         if changed is record:
             return record
         data: dict[str, Any] = {"deliveryId": record.id, "messageId": record.message_id}
@@ -218,6 +222,7 @@ class Ledger:
             subject=record.agent,
             writes=self._write(changed),
             told=partial(self._changed, changed),
+            at=now,
         )
         return changed
 

@@ -18,6 +18,7 @@ from serai.contract import AgentSessionCapabilities, DeliveryMode, DeliveryRecor
 
 __all__ = ["Inbound", "Rates", "RelayPolicy", "choose_mode", "retry_at"]
 
+_MINUTE = timedelta(minutes=1)
 _NOW, _MESSAGE, _TOOL_CALL, _IDLE, _MANUAL = DeliveryMode
 _CALMER: dict[DeliveryMode, tuple[DeliveryMode, ...]] = {
     # What reaches an agent by itself comes before what waits for a person.
@@ -81,7 +82,7 @@ class Rates:
     def allow(self, sender: int, recipient: int, now: datetime, most: int) -> bool:
         """Whether one more may be sent now; if so it counts."""
         sent = self._sent[sender, recipient]
-        while sent and now - sent[0] >= timedelta(minutes=1):
+        while sent and now - sent[0] >= _MINUTE:
             sent.popleft()
         if len(sent) >= most:
             return False

@@ -214,8 +214,7 @@ class Post:
     def _check(self, params: SendParams | ReplyParams) -> None:
         if not params.text.strip() and not params.attachments:
             raise EmptyMessage("a message needs text or an attachment")
-        size = len(encode(params))
-        if size > self._policy.message_bytes:
+        if (size := len(encode(params))) > self._policy.message_bytes:
             most = self._policy.message_bytes // 1024
             raise MessageTooLarge(
                 f"the message has {size} bytes, and {most} KiB are taken",
@@ -228,9 +227,9 @@ class Post:
         self, params: SendParams | ReplyParams, sender: Participant
     ) -> tuple[str, tuple[object, ...]]:
         """What is stored of a message: without secrets."""
-        observed = not sender.is_person
-        text = self._redactor.redact_value(params.text, observed=observed)
-        return text, self._redactor.redact_value(params.attachments, observed=observed)
+        observed, attachments = not sender.is_person, params.attachments
+        text = self._redactor.redact(params.text, observed=observed)
+        return text, attachments and self._redactor.redact_value(attachments, observed=observed)
 
     def _masked_key(self, params: SendParams | ReplyParams) -> str | None:
         key = params.idempotency_key
@@ -256,7 +255,9 @@ class Post:
         told = params.metadata.get("hops")  # what a program sends may continue a chain that only it knows
         hops = max(least_hops, self._runner.hops_of(sender, parent), told if isinstance(told, int) else 0)
         metadata = {name: value for name, value in params.metadata.items() if name != "hops"}
-        metadata |= {"hops": hops} if hops else {}
+        metadata = metadata and self._redactor.redact_value(metadata, observed=True)
+        if hops:
+            metadata["hops"] = hops
         now, message_id = self._ledger.now, self._new_id("msg")
         message = RelayMessage(
             id=message_id,
@@ -271,7 +272,7 @@ class Post:
             mentions=tuple(one.handle for one in mentioned),
             attachments=attachments,  # pyright: ignore[reportArgumentType] - masking keeps the types
             mode=params.mode,
-            metadata=self._redactor.redact_value(metadata, observed=True),
+            metadata=metadata,
             created_at=now,
         )
         key = self._masked_key(params)
@@ -279,7 +280,7 @@ class Post:
         writes = [RelayWrite("add_message", values)]
         writes += [RelayWrite("add_mention", (one.number,)) for one in mentioned]
         self._ledger.event(
-            "message.created", {"messageId": message_id}, actor=sender.identity.id, writes=writes
+            "message.created", {"messageId": message_id}, actor=sender.identity.id, writes=writes, at=now
         )
         deliveries = [
             self._runner.deliver(message, recipient, reason or why, sender, params, hops=hops)
@@ -288,6 +289,8 @@ class Post:
         return SendResult(message=message, deliveries=tuple(deliveries), unknown_mentions=unknown)
 
     def _mentions(self, text: str) -> tuple[list[Participant], tuple[str, ...]]:
+        if "@" not in text:
+            return [], ()
         found: dict[int, Participant] = {}
         unknown: list[str] = []
         for name in dict.fromkeys(_MENTION.findall(text)):

@@ -96,10 +96,10 @@ class Rooms:
     def conversation(self, members: Iterable[Participant]) -> KeptRoom:
         """The conversation of exactly these, which begins where there is none yet."""
         numbers = sorted({member.number for member in members})
-        kind = RoomKind.DM if len(numbers) <= 2 else RoomKind.GROUP_DM
-        key = f"{'dm' if kind == RoomKind.DM else 'group'}:{','.join(map(str, numbers))}"
+        is_direct = len(numbers) <= 2
+        key = f"{'dm' if is_direct else 'group'}:{','.join(map(str, numbers))}"
         found = self._by_key.get(key)
-        return found or self._add(key, kind, "", None, numbers)
+        return found or self._add(key, RoomKind.DM if is_direct else RoomKind.GROUP_DM, "", None, numbers)
 
     # -- changing ------------------------------------------------------------------------------------------
 

@@ -185,8 +185,10 @@ class Runner:
         Raises:
             CapabilityUnsupported: One of them has no such mode, or takes no images.
         """
+        if not params.mode and not params.attachments:
+            return
         has_image = any(one.content_type == ContentType.IMAGE for one in params.attachments)
-        for recipient in recipients if params.mode or has_image else ():
+        for recipient in recipients:
             box = self._box_of(recipient)
             self._mode(box, recipient, sender, params)
             if has_image and self._policy.images == "fail":
@@ -200,7 +202,7 @@ class Runner:
 
     def fitting(self, message: RelayMessage, box: Box) -> RelayMessage:
         """The message as the session can take it: without images, where it takes none."""
-        if ContentType.IMAGE not in message.content_types or supports(box.capabilities, ContentType.IMAGE):
+        if not message.attachments or supports(box.capabilities, ContentType.IMAGE):
             return message
         attachments = tuple(
             TextAttachment(text=f"[an image, {one.label or 'without a name'}: this session takes no images]")
