@@ -1,4 +1,4 @@
-"""The catalogue: what it holds, what configuration changes, and what a registry adds."""
+"""The catalogue: what it holds, and what configuration changes."""
 
 from __future__ import annotations
 
@@ -199,22 +199,3 @@ async def test_a_program_with_arguments_of_ones_own_is_not_asked_for_its_version
     catalogue = make_catalogue({name: AgentSettings(command=str(program), args=args)})
     found = await Finder(machine.surroundings).find(catalogue.definition_for(name))
     assert (found.version, found.reason) == (version, "")
-
-
-# -- a registry --------------------------------------------------------------------------------------------
-
-
-def test_a_registry_adds_agents_and_leaves_known_ones_alone() -> None:
-    known = AgentDefinition(
-        id="claude-acp", label="x", ways=(Way(package="@agentclientprotocol/claude-agent-acp"),)
-    )
-    registry = [definition("new"), definition("gemini"), definition("factory-droid"), known]
-    catalogue = make_catalogue(registry=registry)
-    assert catalogue.ids == (*built_in().ids, "new")
-    assert catalogue.definition_for("gemini").label == "Gemini CLI"
-
-
-def test_configuration_changes_what_a_registry_has_added() -> None:
-    catalogue = make_catalogue({"new": AgentSettings(env={"A": "1"})}, [definition("new")])
-    assert dict(catalogue.definition_for("new").env) == {"A": "1"}
-    assert catalogue.definition_for("new").ways == (Way(program="x"),)

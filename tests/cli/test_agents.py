@@ -112,33 +112,6 @@ def test_agents_of_configuration_are_listed_and_none_of_a_folder_that_nobody_tru
     assert agents["goose"]["installed"]
 
 
-def test_a_registry_adds_agents(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
-    entries = [
-        {"id": "other", "name": "Other", "distribution": {"uvx": {"package": "other-acp"}}},
-        {"id": "nowhere", "name": "Nowhere", "distribution": {}},
-    ]
-    file = machine.file(machine.root / "registry.json", json.dumps({"agents": entries}))
-    machine.program("other-acp", "2.0.0")
-    assert "other" not in listed(capsys)
-    settings(machine, f'agent_registry = "{file}"')
-    assert listed(capsys)["other"]["version"] == "2.0.0"
-    assert main(["agents"]) == 0
-    assert "1 agents of the registry" in capsys.readouterr().err
-
-
-def test_a_registry_of_the_configuration_that_cannot_be_had_is_told_and_its_agents_are_missing(
-    machine: Machine, capsys: pytest.CaptureFixture[str]
-) -> None:
-    speaker(machine)
-    file = machine.root / "serai" / "serai.toml"
-    file.write_text(f'agent_registry = "{machine.root}/gone.json"\n{file.read_text()}')
-    assert main(["agents"]) == 0
-    printed = capsys.readouterr()
-    assert "speaker " in printed.out
-    assert "gone.json cannot be read: No such file or directory. Its agents are missing" in printed.err
-    assert main(["agents", "probe", "speaker"]) == 0
-
-
 def test_what_configuration_gives_to_an_agent_under_a_secrets_name_is_managed() -> None:
     env = {"KEY": KEY, "MINE_MODE": "fast-and-loose", "PROXY": "http://me:pass-word-1@x"}
     catalogue = make_catalogue({"mine": AgentSettings(command="mine", env=env)})

@@ -113,9 +113,6 @@ def test_agents_that_are_installed_are_told_in_one_line(
     assert [one for one in told if "0.36.0 (auggie): not signed in" in one]
     assert [one for one in told if one.endswith("1.50.1 (goose)")]
     assert len(told) == 3
-    (tmp_path / "serai").mkdir()
-    (tmp_path / "serai" / "serai.toml").write_text('agent_registry = "/nowhere/registry.json"\n')
-    assert not doctor(tmp_path / "serai", capsys)["agents"]["well"]
 
 
 def test_without_a_host_it_says_whether_one_could_start(

@@ -222,7 +222,6 @@ def widened() -> dict[str, str]:
         "slow_reader_bytes": "999999999",
         "requests_per_connection": "1000",
         "default_agent": '"shell"',
-        "agent_registry": '"http://evil.example/registry.json"',
         "idle_memory_bytes": "999999999999",
         "client_grace_seconds": "9999",
         "client_tool_timeout_seconds": "99999",

@@ -18,7 +18,7 @@ import msgspec
 from serai.acp import AgentCapabilities, Handshake
 from serai.acp.shapes import object_of
 from serai.agents.ask.demo import DEMO
-from serai.agents.catalogue.agents import KnownAgents, built_in, known_agents
+from serai.agents.catalogue.agents import Catalogue, built_in, make_catalogue
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.introduction import Introduction, introduce
@@ -89,7 +89,7 @@ def managed_secrets(definitions: Iterable[AgentDefinition]) -> dict[str, str]:
 
 
 def _list(options: argparse.Namespace) -> int:
-    (catalogue, registry), finder = asyncio.run(_open(options))
+    catalogue, finder = _open(options)
     found = asyncio.run(finder.find_all(catalogue))
     memory = _memory(options)
     agents = [(one, memory.recall(one)) for one in found]
@@ -99,12 +99,10 @@ def _list(options: argparse.Namespace) -> int:
         named = ((name, {"id": name, "label": name, "version": None}) for name in others)
         hosted = [{**_DEMO, **own, "usable": not others[name], "handle": others[name]} for name, own in named]
         documents = [_DEMO, *hosted, *(_document(one, remembered) for one, remembered in agents)]
-        print_json({"agents": documents, "skipped": list(registry.skipped)})
+        print_json({"agents": documents})
         return 0
     for line in table_of(agents, others=others):
         print(line)
-    if registry.skipped:
-        _warn(f"{len(registry.skipped)} agents of the registry cannot be used here")
     return 0
 
 
@@ -112,7 +110,7 @@ def _memory(options: argparse.Namespace) -> AgentMemory:
     return AgentMemory(find_paths(options.home, os.environ).home / FILE)
 
 
-async def _open(options: argparse.Namespace, name: str | None = None) -> tuple[KnownAgents, Finder]:
+def _open(options: argparse.Namespace, name: str | None = None) -> tuple[Catalogue, Finder]:
     """The agents that are known here, and who finds them."""
     if name == DEMO:
         raise AgentUnknown("demo is a part of Serai: there is no program to start or to install")
@@ -120,14 +118,9 @@ async def _open(options: argparse.Namespace, name: str | None = None) -> tuple[K
     place = here()
     configuration = load(paths, os.environ, project=place)
     for ignored in configuration.ignored:
-        _warn(str(ignored))
-    known = await known_agents(configuration, _warn, name=name)
+        print(f"serai: {ignored}", file=sys.stderr)
     project = place if place is not None and Trust(paths.trust).is_trusted(place) else None
-    return known, Finder(Surroundings.here(project=project))
-
-
-def _warn(warning: str) -> None:
-    print(f"serai: {warning}", file=sys.stderr)
+    return make_catalogue(configuration.agents), Finder(Surroundings.here(project=project))
 
 
 def _probe(options: argparse.Namespace) -> int:
@@ -143,7 +136,7 @@ def _probe(options: argparse.Namespace) -> int:
 
 
 async def _ask(options: argparse.Namespace) -> tuple[FoundAgent, Introduction]:
-    (catalogue, _), finder = await _open(options, options.agent)
+    catalogue, finder = _open(options, options.agent)
     found = await finder.find(catalogue.definition_for(options.agent))
     launch = found.launching()
     redactor = Redactor(managed_from_environment(os.environ) | managed_secrets(catalogue))
@@ -156,7 +149,7 @@ async def _ask(options: argparse.Namespace) -> tuple[FoundAgent, Introduction]:
 
 
 def _install(options: argparse.Namespace) -> int:
-    (catalogue, _), finder = asyncio.run(_open(options, options.agent))
+    catalogue, finder = _open(options, options.agent)
     definition = catalogue.definition_for(options.agent)
     if not definition.install:
         raise AgentNotInstalled(f"nobody knows how to install {definition.label}", agent=definition.id)

@@ -28,7 +28,7 @@ from serai.agents import (
 )
 from serai.agents.ask.demo import DEMO, demo_agent
 from serai.agents.ask.permissions import TOOL_KINDS
-from serai.agents.catalogue.agents import Catalogue, known_agents
+from serai.agents.catalogue.agents import Catalogue, make_catalogue
 from serai.agents.catalogue.finder import Finder
 from serai.agents.catalogue.programs import Surroundings
 from serai.cli.agents import managed_secrets
@@ -121,7 +121,7 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> in
 
 async def _main(options: argparse.Namespace) -> int:
     with open_terminal(apart=True) as terminal:
-        catalogue, finder = await _agents(options, terminal)
+        catalogue, finder = _agents(options, terminal)
         if options.agent != DEMO and catalogue.resolve(options.agent) is None:
             return await ask_hosted(options, catalogue, terminal)
         told = _told(options, terminal, catalogue, finder)
@@ -167,16 +167,13 @@ def _told(
     return told
 
 
-async def _agents(options: argparse.Namespace, terminal: PlainTerminal) -> tuple[Catalogue, Finder]:
+def _agents(options: argparse.Namespace, terminal: PlainTerminal) -> tuple[Catalogue, Finder]:
     paths = find_paths(options.home, os.environ)
     configuration = load(paths, os.environ, project=options.cwd)
     for ignored in configuration.ignored:
         terminal.note(f"serai: {ignored}")
-    known = await known_agents(
-        configuration, lambda warning: terminal.note(f"serai: {warning}"), name=options.agent
-    )
     project = options.cwd if Trust(paths.trust).is_trusted(options.cwd) else None
-    return known.catalogue, Finder(Surroundings.here(project=project))
+    return make_catalogue(configuration.agents), Finder(Surroundings.here(project=project))
 
 
 async def _show(turn: AgentStream, terminal: PlainTerminal) -> AskResult:

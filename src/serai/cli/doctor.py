@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 from serai.agents.catalogue.agents import make_catalogue
 from serai.agents.catalogue.finder import Finder, FoundAgent
-from serai.agents.catalogue.registry import Registry, load_registry
 from serai.changes.git import find_git
 from serai.cli.console.output import about_size, print_json
 from serai.cli.console.target import called_by
@@ -149,9 +148,7 @@ def _trust(paths: Paths) -> Finding:
 
 async def _agents(configuration: Configuration) -> Finding:
     """Which agents a session can be begun with."""
-    place = configuration.settings.agent_registry
-    registry = await load_registry(place) if place else Registry()
-    catalogue = make_catalogue(configuration.agents, registry.definitions)
+    catalogue = make_catalogue(configuration.agents)
     found = [one for one in await Finder().find_all(catalogue) if one.installed]
     others = [_told(one) for one in found] or ["no other is installed"]
     says = "; ".join([f"{DemoHarness().info.display_name} (demo): always there", *others])

@@ -200,7 +200,7 @@ def _model_harnesses(configuration: Configuration, redactor: Redactor) -> list[H
 
 async def _look_for_agents(host: Host, configuration: Configuration) -> None:
     """Offer the agents that are installed. Nothing of it is loaded before the host is ready."""
-    from serai.agents.catalogue.agents import known_agents  # noqa: PLC0415 - the same
+    from serai.agents.catalogue.agents import make_catalogue  # noqa: PLC0415 - the same
     from serai.agents.catalogue.finder import Finder  # noqa: PLC0415 - see above
     from serai.cli.agents import managed_secrets  # noqa: PLC0415 - the same
     from serai.harness.acp.harness import offer_installed  # noqa: PLC0415 - the same
@@ -210,7 +210,7 @@ async def _look_for_agents(host: Host, configuration: Configuration) -> None:
     except ConfigInvalid as error:
         _log.warning("%s", error)
         return
-    catalogue, _ = await known_agents(configuration, lambda warning: _log.warning("%s", warning))
+    catalogue = make_catalogue(configuration.agents)
     host.redactor.register_all(managed_secrets(catalogue))
     await offer_installed(host, catalogue, Finder())
 

@@ -56,8 +56,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     default_agent: Annotated[str, Meta(min_length=1)] = "demo"
     """The agent of a session that names none."""
-    agent_registry: str = ""
-    """A registry of agents: a file, or the address of one. Its agents are known besides those of Serai."""
     idle_memory_bytes: Count = 64 * _MIB
     """How much state that nobody watches stays in memory."""
     client_grace_seconds: Seconds = 30.0
@@ -81,7 +79,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 FROM_PROJECTS = frozenset(
     {
-        "agent_registry",  # of `serai ask` and `serai agents` in that folder
         "client_grace_seconds",
         "client_tool_timeout_seconds",
         "default_agent",
@@ -112,7 +109,6 @@ UNTRUSTED: dict[str, Narrowing] = {
     "slow_reader_bytes": Narrowing.SMALLER,
     "requests_per_connection": Narrowing.SMALLER,
     "default_agent": Narrowing.NOTHING,
-    "agent_registry": Narrowing.NOTHING,
     "idle_memory_bytes": Narrowing.SMALLER,
     "client_grace_seconds": Narrowing.SMALLER,
     "client_tool_timeout_seconds": Narrowing.SMALLER,

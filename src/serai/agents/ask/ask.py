@@ -12,7 +12,7 @@ from serai.acp import AgentCapabilities
 from serai.agents.ask.events import AskResult, JsonResult, TurnFinished
 from serai.agents.ask.host import WireHost, host
 from serai.agents.ask.json_answer import shape_of
-from serai.agents.ask.options import Options, checked_options, log_warning, merged, warn_of
+from serai.agents.ask.options import Options, checked_options, merged
 from serai.agents.ask.prompt import Prompt
 from serai.agents.ask.retries import persistently, read_retries
 from serai.agents.ask.session import WireSession
@@ -186,7 +186,7 @@ async def _elsewhere(agent: AgentRef, options: Options) -> AsyncGenerator[Option
         there = cast("Options", {**options, "cwd": folder})
         if isinstance(agent, str) and "catalogue" not in there:
             project = folder_of(options) if options.get("cwd") else here()
-            there["catalogue"] = await default_catalogue(project, warn_of(options), name=agent)
+            there["catalogue"] = await default_catalogue(project)
         yield there
 
 
@@ -198,7 +198,7 @@ async def detect(*, catalogue: Catalogue | None = None, finder: Finder | None = 
     """
     place = here()
     if catalogue is None:
-        catalogue = await default_catalogue(place, log_warning)
+        catalogue = await default_catalogue(place)
     found = await (finder or default_finder(place)).find_all(catalogue)
     return [
         Detected(

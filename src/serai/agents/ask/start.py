@@ -15,8 +15,8 @@ from typing import Any, Generic, Self, TypeAlias, TypeVar
 import msgspec
 
 from serai.acp import Launch
-from serai.agents.ask.options import Options, warn_of
-from serai.agents.catalogue.agents import Catalogue, known_agents
+from serai.agents.ask.options import Options
+from serai.agents.catalogue.agents import Catalogue, make_catalogue
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.programs import Surroundings
@@ -165,7 +165,7 @@ async def find(agent: str | AgentDefinition, options: Options) -> FoundAgent:
     if isinstance(agent, str):
         catalogue = options.get("catalogue")
         if catalogue is None:
-            catalogue = await default_catalogue(folder_of(options), warn_of(options), name=agent)
+            catalogue = await default_catalogue(folder_of(options))
         agent = catalogue.definition_for(agent)
     if (program := options.get("program")) is not None:
         if isinstance(program, Path) or os.sep in program:
@@ -179,17 +179,15 @@ def finder_of(options: Options) -> Finder:
     return options.get("finder") or default_finder(folder_of(options))
 
 
-async def default_catalogue(
-    cwd: Path | None, warn: Callable[[str], None], *, name: str | None = None
-) -> Catalogue:
-    """Serai's own agents, and those of the person's and the project's configuration and of its registry.
+async def default_catalogue(cwd: Path | None) -> Catalogue:
+    """Serai's own agents, and those of the person's and the project's configuration.
 
     Raises:
         ConfigInvalid: A configuration file is wrong.
     """
     environ = os.environ
     configuration = await asyncio.to_thread(lambda: load(find_paths(None, environ), environ, project=cwd))
-    return (await known_agents(configuration, warn, name=name)).catalogue
+    return make_catalogue(configuration.agents)
 
 
 def default_finder(cwd: Path | None) -> Finder:

@@ -1,23 +1,21 @@
-"""The agents that are known: Serai's own list, those of the configuration files, and those of a registry."""
+"""The agents that are known: Serai's own list, and those of the configuration files."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from serai.agents.catalogue.definitions import AgentDefinition, Way
-from serai.agents.catalogue.registry import Registry, load_registry
 from serai.config.agents import AgentSettings
-from serai.config.load import Configuration
 from serai.errors import AgentUnknown, ConfigInvalid
 
-__all__ = ["Catalogue", "KnownAgents", "built_in", "known_agents", "make_catalogue"]
+__all__ = ["Catalogue", "built_in", "make_catalogue"]
 
 _NEAR = 0.7
 """How like a name something is, of 1, that was meant for it. A wrong letter in a name of four leaves 0.75."""
@@ -97,28 +95,13 @@ def built_in() -> Catalogue:
     return Catalogue(msgspec.convert({"id": name, **told}, AgentDefinition) for name, told in table.items())
 
 
-def make_catalogue(
-    settings: Mapping[str, AgentSettings] | None = None, registry: Iterable[AgentDefinition] = ()
-) -> Catalogue:
-    """All agents that are known.
-
-    A registry adds agents; one that Serai knows already, by a name or by its package, stays as it is, and so
-    does one that configuration describes with a command. What configuration says comes
-    last: it changes agents and adds some.
+def make_catalogue(settings: Mapping[str, AgentSettings]) -> Catalogue:
+    """All agents that are known: Serai's own, as configuration changes them, and those that it adds.
 
     Raises:
         ConfigInvalid: Configuration describes a new agent without a command, or names clash.
     """
-    own, settings = built_in(), settings or {}
-    described = {name for name, entry in settings.items() if entry.command is not None}
-    packages = {way.package for one in own for way in one.ways if way.package}
-    new = [
-        one
-        for one in registry
-        if not any(own.resolve(name) or name in described for name in one.names)
-        and not any(way.package in packages for way in one.ways)
-    ]
-    catalogue = own.adding(*new)
+    catalogue = built_in()
     for name, entry in settings.items():
         is_known = catalogue.resolve(name) is not None
         before = catalogue.definition_for(name) if is_known else _new(name, entry)
@@ -146,47 +129,3 @@ def _changed(definition: AgentDefinition, entry: AgentSettings) -> AgentDefiniti
         changes["version_args"] = ()  # it may be `python agent.py`: the version would be that of python
     changes["env"] = {**definition.env, **entry.env}
     return msgspec.structs.replace(definition, **changes)
-
-
-_downloaded: dict[str, Registry] = {}
-"""The registries that this program has downloaded, by their addresses."""
-
-
-class KnownAgents(NamedTuple):
-    """The agents, and what came of the registry; nothing, where it was not needed."""
-
-    catalogue: Catalogue
-    registry: Registry
-
-
-async def known_agents(
-    configuration: Configuration, warn: Callable[[str], None], *, name: str | None = None
-) -> KnownAgents:
-    """Returns the agents that a configuration knows. Cancelling it stops the waiting for the registry.
-
-    A registry that cannot be had is warned of, and its agents are missing: nothing else fails for it. When
-    only the agent `name` is looked for, the registry is read only if nothing else knows it.
-
-    Raises:
-        ConfigInvalid: What the files say of their agents is wrong.
-    """
-    settings, place = configuration.agents, configuration.settings.agent_registry
-    if not place:
-        return KnownAgents(make_catalogue(settings), Registry())
-    own = {
-        each: entry
-        for each, entry in settings.items()
-        if entry.command is not None or built_in().resolve(each) is not None
-    }
-    without = make_catalogue(own)
-    if name is not None and without.resolve(name) is not None:
-        return KnownAgents(without, Registry())
-    try:
-        registry = _downloaded.get(place) or await load_registry(place)
-    except ConfigInvalid as error:
-        missing = "".join(f", and so is [agents.{each}]" for each in settings if each not in own)
-        warn(f"{error.message}. Its agents are missing{missing}")
-        return KnownAgents(without, Registry())
-    if "://" in place:
-        _downloaded[place] = registry
-    return KnownAgents(make_catalogue(settings, registry.definitions), registry)
