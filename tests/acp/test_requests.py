@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from serai.acp import AcpSession, Agent, BasicClient, ClientCapabilities, PermissionRequest
-from serai.acp.requests import HANDLERS
+from serai.acp import AcpSession, Agent, ClientCapabilities, PermissionRequest
 from serai.errors import AgentClosed
 
 SELECTED = {"outcome": {"outcome": "selected", "optionId": "yes"}}
@@ -176,32 +175,3 @@ def permission(session_id: str) -> dict[str, Any]:
         "toolCall": {"toolCallId": "t"},
         "options": [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}],
     }
-
-
-class Choosing(BasicClient):
-    """Chooses `x`."""
-
-    async def request_permission(self, request: PermissionRequest) -> str | None:
-        del request
-        return "x"
-
-
-@pytest.mark.parametrize(
-    ("kinds", "outcome"),
-    [
-        (("allow_always", "reject_once"), {"outcome": "cancelled"}),
-        (("reject_once", "allow_once"), {"outcome": "cancelled"}),
-        (("reject_once", "reject_always"), {"outcome": "selected", "optionId": "x"}),
-        (("allow_once",), {"outcome": "selected", "optionId": "x"}),
-    ],
-)
-async def test_an_id_that_stands_for_a_yes_and_a_no_is_no_answer(
-    kinds: tuple[str, ...], outcome: dict[str, str]
-) -> None:
-    handler = HANDLERS["session/request_permission"]
-    params = {
-        "sessionId": "s",
-        "toolCall": {"toolCallId": "1"},
-        "options": [{"optionId": "x", "name": "it", "kind": kind} for kind in kinds],
-    }
-    assert await handler.ask(Choosing(), handler.read(params)) == {"outcome": outcome}

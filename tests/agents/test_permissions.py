@@ -219,10 +219,9 @@ UNCLEAR: list[tuple[PermissionPolicy, str, str]] = [
     ("auto-reject", "x:allow_always x:reject_once", "cancelled"),
     ("auto-reject", "x:allow_once x:reject_once y:reject_always", "y"),
     ("auto-allow", "x:allow_once x:reject_once", "cancelled"),
-    ("auto-allow", "x:allow_once x:allow_always", "x"),
     ("auto-allow-once", "x:allow_once x:allow_always", "cancelled"),
     (lambda _: "x", "x:allow_always x:reject_once", "cancelled"),
-    (lambda _: "x", "x:allow_once x:allow_always", "x"),
+    (lambda _: "x", "x:allow_once x:allow_once", "x"),
 ]
 
 
