@@ -10,7 +10,7 @@ import pytest
 from agents.players import Players
 from machine.processes.watching import until
 from serai import agents
-from serai.agents import AgentPool, Context, CostTracker, Renewed, Stage, Why
+from serai.agents import AgentPool, CostTracker, OpenWay, Renewed, Stage, Why
 from serai.agents.testing import EVERYTHING, ScriptedAgent
 from serai.errors import (
     AgentClosed,
@@ -243,4 +243,4 @@ async def test_a_worker_goes_on_in_its_session_where_the_agent_can() -> None:
         before = await end(pool, agent)
         result = await pool.ask("go on")
         assert (result.text, result.session_id) == ("two", before)
-    assert renewed == [Renewed(Why.GONE, Context.RESUMED, before)]
+    assert renewed == [Renewed(Why.GONE, OpenWay.RESUMED, before)]

@@ -38,7 +38,7 @@ from serai.agents.ask.options import (
 )
 from serai.agents.ask.permissions import PermissionAsked, Permissions
 from serai.agents.ask.prompt import Prompt, blocks_of
-from serai.agents.ask.retries import Context, Renewed, Why, persistently, read_retries
+from serai.agents.ask.retries import Renewed, Why, persistently, read_retries
 from serai.agents.ask.start import Closing
 from serai.agents.ask.turn import AgentStream, Cancelling, Events, RunningTurn
 from serai.agents.catalogue.introduction import Models, models_of
@@ -53,13 +53,6 @@ __all__ = ["WireSession"]
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-_CONTEXTS = {
-    OpenWay.RESUMED: Context.RESUMED,
-    OpenWay.LOADED: Context.LOADED,
-    OpenWay.RECREATED: Context.LOST,
-    OpenWay.NEW: Context.NOTHING,
-}
 
 
 class WireSession(Closing):
@@ -411,8 +404,8 @@ class WireSession(Closing):
 
         opened = await self._link.get(wanted)
         self._attach(opened)
-        renewed = Renewed(why, _CONTEXTS[opened.way], self.id)
-        if renewed.context is Context.LOST:
+        renewed = Renewed(why, opened.way, self.id)
+        if opened.way is OpenWay.RECREATED:
             self.host.warn(
                 f'Agent "{self.host.name}" was started anew and could not open the earlier session — '
                 f"it knows nothing of what was said before."

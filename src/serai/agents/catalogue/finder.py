@@ -56,6 +56,11 @@ class FoundAgent:
         return self.definition.id
 
     @property
+    def available(self) -> bool:
+        """Whether it is installed, and can be started."""
+        return self.launch is not None
+
+    @property
     def label(self) -> str:
         """The agent's name, for people."""
         return self.definition.label
