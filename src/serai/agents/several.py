@@ -7,11 +7,12 @@ import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar, Unpack, overload
+from typing import TypeAlias, TypeVar, Unpack
 
 from serai import errors
 from serai.agents.ask.ask import AgentClient
 from serai.agents.ask.events import AskResult, JsonResult
+from serai.agents.ask.json_answer import SchemaText
 from serai.agents.ask.options import Options, checked_options, merged
 from serai.agents.ask.prompt import Prompt
 from serai.agents.ask.retries import is_transient
@@ -286,11 +287,7 @@ class AgentPool(Closing):
         async with self.worker() as session:
             return await session.ask(prompt)
 
-    @overload
-    async def ask_json(self, prompt: Prompt, schema: type[T]) -> JsonResult[T]: ...
-    @overload
-    async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]: ...
-    async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]:
+    async def ask_json(self, prompt: Prompt, schema: type[T] | SchemaText) -> JsonResult[T]:
         """Asks whoever is free for JSON. As `WireSession.ask_json`."""
         async with self.worker() as session:
             return await session.ask_json(prompt, schema)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
-from typing import Any, TypeVar, Unpack, cast, overload
+from typing import TypeVar, Unpack, cast
 
 from serai.acp import AgentCapabilities
 from serai.agents.ask.events import AskResult, JsonResult, TurnFinished
 from serai.agents.ask.host import WireHost, host
-from serai.agents.ask.json_answer import shape_of
+from serai.agents.ask.json_answer import SchemaText, shape_of
 from serai.agents.ask.options import Options, checked_options, merged
 from serai.agents.ask.prompt import Prompt
 from serai.agents.ask.retries import persistently, read_retries
@@ -78,17 +78,9 @@ async def ask(agent: AgentRef, prompt: Prompt, **options: Unpack[Options]) -> As
         return await opened.ask(prompt)
 
 
-@overload
 async def ask_json(
-    agent: AgentRef, prompt: Prompt, schema: type[T], **options: Unpack[Options]
-) -> JsonResult[T]: ...
-@overload
-async def ask_json(
-    agent: AgentRef, prompt: Prompt, schema: Any, **options: Unpack[Options]
-) -> JsonResult[Any]: ...
-async def ask_json(
-    agent: AgentRef, prompt: Prompt, schema: Any, **options: Unpack[Options]
-) -> JsonResult[Any]:
+    agent: AgentRef, prompt: Prompt, schema: type[T] | SchemaText, **options: Unpack[Options]
+) -> JsonResult[T]:
     """Ask an agent for JSON of a certain shape. An answer that does not have it is sent back once.
 
     The schema is a type that msgspec knows, a pydantic model, or a JSON Schema (a mapping, or text).
@@ -221,13 +213,9 @@ class AgentClient:
         """As `agents.ask`."""
         return await ask(self.agent, prompt, **merged(self.defaults, options))
 
-    @overload
     async def ask_json(
-        self, prompt: Prompt, schema: type[T], **options: Unpack[Options]
-    ) -> JsonResult[T]: ...
-    @overload
-    async def ask_json(self, prompt: Prompt, schema: Any, **options: Unpack[Options]) -> JsonResult[Any]: ...
-    async def ask_json(self, prompt: Prompt, schema: Any, **options: Unpack[Options]) -> JsonResult[Any]:
+        self, prompt: Prompt, schema: type[T] | SchemaText, **options: Unpack[Options]
+    ) -> JsonResult[T]:
         """As `agents.ask_json`."""
         return await ask_json(self.agent, prompt, schema, **merged(self.defaults, options))
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 from serai.acp import (
     AcpSession,
@@ -27,7 +27,7 @@ from serai.acp import (
 from serai.acp.session_start import Link, Opened, Wanted
 from serai.agents.ask.costs import CostTracker
 from serai.agents.ask.events import AskResult, JsonResult, TurnFinished
-from serai.agents.ask.json_answer import ask_for, shape_of
+from serai.agents.ask.json_answer import SchemaText, ask_for, shape_of
 from serai.agents.ask.options import (
     Options,
     SessionOptions,
@@ -178,11 +178,7 @@ class WireSession(Closing):
         """
         return await self._persistently(lambda: self._once(prompt, meta))
 
-    @overload
-    async def ask_json(self, prompt: Prompt, schema: type[T]) -> JsonResult[T]: ...
-    @overload
-    async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]: ...
-    async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]:
+    async def ask_json(self, prompt: Prompt, schema: type[T] | SchemaText) -> JsonResult[T]:
         """Ask for JSON of a certain shape, as `agents.ask_json`.
 
         What others ask meanwhile waits until then, and so does a new agent after so many turns.

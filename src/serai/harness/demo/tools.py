@@ -103,11 +103,12 @@ async def edit_file(stage: DemoStage, _argument: str) -> None:
     """Pretend to edit a file, and show the edit beforehand."""
     uri, before = "demo-file:/notes.md", b"Rooms: twelve.\nWater: yes.\n"
     planned = "Rooms: fourteen.\nWater: yes.\nStables: two.\n"
-    edits, fields = [file_edit(stage.turn, uri, before, planned)], {"path": "notes.md", "text": planned}
+    edits = [file_edit(stage.turn.keep, uri, before, planned.encode())]
+    fields = {"path": "notes.md", "text": planned}
     call = await _may(stage, "edit_file", "Edit a file", "Edit `notes.md`", fields, edits=edits)
     if call is None:
         return
-    edit = file_edit(stage.turn, uri, before, _field_of(call, "text"))
+    edit = file_edit(stage.turn.keep, uri, before, _field_of(call, "text").encode())
     await call.done(t.Markdown(markdown="Edited `notes.md`"), content=[made(edit)])
     await stage.say("I have pretended to edit `notes.md`. No file was touched.")
 
@@ -266,9 +267,10 @@ async def _edit(turn: Turn, uri: str, text: str) -> t.FileEdit:
     try:
         read = await turn.read(uri)
     except ProtocolError:
-        return file_edit(turn, uri, None, text)
+        return file_edit(turn.keep, uri, None, text.encode())
     is_text = read.encoding != ContentEncoding.BASE64
-    return file_edit(turn, uri, read.data.encode() if is_text else base64.b64decode(read.data), text)
+    before = read.data.encode() if is_text else base64.b64decode(read.data)
+    return file_edit(turn.keep, uri, before, text.encode())
 
 
 async def send_subagent(stage: DemoStage, argument: str) -> None:
