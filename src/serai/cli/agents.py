@@ -22,7 +22,7 @@ from serai.agents.catalogue.agents import Catalogue, built_in, make_catalogue
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.introduction import Introduction, introduce
-from serai.agents.catalogue.memory import FILE, AgentMemory, Remembered, signed_in_of, version_of
+from serai.agents.catalogue.memory import FILE, AgentMemory, Remembered, signed_in_of
 from serai.agents.catalogue.programs import Surroundings
 from serai.cli.console.output import clean, print_json, table
 from serai.cli.console.progress import progress
@@ -173,12 +173,12 @@ def _remember(options: argparse.Namespace, found: FoundAgent, told: Introduction
     memory = _memory(options)
     before = memory.recall(found)
     if isinstance(told.problem, AuthRequired):
-        memory.remember(found, told.handshake, signed_in=False)
+        memory.remember(found, told.handshake.capabilities, signed_in=False)
     elif told.problem is None and before is not None and before.signed_in is False:
         # Some agents make sessions for anyone, and refuse later: then this says nothing.
-        memory.remember(found, told.handshake, signed_in=None)
+        memory.remember(found, told.handshake.capabilities, signed_in=None)
     else:
-        memory.remember(found, told.handshake)
+        memory.remember(found, told.handshake.capabilities)
     return memory.recall(found)
 
 
@@ -219,7 +219,7 @@ def table_of(
 
 
 def _row(found: FoundAgent, remembered: Remembered | None) -> tuple[str, ...]:
-    version = _cut(clean(version_of(found, remembered) or "-"), _LONGEST_VERSION)
+    version = _cut(clean(found.version or "-"), _LONGEST_VERSION)
     signed_in = {True: "yes", False: "no", None: "unknown"}[signed_in_of(found, remembered)]
     return (
         found.id,
@@ -282,7 +282,7 @@ def _document(found: FoundAgent, remembered: Remembered | None) -> dict[str, Any
         "installed": found.installed,
         "usable": found.launch is not None,
         "path": str(found.path) if found.path else None,
-        "version": version_of(found, remembered),
+        "version": found.version,
         "signedIn": signed_in_of(found, remembered),
         "capabilities": remembered.capabilities if remembered else None,
         "toldAt": remembered.at if remembered else None,

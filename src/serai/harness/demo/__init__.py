@@ -120,7 +120,6 @@ COMMANDS: tuple[DemoCommand, ...] = (
     DemoCommand("tool again", "", "asks again while the tool runs", tools.ask_again),
     DemoCommand("tool live", "", "shows output while the tool runs", tools.live_output),
     DemoCommand("tool big", "N", "returns N KiB of output", tools.big_output),
-    DemoCommand("tool image", "", "returns a picture", tools.picture),
     DemoCommand("tool fail", "", "calls a tool that fails, and goes on", tools.failing_tool),
     DemoCommand("run", "COMMAND", _RUN, tools.run_command, True),
     DemoCommand("read", "FILE", "reads a file of the session's folder", tools.read_file),

@@ -174,22 +174,6 @@ async def big_output(stage: DemoStage, argument: str) -> None:
     await stage.say(f"The log has {size:,} bytes. I have not read them all, to be honest.")
 
 
-async def picture(stage: DemoStage, _argument: str) -> None:
-    """Return an image."""
-    call = await _freely(stage, "paint", "Paint a picture", "Paint a small picture")
-    content = t.ToolResultEmbeddedResourceContent(data=_SUNSET, content_type="image/png")
-    await call.done("Painted a small picture", text="A sunset over the court", content=[content])
-    await stage.say("Here is a sunset, 16 by 16 pixels.")
-
-
-_SUNSET = (
-    "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAZ0lEQVR42mNwiDpBEmLwid5DEmKIiNlAEmJIiV1C"
-    "EmIoiJtBEmKoie8hCTF0JDSQhBimJJaQhBgWJGWQhBjWJMeQhBh2pASQhBiOpLqQhBgupFmQhBjupOuQhBheZCiQ"
-    "hBi+ZIqQhADJ+2mQICl5VwAAAABJRU5ErkJggg=="
-)
-"""A picture that goes from blue to orange, 16 by 16 pixels, as a PNG in base64."""
-
-
 async def failing_tool(stage: DemoStage, _argument: str) -> None:
     """Run a tool that fails, and go on."""
     call = await _freely(stage, "fetch", "Fetch a page", "Fetch a page that is not there")
