@@ -126,9 +126,7 @@ def row(capsys: pytest.CaptureFixture[str], name: str) -> list[str]:
     return next(line.split() for line in capsys.readouterr().out.splitlines() if line.startswith(name))
 
 
-def test_what_a_probe_heard_is_shown_afterwards(
-    machine: Machine, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_probe_heard_is_shown_afterwards(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
     speaker(machine)
     assert row(capsys, "speaker")[-1] == "unknown"
     assert main(["agents", "probe", "speaker"]) == 0
