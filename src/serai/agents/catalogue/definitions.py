@@ -28,9 +28,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     package: str = ""
     """The name of an npm package."""
     entry: str = ""
-    """The file of the package to run; by default what its `bin` says."""
-    bin: str = ""
-    """Which of several commands of the package; by default the only one, or the one called like it."""
+    """The file of the package to run; by default its only command, or the one called like it."""
     node: Annotated[int, Meta(ge=0)] = 0
     """The oldest node that will do, where the package's own `engines` does not say so."""
     args: tuple[str, ...] = ()

@@ -21,11 +21,8 @@ from serai.uris import uri_of
 COMMAND = "command"
 """The kind of an attachment that stands for one of the agent's own commands."""
 _BYTES = "application/octet-stream"
-_LINKED = frozenset({"http", "https", "file"})
-"""What a link may lead to. Another one may be more than a place: a `javascript:` is a deed."""
-_MEANING = re.compile(r"[\\`*\[\]<>]|(?<![^\W_])_|_(?![^\W_])")
-"""What would mean something in Markdown. An underscore within a word does not."""
-_NOT_IN_A_LINK = re.compile(r"[\x00-\x20\x7f()<>\\]")
+_LINK = re.compile(r"(?:https?|file)://[^\s<>]+", re.IGNORECASE)
+"""What is a link. Another one may be more than a place: a `javascript:` is a deed."""
 
 
 # -- what an agent shows -----------------------------------------------------------------------------------
@@ -116,16 +113,12 @@ def in_words(block: Block) -> str | None:
 
 def link_to(uri: str, name: str | None) -> str:
     """A link that the agent gave, as Markdown: it is that, whatever its name and its address are made of."""
-    address = _plain(uri)
-    shown = _plain(name or "") or address
-    if uri.partition(":")[0].lower() in _LINKED:
-        return f"[{shown}]({_NOT_IN_A_LINK.sub(lambda found: f'%{ord(found[0]):02X}', uri)})"
-    return shown if shown == address else f"{shown} ({address})"
+    address = f"<{uri}>" if _LINK.fullmatch(uri) else _code(uri)
+    return f"{_code(name)} {address}" if name else address
 
 
-def _plain(text: str) -> str:
-    """Text that is no more than that in Markdown, in a line."""
-    return _MEANING.sub(r"\\\g<0>", " ".join(text.split()))
+def _code(text: str) -> str:
+    return f"`{' '.join(text.replace('`', ' ').split())}`"
 
 
 # -- what a person says ------------------------------------------------------------------------------------
