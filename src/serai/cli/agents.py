@@ -17,7 +17,6 @@ import msgspec
 
 from serai.acp import AgentCapabilities, Handshake
 from serai.acp.shapes import object_of
-from serai.agents.ask.demo import DEMO
 from serai.agents.catalogue.agents import Catalogue, built_in, make_catalogue
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.finder import Finder, FoundAgent
@@ -29,7 +28,7 @@ from serai.cli.console.progress import progress
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.target import add_client_command
 from serai.cli.console.terminal import open_terminal
-from serai.cli.hosted import hosted_agents
+from serai.cli.hosted import DEMO, hosted_agents
 from serai.client import Client
 from serai.config.load import load
 from serai.config.paths import find_paths, here

@@ -26,15 +26,15 @@ from serai.agents import (
     ask_json,
     stream,
 )
-from serai.agents.ask.demo import DEMO, demo_agent
 from serai.agents.ask.permissions import TOOL_KINDS
 from serai.agents.catalogue.agents import Catalogue, make_catalogue
 from serai.agents.catalogue.finder import Finder
 from serai.agents.catalogue.programs import Surroundings
+from serai.agents.testing import ScriptedAgent, ScriptedTurn
 from serai.cli.agents import managed_secrets
 from serai.cli.console.output import print_json
 from serai.cli.console.terminal import Ask, PlainTerminal, open_terminal, read_input
-from serai.cli.hosted import ask_hosted
+from serai.cli.hosted import DEMO, ask_hosted
 from serai.config.load import load
 from serai.config.paths import find_paths, here, is_folder, real
 from serai.config.trust import Trust
@@ -125,7 +125,7 @@ async def _main(options: argparse.Namespace) -> int:
         if options.agent != DEMO and catalogue.resolve(options.agent) is None:
             return await ask_hosted(options, catalogue, terminal)
         told = _told(options, terminal, catalogue, finder)
-        agent = demo_agent() if options.agent == DEMO else options.agent
+        agent = ScriptedAgent(_demo, name=DEMO) if options.agent == DEMO else options.agent
         if options.schema:
             is_json = options.schema.lstrip().startswith("{")
             schema = options.schema if is_json else _read(options.schema)
@@ -174,6 +174,23 @@ def _agents(options: argparse.Namespace, terminal: PlainTerminal) -> tuple[Catal
         terminal.note(f"serai: {ignored}")
     project = options.cwd if Trust(paths.trust).is_trusted(options.cwd) else None
     return make_catalogue(configuration.agents), Finder(Surroundings.here(project=project))
+
+
+async def _demo(turn: ScriptedTurn) -> str | None:
+    """The demo agent without a host: `tool COMMAND` asks, and pretends to run it; all else is said back."""
+    word, _, command = turn.text.partition(" ")
+    if word != "tool":
+        turn.think("I say back what I am told.")
+        turn.say(turn.text)
+        return None
+    call = turn.tool(f"Run {command or 'ls'}", "execute")
+    if (await turn.ask_permission(call=call)).startswith("allow"):
+        turn.tool_update(call, text="(it only pretends)")
+        turn.say("I have pretended to run it.")
+    else:
+        turn.tool_update(call, "failed")
+        turn.say("You said no, so I have not done it.")
+    return None
 
 
 async def _show(turn: AgentStream, terminal: PlainTerminal) -> AskResult:
