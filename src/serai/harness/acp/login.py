@@ -16,7 +16,6 @@ from typing import TypeVar
 from serai.acp import Agent, AuthMethod, Handshake
 from serai.agents.catalogue.finder import FoundAgent, is_signed_in
 from serai.agents.catalogue.introduction import Introduction, introduce
-from serai.agents.catalogue.memory import AgentMemory
 from serai.agents.catalogue.programs import Surroundings, find_program
 from serai.ahp.extensions import SignInKind, SignInMethod, SignInMethodsResult
 from serai.errors import AgentError, AuthRequired, InvalidParams
@@ -50,7 +49,6 @@ class Login:
         found: The agent, as it is installed here.
         processes: Where it is started.
         mask: Takes secrets out of what it says.
-        memory: Where it is kept for later what it said.
         method: How someone has signed in before, by a call of the agent.
         surroundings: Where programs are looked for; by default this machine.
     """
@@ -61,7 +59,6 @@ class Login:
         processes: Processes,
         *,
         mask: Callable[[str], str],
-        memory: AgentMemory | None = None,
         method: str | None = None,
         surroundings: Surroundings | None = None,
     ) -> None:
@@ -70,7 +67,6 @@ class Login:
         self._found = found
         self._processes = processes
         self._mask = mask
-        self._memory = memory
         self._surroundings = surroundings
         self._handshake: Handshake | None = None
         self._refused: LoginStage | None = None
@@ -92,7 +88,7 @@ class Login:
             AuthRequired: A person has to sign in.
             AgentError: It failed otherwise.
         """
-        await self._heard(agent.handshake)
+        self._handshake = agent.handshake
         try:
             done = await attempt(agent)
         except AuthRequired as refusal:
@@ -101,9 +97,9 @@ class Login:
                     raise
                 done = await attempt(agent)
             except AuthRequired:
-                await self.refused(LoginStage.OPENING)
+                self.refused(LoginStage.OPENING)
                 raise refusal from None
-        await self.accepted(LoginStage.OPENING)
+        self.accepted(LoginStage.OPENING)
         return done
 
     async def _signed_in_again(self, agent: Agent) -> bool:
@@ -119,24 +115,14 @@ class Login:
         """Whether the agent was signed in to by a call, and can be so again."""
         return any(each.id == self.method for each in handshake.auth_methods)
 
-    async def _heard(self, handshake: Handshake) -> None:
-        self._handshake = handshake
-        if self._memory is not None:
-            await asyncio.to_thread(self._memory.remember, self._found, handshake.capabilities)
-
-    async def refused(self, stage: LoginStage) -> None:
+    def refused(self, stage: LoginStage) -> None:
         """The agent wants a person to sign in."""
-        await self._stands(stage, is_in=False)
+        self._refused, self._is_in = stage, False
 
-    async def accepted(self, stage: LoginStage) -> None:
+    def accepted(self, stage: LoginStage) -> None:
         """The agent did what takes a sign-in, if it takes one: that says something after a refusal only."""
         if self._refused is not None and stage >= self._refused:
-            await self._stands(None, is_in=True)
-
-    async def _stands(self, refused: LoginStage | None, *, is_in: bool | None) -> None:
-        self._refused, self._is_in = refused, is_in
-        if self._memory is not None:
-            await asyncio.to_thread(self._memory.remember, self._found, signed_in=is_in)
+            self._refused, self._is_in = None, True
 
     async def ask(self, *, once: bool = False) -> Introduction | None:
         """Start the agent and ask it; `None` when that fails, or (`once`) when it has told before."""
@@ -147,14 +133,14 @@ class Login:
             try:
                 told = await introduce(launch, self._processes, mask=self._mask, commands_within=0)
             except AuthRequired:
-                await self.refused(LoginStage.OPENING)
+                self.refused(LoginStage.OPENING)
                 return None
             except AgentError as error:
                 _log.info("%s did not say what it is: %s", self._found.id, error)
                 return None
-            await self._heard(told.handshake)
+            self._handshake = told.handshake
             if isinstance(told.problem, AuthRequired) and not self._can_repeat(told.handshake):
-                await self.refused(LoginStage.OPENING)
+                self.refused(LoginStage.OPENING)
             return told
 
     # -- what a person does --------------------------------------------------------------------------------
@@ -190,7 +176,7 @@ class Login:
         """
 
         async def sign_in(agent: Agent) -> None:
-            await self._heard(agent.handshake)
+            self._handshake = agent.handshake
             async with asyncio.timeout(_PERSON):
                 await agent.authenticate(method_id)
 
@@ -205,21 +191,18 @@ class Login:
             what = f"nobody has signed in to {self._found.label} within {_PERSON / 60:g} minutes"
             raise AgentError(what, agent=self._found.id) from None
         except AuthRequired:
-            await self.refused(LoginStage.OPENING)
+            self.refused(LoginStage.OPENING)
             raise
         self.method = method_id
-        self._refused = self._refused or LoginStage.OPENING  # it said itself that this is the way out
-        await self.accepted(LoginStage.PROMPT)
+        self._refused, self._is_in = None, True  # it said itself that this is the way out
         return told
 
     async def check(self) -> Introduction | None:
         """Someone may have signed in: ask the agent. Returns what it told; `None` when it did not start."""
         before, self._refused, self._is_in = self._refused, None, None
         told = await self.ask()
-        is_in = self._is_in
         if told is not None and told.problem is None and before is LoginStage.OPENING:
-            is_in = True
-        await self._stands(self._refused, is_in=is_in)
+            self._is_in = True
         return told
 
     async def standing(self) -> bool | None:
