@@ -262,7 +262,8 @@ class AcpSession:
         self._conclude(turn, outcome)
 
     def _conclude(self, turn: PromptTurn, outcome: Finished | PromptFailure) -> None:
-        if turn.end(outcome):
+        if turn.outcome is None:
+            turn.outcome = outcome
             self._stream.put(outcome)
 
     def _fell_silent(self, elapsed: float) -> None:

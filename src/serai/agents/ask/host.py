@@ -159,11 +159,6 @@ class WireHost(Agent, Closing):
         except Exception:  # noqa: BLE001 - whoever reads the pipe must go on, whatever went wrong
             _log.exception("on_stderr has failed")
 
-    @property
-    def agent(self) -> Agent:
-        """The agent itself, for what is not offered here."""
-        return self
-
     # -- its sessions --------------------------------------------------------------------------------------
 
     async def new_session(self, **options: Unpack[SessionOptions]) -> WireSession:

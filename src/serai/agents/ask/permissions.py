@@ -88,8 +88,8 @@ class ToolFilter:
                 return reason
         try:
             verdict = True if self._on_tool_use is None else await _awaited(self._on_tool_use(use))
-        except (Exception, asyncio.CancelledError) as problem:  # noqa: BLE001 - it is no permission
-            _go_on_after(problem, "a tool filter")
+        except Exception as problem:  # noqa: BLE001 - it is no permission
+            _log.exception("a tool filter has failed")
             return f"the tool filter failed with {problem!r}"
         if verdict is True:
             return None
@@ -276,22 +276,14 @@ class Permissions:
             return _option_of(asked.options, *(_ONCE if is_once else _WANTED[self._policy]))
         try:
             return chosen(await _awaited(self._policy(asked)), asked.options)
-        except (Exception, asyncio.CancelledError) as problem:  # noqa: BLE001 - it is no permission
-            _go_on_after(problem, "a permission policy")
+        except Exception as problem:  # noqa: BLE001 - it is no permission
+            _log.exception("a permission policy has failed")
             self._warn(f"The permission policy failed with {problem!r} — the request is cancelled.")
             return None
 
 
 async def _awaited(value: T | Awaitable[T]) -> T:
     return cast("T", await value if inspect.isawaitable(value) else value)
-
-
-def _go_on_after(problem: BaseException, whose: str) -> None:
-    """Log a failure. Raises it when nobody wants the decision any more: not only its own waiting ended."""
-    task = asyncio.current_task()
-    if isinstance(problem, asyncio.CancelledError) and (task is None or task.cancelling() > 0):
-        raise problem
-    _log.error("%s has failed", whose, exc_info=problem)
 
 
 def _option_of(options: Sequence[PermissionOption], *kinds: str) -> PermissionOption | None:
