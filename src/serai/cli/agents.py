@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -102,11 +102,17 @@ def _open(options: argparse.Namespace, name: str | None = None) -> tuple[Catalog
     """The agents that are known here, and who finds them."""
     if name == DEMO:
         raise AgentUnknown("demo is a part of Serai: there is no program to start or to install")
-    paths = find_paths(options.home, os.environ)
-    place = here()
+    return known_agents(options.home, here(), lambda line: print(line, file=sys.stderr))
+
+
+def known_agents(
+    home: str | None, place: Path | None, tell: Callable[[str], None]
+) -> tuple[Catalogue, Finder]:
+    """The agents that are known in a folder, and who finds them. What its file may not say is told."""
+    paths = find_paths(home, os.environ)
     configuration = load(paths, os.environ, project=place)
     for ignored in configuration.ignored:
-        print(f"serai: {ignored}", file=sys.stderr)
+        tell(f"serai: {ignored}")
     project = place if place is not None and Trust(paths.trust).is_trusted(place) else None
     return make_catalogue(configuration.agents), Finder(Surroundings.here(project=project))
 

@@ -27,17 +27,14 @@ from serai.agents import (
     stream,
 )
 from serai.agents.ask.permissions import TOOL_KINDS
-from serai.agents.catalogue.agents import Catalogue, make_catalogue
+from serai.agents.catalogue.agents import Catalogue
 from serai.agents.catalogue.finder import Finder
-from serai.agents.catalogue.programs import Surroundings
 from serai.agents.testing import ScriptedAgent, ScriptedTurn
-from serai.cli.agents import managed_secrets
+from serai.cli.agents import known_agents, managed_secrets
 from serai.cli.console.output import print_json
 from serai.cli.console.terminal import Ask, PlainTerminal, open_terminal, read_input
 from serai.cli.hosted import DEMO, ask_hosted
-from serai.config.load import load
-from serai.config.paths import find_paths, here, is_folder, real
-from serai.config.trust import Trust
+from serai.config.paths import here, is_folder, real
 from serai.errors import FileUnreadable, SeraiError
 from serai.redact import Redactor
 from serai.redact.managed import managed_from_environment
@@ -121,7 +118,7 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> in
 
 async def _main(options: argparse.Namespace) -> int:
     with open_terminal(apart=True) as terminal:
-        catalogue, finder = _agents(options, terminal)
+        catalogue, finder = known_agents(options.home, options.cwd, terminal.note)
         if options.agent != DEMO and catalogue.resolve(options.agent) is None:
             return await ask_hosted(options, catalogue, terminal)
         told = _told(options, terminal, catalogue, finder)
@@ -165,15 +162,6 @@ def _told(
     policy = options.permission or (_ASK if terminal.is_interactive else Policy.AUTO_REJECT)
     told["permissions"] = PermissionPrompt(terminal).ask if policy == _ASK else Policy(policy)
     return told
-
-
-def _agents(options: argparse.Namespace, terminal: PlainTerminal) -> tuple[Catalogue, Finder]:
-    paths = find_paths(options.home, os.environ)
-    configuration = load(paths, os.environ, project=options.cwd)
-    for ignored in configuration.ignored:
-        terminal.note(f"serai: {ignored}")
-    project = options.cwd if Trust(paths.trust).is_trusted(options.cwd) else None
-    return make_catalogue(configuration.agents), Finder(Surroundings.here(project=project))
 
 
 async def _demo(turn: ScriptedTurn) -> str | None:
