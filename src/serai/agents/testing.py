@@ -376,7 +376,7 @@ class ScriptedAgent(Inside):
         self._sessions: dict[str, str] = {}
         self._numbers = itertools.count(1)
         self._ids = itertools.count(1)
-        self._asked: dict[str, asyncio.Future[Any]] = {}
+        self._open_requests: dict[str, asyncio.Future[Any]] = {}
         self._running: dict[str, ScriptedTurn] = {}
         self._wire: Wire | None = None
         self._tasks: asyncio.TaskGroup
@@ -446,7 +446,7 @@ class ScriptedAgent(Inside):
             return
         try:
             is_prompt = method == "session/prompt"
-            result = await self._turn(wire, params) if is_prompt else self._result(method, params)
+            result = await self._play_turn(wire, params) if is_prompt else self._result(method, params)
             wire.send(id=message["id"], result=result)
         except Refused as refused:
             wire.send(id=message["id"], error=refused.error)
@@ -456,7 +456,7 @@ class ScriptedAgent(Inside):
             error = {"code": -32603, "message": f"the script failed with {problem!r}"}
             wire.send(id=message["id"], error=error)
 
-    async def _turn(self, wire: Wire, params: Mapping[str, Any]) -> dict[str, Any]:
+    async def _play_turn(self, wire: Wire, params: Mapping[str, Any]) -> dict[str, Any]:
         number, script = next(self._numbers), next(self._turns, None)
         if script is None:
             raise Refused({"code": -32603, "message": f"there is no turn {number} in the script"})
@@ -474,12 +474,12 @@ class ScriptedAgent(Inside):
 
     async def _ask(self, method: str, params: Any) -> Any:
         request_id = f"ask-{next(self._ids)}"
-        answered = self._asked[request_id] = asyncio.get_running_loop().create_future()
+        answered = self._open_requests[request_id] = asyncio.get_running_loop().create_future()
         self._now().send(id=request_id, method=method, params=params)
         return await answered
 
     def _heard(self, answer: Mapping[str, Any]) -> None:
-        asked = self._asked.pop(answer.get("id", ""), None)
+        asked = self._open_requests.pop(answer.get("id", ""), None)
         if asked is None or asked.done():
             return
         if "error" in answer:
