@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from serai.acp import AcpSession, Choice, ConfigOption, Modes
-from serai.acp.options import read_modes, read_options
+from serai.acp.options import read_options
 from serai.agents.catalogue.introduction import models_of
 from serai.ahp import types as t
 from serai.errors import AgentError, AgentInactive, CapabilityNotSupportedError
@@ -73,7 +73,7 @@ class Choices:
     @classmethod
     def read(cls, written: Mapping[str, Any]) -> Choices:
         """What `to_json` has written."""
-        return cls.of(read_modes(written.get("modes")), read_options(written.get("options")))
+        return cls(read_options(written.get("options")))
 
     def to_json(self) -> dict[str, Any]:
         """All of it but the values, which are one session's."""
