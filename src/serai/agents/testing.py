@@ -446,7 +446,7 @@ class ScriptedAgent(Inside):
             return
         try:
             is_prompt = method == "session/prompt"
-            result = await self._play_turn(wire, params) if is_prompt else self._result(method, params)
+            result = await self._play_turn(wire, params) if is_prompt else self.answer(method, params)
             wire.send(id=message["id"], result=result)
         except Refused as refused:
             wire.send(id=message["id"], error=refused.error)
@@ -487,8 +487,8 @@ class ScriptedAgent(Inside):
         else:
             asked.set_result(answer.get("result"))
 
-    def _result(self, method: str, params: Mapping[str, Any]) -> Any:
-        """What a request is answered with, apart from prompts."""
+    def answer(self, method: str, params: Mapping[str, Any]) -> Any:
+        """What a request is answered with, apart from prompts. Override it for more."""
         session_id = params.get("sessionId", "")
         match method:
             case "initialize":
