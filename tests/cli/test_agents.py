@@ -69,10 +69,10 @@ def test_the_table_tells_what_is_installed_and_how_to_install_the_rest(
     assert main(["agents"]) == 0
     table, _, below = capsys.readouterr().out.partition("\n\n")
     lines = {line.split()[0]: line.split() for line in table.splitlines()}
-    assert lines["AGENT"] == ["AGENT", "INSTALLED", "VERSION", "SIGNED", "IN"]
-    assert lines["auggie"] == ["auggie", "yes", "0.36.0", "no"]
-    assert lines["goose"] == ["goose", "yes", "1.50.1", "unknown"]
-    assert lines["codex"] == ["codex", "no", "-", "yes"]
+    assert lines["AGENT"] == ["AGENT", "INSTALLED", "VERSION", "SIGNED", "IN", "CAN"]
+    assert lines["auggie"] == ["auggie", "yes", "0.36.0", "no", "unknown"]
+    assert lines["goose"] == ["goose", "yes", "1.50.1", "unknown", "unknown"]
+    assert lines["codex"] == ["codex", "no", "-", "yes", "-"]
     assert lines["demo"][:2] == ["demo", "yes"]
     assert len(lines) == 17
     advice = {line.split()[0]: " ".join(line.split()[1:]) for line in below.splitlines()[1:]}
@@ -116,6 +116,39 @@ def test_what_configuration_gives_to_an_agent_under_a_secrets_name_is_managed() 
     env = {"KEY": KEY, "MINE_MODE": "fast-and-loose", "PROXY": "http://me:pass-word-1@x"}
     catalogue = make_catalogue({"mine": AgentSettings(command="mine", env=env)})
     assert managed_secrets(catalogue) == {"agents.mine.KEY": KEY, "agents.mine.PROXY": "pass-word-1"}
+
+
+# -- what is remembered ------------------------------------------------------------------------------------
+
+
+def row(capsys: pytest.CaptureFixture[str], name: str) -> list[str]:
+    assert main(["agents"]) == 0
+    return next(line.split() for line in capsys.readouterr().out.splitlines() if line.startswith(name))
+
+
+def test_what_a_probe_heard_is_shown_afterwards(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+    speaker(machine)
+    assert row(capsys, "speaker")[-1] == "unknown"
+    assert main(["agents", "probe", "speaker"]) == 0
+    capsys.readouterr()
+    assert row(capsys, "speaker")[3:] == ["unknown", "load", "fork"]
+    told = listed(capsys)["speaker"]
+    assert told["capabilities"]["forkSession"] is True
+    assert told["toldAt"].startswith("20")
+    assert KEY not in (machine.root / "serai" / "agents.json").read_text()
+
+
+def test_an_agent_that_wanted_a_sign_in_is_not_signed_in_to_until_it_does_no_longer(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    speaker(machine, "signed-out")
+    assert row(capsys, "speaker")[3] == "unknown"
+    assert main(["agents", "probe", "speaker"]) == 0
+    capsys.readouterr()
+    assert row(capsys, "speaker")[3:] == ["no", "load", "fork"]
+    assert listed(capsys)["speaker"]["signedIn"] is False
+    assert main(["agents"]) == 0
+    assert "sign in: speaker login" in capsys.readouterr().out
 
 
 # -- probe -------------------------------------------------------------------------------------------------

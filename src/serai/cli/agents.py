@@ -15,12 +15,13 @@ from typing import Any
 
 import msgspec
 
-from serai.acp import Handshake
+from serai.acp import AgentCapabilities, Handshake
 from serai.acp.shapes import object_of
 from serai.agents.catalogue.agents import Catalogue, built_in, make_catalogue
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.introduction import Introduction, introduce
+from serai.agents.catalogue.memory import FILE, AgentMemory, Remembered, signed_in_of
 from serai.agents.catalogue.programs import Surroundings
 from serai.cli.console.output import clean, print_json, table
 from serai.cli.console.progress import progress
@@ -42,7 +43,11 @@ from serai.version import __version__
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options and the subcommand of `serai agents`."""
     parser.description = "See which agents there are, which of them are installed, and how to install others."
-    parser.epilog = "What an agent can do, it says itself: 'serai agents probe NAME' starts it and asks."
+    parser.epilog = (
+        "What an agent can do is known once it has run: 'serai agents probe NAME' starts it and asks. load, "
+        "resume, fork, list and close are about its sessions, dirs about further folders, http and sse about "
+        "MCP servers, image, audio and context about prompts."
+    )
     parser.set_defaults(run=_list, json=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     probe = commands.add_parser(
@@ -84,18 +89,24 @@ def managed_secrets(definitions: Iterable[AgentDefinition]) -> dict[str, str]:
 
 def _list(options: argparse.Namespace) -> int:
     catalogue, finder = _open(options)
-    agents = asyncio.run(finder.find_all(catalogue))
-    known = {DEMO, *(one.id for one in agents)}
+    found = asyncio.run(finder.find_all(catalogue))
+    memory = _memory(options)
+    agents = [(one, memory.recall(one)) for one in found]
+    known = {DEMO, *(one.id for one in found)}
     others = {name: to for name, to in asyncio.run(hosted_agents(options.home)).items() if name not in known}
     if options.json:
         named = ((name, {"id": name, "label": name, "version": None}) for name in others)
         hosted = [{**_DEMO, **own, "usable": not others[name], "handle": others[name]} for name, own in named]
-        documents = [_DEMO, *hosted, *map(_document, agents)]
+        documents = [_DEMO, *hosted, *(_document(one, remembered) for one, remembered in agents)]
         print_json({"agents": documents})
         return 0
     for line in table_of(agents, others=others):
         print(line)
     return 0
+
+
+def _memory(options: argparse.Namespace) -> AgentMemory:
+    return AgentMemory(find_paths(options.home, os.environ).home / FILE)
 
 
 def _open(options: argparse.Namespace, name: str | None = None) -> tuple[Catalogue, Finder]:
@@ -120,8 +131,9 @@ def known_agents(
 def _probe(options: argparse.Namespace) -> int:
     with progress(f"Asking {clean(options.agent)}"):
         found, told = asyncio.run(_ask(options))
+    remembered = _remember(options, found, told)
     if options.json:
-        print_json(_introduction(found, told))
+        print_json(_introduction(found, told, remembered))
     else:
         for line in _lines(found, told):
             print(clean(line))
@@ -160,6 +172,21 @@ def _install(options: argparse.Namespace) -> int:
     return 0
 
 
+def _remember(options: argparse.Namespace, found: FoundAgent, told: Introduction) -> Remembered | None:
+    """Keep what the agent has said. A sign-in that it had wanted, and does no longer, has come about."""
+    find_paths(options.home, os.environ).make_home()
+    memory = _memory(options)
+    before = memory.recall(found)
+    if isinstance(told.problem, AuthRequired):
+        memory.remember(found, told.handshake.capabilities, signed_in=False)
+    elif told.problem is None and before is not None and before.signed_in is False:
+        # Some agents make sessions for anyone, and refuse later: then this says nothing.
+        memory.remember(found, told.handshake.capabilities, signed_in=None)
+    else:
+        memory.remember(found, told.handshake.capabilities)
+    return memory.recall(found)
+
+
 async def _sign_in(client: Client, options: argparse.Namespace) -> int:
     agent = built_in().resolve(options.agent) or options.agent
     with open_terminal(apart=False) as terminal:
@@ -169,25 +196,25 @@ async def _sign_in(client: Client, options: argparse.Namespace) -> int:
 # -- the table ---------------------------------------------------------------------------------------------
 
 _DEMO = {"id": DEMO, "label": "Demo", "installed": True, "usable": True, "version": __version__}
-_HEAD = ("AGENT", "INSTALLED", "VERSION", "SIGNED IN")
+_HEAD = ("AGENT", "INSTALLED", "VERSION", "SIGNED IN", "CAN")
 _LONGEST_VERSION = 16
 
 
 def table_of(
-    agents: Sequence[FoundAgent],
+    agents: Sequence[tuple[FoundAgent, Remembered | None]],
     width: int | None = None,
     others: Mapping[str, str | None] | None = None,
 ) -> Iterator[str]:
-    """The table of agents; below it what is to be done."""
+    """The table of agents, each with what it said of itself when it last ran; below it what is to be done."""
     # The demo agent is a part of Serai: it is always there, and there is nothing to sign in to.
-    demo = (DEMO, "yes", __version__, "not needed")
+    demo = (DEMO, "yes", __version__, "not needed", "pretend")
     hosted = [
-        (name, f"serai send {handle}" if handle else "on the host", "-", "not needed")
+        (name, "yes", "-", "not needed", f"serai send {handle}" if handle else "on the host")
         for name, handle in (others or {}).items()
     ]
-    rows = [_HEAD, demo, *hosted, *map(_row, agents)]
-    yield from table(rows, gives_way=1, width=width)
-    advice = [(found.id, told) for found in agents if (told := _advice(found))]
+    rows = [_HEAD, demo, *hosted, *(_row(found, remembered) for found, remembered in agents)]
+    yield from table(rows, gives_way=len(_HEAD) - 1, wraps=True, width=width)
+    advice = [(found.id, told) for found, remembered in agents if (told := _advice(found, remembered))]
     if advice:
         longest = max(len(name) for name, _ in advice)
         yield ""
@@ -196,20 +223,53 @@ def table_of(
             yield f"  {name.ljust(longest)}  {clean(told)}"
 
 
-def _row(found: FoundAgent) -> tuple[str, ...]:
-    signed_in = {True: "yes", False: "no", None: "unknown"}[found.signed_in]
+def _row(found: FoundAgent, remembered: Remembered | None) -> tuple[str, ...]:
     version = _cut(clean(found.version or "-"), _LONGEST_VERSION)
-    return found.id, "yes" if found.installed else "no", version, signed_in
+    signed_in = {True: "yes", False: "no", None: "unknown"}[signed_in_of(found, remembered)]
+    return (
+        found.id,
+        "yes" if found.installed else "no",
+        version,
+        signed_in,
+        _short_abilities(found, remembered),
+    )
 
 
-def _advice(found: FoundAgent) -> str:
+def _short_abilities(found: FoundAgent, remembered: Remembered | None) -> str:
+    """What it can do, in short words. `unknown` is what has not been heard from it."""
+    if found.launch is None:
+        return "-"
+    if remembered is None or remembered.capabilities is None:
+        return "unknown"
+    groups = (" ".join(words) for words in _words(remembered.capabilities) if words)
+    return " · ".join(groups) or "the least"
+
+
+def _words(can: AgentCapabilities) -> Iterator[list[str]]:
+    """Sessions; how MCP servers are reached; what prompts may hold. What every agent has is left out."""
+    for words in (
+        {
+            "load": can.load_session,
+            "resume": can.resume_session,
+            "fork": can.fork_session,
+            "list": can.list_sessions,
+            "close": can.close_session,
+            "dirs": can.additional_directories,
+        },
+        {"http": can.mcp.http, "sse": can.mcp.sse},
+        {"image": can.prompt.image, "audio": can.prompt.audio, "context": can.prompt.embedded_context},
+    ):
+        yield [word for word, has in words.items() if has]
+
+
+def _advice(found: FoundAgent, remembered: Remembered | None) -> str:
     """What a person can do next, if anything."""
     install = found.definition.install
     if found.launch is None:
         if not found.installed and install:
             return install
         return f"{found.reason} ({install})" if install else found.reason
-    if found.signed_in is False:
+    if signed_in_of(found, remembered) is False:
         login = " ".join(found.definition.login)
         return f"sign in: {login}" if login else f"sign in: serai agents signin {found.id}"
     return ""
@@ -218,7 +278,7 @@ def _advice(found: FoundAgent) -> str:
 # -- one agent ---------------------------------------------------------------------------------------------
 
 
-def _document(found: FoundAgent) -> dict[str, Any]:
+def _document(found: FoundAgent, remembered: Remembered | None) -> dict[str, Any]:
     return {
         "id": found.id,
         "label": found.label,
@@ -228,22 +288,24 @@ def _document(found: FoundAgent) -> dict[str, Any]:
         "usable": found.launch is not None,
         "path": str(found.path) if found.path else None,
         "version": found.version,
-        "signedIn": found.signed_in,
+        "signedIn": signed_in_of(found, remembered),
+        "capabilities": remembered.capabilities if remembered else None,
+        "toldAt": remembered.at if remembered else None,
         "reason": found.reason or None,
         "install": found.definition.install or None,
         "login": found.definition.login or None,
     }
 
 
-def _introduction(found: FoundAgent, told: Introduction) -> dict[str, Any]:
+def _introduction(found: FoundAgent, told: Introduction, remembered: Remembered | None) -> dict[str, Any]:
     handshake = told.handshake
     return {
-        **_document(found),
+        **_document(found, remembered),
         "agentInfo": asdict(handshake.agent_info),
         "protocolVersion": handshake.protocol_version,
         "capabilities": handshake.capabilities,
         "authMethods": [method.raw for method in handshake.auth_methods],
-        "signedIn": False if isinstance(told.problem, AuthRequired) else found.signed_in,
+        "signedIn": False if isinstance(told.problem, AuthRequired) else signed_in_of(found, remembered),
         "modes": asdict(told.modes) if told.modes else None,
         "models": [asdict(model) for model in told.models.models] if told.models.models else None,
         "configOptions": [option.raw for option in told.options],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from harness.acp.conftest import ONE, Inn, found_agent, notices, said, say
 from serai.acp import Launch
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import Finder, FoundAgent
+from serai.agents.catalogue.memory import AgentMemory
 from serai.agents.catalogue.programs import Surroundings
 from serai.ahp.extensions import SIGN_IN, SIGN_IN_METHODS
 from serai.ahp.types import ErrorInfo, TerminalClientClaim, TerminalState
@@ -43,11 +45,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def offer(inn: Inn, *words: str, **definition: Any) -> AcpHarness:
+def offer(
+    inn: Inn,
+    *words: str,
+    memory: AgentMemory | None = None,
+    **definition: Any,
+) -> AcpHarness:
     """An agent that behaves so; without any definition, all that is known of it is what it says."""
     host = inn.house.host
     found = found_agent((*GUARDED, *words), "guarded", **definition)
-    harness = AcpHarness(found, host.processes, mask=host.redactor.redact)
+    harness = AcpHarness(found, host.processes, mask=host.redactor.redact, memory=memory)
     host.add([harness])
     return harness
 
@@ -278,6 +285,27 @@ async def test_a_client_cannot_say_what_is_run_nor_take_a_terminal_that_is_there
     assert begun["method"]["command"] == list(LOGIN["login"])
     with pytest.raises(Refused, match="exists already"):
         await sign_in(client, terminal=TERMINAL)
+
+
+# -- what is remembered ------------------------------------------------------------------------------------
+
+
+async def test_what_the_agent_says_is_kept_for_who_asks_later(
+    inn: Inn, client: Client, tmp_path: Path
+) -> None:
+    memory = AgentMemory(tmp_path / "agents.json")
+    harness = offer(inn, memory=memory, **LOGIN)
+    await inn.session(client, provider="guarded")
+    kept = memory.recall(harness.found)
+    assert kept is not None
+    assert kept.capabilities is not None
+    assert (kept.capabilities.load_session, kept.signed_in) == (True, False)
+    await enter(client)
+    await methods(client)
+    kept = memory.recall(harness.found)
+    assert kept is not None
+    assert kept.signed_in is True
+    assert "sesame" not in json.dumps((tmp_path / "agents.json").read_text())
 
 
 # -- the ways, without running anything --------------------------------------------------------------------

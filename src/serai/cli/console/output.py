@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 
 from serai.ahp import wire
@@ -41,12 +42,15 @@ _NARROWEST = 12
 """Least width of a column that gives way, in characters."""
 
 
-def table(rows: Sequence[Sequence[str]], *, gives_way: int, width: int | None = None) -> list[str]:
+def table(
+    rows: Sequence[Sequence[str]], *, gives_way: int, wraps: bool = False, width: int | None = None
+) -> list[str]:
     """Rows as lines that fit a terminal.
 
     Args:
         rows: The cells; the first row is the head.
         gives_way: The column that is cut when it is too wide.
+        wraps: Whether it goes on in the next line instead; then it is the last column.
         width: That of the terminal; by default it is asked.
     """
     width = shutil.get_terminal_size().columns if width is None else width
@@ -54,8 +58,14 @@ def table(rows: Sequence[Sequence[str]], *, gives_way: int, width: int | None = 
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     others = sum(widths) - widths[gives_way] + 2 * (len(widths) - 1)
     widths[gives_way] = max(min(widths[gives_way], width - others), _NARROWEST)
-    shown = ([_cut(cell, size).ljust(size) for cell, size in zip(row, widths, strict=True)] for row in cells)
-    return ["  ".join(row).rstrip() for row in shown]
+    lines: list[str] = []
+    for row in cells:
+        more: list[str] = []
+        if wraps:
+            row[gives_way], *more = textwrap.wrap(row[gives_way], widths[gives_way]) or [""]
+        shown = [_cut(cell, size).ljust(size) for cell, size in zip(row, widths, strict=True)]
+        lines += ["  ".join(shown).rstrip(), *(" " * others + rest for rest in more)]
+    return lines
 
 
 def short_ids(ids: Sequence[str]) -> list[str]:

@@ -16,6 +16,7 @@ from serai.acp.shapes import text_of
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.introduction import Introduction
+from serai.agents.catalogue.memory import FILE, AgentMemory
 from serai.ahp import actions as a
 from serai.ahp.extensions import KnownAgent, SignInMethodsResult
 from serai.ahp.rules import Judgement, rejected
@@ -46,6 +47,7 @@ class AcpHarness:
         known: What was learned of it before.
         sign_in_method: How someone has signed in before, by a call of the agent.
         news: Is called when something was learned.
+        memory: Where it is kept for later what it said of itself.
         timeouts: Those of `Agent.start`.
     """
 
@@ -58,13 +60,14 @@ class AcpHarness:
         known: Choices | None = None,
         sign_in_method: str | None = None,
         news: Callable[[AcpHarness], None] = lambda _: None,
+        memory: AgentMemory | None = None,
         timeouts: Mapping[str, float | None] | None = None,
     ) -> None:
         self.found = found
         self.tools: list[ToolDefinition] = []
         self.known = known
         """What sessions of this agent can choose, as far as one has told."""
-        self.login = Login(found, processes, mask=mask, method=sign_in_method)
+        self.login = Login(found, processes, mask=mask, memory=memory, method=sign_in_method)
         """Whether a person has to sign in, and how."""
         self.timeouts: dict[str, Any] = dict(timeouts or {})
         self._news = news
@@ -222,6 +225,7 @@ async def offer_installed(
     rows = await host.journal.store.rows(_RECORDS, 0)
     records: list[dict[str, Any]] = [msgspec.json.decode(row.action) for row in rows]
     known = {record["agent"]: record for record in records}
+    memory = AgentMemory(host.home / FILE)
     harnesses: list[AcpHarness] = []
     gone = {name for name, one in host.harnesses.items() if isinstance(one, AcpHarness)}
     for found in await finder.find_all(definitions):
@@ -239,6 +243,7 @@ async def offer_installed(
                 known=Choices.read(choices) if choices is not None else None,
                 sign_in_method=text_of(learned.get("signInMethod")),
                 news=lambda harness: _tell(host, harness),
+                memory=memory,
                 timeouts=timeouts,
             )
             harnesses.append(harness)

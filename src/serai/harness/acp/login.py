@@ -16,6 +16,7 @@ from typing import TypeVar
 from serai.acp import Agent, AuthMethod, Handshake
 from serai.agents.catalogue.finder import FoundAgent, is_signed_in
 from serai.agents.catalogue.introduction import Introduction, introduce
+from serai.agents.catalogue.memory import AgentMemory
 from serai.agents.catalogue.programs import Surroundings, find_program
 from serai.ahp.extensions import SignInKind, SignInMethod, SignInMethodsResult
 from serai.errors import AgentError, AuthRequired, InvalidParams
@@ -49,6 +50,7 @@ class Login:
         found: The agent, as it is installed here.
         processes: Where it is started.
         mask: Takes secrets out of what it says.
+        memory: Where it is kept for later what it said.
         method: How someone has signed in before, by a call of the agent.
         surroundings: Where programs are looked for; by default this machine.
     """
@@ -59,6 +61,7 @@ class Login:
         processes: Processes,
         *,
         mask: Callable[[str], str],
+        memory: AgentMemory | None = None,
         method: str | None = None,
         surroundings: Surroundings | None = None,
     ) -> None:
@@ -67,6 +70,7 @@ class Login:
         self._found = found
         self._processes = processes
         self._mask = mask
+        self._memory = memory
         self._surroundings = surroundings
         self._handshake: Handshake | None = None
         self._refused: LoginStage | None = None
@@ -88,7 +92,7 @@ class Login:
             AuthRequired: A person has to sign in.
             AgentError: It failed otherwise.
         """
-        self._handshake = agent.handshake
+        await self._heard(agent.handshake)
         try:
             done = await attempt(agent)
         except AuthRequired as refusal:
@@ -97,9 +101,9 @@ class Login:
                     raise
                 done = await attempt(agent)
             except AuthRequired:
-                self.refused(LoginStage.OPENING)
+                await self.refused(LoginStage.OPENING)
                 raise refusal from None
-        self.accepted(LoginStage.OPENING)
+        await self.accepted(LoginStage.OPENING)
         return done
 
     async def _signed_in_again(self, agent: Agent) -> bool:
@@ -115,14 +119,24 @@ class Login:
         """Whether the agent was signed in to by a call, and can be so again."""
         return any(each.id == self.method for each in handshake.auth_methods)
 
-    def refused(self, stage: LoginStage) -> None:
-        """The agent wants a person to sign in."""
-        self._refused, self._is_in = stage, False
+    async def _heard(self, handshake: Handshake) -> None:
+        self._handshake = handshake
+        if self._memory is not None:
+            await asyncio.to_thread(self._memory.remember, self._found, handshake.capabilities)
 
-    def accepted(self, stage: LoginStage) -> None:
+    async def refused(self, stage: LoginStage) -> None:
+        """The agent wants a person to sign in."""
+        await self._stands(stage, is_in=False)
+
+    async def accepted(self, stage: LoginStage) -> None:
         """The agent did what takes a sign-in, if it takes one: that says something after a refusal only."""
         if self._refused is not None and stage >= self._refused:
-            self._refused, self._is_in = None, True
+            await self._stands(None, is_in=True)
+
+    async def _stands(self, refused: LoginStage | None, *, is_in: bool | None) -> None:
+        self._refused, self._is_in = refused, is_in
+        if self._memory is not None:
+            await asyncio.to_thread(self._memory.remember, self._found, signed_in=is_in)
 
     async def ask(self, *, once: bool = False) -> Introduction | None:
         """Start the agent and ask it; `None` when that fails, or (`once`) when it has told before."""
@@ -133,14 +147,14 @@ class Login:
             try:
                 told = await introduce(launch, self._processes, mask=self._mask, commands_within=0)
             except AuthRequired:
-                self.refused(LoginStage.OPENING)
+                await self.refused(LoginStage.OPENING)
                 return None
             except AgentError as error:
                 _log.info("%s did not say what it is: %s", self._found.id, error)
                 return None
-            self._handshake = told.handshake
+            await self._heard(told.handshake)
             if isinstance(told.problem, AuthRequired) and not self._can_repeat(told.handshake):
-                self.refused(LoginStage.OPENING)
+                await self.refused(LoginStage.OPENING)
             return told
 
     # -- what a person does --------------------------------------------------------------------------------
@@ -176,7 +190,7 @@ class Login:
         """
 
         async def sign_in(agent: Agent) -> None:
-            self._handshake = agent.handshake
+            await self._heard(agent.handshake)
             async with asyncio.timeout(_PERSON):
                 await agent.authenticate(method_id)
 
@@ -191,18 +205,21 @@ class Login:
             what = f"nobody has signed in to {self._found.label} within {_PERSON / 60:g} minutes"
             raise AgentError(what, agent=self._found.id) from None
         except AuthRequired:
-            self.refused(LoginStage.OPENING)
+            await self.refused(LoginStage.OPENING)
             raise
         self.method = method_id
-        self._refused, self._is_in = None, True  # it said itself that this is the way out
+        self._refused = self._refused or LoginStage.OPENING  # it said itself that this is the way out
+        await self.accepted(LoginStage.PROMPT)
         return told
 
     async def check(self) -> Introduction | None:
         """Someone may have signed in: ask the agent. Returns what it told; `None` when it did not start."""
         before, self._refused, self._is_in = self._refused, None, None
         told = await self.ask()
+        is_in = self._is_in
         if told is not None and told.problem is None and before is LoginStage.OPENING:
-            self._is_in = True
+            is_in = True
+        await self._stands(self._refused, is_in=is_in)
         return told
 
     async def standing(self) -> bool | None:

@@ -158,7 +158,7 @@ class AcpAgentSession(c.BasicSession):
                 self.notices.needs_sign_in(error)
                 if work.sent:
                     self._link.was_refused = True
-                    self.harness.login.refused(LoginStage.PROMPT)
+                    await self.harness.login.refused(LoginStage.PROMPT)
             raise
         finally:
             if not work.sent:
@@ -208,7 +208,7 @@ class AcpAgentSession(c.BasicSession):
             prompt.cancel()
             raise
         self._link.was_refused = False
-        self.harness.login.accepted(LoginStage.PROMPT)
+        await self.harness.login.accepted(LoginStage.PROMPT)
 
     async def _steer(self, action: a.SessionPendingMessageSetAction) -> None:
         """Bring a message into the turn that runs. One that the agent does not take is the next one."""
