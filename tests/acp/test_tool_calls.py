@@ -66,7 +66,7 @@ def test_a_second_question_under_one_id_shows_what_it_asks_about(
     assert bool(use.diffs) is (not second)
 
 
-@pytest.mark.parametrize("follows", [{"raw_input": ONE}, {"title": "touch one"}])
+@pytest.mark.parametrize("follows", [{"raw_input": ONE}, {"title": "touch one"}, {"tool_kind": "execute"}])
 def test_a_question_with_an_id_of_its_own_belongs_to_the_call_that_follows(follows: dict[str, Any]) -> None:
     calls = ToolCalls()
     allowed(calls, told("question", title="touch one", raw_input=ONE, tool_kind="execute"))
@@ -77,10 +77,17 @@ def test_a_question_with_an_id_of_its_own_belongs_to_the_call_that_follows(follo
     assert calls.end() == []
 
 
-def test_also_when_it_says_more_than_the_call() -> None:
+@pytest.mark.parametrize(
+    ("question", "call"),
+    [
+        ({"title": "Allow rm x?"}, {"title": "rm x", "tool_kind": "execute"}),
+        ({"title": "rm x", "raw_input": {**ONE, "reason": "tidy"}}, {"title": "rm x", "raw_input": ONE}),
+    ],
+)
+def test_also_when_it_says_more_or_less_than_the_call(question: dict[str, Any], call: dict[str, Any]) -> None:
     calls = ToolCalls()
-    allowed(calls, told("question", title="rm x", raw_input={**ONE, "reason": "tidy"}))
-    assert not calls.update(begun("call", status="completed", title="rm x", raw_input=ONE)).is_new
+    allowed(calls, told("question", **question))
+    assert not calls.update(begun("call", status="completed", **call)).is_new
     assert calls.end() == []
 
 

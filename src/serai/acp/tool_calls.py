@@ -201,6 +201,8 @@ class ToolCalls:
         """The calls that the agent's ids stand for now."""
         self._told: set[str] = set()
         """The keys of calls that the agent told of, and did not only ask about."""
+        self._last_asked: str | None = None
+        """The call that was asked about, while no other has begun since."""
 
     def __iter__(self) -> Iterator[ToolUse]:
         return iter(self._uses.values())
@@ -238,7 +240,9 @@ class ToolCalls:
         else:
             self._keys[told.tool_call_id] = before.key
             use = before
-        return CallChange(self._keep(use.asked(told)), before)
+        use = self._keep(use.asked(told))
+        self._last_asked = use.key
+        return CallChange(use, before)
 
     def answer(self, key: str, *, approved: bool | None) -> ToolUse:
         """The question about a call was answered, or (`None`) nobody need answer it any more.
@@ -271,7 +275,15 @@ class ToolCalls:
 
     def _question_for(self, told: Told) -> ToolUse | None:
         """The call that was asked about under an id of its own, and that the agent tells of now."""
-        return next((use for use in self if use.key not in self._told and _is_same(use, told)), None)
+        asked = [use for use in self if use.key not in self._told]
+        found = next((use for use in asked if _is_same(use, told)), None)
+        if found is None and len(asked) == 1 and asked[0].key == self._last_asked:
+            # The call that follows the question, under another title; not after a no: it may be another one.
+            use = asked[0]
+            may_be = use.stage in (CallStage.ASKED, CallStage.RUNNING) and not _tells_another_input(use, told)
+            is_named = use.kind == "other" and bool(told.title) and str(told.title) in use.title
+            found = use if may_be and (use.kind == told.tool_kind or is_named) else None
+        return found
 
     def _call_for(self, told: ToolCallUpdate) -> ToolUse | None:
         """The call that the agent told of before, and asks about now under an id of its own."""
@@ -288,6 +300,7 @@ class ToolCalls:
             number += 1
             key = f"{call_id}#{number}"
         self._keys[call_id] = key
+        self._last_asked = None
         if last is not None and isinstance(told, ToolCallUpdate) and told.title in (None, "", last.title):
             # More is told of the same one, as when it runs after a no.
             return ToolUse(
@@ -325,6 +338,10 @@ def _is_same(use: ToolUse, told: Told) -> bool:
     if told.raw_input is not None and use.input is not None:
         return _agree(told.raw_input, use.input)
     return bool(told.title) and told.title == use.title
+
+
+def _tells_another_input(use: ToolUse, told: Told) -> bool:
+    return told.raw_input is not None and use.input is not None and not _agree(told.raw_input, use.input)
 
 
 def _agree(one: Any, other: Any) -> bool:
