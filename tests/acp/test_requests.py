@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from serai.acp import AcpSession, Agent, BasicClient, ClientCapabilities, PermissionRequest
-from serai.acp.requests import HANDLERS
+from serai.acp import AcpSession, Agent, ClientCapabilities, PermissionRequest
 from serai.errors import AgentClosed
 
 SELECTED = {"outcome": {"outcome": "selected", "optionId": "yes"}}
@@ -113,7 +112,7 @@ async def test_nobody_is_asked_any_more_when_the_agent_is_gone(
     session.prompt("permission 1")
     async with asyncio.timeout(30):
         await person.asked.wait()
-    os.kill(agent._connection.child.pid, signal.SIGKILL)
+    os.kill(agent.connection.child.pid, signal.SIGKILL)
     assert isinstance((await converse(session)).error, AgentClosed)
     async with asyncio.timeout(30):
         while not person.given_up:  # noqa: ASYNC110 - nobody announces it
@@ -149,7 +148,7 @@ async def test_a_request_is_heard_between_what_came_before_it_and_what_came_afte
         heard.append(item.text)
 
     monkeypatch.setattr(session, "receive", receive)
-    agent._connection.peer.feed(
+    agent.connection.peer.feed(
         b"".join(
             json.dumps(message).encode() + b"\n"
             for message in (
@@ -176,32 +175,3 @@ def permission(session_id: str) -> dict[str, Any]:
         "toolCall": {"toolCallId": "t"},
         "options": [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}],
     }
-
-
-class Choosing(BasicClient):
-    """Chooses `x`."""
-
-    async def request_permission(self, request: PermissionRequest) -> str | None:
-        del request
-        return "x"
-
-
-@pytest.mark.parametrize(
-    ("kinds", "outcome"),
-    [
-        (("allow_always", "reject_once"), {"outcome": "cancelled"}),
-        (("reject_once", "allow_once"), {"outcome": "cancelled"}),
-        (("reject_once", "reject_always"), {"outcome": "selected", "optionId": "x"}),
-        (("allow_once",), {"outcome": "selected", "optionId": "x"}),
-    ],
-)
-async def test_an_id_that_stands_for_a_yes_and_a_no_is_no_answer(
-    kinds: tuple[str, ...], outcome: dict[str, str]
-) -> None:
-    handler = HANDLERS["session/request_permission"]
-    params = {
-        "sessionId": "s",
-        "toolCall": {"toolCallId": "1"},
-        "options": [{"optionId": "x", "name": "it", "kind": kind} for kind in kinds],
-    }
-    assert await handler.ask(Choosing(), handler.read(params)) == {"outcome": outcome}

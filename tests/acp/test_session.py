@@ -17,6 +17,7 @@ from serai.acp import (
     Finished,
     Item,
     PromptFailure,
+    PromptTurn,
     RawUpdate,
     ToolCallUpdate,
 )
@@ -35,6 +36,15 @@ from serai.errors import (
 IMAGE = {"type": "image", "data": "", "mimeType": "image/png"}
 
 
+async def finished(turn: PromptTurn) -> Finished:
+    """Wait for the end of a prompt. Raises what it failed with."""
+    while turn.outcome is None:  # noqa: ASYNC110 - the session's stream is for others
+        await asyncio.sleep(0.005)
+    if isinstance(turn.outcome, PromptFailure):
+        raise turn.outcome.error
+    return turn.outcome
+
+
 async def test_updates_come_before_the_end_of_the_turn(session: AcpSession, converse: Any) -> None:
     conversation = await converse(session, "echo hello there")
     assert conversation.texts == ["hello there"]
@@ -50,7 +60,7 @@ async def test_one_prompt_at_a_time_but_sessions_do_not_wait_for_each_other(
         session.prompt("echo no")
     other = agent.open_session(tmp_path)
     turn.cancel()
-    assert (await turn.finished()).stop_reason == "cancelled"
+    assert (await finished(turn)).stop_reason == "cancelled"
     assert (await converse(await other, "echo yes")).stop_reason == "end_turn"
 
 
@@ -75,7 +85,7 @@ async def test_whatever_an_agent_says_survives(session: AcpSession, converse: An
 async def test_an_error_ends_the_turn_and_not_the_session(session: AcpSession, converse: Any) -> None:
     turn = session.prompt("error -32603 rate limit, hunter2")
     with pytest.raises(RateLimited) as caught:
-        await turn.finished()
+        await finished(turn)
     assert "hunter2" not in str(caught.value)
     assert isinstance((await converse(session)).error, RateLimited)
     assert isinstance((await converse(session, "error 400 bad")).error, AgentRequestFailed)
@@ -130,10 +140,10 @@ async def test_an_agent_that_does_not_stop_is_ended(start: Any, tmp_path: Path) 
     waiting = other.prompt("echo never read")
     turn.cancel()
     with pytest.raises(CancelIgnored) as caught:
-        await turn.finished()
+        await finished(turn)
     assert "0.2 s" in str(caught.value)
     with pytest.raises(AgentClosed, match="did not stop"):
-        await waiting.finished()
+        await finished(waiting)
     with pytest.raises(AgentClosed):
         session.prompt("echo no")
     assert not agent.is_running
@@ -149,7 +159,7 @@ async def test_an_agent_that_falls_silent_fails_its_turn_and_is_told_to_stop(
     session = await agent.open_session(tmp_path)
     turn = session.prompt("silence")
     with pytest.raises(AgentInactive) as caught:
-        await turn.finished()
+        await finished(turn)
     assert caught.value.elapsed >= 0.3
     async with asyncio.timeout(30):
         while session.turn is not None:  # noqa: ASYNC110 - the agent answers to nobody
@@ -175,9 +185,9 @@ async def test_the_time_does_not_count_while_a_person_is_asked(
         await person.asked.wait()
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.5):
-            await turn.finished()
+            await finished(turn)
     turn.cancel()
-    assert (await turn.finished()).stop_reason == "end_turn"
+    assert (await finished(turn)).stop_reason == "end_turn"
 
 
 async def test_an_agent_that_tells_of_its_subagents_is_not_silent(
@@ -222,7 +232,7 @@ async def test_closing_a_session_ends_its_turn_and_its_stream(start: Any, tmp_pa
     session = await agent.open_session(tmp_path)
     turn = session.prompt("silence")
     await session.close()
-    assert (await turn.finished()).stop_reason == "cancelled"
+    assert (await finished(turn)).stop_reason == "cancelled"
     assert isinstance([item async for item in session.updates()][-1], Finished)
     assert agent.open_sessions == {}
     assert agent.is_running
@@ -233,7 +243,7 @@ async def test_updates_that_nobody_takes_make_the_agent_wait_and_not_the_host(
 ) -> None:
     turn = session.prompt("flood 400 100000")
     async with asyncio.timeout(30):
-        while not agent._connection.is_held:  # noqa: ASYNC110 - nobody announces it
+        while not agent.connection.is_held:  # noqa: ASYNC110 - nobody announces it
             await asyncio.sleep(0.005)
     assert session._stream._weight < 12_000_000
     assert turn.outcome is None

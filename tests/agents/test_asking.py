@@ -116,7 +116,7 @@ async def test_detect_tells_what_can_be_used_and_starts_nothing(players: Players
     found = await agents.detect(catalogue=options.get("catalogue"), finder=options.get("finder"))
     assert [(one.id, one.available) for one in found] == [("player", True), ("absent", False)]
     assert found[1].reason == "no-such-program was not found"
-    assert found[1].install == "pip install it"
+    assert found[1].definition.install == "pip install it"
 
 
 async def test_agents_of_the_configuration_are_there_by_default(

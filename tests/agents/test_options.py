@@ -40,7 +40,7 @@ async def test_what_could_be_taken_for_something_else_is_refused(name: str, valu
         (5, "mcpServers[1]"),
         (None, "mcpServers[1]"),
         ("a", "mcpServers[1]"),
-        ({"name": "b"}, "mcpServers[1].command"),
+        ({"name": "b"}, "mcpServers[1]"),
     ],
 )
 async def test_so_is_a_server_that_is_none_before_the_agent_is_started(server: Any, field: str) -> None:

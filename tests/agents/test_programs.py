@@ -84,8 +84,8 @@ def modules(machine: Machine) -> Path:
     return machine.global_modules
 
 
-def entry_of(machine: Machine, *, entry: str = "", bin: str = "") -> Path | None:  # noqa: A002 - npm's own name
-    found = find_package(Way(package="@scope/agent", entry=entry, bin=bin), machine.surroundings)
+def entry_of(machine: Machine, *, entry: str = "") -> Path | None:
+    found = find_package(Way(package="@scope/agent", entry=entry), machine.surroundings)
     return found[1] if found else None
 
 
@@ -102,9 +102,7 @@ def test_the_package_must_be_called_like_its_folder(machine: Machine, modules: P
         ("cli.js", {}, "cli.js"),
         ({"other": "cli.js"}, {}, "cli.js"),
         ({"agent": "a.js", "other": "b.js"}, {}, "a.js"),
-        ({"agent": "a.js", "other": "b.js"}, {"bin": "other"}, "b.js"),
         ({"one": "a.js", "two": "b.js"}, {}, None),
-        ({"one": "a.js"}, {"bin": "two"}, None),
         ({"one": "./a.js"}, {}, "a.js"),
         ({"one": "a.js"}, {"entry": "a.js"}, "a.js"),
         ({"one": "a.js"}, {"entry": "gone.js"}, None),

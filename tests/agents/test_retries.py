@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from serai import agents
-from serai.agents import Context, CostTracker, Renewed, Retries, Why
+from serai.agents import CostTracker, OpenWay, Renewed, Retries, Why
 from serai.agents.ask.retries import is_transient
 from serai.agents.several import is_anothers_turn
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
@@ -63,20 +63,20 @@ async def test_an_agent_that_ended_is_started_anew_and_asked_again() -> None:
         assert session.host is not before[1]
         assert session.host.is_running
     assert [(attempt, type(error)) for attempt, error in told] == [(1, AgentClosed), (2, AgentClosed)]
-    assert renewed == [Renewed(Why.GONE, Context.RESUMED, "session-1")] * 2
+    assert renewed == [Renewed(Why.GONE, OpenWay.RESUMED, "session-1")] * 2
     assert agent.starts == 3
 
 
 @pytest.mark.parametrize(
     ("capabilities", "context"),
     [
-        ({"sessionCapabilities": {"resume": {}}}, Context.RESUMED),
-        ({"loadSession": True}, Context.LOADED),
-        ({}, Context.LOST),
+        ({"sessionCapabilities": {"resume": {}}}, OpenWay.RESUMED),
+        ({"loadSession": True}, OpenWay.LOADED),
+        ({}, OpenWay.RECREATED),
     ],
 )
 async def test_the_earlier_session_is_opened_where_that_is_possible(
-    capabilities: dict[str, Any], context: Context
+    capabilities: dict[str, Any], context: OpenWay
 ) -> None:
     renewed: list[Renewed] = []
     warnings: list[str] = []
@@ -91,9 +91,9 @@ async def test_the_earlier_session_is_opened_where_that_is_possible(
         first = session.id
         await session.ask("one")
         assert (await session.ask("two")).text == "b"
-        assert (session.id == first) is (context is not Context.LOST)
+        assert (session.id == first) is (context is not OpenWay.RECREATED)
         assert renewed == [Renewed(Why.GONE, context, session.id)]
-    lost = context is Context.LOST
+    lost = context is OpenWay.RECREATED
     assert bool(warnings) is lost
     assert agent.prompts == ["Be kind.\n\none", "two", "Be kind.\n\ntwo" if lost else "two"]
 
@@ -193,7 +193,7 @@ async def test_after_so_many_turns_the_agent_is_started_anew() -> None:
         texts = [(await session.ask("go")).text for _ in range(4)]
         assert (await session.stream("go").result()).text == "5"
     assert texts == ["1", "2", "3", "4"]
-    assert renewed == [Renewed(Why.TURN_LIMIT, Context.RESUMED, "session-1")] * 2
+    assert renewed == [Renewed(Why.TURN_LIMIT, OpenWay.RESUMED, "session-1")] * 2
     assert agent.starts == 3
 
 
@@ -265,6 +265,6 @@ async def test_a_mode_that_is_gone_does_not_cost_the_conversation(modes: tuple[s
         agent.change("ask", "plan")
         agent.fails.clear()
         assert (await session.ask("go")).text == "two"
-        assert renewed == [Renewed(Why.TURN_LIMIT, Context.RESUMED, session.id)]
+        assert renewed == [Renewed(Why.TURN_LIMIT, OpenWay.RESUMED, session.id)]
     assert len(agent.asked("session/new")) == 1
     assert agent.asked("session/load") == []

@@ -10,7 +10,7 @@ import pytest
 from agents.players import Players
 from machine.processes.watching import until
 from serai import agents
-from serai.agents import AgentPool, Context, CostTracker, Renewed, Stage, Why
+from serai.agents import AgentPool, CostTracker, OpenWay, Renewed, Stage, Why
 from serai.agents.testing import EVERYTHING, ScriptedAgent
 from serai.errors import (
     AgentClosed,
@@ -86,7 +86,7 @@ async def test_the_first_answer_wins_and_the_others_are_gone(several: Players) -
     several.add("quick", answers=["quick"])
     answer = await agents.race("wait", ["player", "absent", "quick", "other"], **several.options)
     assert (answer.result.text, answer.winner) == ("quick", "quick")
-    player, absent, other = answer.losers
+    player, absent, other = answer.others
     assert (player.agent, player.result, player.error) == ("player", None, None)
     assert isinstance(absent.error, AgentNotInstalled)
     assert other.agent == "other"
@@ -94,7 +94,7 @@ async def test_the_first_answer_wins_and_the_others_are_gone(several: Players) -
 
 async def test_losers_may_finish(several: Players) -> None:
     answer = await agents.race("echo a", ["player", "other"], cancel_losers=False, **several.options)
-    [loser] = answer.losers
+    [loser] = answer.others
     assert loser.result is not None
     assert loser.result.text == "a"
 
@@ -134,7 +134,7 @@ async def test_the_first_answer_that_does_is_taken(several: Players) -> None:
         **several.options,
     )
     assert (answer.result.text, answer.winner, answer.stage) == ("a long answer", "long", 2)
-    absent, short = answer.rejected
+    absent, short = answer.others
     assert isinstance(absent.error, AgentNotInstalled)
     assert short.result is not None
     assert short.result.text == "no"
@@ -243,4 +243,4 @@ async def test_a_worker_goes_on_in_its_session_where_the_agent_can() -> None:
         before = await end(pool, agent)
         result = await pool.ask("go on")
         assert (result.text, result.session_id) == ("two", before)
-    assert renewed == [Renewed(Why.GONE, Context.RESUMED, before)]
+    assert renewed == [Renewed(Why.GONE, OpenWay.RESUMED, before)]

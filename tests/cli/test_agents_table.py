@@ -29,7 +29,7 @@ def found(
 
 
 def told(capabilities: AgentCapabilities | None, *, signed_in: bool | None = None) -> Remembered:
-    return Remembered(command="", capabilities=capabilities, signed_in=signed_in)
+    return Remembered(capabilities=capabilities, signed_in=signed_in)
 
 
 def test_all_that_an_agent_can_do_fits_into_80_columns() -> None:

@@ -124,11 +124,5 @@ async def test_signin_leads_into_the_terminal_and_says_what_came_of_it(tmp_path:
         by_key = await run("agents", "signin", "guarded", "--method", "key", home=tmp_path)
         assert by_key.code == 1
         assert "Set GUARDED_KEY and GUARDED_ORG in the environment" in by_key.out
-        listed = json.loads((await run("agents", "--json", home=tmp_path, HOME=str(tmp_path))).out)
-        (before,) = [one for one in listed["agents"] if one["id"] == "guarded"]
-        assert (before["signedIn"], before["capabilities"]["loadSession"]) == (False, True)
         by_agent = await run("agents", "signin", "guarded", "--method", "browser", home=tmp_path)
         assert (by_agent.code, "You are signed in to guarded." in by_agent.out) == (0, True)
-        listed = json.loads((await run("agents", "--json", home=tmp_path, HOME=str(tmp_path))).out)
-        (after,) = [one for one in listed["agents"] if one["id"] == "guarded"]
-        assert after["signedIn"] is True

@@ -17,7 +17,7 @@ from serai.acp.process.connection import Connection, Launch
 from serai.acp.process.peer import Listener
 from serai.acp.requests import AgentRequests
 from serai.acp.servers import write_servers
-from serai.acp.session import AcpSession, Surroundings
+from serai.acp.session import AcpSession
 from serai.acp.sessions import OpenWay, SessionInfo, SessionOpening, SessionPage, read_page
 from serai.acp.shapes import mask_json, object_of, text_of
 from serai.acp.updates import Update
@@ -70,28 +70,24 @@ class Agent:
         self.launch = launch
         self.handshake = Handshake.of(None)
         """What it answered to `initialize`."""
+        self.mask, self.warn = options["mask"], options["warn"]
+        self.patience = _limit(options.get("inactivity_timeout", INACTIVITY_TIMEOUT))
+        """How long nothing may be heard during a prompt, in seconds; `None` for ever."""
+        self.cancel_patience = options.get("cancel_timeout", CANCEL_TIMEOUT)
+        """How long it may take to stop, in seconds."""
         self._options = options
         self._client = options["client"]
-        self._connection = Connection(
+        self.connection = Connection(
             launch,
             Listener(updated=self._updated, asked=self._asked, notified=self._notified),
-            mask=options["mask"],
-            excused=lambda: self._serving.is_waited_for,
+            mask=self.mask,
+            excused=lambda: self.requests.is_waited_for,
             over=self._over,
             on_stderr=options.get("on_stderr"),
             overhear=options.get("overhear"),
         )
-        self._serving = AgentRequests(
-            self._connection.peer, self._client, self._heard, lambda: self.open_sessions
-        )
-        self._around = Surroundings(
-            connection=self._connection,
-            serving=self._serving,
-            warn=options["warn"],
-            mask=options["mask"],
-            patience=_limit(options.get("inactivity_timeout", INACTIVITY_TIMEOUT)),
-            cancel_patience=options.get("cancel_timeout", CANCEL_TIMEOUT),
-            cumulative_tokens=launch.cumulative_tokens,
+        self.requests = AgentRequests(
+            self.connection.peer, self._client, self._heard, lambda: self.open_sessions
         )
         self.open_sessions: dict[str, AcpSession] = {}
         """The sessions that are open, by their ids."""
@@ -123,7 +119,7 @@ class Agent:
 
     async def run(self, processes: Processes) -> None:
         """Start the process and initialise the agent, as `start` does."""
-        await self._connection.open(processes)
+        await self.connection.open(processes)
         try:
             await self._initialize(_limit(self._options.get("start_timeout", INITIALIZE_TIMEOUT)))
         except BaseException:
@@ -145,22 +141,22 @@ class Agent:
     @property
     def is_running(self) -> bool:
         """Whether anything can be asked of it."""
-        return self._connection.is_running
+        return self.connection.is_running
 
     @property
     def exit(self) -> Exit | None:
         """How its process ended; `None` while it runs."""
-        return self._connection.exit
+        return self.connection.exit
 
     @property
     def pid(self) -> int:
         """The pid of its process, which is also the id of its group."""
-        return self._connection.child.pid
+        return self.connection.child.pid
 
     @property
     def stderr_tail(self) -> str:
         """The last lines of its log, redacted."""
-        return str(self._connection.tail)
+        return str(self.connection.tail)
 
     # -- its sessions --------------------------------------------------------------------------------------
 
@@ -209,7 +205,7 @@ class Agent:
 
         self._openings += 1
         try:
-            await self._connection.call(f"session/{method}", params, then=then, limit=self._around.patience)
+            await self.connection.call(f"session/{method}", params, then=then, limit=self.patience)
             opened = cast("AcpSession", session)
             if way.knows_past:
                 await opened.settle()
@@ -271,7 +267,7 @@ class Agent:
         Raises:
             AgentError: The agent refused, or is gone.
         """
-        await self._connection.call("authenticate", {"methodId": method_id})
+        await self.connection.call("authenticate", {"methodId": method_id})
 
     async def logout(self) -> None:
         """Sign out. Cancelling it stops the waiting.
@@ -289,28 +285,28 @@ class Agent:
         Raises:
             AgentError: The agent refused, or is gone.
         """
-        return await self._connection.call(method, params, limit=self._around.patience)
+        return await self.connection.call(method, params, limit=self.patience)
 
     async def wait_closed(self) -> None:
         """Wait until it is gone, for whatever reason. Cancelling this stops the waiting."""
-        await self._connection.wait_closed()
+        await self.connection.wait_closed()
 
     async def close(self) -> None:
         """End the agent: its input is closed, then its group gets TERM, then KILL. Again does no harm.
 
         Turns that run fail. When this is cancelled, it waits all the same until nothing of it is left.
         """
-        closing = self._connection.close()
+        closing = self.connection.close()
         self._end_sessions()
-        await to_its_end(asyncio.gather(closing, self._serving.close()))
+        await to_its_end(asyncio.gather(closing, self.requests.close()))
 
     # -- inside --------------------------------------------------------------------------------------------
 
     async def _initialize(self, limit: float | None) -> None:
-        connection = self._connection
+        connection = self.connection
         params = {
             "protocolVersion": PROTOCOL_VERSION,
-            "clientCapabilities": self._serving.capabilities.to_wire(),
+            "clientCapabilities": self.requests.capabilities.to_wire(),
             "clientInfo": {"name": "serai", "title": "Serai", "version": __version__},
         }
         try:
@@ -322,8 +318,7 @@ class Agent:
         except errors.AgentClosed as error:
             failed = errors.AgentInitFailed(error.message, agent=self.name, data=error.to_wire())
             raise connection.failures.of_log(self.stderr_tail) or failed from None
-        self.handshake = Handshake.of(mask_json(told, self._around.mask))
-        self._around.capabilities = self.handshake.capabilities
+        self.handshake = Handshake.of(mask_json(told, self.mask))
         connection.failures.methods = self.handshake.auth_methods
         version = self.handshake.protocol_version
         if version not in (None, PROTOCOL_VERSION, str(PROTOCOL_VERSION)):
@@ -345,7 +340,7 @@ class Agent:
             params["additionalDirectories"] = directories
         elif directories and not self._warned_directories:
             self._warned_directories = True
-            self._around.warn(
+            self.warn(
                 f'Agent "{self.name}" does not advertise additionalDirectories capability — '
                 f"ignoring {len(directories)} {'entry' if len(directories) == 1 else 'entries'}."
             )
@@ -363,17 +358,18 @@ class Agent:
         return self._register(told, cwd, replaying=replaying)
 
     def _register(self, session_id: str, cwd: Path, *, replaying: bool) -> AcpSession:
-        session = AcpSession(self._around, session_id, cwd, replaying=replaying, forget=self._forget)
+        session = AcpSession(self, session_id, cwd, replaying=replaying)
         self.open_sessions[session_id] = session
         for told, update, size in self._early:
             if told == session_id:
                 session.receive(update, size)
         return session
 
-    def _forget(self, session: AcpSession) -> None:
+    def forget(self, session: AcpSession) -> None:
+        """A session is followed no longer. It calls this itself."""
         if self.open_sessions.get(session.id) is session:
             del self.open_sessions[session.id]
-            self._connection.fill(session.id, full=False)
+            self.connection.fill(session.id, full=False)
 
     def _updated(self, session_id: str, update: Update, size: int) -> None:
         if (session := self.open_sessions.get(session_id)) is not None:
@@ -385,11 +381,11 @@ class Agent:
 
     def _asked(self, request: Request) -> None:
         self._heard(text_of(object_of(request.params).get("sessionId")))
-        self._serving.serve(request)
+        self.requests.serve(request)
 
     def _heard(self, session_id: str | None) -> None:
         """The agent asks something, or was answered."""
-        self._connection.heard()
+        self.connection.heard()
         self._heard_in(session_id)
 
     def _heard_in(self, session_id: str | None) -> None:
@@ -404,21 +400,21 @@ class Agent:
     def _notified(self, message: Notification) -> None:
         params = object_of(message.params)
         if message.method == "$/cancel_request":
-            self._serving.withdraw(params.get("requestId"))
+            self.requests.withdraw(params.get("requestId"))
         elif message.method == "elicitation/complete" and isinstance(params.get("elicitationId"), str):
             self._client.elicitation_completed(params["elicitationId"])
         else:
             self._client.notified(Event(message.method, message.params))
 
     def _over(self) -> None:
-        self._serving.stop()
+        self.requests.stop()
         self._end_sessions()
 
     def _end_sessions(self) -> None:
         """The agent is gone: turns that run fail with the reason."""
         sessions, self.open_sessions = self.open_sessions, {}
         for session in sessions.values():
-            session.end(self._connection.reason)
+            session.end(self.connection.reason)
 
     def need(self, offered: bool, capability: str) -> None:
         """Raise `CapabilityNotSupportedError` for what the agent does not offer."""

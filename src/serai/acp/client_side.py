@@ -6,6 +6,7 @@ asks beyond it is answered with `-32601` before the client hears of it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,7 +92,10 @@ class PermissionRequest:
 
     @classmethod
     def of(cls, params: dict[str, Any]) -> PermissionRequest:
-        """Read the parameters of `session/request_permission`. An option without an id is left out.
+        """Read the parameters of `session/request_permission`.
+
+        An option without an id is left out, and so are options of several kinds that share an id: nobody
+        knows what the agent would understand.
 
         Raises:
             ValidationError: They are not such.
@@ -105,7 +109,11 @@ class PermissionRequest:
             for each in objects_of(told.options)
             if (name := text_of(each.get("optionId"))) is not None
         )
-        return cls(told.session_id, call, options, params)
+        kinds = defaultdict[str, set[str]](set)
+        for option in options:
+            kinds[option.id].add(option.kind)
+        clear = tuple(option for option in options if len(kinds[option.id]) == 1)
+        return cls(told.session_id, call, clear, params)
 
 
 class _PermissionParams(Struct, rename="camel"):

@@ -90,32 +90,8 @@ class PromptTurn:
         self.cancelled = False
         """Whether the agent was told to stop."""
         self.cancel = cancel
-        self._outcome: asyncio.Future[Finished | PromptFailure] = asyncio.get_running_loop().create_future()
-
-    @property
-    def outcome(self) -> Finished | PromptFailure | None:
+        self.outcome: Finished | PromptFailure | None = None
         """How it ended; `None` while it runs."""
-        return self._outcome.result() if self._outcome.done() else None
-
-    async def finished(self) -> Finished:
-        """Wait for the end. Cancelling this stops the waiting, and not the agent.
-
-        The updates that came before the end have been delivered, or wait in the session's stream.
-
-        Raises:
-            AgentError: The turn has failed: the agent is gone, silent, or answered with an error.
-        """
-        outcome = await asyncio.shield(self._outcome)
-        if isinstance(outcome, PromptFailure):
-            raise outcome.error
-        return outcome
-
-    def end(self, outcome: Finished | PromptFailure) -> bool:
-        """It has ended. Returns `False` when it had before."""
-        if self._outcome.done():
-            return False
-        self._outcome.set_result(outcome)
-        return True
 
 
 class Silence:

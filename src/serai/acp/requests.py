@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Container, Sequence
+from collections.abc import Awaitable, Callable, Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,17 +47,12 @@ class Handler:
     """Whether the client has said that it has this."""
 
 
-def is_unclear(options: Sequence[client_side.PermissionOption], option_id: str) -> bool:
-    """Whether an id belongs to options that do not mean the same: a permission, and something else."""
-    return len({option.kind.startswith("allow") for option in options if option.id == option_id}) > 1
-
-
 async def _permission(client: client_side.ClientSide, request: client_side.PermissionRequest) -> Any:
     chosen = await client.request_permission(request)
     if chosen is None:
         return GIVEN_UP[_PERMISSION]
-    if all(option.id != chosen for option in request.options) or is_unclear(request.options, chosen):
-        _log.warning("the option %r was not offered, or is a yes and a no: it is cancelled", chosen)
+    if all(option.id != chosen for option in request.options):
+        _log.warning("the option %r was not offered: it is cancelled", chosen)
         return GIVEN_UP[_PERMISSION]
     return {"outcome": {"outcome": "selected", "optionId": chosen}}
 

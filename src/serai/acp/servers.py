@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 
 from serai.acp.capabilities import AgentCapabilities
 from serai.acp.shapes import is_list, is_object, object_of
@@ -14,11 +15,14 @@ from serai.errors import CapabilityNotSupportedError, Mismatch
 __all__ = ["HttpServer", "McpServer", "SseServer", "StdioServer", "read_server", "write_servers"]
 
 
+Word = Annotated[str, Meta(min_length=1)]
+
+
 class StdioServer(Struct, frozen=True, kw_only=True):
     """A server that the agent starts and talks to over its standard input and output."""
 
-    name: str
-    command: str
+    name: Word
+    command: Word
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = {}
 
@@ -26,8 +30,8 @@ class StdioServer(Struct, frozen=True, kw_only=True):
 class HttpServer(Struct, frozen=True, kw_only=True):
     """A server that is reached over streamable HTTP."""
 
-    name: str
-    url: str
+    name: Word
+    url: Word
     headers: Mapping[str, str] = {}
 
 
@@ -37,7 +41,8 @@ class SseServer(HttpServer, frozen=True, kw_only=True):
 
 McpServer: TypeAlias = StdioServer | HttpServer | SseServer
 
-_REMOTE: dict[Any, type[HttpServer]] = {
+_KINDS: dict[Any, type[McpServer]] = {
+    "stdio": StdioServer,
     "http": HttpServer,
     "streamable-http": HttpServer,
     "streamable_http": HttpServer,
@@ -52,24 +57,26 @@ def read_server(told: McpServer | Mapping[str, Any], field: str = "mcpServers") 
     `env` and `headers` are objects, or lists of `name` and `value` as in ACP.
 
     Raises:
-        Mismatch: Something is missing or has the wrong shape; `field` says what.
+        Mismatch: Something is missing or has the wrong shape.
     """
     if isinstance(told, StdioServer | HttpServer):
         return told
     if not is_object(told):
         raise Mismatch("must be a server, or an object that describes one", field=field)
-    name = _text(told, "name", field)
     kind = told.get("type") or ("http" if "url" in told and "command" not in told else "stdio")
-    if kind == "stdio":
-        args: Any = [] if told.get("args") is None else told["args"]
-        if not is_list(args) or not all(isinstance(each, str) for each in args):
-            raise Mismatch("must be a list of texts", field=f"{field}.args")
-        return StdioServer(
-            name=name, command=_text(told, "command", field), args=tuple(args), env=_pairs(told, "env", field)
-        )
-    if not isinstance(kind, str) or kind not in _REMOTE:
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise Mismatch("must be 'stdio', 'http' or 'sse'", field=f"{field}.type")
-    return _REMOTE[kind](name=name, url=_text(told, "url", field), headers=_pairs(told, "headers", field))
+    given = {
+        name: {object_of(each).get("name"): object_of(each).get("value") for each in value}
+        if name in ("env", "headers") and is_list(value)
+        else value
+        for name, value in told.items()
+        if value is not None
+    }
+    try:
+        return msgspec.convert(given, _KINDS[kind])
+    except msgspec.ValidationError as error:
+        raise Mismatch(str(error), field=field) from None
 
 
 def write_servers(
@@ -100,21 +107,3 @@ def write_servers(
 
 def _named_values(pairs: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in pairs.items()]
-
-
-def _text(told: Mapping[str, Any], name: str, field: str) -> str:
-    value = told.get(name)
-    if not isinstance(value, str) or not value:
-        raise Mismatch("is required, as text", field=f"{field}.{name}")
-    return value
-
-
-def _pairs(told: Mapping[str, Any], name: str, field: str) -> dict[str, str]:
-    value: Any = {} if told.get(name) is None else told[name]
-    if not is_object(value):  # what is no list either has no name that is text
-        entries = [object_of(each) for each in (value if is_list(value) else [value])]
-        value = {each.get("name"): each.get("value") for each in entries}
-    if not all(isinstance(key, str) and key and isinstance(each, str) for key, each in value.items()):
-        what = "must be an object of texts, or a list of objects with name and value"
-        raise Mismatch(what, field=f"{field}.{name}")
-    return dict(value)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from serai import errors
 from serai.acp import updates
 from serai.acp.capabilities import AgentCapabilities
 from serai.acp.options import MODEL_OPTION, ConfigOption, Modes, read_models, read_modes, read_options
-from serai.acp.process.connection import Connection
 from serai.acp.prompt import (
     Finished,
     Item,
@@ -25,8 +24,10 @@ from serai.acp.prompt import (
     fit_prompt,
     text_block,
 )
-from serai.acp.requests import AgentRequests
 from serai.acp.shapes import mask_json, object_of
+
+if TYPE_CHECKING:
+    from serai.acp.agent import Agent
 
 __all__ = ["AcpSession"]
 
@@ -46,44 +47,17 @@ _LONGEST_HISTORY = 2.0
 """How long that is waited for, in seconds."""
 
 
-@dataclass(slots=True)
-class Surroundings:
-    """What a session has from its agent."""
-
-    connection: Connection
-    serving: AgentRequests
-    warn: Callable[[str], None]
-    mask: Callable[[str], str]
-    """Takes secrets out of what the agent says about itself."""
-    patience: float | None
-    """How long nothing may be heard during a prompt, in seconds; `None` for ever."""
-    cancel_patience: float
-    """How long the agent may take to stop, in seconds."""
-    cumulative_tokens: bool
-    """See `Launch`."""
-    capabilities: AgentCapabilities = field(default_factory=AgentCapabilities)
-
-
 class AcpSession:
     """One conversation with an agent. `Agent.open_session` makes it.
 
     Args:
-        surroundings: What it has from its agent.
+        agent: Its agent.
         session_id: The agent's name for it.
         cwd: Where it works.
         replaying: Whether what comes now is history.
-        forget: Takes it from the agent's list.
     """
 
-    def __init__(
-        self,
-        surroundings: Surroundings,
-        session_id: str,
-        cwd: Path,
-        *,
-        replaying: bool,
-        forget: Callable[[AcpSession], None],
-    ) -> None:
+    def __init__(self, agent: Agent, session_id: str, cwd: Path, *, replaying: bool) -> None:
         self.id = session_id
         self.cwd = cwd
         self.replayed: list[updates.Update] = []
@@ -97,9 +71,8 @@ class AcpSession:
         """The last that was told; its `cost` is that of the whole session."""
         self.reply: Mapping[str, Any] = {}
         """What the agent answered when the session was opened, all of it."""
-        self._around = surroundings
-        self._connection = surroundings.connection
-        self._forget = forget
+        self._agent = agent
+        self._connection = agent.connection
         self._replaying = replaying
         self._replayed_last = 0.0
         self._told_options: tuple[ConfigOption, ...] = ()
@@ -107,7 +80,7 @@ class AcpSession:
         self._models: ConfigOption | None = None
         """From an agent that has a choice of models, and no option for it."""
         self._stream = Stream(lambda full: self._connection.fill(session_id, full=full))
-        self._tokens = SessionTokens() if surroundings.cumulative_tokens else None
+        self._tokens = SessionTokens() if agent.launch.cumulative_tokens else None
         self._turn: PromptTurn | None = None
         self._silence: Silence | None = None
         self._deadline: asyncio.TimerHandle | None = None
@@ -118,7 +91,7 @@ class AcpSession:
     @property
     def capabilities(self) -> AgentCapabilities:
         """What its agent can do."""
-        return self._around.capabilities
+        return self._agent.capabilities
 
     @property
     def turn(self) -> PromptTurn | None:
@@ -139,7 +112,7 @@ class AcpSession:
         """Something has happened. The agent's connection calls it."""
         is_state = type(update) in _STATE
         if is_state:
-            clean = mask_json(update.raw, self._around.mask)
+            clean = mask_json(update.raw, self._agent.mask)
             update = update if clean == update.raw else updates.read_update(clean)
             self._keep(update)
         if self._replaying:
@@ -158,7 +131,7 @@ class AcpSession:
     def opened(self, reply: Any, *, settles: bool = False) -> None:
         """The agent has opened it. What comes now is new; with `settles`, only what comes after `settle`."""
         self._replaying = settles
-        told = self.reply = mask_json(object_of(reply), self._around.mask)
+        told = self.reply = mask_json(object_of(reply), self._agent.mask)
         self.modes = read_modes(told.get("modes")) or self.modes
         self._models = read_models(told.get("models")) or self._models
         self._tell_options(read_options(told.get("configOptions")) or self.config_options)
@@ -239,9 +212,7 @@ class AcpSession:
             )
             raise errors.PromptInvalid(message, agent=self._name)
         if dropped:  # before anything is sent: whoever is told may object
-            self._around.warn(
-                f'Agent "{self._name}" does not take these parts of a prompt — dropped: {what}.'
-            )
+            self._agent.warn(f'Agent "{self._name}" does not take these parts of a prompt — dropped: {what}.')
         turn = PromptTurn(dropped, self.cancel)
         params = {"sessionId": self.id, "prompt": kept, **({"_meta": dict(meta)} if meta else {})}
         self._connection.peer.post(
@@ -249,11 +220,11 @@ class AcpSession:
         )
         self._turn = turn
         self._rested.clear()
-        if self._around.patience:
-            serving, connection = self._around.serving, self._connection
+        if self._agent.patience:
+            requests, connection = self._agent.requests, self._connection
             self._silence = Silence(
-                self._around.patience,
-                lambda: serving.is_busy(self.id) or connection.is_held,
+                self._agent.patience,
+                lambda: requests.is_busy(self.id) or connection.is_held,
                 self._fell_silent,
             )
         return turn
@@ -273,10 +244,10 @@ class AcpSession:
             return
         turn.cancelled = True
         self._connection.peer.notify("session/cancel", {"sessionId": self.id})
-        self._around.serving.give_up(self.id)
+        self._agent.requests.give_up(self.id)
         self._stop_listening()
         loop = asyncio.get_running_loop()
-        self._deadline = loop.call_later(self._around.cancel_patience, self._ignored, turn)
+        self._deadline = loop.call_later(self._agent.cancel_patience, self._ignored, turn)
 
     def _answered(self, turn: PromptTurn, result: Any, error: errors.ProtocolError | None) -> None:
         if self._turn is not turn:
@@ -291,7 +262,8 @@ class AcpSession:
         self._conclude(turn, outcome)
 
     def _conclude(self, turn: PromptTurn, outcome: Finished | PromptFailure) -> None:
-        if turn.end(outcome):
+        if turn.outcome is None:
+            turn.outcome = outcome
             self._stream.put(outcome)
 
     def _fell_silent(self, elapsed: float) -> None:
@@ -303,7 +275,7 @@ class AcpSession:
         self.cancel()
 
     def _ignored(self, turn: PromptTurn) -> None:
-        what = f"did not stop in {self._around.cancel_patience:g} s and was ended"
+        what = f"did not stop in {self._agent.cancel_patience:g} s and was ended"
         error = errors.CancelIgnored(f"the agent {self._name!r} {what}", agent=self._name)
         self._conclude(turn, PromptFailure(error))
         self._connection.break_off(lambda: self._connection.closed(what))
@@ -316,7 +288,7 @@ class AcpSession:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
-        self._around.serving.cancelling.discard(self.id)
+        self._agent.requests.cancelling.discard(self.id)
 
     def _stop_listening(self) -> None:
         if self._silence is not None:
@@ -380,13 +352,13 @@ class AcpSession:
         """Follow the session no longer. The agent is not told, except to stop what it is doing."""
         if not self._gone:
             self.cancel()
-            self._forget(self)
+            self._agent.forget(self)
             self.end()
 
     async def _call(self, method: str, params: dict[str, Any]) -> Any:
         self._check()
         return await self._connection.call(
-            method, {"sessionId": self.id, **params}, limit=self._around.patience
+            method, {"sessionId": self.id, **params}, limit=self._agent.patience
         )
 
     def _check(self) -> None:

@@ -20,6 +20,7 @@ from serai.acp import Cost as Cost
 from serai.acp import HttpServer as HttpServer
 from serai.acp import Launch as Launch
 from serai.acp import McpCapabilities as McpCapabilities
+from serai.acp import OpenWay as OpenWay
 from serai.acp import PermissionOption as PermissionOption
 from serai.acp import PromptCapabilities as PromptCapabilities
 from serai.acp import SessionInfo as SessionInfo
@@ -43,6 +44,7 @@ from serai.agents.catalogue.agents import Catalogue as Catalogue
 from serai.agents.catalogue.agents import built_in as built_in
 from serai.agents.catalogue.definitions import AgentDefinition as AgentDefinition
 from serai.agents.catalogue.definitions import Way as Way
+from serai.agents.catalogue.finder import FoundAgent as FoundAgent
 from serai.agents.catalogue.introduction import EffortKind as EffortKind
 from serai.agents.catalogue.introduction import Models as Models
 from serai.agents.catalogue.introduction import ModelsFrom as ModelsFrom

@@ -7,11 +7,12 @@ import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar, Unpack, overload
+from typing import TypeAlias, TypeVar, Unpack
 
 from serai import errors
 from serai.agents.ask.ask import AgentClient
 from serai.agents.ask.events import AskResult, JsonResult
+from serai.agents.ask.json_answer import SchemaText
 from serai.agents.ask.options import Options, checked_options, merged
 from serai.agents.ask.prompt import Prompt
 from serai.agents.ask.retries import is_transient
@@ -23,9 +24,7 @@ __all__ = [
     "AgentPool",
     "Attempt",
     "Candidate",
-    "CascadeResult",
-    "FailoverResult",
-    "RaceResult",
+    "SeveralResult",
     "Stage",
     "cascade",
     "failover",
@@ -52,17 +51,6 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class FailoverResult:
-    """What the first agent answered that could."""
-
-    result: AskResult
-    winner: str
-    """That agent."""
-    attempts: tuple[Attempt, ...]
-    """All that were asked, the winner last."""
-
-
-@dataclass(frozen=True, slots=True)
 class Stage:
     """One step of a cascade."""
 
@@ -72,27 +60,22 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class CascadeResult:
-    """The first answer that did."""
+class SeveralResult:
+    """What came of asking several agents."""
 
     result: AskResult
+    """The answer that counts."""
     winner: str
     """Whose it is."""
     stage: int
-    """At which stage, counted from 0."""
-    rejected: tuple[Attempt, ...]
-    """What came of the stages before."""
+    """Which of the attempts that was, counted from 0."""
+    attempts: tuple[Attempt, ...]
+    """All of them: one after the other as they were asked, or at once as they were given."""
 
-
-@dataclass(frozen=True, slots=True)
-class RaceResult:
-    """What the fastest agent answered."""
-
-    result: AskResult
-    winner: str
-    """That agent."""
-    losers: tuple[Attempt, ...]
-    """The others, in the order in which they were given."""
+    @property
+    def others(self) -> tuple[Attempt, ...]:
+        """The attempts that did not win."""
+        return self.attempts[: self.stage] + self.attempts[self.stage + 1 :]
 
 
 def is_anothers_turn(error: BaseException) -> bool:
@@ -111,7 +94,7 @@ async def failover(
     on_attempt: Callable[[str], None] | None = None,
     should_go_on: Callable[[errors.SeraiError], bool] = is_anothers_turn,
     **options: Unpack[Options],
-) -> FailoverResult:
+) -> SeveralResult:
     """Asks the first agent; if it cannot answer, the next.
 
     By default that is so when an agent is not installed, does not start, wants a person to sign in, has
@@ -124,13 +107,12 @@ async def failover(
         SeraiError: An error after which the next is not asked.
     """
     steps = [(client, None) for client in _clients(candidates, options)]
-    result, attempts = await _first(prompt, steps, should_go_on, on_attempt)
-    return FailoverResult(result, attempts[-1].agent, tuple(attempts))
+    return await _first(prompt, steps, should_go_on, on_attempt)
 
 
 async def cascade(
     prompt: Prompt, stages: Sequence[Stage | Candidate], **options: Unpack[Options]
-) -> CascadeResult:
+) -> SeveralResult:
     """Asks the agent of the first stage; if its answer does not do, or it cannot answer, that of the next.
 
     Cancelling it cancels the turn that runs.
@@ -142,8 +124,7 @@ async def cascade(
     steps = [stage if isinstance(stage, Stage) else Stage(stage) for stage in stages]
     clients = _clients([step.agent for step in steps], options)
     accepts = [step.accept for step in steps]
-    result, attempts = await _first(prompt, list(zip(clients, accepts, strict=True)), is_anothers_turn)
-    return CascadeResult(result, attempts[-1].agent, len(attempts) - 1, tuple(attempts[:-1]))
+    return await _first(prompt, list(zip(clients, accepts, strict=True)), is_anothers_turn)
 
 
 async def _first(
@@ -151,8 +132,8 @@ async def _first(
     steps: Sequence[tuple[AgentClient, Accept | None]],
     should_go_on: Callable[[errors.SeraiError], bool],
     on_attempt: Callable[[str], None] | None = None,
-) -> tuple[AskResult, list[Attempt]]:
-    """Asks one after the other. Returns the first answer that does, and all attempts until then."""
+) -> SeveralResult:
+    """Asks one after the other, until an answer does."""
     attempts: list[Attempt] = []
     for client, accept in steps:
         if on_attempt is not None:
@@ -164,7 +145,7 @@ async def _first(
         if attempt.result is not None:
             verdict = True if accept is None else accept(attempt.result)
             if await verdict if inspect.isawaitable(verdict) else verdict:
-                return attempt.result, attempts
+                return SeveralResult(attempt.result, client.name, len(attempts) - 1, tuple(attempts))
     raise _exhausted(attempts)
 
 
@@ -174,7 +155,7 @@ async def race(
     *,
     cancel_losers: bool = True,
     **options: Unpack[Options],
-) -> RaceResult:
+) -> SeveralResult:
     """Asks all at once. The first that answers wins, the others are cancelled, and then all are gone.
 
     They work in the same folder unless they are told otherwise: let them only read, or give each a `cwd`.
@@ -202,10 +183,11 @@ async def race(
         Attempt(client.name) if task.cancelled() else task.result()
         for client, task in zip(clients, tasks, strict=True)
     ]
-    won = attempts.pop(tasks.index(winner)) if winner is not None else None
-    if won is None or won.result is None:
+    stage = tasks.index(winner) if winner is not None else 0
+    won = attempts[stage]
+    if won.result is None:
         raise _exhausted(attempts)
-    return RaceResult(won.result, won.agent, tuple(attempts))
+    return SeveralResult(won.result, won.agent, stage, tuple(attempts))
 
 
 async def _attempt(client: AgentClient, prompt: Prompt) -> Attempt:
@@ -305,11 +287,7 @@ class AgentPool(Closing):
         async with self.worker() as session:
             return await session.ask(prompt)
 
-    @overload
-    async def ask_json(self, prompt: Prompt, schema: type[T]) -> JsonResult[T]: ...
-    @overload
-    async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]: ...
-    async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]:
+    async def ask_json(self, prompt: Prompt, schema: type[T] | SchemaText) -> JsonResult[T]:
         """Asks whoever is free for JSON. As `WireSession.ask_json`."""
         async with self.worker() as session:
             return await session.ask_json(prompt, schema)

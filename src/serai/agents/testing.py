@@ -375,7 +375,11 @@ class ScriptedAgent(Inside):
         self._commands = tuple(commands)
         self._sessions: dict[str, str] = {}
         self._numbers = itertools.count(1)
-        self._running: _Running | None = None
+        self._ids = itertools.count(1)
+        self._open_requests: dict[str, asyncio.Future[Any]] = {}
+        self._running: dict[str, ScriptedTurn] = {}
+        self._wire: Wire | None = None
+        self._tasks: asyncio.TaskGroup
 
     @property
     def methods(self) -> list[str]:
@@ -394,37 +398,97 @@ class ScriptedAgent(Inside):
 
     def log(self, line: str) -> None:
         """Write to the log of the agent that runs."""
-        self._now().wire.log(line)
+        self._now().log(line)
 
     def tell(self, session_id: str, update: str, **fields: Any) -> None:
         """Tell something of a session, outside a turn."""
         params = {"sessionId": session_id, "update": {"sessionUpdate": update, **fields}}
-        self._now().wire.send(method="session/update", params=params)
+        self._now().send(method="session/update", params=params)
 
     def exit(self, code: int = 1) -> None:
         """End the agent that runs."""
-        self._now().end(Ended(Exit(code=code)))
+        self._now()
+        self._tasks.create_task(_end(code))
+
+    def _now(self) -> Wire:
+        if self._wire is None:
+            raise RuntimeError(f"the agent {self.id!r} was not started")
+        return self._wire
 
     async def play(self, wire: Wire) -> None:
         """Be the agent. Who starts it calls this."""
-        self._running = _Running(self, wire)
-        await self._running.run()
+        self._wire = wire
+        try:
+            async with asyncio.TaskGroup() as self._tasks:
+                await self._listen(wire)
+                raise Ended(Exit(code=0))  # so turns that run end, too
+        except BaseExceptionGroup as ended:
+            raise ended.exceptions[0] from None
 
-    def _now(self) -> _Running:
-        if self._running is None:
-            raise RuntimeError(f"the agent {self.id!r} was not started")
-        return self._running
+    async def _listen(self, wire: Wire) -> None:
+        while (message := await wire.receive()) is not None:
+            self.requests.append(message)
+            if "method" not in message:
+                self._heard(message)
+            elif "id" not in message:
+                if (turn := self._running.get(message["params"].get("sessionId"))) is not None:
+                    turn.is_cancelled.set()  # the only notification that there is
+            elif message["method"] == "session/prompt":
+                self._tasks.create_task(self._answer(wire, message))
+            else:
+                await self._answer(wire, message)
 
-    def next_turn(self) -> tuple[Script, int]:
-        """The next turn, and its number."""
-        number = next(self._numbers)
-        script = next(self._turns, None)
+    async def _answer(self, wire: Wire, message: Mapping[str, Any]) -> None:
+        method: str = message["method"]
+        params: Mapping[str, Any] = message.get("params") or {}
+        if (error := self.fails.get(method)) is not None:
+            wire.send(id=message["id"], error=error)
+            return
+        try:
+            is_prompt = method == "session/prompt"
+            result = await self._play_turn(wire, params) if is_prompt else self.answer(method, params)
+            wire.send(id=message["id"], result=result)
+        except Refused as refused:
+            wire.send(id=message["id"], error=refused.error)
+        except Ended:
+            raise
+        except Exception as problem:  # noqa: BLE001 - the test sees it in the turn's error
+            error = {"code": -32603, "message": f"the script failed with {problem!r}"}
+            wire.send(id=message["id"], error=error)
+
+    async def _play_turn(self, wire: Wire, params: Mapping[str, Any]) -> dict[str, Any]:
+        number, script = next(self._numbers), next(self._turns, None)
         if script is None:
             raise Refused({"code": -32603, "message": f"there is no turn {number} in the script"})
-        return script, number
+        turn = ScriptedTurn(wire, params, number, self._ask)
+        self._running[turn.session_id] = turn
+        reason = None
+        if callable(script):
+            reason = await script(turn)
+        else:
+            for text in [script] if isinstance(script, str) else script:
+                turn.say(text)
+        reason = reason or ("cancelled" if turn.is_cancelled.is_set() else "end_turn")
+        told = {"usage": turn.tokens, "_meta": turn.answer_meta}
+        return {"stopReason": reason, **{name: value for name, value in told.items() if value}}
+
+    async def _ask(self, method: str, params: Any) -> Any:
+        request_id = f"ask-{next(self._ids)}"
+        answered = self._open_requests[request_id] = asyncio.get_running_loop().create_future()
+        self._now().send(id=request_id, method=method, params=params)
+        return await answered
+
+    def _heard(self, answer: Mapping[str, Any]) -> None:
+        asked = self._open_requests.pop(answer.get("id", ""), None)
+        if asked is None or asked.done():
+            return
+        if "error" in answer:
+            asked.set_exception(RuntimeError(str(answer["error"])))
+        else:
+            asked.set_result(answer.get("result"))
 
     def answer(self, method: str, params: Mapping[str, Any]) -> Any:
-        """What a request is answered with, apart from prompts."""
+        """What a request is answered with, apart from prompts. Override it for more."""
         session_id = params.get("sessionId", "")
         match method:
             case "initialize":
@@ -479,96 +543,8 @@ class ScriptedAgent(Inside):
         ]
 
 
-class _Running:
-    """The agent while it runs once."""
-
-    def __init__(self, agent: ScriptedAgent, wire: Wire) -> None:
-        self.wire = wire
-        self._agent = agent
-        self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._turns: dict[str, ScriptedTurn] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._asked: dict[str, asyncio.Future[Any]] = {}
-        self._ids = itertools.count(1)
-
-    def end(self, ended: Ended) -> None:
-        """End it as soon as possible."""
-        if not self._ended.done():
-            self._ended.set_exception(ended)
-
-    async def run(self) -> None:
-        """Answer until the client says no more, or someone ends it."""
-        listening = asyncio.create_task(self._listen())
-        try:
-            await asyncio.wait([listening, self._ended], return_when=asyncio.FIRST_COMPLETED)
-            (self._ended if self._ended.done() else listening).result()
-        finally:
-            self._ended.cancel()
-            for task in (listening, *self._tasks):
-                task.cancel()
-            await asyncio.gather(listening, *self._tasks, return_exceptions=True)
-
-    async def _listen(self) -> None:
-        while (message := await self.wire.receive()) is not None:
-            self._agent.requests.append(message)
-            if "method" not in message:
-                self._heard(message)
-            elif "id" not in message:
-                if (turn := self._turns.get(message["params"].get("sessionId"))) is not None:
-                    turn.is_cancelled.set()  # the only notification that there is
-            elif message["method"] == "session/prompt":
-                task = asyncio.create_task(self._answer(message))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
-            else:
-                await self._answer(message)
-
-    async def _answer(self, message: Mapping[str, Any]) -> None:
-        method: str = message["method"]
-        params: Mapping[str, Any] = message.get("params") or {}
-        if (error := self._agent.fails.get(method)) is not None:
-            self.wire.send(id=message["id"], error=error)
-            return
-        try:
-            is_prompt = method == "session/prompt"
-            result = await self._turn(params) if is_prompt else self._agent.answer(method, params)
-            self.wire.send(id=message["id"], result=result)
-        except Refused as refused:
-            self.wire.send(id=message["id"], error=refused.error)
-        except Ended as ended:
-            self.end(ended)
-        except Exception as problem:  # noqa: BLE001 - the test sees it in the turn's error
-            error = {"code": -32603, "message": f"the script failed with {problem!r}"}
-            self.wire.send(id=message["id"], error=error)
-
-    async def _turn(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        script, number = self._agent.next_turn()
-        turn = ScriptedTurn(self.wire, params, number, self._ask)
-        self._turns[turn.session_id] = turn
-        reason = None
-        if callable(script):
-            reason = await script(turn)
-        else:
-            for text in [script] if isinstance(script, str) else script:
-                turn.say(text)
-        reason = reason or ("cancelled" if turn.is_cancelled.is_set() else "end_turn")
-        told = {"usage": turn.tokens, "_meta": turn.answer_meta}
-        return {"stopReason": reason, **{name: value for name, value in told.items() if value}}
-
-    async def _ask(self, method: str, params: Any) -> Any:
-        request_id = f"ask-{next(self._ids)}"
-        answered = self._asked[request_id] = asyncio.get_running_loop().create_future()
-        self.wire.send(id=request_id, method=method, params=params)
-        return await answered
-
-    def _heard(self, answer: Mapping[str, Any]) -> None:
-        asked = self._asked.pop(answer.get("id", ""), None)
-        if asked is None or asked.done():
-            return
-        if "error" in answer:
-            asked.set_exception(RuntimeError(str(answer["error"])))
-        else:
-            asked.set_result(answer.get("result"))
+async def _end(code: int) -> None:
+    raise Ended(Exit(code=code))
 
 
 # -- an agent that plays what was recorded -----------------------------------------------------------------

@@ -17,18 +17,17 @@ import msgspec
 
 from serai.acp import AgentCapabilities, Handshake
 from serai.acp.shapes import object_of
-from serai.agents.ask.demo import DEMO
 from serai.agents.catalogue.agents import KnownAgents, built_in, known_agents
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.introduction import Introduction, introduce
-from serai.agents.catalogue.memory import FILE, AgentMemory, Remembered, signed_in_of, version_of
+from serai.agents.catalogue.memory import FILE, AgentMemory, Remembered, signed_in_of
 from serai.agents.catalogue.programs import Surroundings
 from serai.cli.console.output import clean, print_json, progress, table
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.target import add_client_command, add_command, add_json_option
 from serai.cli.console.terminal import open_terminal
-from serai.cli.hosted import hosted_agents
+from serai.cli.hosted import DEMO, hosted_agents
 from serai.client import Client
 from serai.config.load import load
 from serai.config.paths import find_paths, here
@@ -174,12 +173,12 @@ def _remember(options: argparse.Namespace, found: FoundAgent, told: Introduction
     memory = _memory(options)
     before = memory.recall(found)
     if isinstance(told.problem, AuthRequired):
-        memory.remember(found, told.handshake, signed_in=False)
+        memory.remember(found, told.handshake.capabilities, signed_in=False)
     elif told.problem is None and before is not None and before.signed_in is False:
         # Some agents make sessions for anyone, and refuse later: then this says nothing.
-        memory.remember(found, told.handshake, signed_in=None)
+        memory.remember(found, told.handshake.capabilities, signed_in=None)
     else:
-        memory.remember(found, told.handshake)
+        memory.remember(found, told.handshake.capabilities)
     return memory.recall(found)
 
 
@@ -220,7 +219,7 @@ def table_of(
 
 
 def _row(found: FoundAgent, remembered: Remembered | None) -> tuple[str, ...]:
-    version = _cut(clean(version_of(found, remembered) or "-"), _LONGEST_VERSION)
+    version = _cut(clean(found.version or "-"), _LONGEST_VERSION)
     signed_in = {True: "yes", False: "no", None: "unknown"}[signed_in_of(found, remembered)]
     return (
         found.id,
@@ -283,7 +282,7 @@ def _document(found: FoundAgent, remembered: Remembered | None) -> dict[str, Any
         "installed": found.installed,
         "usable": found.launch is not None,
         "path": str(found.path) if found.path else None,
-        "version": version_of(found, remembered),
+        "version": found.version,
         "signedIn": signed_in_of(found, remembered),
         "capabilities": remembered.capabilities if remembered else None,
         "toldAt": remembered.at if remembered else None,

@@ -27,20 +27,24 @@ from serai.agents import (
     ask_json,
     stream,
 )
-from serai.agents.ask.demo import DEMO, demo_agent
 from serai.agents.ask.permissions import TOOL_KINDS
 from serai.agents.catalogue.agents import Catalogue
 from serai.agents.catalogue.finder import Finder
+from serai.agents.testing import ScriptedAgent, ScriptedTurn
 from serai.cli.agents import find_agents, managed_secrets
 from serai.cli.console.output import print_json
 from serai.cli.console.terminal import Ask, PlainTerminal, open_terminal, read_input
-from serai.cli.hosted import ask_hosted
+from serai.cli.hosted import DEMO, ask_hosted
 from serai.config.paths import here, is_folder, real
 from serai.errors import FileUnreadable, SeraiError
 from serai.redact import Redactor
 from serai.redact.managed import managed_from_environment
 
 _ASK = "ask"
+_DEMO_HELP = (
+    "I need no key and no network. Without a host I say back what I am told; `tool COMMAND` asks for "
+    "permission, and pretends. In a session I can do more: serai chat --agent demo, and then help."
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -124,7 +128,7 @@ async def _main(options: argparse.Namespace) -> int:
         if options.agent != DEMO and catalogue.resolve(options.agent) is None:
             return await ask_hosted(options, catalogue, terminal)
         told = _told(options, terminal, catalogue, finder)
-        agent = demo_agent() if options.agent == DEMO else options.agent
+        agent = ScriptedAgent(_demo, name=DEMO) if options.agent == DEMO else options.agent
         if options.schema:
             is_json = options.schema.lstrip().startswith("{")
             schema = options.schema if is_json else _read(options.schema)
@@ -168,6 +172,23 @@ def _told(
 
 def _warning(terminal: PlainTerminal) -> Callable[[object], None]:
     return lambda warning: terminal.note(f"serai: {warning}")
+
+
+async def _demo(turn: ScriptedTurn) -> str | None:
+    """The demo agent without a host: `tool COMMAND` asks, and pretends to run it; all else is said back."""
+    word, _, command = turn.text.partition(" ")
+    if word != "tool":
+        turn.think("I say back what I am told.")
+        turn.say(_DEMO_HELP if word == "help" else turn.text)
+        return None
+    call = turn.tool(f"Run {command or 'ls'}", "execute")
+    if (await turn.ask_permission(call=call)).startswith("allow"):
+        turn.tool_update(call, text="(it only pretends)")
+        turn.say("I have pretended to run it.")
+    else:
+        turn.tool_update(call, "failed")
+        turn.say("You said no, so I have not done it.")
+    return None
 
 
 async def _show(turn: AgentStream, terminal: PlainTerminal) -> AskResult:

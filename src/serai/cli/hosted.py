@@ -9,7 +9,6 @@ import io
 import os
 import uuid
 
-from serai.agents.ask.demo import DEMO
 from serai.agents.catalogue.agents import Catalogue
 from serai.ahp.extensions import AGENTS, AgentsParams
 from serai.ahp.types import ROOT
@@ -23,6 +22,8 @@ from serai.errors import ConfigInvalid, SeraiError
 from serai.relay.sdk import Relay
 from serai.store.sqlite.lock import FileLock
 
+DEMO = "demo"
+"""The agent that is a part of Serai: it is always there."""
 _PATIENCE = 5.0
 """Seconds that a host has to tell of its agents."""
 _CHOICES = (

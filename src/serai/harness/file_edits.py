@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from mimetypes import guess_type
+from collections.abc import Callable
 
 from serai.ahp import types as t
 from serai.changes.diff import count_lines
-from serai.host.turn import Turn
+from serai.machine.files.content import content_type
 
-__all__ = ["file_edit", "made"]
+__all__ = ["Keep", "file_edit", "made"]
+
+Keep = Callable[[bytes, str], t.ContentRef]
+"""Keeps content beside the session and refers to it."""
 
 
-def file_edit(turn: Turn, uri: str, before: bytes | None, after: str) -> t.FileEdit:
+def file_edit(keep: Keep, uri: str, before: bytes | None, after: bytes) -> t.FileEdit:
     """What writing a text changes in a file, or (`None`) in one that is not there."""
 
     def side(data: bytes) -> t.FileEditSide:
-        return t.FileEditSide(uri=uri, content=turn.keep(data, guess_type(uri)[0] or "text/plain"))
+        return t.FileEditSide(uri=uri, content=keep(data, content_type(uri) or "text/plain"))
 
-    added, removed = count_lines(before or b"", after.encode())
+    added, removed = count_lines(before or b"", after)
     return t.FileEdit(
         before=None if before is None else side(before),
-        after=side(after.encode()),
+        after=side(after),
         diff=t.FileEditDiff(added=added, removed=removed),
     )
 

@@ -6,7 +6,7 @@
     agent = Agent(AgentModel("claude", cwd=project))
 
 model.py       the model and its provider: begin here
-turn.py        which session is asked, and its turn    history.py     what is said to it
+turn.py        a turn of its session                   history.py     what is said to it
 response.py    what it answers                         problems.py    errors and warnings
 """
 

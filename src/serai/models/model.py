@@ -14,13 +14,14 @@ from pydantic_ai.settings import ModelSettings, merge_model_settings
 
 from serai.agents.ask.ask import AgentClient, client
 from serai.agents.ask.options import Options, checked_options
+from serai.agents.ask.prompt import Part
 from serai.agents.ask.session import WireSession
 from serai.agents.ask.start import AgentRef
 from serai.agents.several import Candidate
-from serai.models.history import SYSTEM, said_in
+from serai.models.history import SYSTEM, Said, said_in, with_standing
 from serai.models.problems import refuse_tools, warn_of_history, warn_of_settings
 from serai.models.response import AgentResponse
-from serai.models.turn import ModelTurn, SessionSource
+from serai.models.turn import ModelTurn
 
 __all__ = ["AgentModel", "agent_provider"]
 
@@ -65,7 +66,10 @@ class AgentModel(Model[Any]):
     ) -> None:
         super().__init__(settings=settings, profile=_PROFILE)
         known = agent if isinstance(agent, AgentClient) else client(agent)
-        self._source = SessionSource(known.having(**options))
+        self._client = known.having(**options)
+        self._session: WireSession | None = None
+        self._told: tuple[str | None, str | None] = (None, None)
+        """What holds throughout, as it was told last, and by which id: a renewed session has another one."""
 
     @classmethod
     def of(cls, session: WireSession, *, settings: ModelSettings | None = None) -> Self:
@@ -74,13 +78,14 @@ class AgentModel(Model[Any]):
         Of a message history, only what came after the session's own last answer is sent.
         """
         model = cls(session.host.name, settings=settings)
-        model._source = SessionSource(client(session.host.name), session)
+        model._session = session
         return model
 
     @property
     def model_name(self) -> str:
         """The agent's name, and that of its model where one was asked for: `claude/sonnet`."""
-        return self._source.model_name
+        model = self._client.defaults.get("model")
+        return f"{self._client.name}/{model}" if model else self._client.name
 
     @property
     def system(self) -> str:
@@ -122,20 +127,47 @@ class AgentModel(Model[Any]):
             ModelAPIError: As for `request`, here or while the answer comes.
         """
         check_allow_model_requests()
-        agent = self._source.agent
+        agent = self._client.name
         settings = merge_model_settings(self.settings, model_settings)
         _, parameters = self.prepare_request(model_settings, model_request_parameters)
         refuse_tools(agent, parameters)
         said = said_in(
             messages,
             instructions=[part.content for part in self._get_instruction_parts(messages, parameters) or ()],
-            session_id=self._source.session_id,
+            session_id=self._session_id,
         )
         warn_of_settings(agent, dict(settings or {}))
         warn_of_history(agent, said)
-        async with ModelTurn(self._source, said) as turn:
+        async with ModelTurn(self._opened(said), self.model_name) as turn:
             await turn.began()
             yield AgentResponse(parameters, turn=turn, name=self.model_name)
+
+    @property
+    def _session_id(self) -> str | None:
+        """The session that goes on, if one does."""
+        if self._session is not None:
+            return self._session.id
+        return self._client.defaults.get("load") or self._client.defaults.get("resume")
+
+    @asynccontextmanager
+    async def _opened(self, said: Said) -> AsyncGenerator[tuple[WireSession, list[Part]]]:
+        """The session, and what is said to it. An open one stays so; of a new agent nothing is left."""
+        if self._session is None:
+            # An agent that has a place for what holds throughout is told it there.
+            texts = [text for text in (self._client.defaults.get("system_prompt"), said.standing) if text]
+            parts: list[Part] = list(said.parts) or [texts.pop()] if texts else list(said.parts)
+            more: Options = {"system_prompt": "\n\n".join(texts)} if texts else {}
+            async with self._client.session(**more) as session:
+                yield session, parts
+            return
+        session_id, told = self._told
+        parts = with_standing(said, told if session_id == self._session.id else None)
+        self._told = (self._session.id, said.standing)
+        try:
+            yield self._session, parts
+        except BaseException:
+            self._told = (None, None)  # nobody knows whether it was heard
+            raise
 
 
 def agent_provider(**defaults: Unpack[Options]) -> Callable[..., AgentModel]:

@@ -1,73 +1,22 @@
-"""One turn of an agent for a request: which session is asked, and its events."""
+"""One turn of an agent for a request: its events, and its end."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing
 from typing import Self
 
 import anyio
 
-from serai.agents.ask.ask import AgentClient
 from serai.agents.ask.events import Event, TurnFinished
-from serai.agents.ask.options import Options
 from serai.agents.ask.prompt import Part
 from serai.agents.ask.session import WireSession
 from serai.agents.ask.turn import Cancelling
 from serai.errors import SeraiError
-from serai.models.history import Said, with_standing
 from serai.models.problems import failure_of
 
-__all__ = ["ModelTurn", "SessionSource"]
-
-
-class SessionSource:
-    """Where the sessions of a model come from: the one that is open, or a new agent for each request."""
-
-    def __init__(self, client: AgentClient, session: WireSession | None = None) -> None:
-        self._client = client
-        self._session = session
-        self._told: tuple[str | None, str | None] = (None, None)
-        """What holds throughout, as it was told last, and by which id: a renewed session has another one."""
-
-    @property
-    def agent(self) -> str:
-        """The agent's name."""
-        return self._client.name
-
-    @property
-    def model_name(self) -> str:
-        """The agent's name, and the model's where one was asked for: `claude/sonnet`."""
-        model = self._client.defaults.get("model")
-        return f"{self.agent}/{model}" if model else self.agent
-
-    @property
-    def session_id(self) -> str | None:
-        """The session that goes on, if one does."""
-        if self._session is not None:
-            return self._session.id
-        return self._client.defaults.get("load") or self._client.defaults.get("resume")
-
-    @asynccontextmanager
-    async def opened(self, said: Said) -> AsyncGenerator[tuple[WireSession, list[Part]]]:
-        """The session, and what is said to it. An open one stays so; of a new agent nothing is left."""
-        if self._session is None:
-            # An agent that has a place for what holds throughout is told it there.
-            texts = [text for text in (self._client.defaults.get("system_prompt"), said.standing) if text]
-            parts: list[Part] = list(said.parts) or [texts.pop()] if texts else list(said.parts)
-            more: Options = {"system_prompt": "\n\n".join(texts)} if texts else {}
-            async with self._client.session(**more) as session:
-                yield session, parts
-            return
-        session_id, told = self._told
-        parts = with_standing(said, told if session_id == self._session.id else None)
-        self._told = (self._session.id, said.standing)
-        try:
-            yield self._session, parts
-        except BaseException:
-            self._told = (None, None)  # nobody knows whether it was heard
-            raise
+__all__ = ["ModelTurn"]
 
 
 class ModelTurn:
@@ -77,11 +26,13 @@ class ModelTurn:
     than it reads it in. Here all of the agent is in one task, which is cancelled once and then waited for.
     """
 
-    def __init__(self, source: SessionSource, said: Said) -> None:
+    def __init__(
+        self, opening: AbstractAsyncContextManager[tuple[WireSession, list[Part]]], model_name: str
+    ) -> None:
         self.session_id: str | None = None
         """The agent's name for the session, once it is open."""
-        self._source = source
-        self._said = said
+        self._opening = opening
+        self._model_name = model_name
         self._cancelling = Cancelling()
         self._events = asyncio.Queue[Event | Exception](1)  # so the agent has to wait for a slow reader
         self._first: Event | None = None
@@ -123,7 +74,7 @@ class ModelTurn:
     async def _next(self) -> Event:
         item = await self._events.get()
         if isinstance(item, SeraiError):
-            raise failure_of(item, self._source.model_name, in_stream=self._has_begun) from item
+            raise failure_of(item, self._model_name, in_stream=self._has_begun) from item
         if isinstance(item, Exception):
             raise item
         self._has_begun = True
@@ -137,7 +88,7 @@ class ModelTurn:
         await self._events.put(told)
 
     async def _follow(self) -> TurnFinished:
-        async with self._source.opened(self._said) as (session, prompt):
+        async with self._opening as (session, prompt):
             self.session_id = session.id
             # Nobody sees the questions of the agent who could answer them: its policy does.
             turn = session.follow(prompt, self._cancelling, is_attended=False)

@@ -299,7 +299,7 @@ async def test_what_the_agent_says_is_kept_for_who_asks_later(
     kept = memory.recall(harness.found)
     assert kept is not None
     assert kept.capabilities is not None
-    assert (kept.capabilities.load_session, kept.told_version, kept.signed_in) == (True, "7", False)
+    assert (kept.capabilities.load_session, kept.signed_in) == (True, False)
     await enter(client)
     await methods(client)
     kept = memory.recall(harness.found)

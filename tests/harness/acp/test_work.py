@@ -107,7 +107,7 @@ async def test_pictures_and_links_of_an_answer_are_parts_of_it(inn: Inn, client:
     assert [picture.content_type for picture in pictures] == ["image/png"]
     content = await client.request("resourceRead", uri=pictures[0].uri)
     assert content["data"] == "hi"
-    assert "[a](file:///a)" in said(turn)
+    assert "`a` <file:///a>" in said(turn)
 
 
 # -- cancelling --------------------------------------------------------------------------------------------

@@ -2,21 +2,21 @@
 
 Agents pass on what their model said, each in its own way, and mostly as -32603. The words tell whether a
 person must sign in, wait, pay, or begin a new conversation. Where an agent refuses to open an earlier
-session, a stray word must not pass for such trouble: each turn would fail in the same way, for good.
+session, only numbers count: a stray word would have each turn fail in the same way, for good.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from serai import errors
 from serai.acp.capabilities import AuthMethod
 from serai.acp.process.log import masking
 from serai.acp.shapes import is_list, is_object, mask_json
-from serai.jsonrpc.messages import AUTH_REQUIRED, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND
+from serai.jsonrpc.messages import AUTH_REQUIRED, METHOD_NOT_FOUND
 
 _CAPABILITIES = {
     "session/load": "loadSession",
@@ -99,24 +99,6 @@ _PATHS = _any(
     r"\.[a-z]{1,4}:\d+",
 )
 """Paths, addresses, lines of files. What stands in them is a name, and says nothing. `/login` is none."""
-_CERTAIN: dict[type[errors.AgentError], re.Pattern[str]] = {
-    errors.UsageLimitReached: _any(
-        r"(?:exceeded|reached|hit) your (?:\w+ )?(?:usage limit|quota)",
-        r"usage limit (?:was |has been )?(?:exceeded|reached)",
-        r"credit balance is too low|insufficient_quota",
-    ),
-    errors.AuthRequired: _any(
-        r"please (?:run )?/?(?:log|sign) ?in",
-        r"not (?:logged|signed) in",
-        r"authentication (?:is )?required|authentication_failed",
-    ),
-    errors.RateLimited: _any(
-        r"rate[ -]limit (?:was |has been )?(?:exceeded|reached|hit)",
-        r"rate_limit_(?:error|exceeded)|too many requests|\(429\)",
-    ),
-    errors.AgentOverloaded: _any(r"overloaded_error|503 service unavailable|\((?:503|529)\)"),
-}
-"""What is unmistakable also where an agent refuses to open an earlier session."""
 _STATUS_KEY = re.compile(r"status|code$", re.IGNORECASE)
 _EMPTY = frozenset({"Internal error", "Error", "Server error"})
 """Words that say nothing: then the data may."""
@@ -124,24 +106,20 @@ _SHOWN = 500
 _DEEPEST = 6
 
 
-def meaning(
-    text: str, known: Mapping[type[errors.AgentError], re.Pattern[str]] = _WORDS
-) -> type[errors.AgentError] | None:
+def meaning(text: str) -> type[errors.AgentError] | None:
     """Which of the known troubles some words tell of; `None` for none of them."""
     text = _PATHS.sub(" ", text)
-    return next((error for error, words in known.items() if words.search(text)), None)
+    return next((error for error, words in _WORDS.items() if words.search(text)), None)
 
 
 def _sort(method: str, number: int, words: str, data: Any = None) -> type[errors.AgentError]:
     """Which error it is, by all that was said."""
     plain = _PLAIN.get(method, errors.AgentRequestFailed)
-    is_earlier = plain is errors.SessionLoadFailed
-    if is_earlier and number == RESOURCE_NOT_FOUND:
-        return plain
     statuses = (value for key, value in _leaves(data) if type(value) is int and _STATUS_KEY.search(key))
-    by_number = (_NUMBERS[each] for each in (number, *statuses) if each in _NUMBERS)
-    said = "\n".join([words, *_texts(data)])
-    return meaning(said, _CERTAIN if is_earlier else _WORDS) or next(by_number, plain)
+    by_number = next((_NUMBERS[each] for each in (number, *statuses) if each in _NUMBERS), plain)
+    if plain is errors.SessionLoadFailed:
+        return by_number
+    return meaning("\n".join([words, *_texts(data)])) or by_number
 
 
 class Failures:
@@ -172,8 +150,8 @@ class Failures:
     def of(self, method: str, told: errors.ProtocolError) -> errors.AgentError:
         """What the error means that a request was answered with.
 
-        Where an earlier session was to be opened, it is a `SessionLoadFailed` unless a person can sign in,
-        wait or pay: the session will be there then.
+        Where an earlier session was to be opened, it is a `SessionLoadFailed` unless the number says that a
+        person can sign in or wait: the session will be there then.
         """
         number, data = told.number, told.data
         words = self._mask(told.message or next(_texts(data), "it did not say why"))

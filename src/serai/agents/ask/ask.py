@@ -5,13 +5,12 @@ from __future__ import annotations
 import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar, Unpack, cast, overload
+from typing import TypeVar, Unpack, cast
 
 from serai.acp import AgentCapabilities
 from serai.agents.ask.events import AskResult, JsonResult, TurnFinished
 from serai.agents.ask.host import WireHost, host
-from serai.agents.ask.json_answer import shape_of
+from serai.agents.ask.json_answer import SchemaText, shape_of
 from serai.agents.ask.options import Options, checked_options, log_warning, merged, warn_of
 from serai.agents.ask.prompt import Prompt
 from serai.agents.ask.retries import persistently, read_retries
@@ -29,14 +28,13 @@ from serai.agents.ask.start import (
 )
 from serai.agents.ask.turn import AgentStream, Cancelling, Events
 from serai.agents.catalogue.agents import Catalogue
-from serai.agents.catalogue.finder import Finder
+from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.introduction import Models, models_of
 from serai.config.paths import here
 from serai.machine.processes.child import to_its_end
 
 __all__ = [
     "AgentClient",
-    "Detected",
     "ask",
     "ask_json",
     "capabilities",
@@ -48,23 +46,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Detected:
-    """Whether an agent can be used on this machine."""
-
-    id: str
-    label: str
-    available: bool
-    """Whether it is installed, and can be started."""
-    reason: str | None = None
-    """Why it cannot, or what is unknown about it."""
-    version: str | None = None
-    signed_in: bool | None = None
-    """`None`: nobody can tell without asking it."""
-    install: str | None = None
-    """How to install it."""
 
 
 def session(agent: AgentRef, **options: Unpack[Options]) -> Openable[WireSession]:
@@ -97,17 +78,9 @@ async def ask(agent: AgentRef, prompt: Prompt, **options: Unpack[Options]) -> As
         return await opened.ask(prompt)
 
 
-@overload
 async def ask_json(
-    agent: AgentRef, prompt: Prompt, schema: type[T], **options: Unpack[Options]
-) -> JsonResult[T]: ...
-@overload
-async def ask_json(
-    agent: AgentRef, prompt: Prompt, schema: Any, **options: Unpack[Options]
-) -> JsonResult[Any]: ...
-async def ask_json(
-    agent: AgentRef, prompt: Prompt, schema: Any, **options: Unpack[Options]
-) -> JsonResult[Any]:
+    agent: AgentRef, prompt: Prompt, schema: type[T] | SchemaText, **options: Unpack[Options]
+) -> JsonResult[T]:
     """Ask an agent for JSON of a certain shape. An answer that does not have it is sent back once.
 
     The schema is a type that msgspec knows, a pydantic model, or a JSON Schema (a mapping, or text).
@@ -190,7 +163,7 @@ async def _elsewhere(agent: AgentRef, options: Options) -> AsyncGenerator[Option
         yield there
 
 
-async def detect(*, catalogue: Catalogue | None = None, finder: Finder | None = None) -> list[Detected]:
+async def detect(*, catalogue: Catalogue | None = None, finder: Finder | None = None) -> list[FoundAgent]:
     """Which agents can be used on this machine. All are looked for at once; none of them is started.
 
     Raises:
@@ -199,19 +172,7 @@ async def detect(*, catalogue: Catalogue | None = None, finder: Finder | None = 
     place = here()
     if catalogue is None:
         catalogue = await default_catalogue(place, log_warning)
-    found = await (finder or default_finder(place)).find_all(catalogue)
-    return [
-        Detected(
-            id=one.id,
-            label=one.label,
-            available=one.launch is not None,
-            reason=one.reason or None,
-            version=one.version,
-            signed_in=one.signed_in,
-            install=one.definition.install or None,
-        )
-        for one in found
-    ]
+    return await (finder or default_finder(place)).find_all(catalogue)
 
 
 async def _open_once(agent: AgentRef, options: Options) -> WireSession:
@@ -252,13 +213,9 @@ class AgentClient:
         """As `agents.ask`."""
         return await ask(self.agent, prompt, **merged(self.defaults, options))
 
-    @overload
     async def ask_json(
-        self, prompt: Prompt, schema: type[T], **options: Unpack[Options]
-    ) -> JsonResult[T]: ...
-    @overload
-    async def ask_json(self, prompt: Prompt, schema: Any, **options: Unpack[Options]) -> JsonResult[Any]: ...
-    async def ask_json(self, prompt: Prompt, schema: Any, **options: Unpack[Options]) -> JsonResult[Any]:
+        self, prompt: Prompt, schema: type[T] | SchemaText, **options: Unpack[Options]
+    ) -> JsonResult[T]:
         """As `agents.ask_json`."""
         return await ask_json(self.agent, prompt, schema, **merged(self.defaults, options))
 

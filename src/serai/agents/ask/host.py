@@ -89,8 +89,6 @@ class WireHost(Agent, Closing):
         chosen: Mapping[str, str],
     ) -> None:
         self.definition = definition
-        self.warn = warn_of(options)
-        """Is told what was left out, or could not be done."""
         self.sessions: dict[str, WireSession] = {}
         """The sessions that are open, by their ids."""
         self._ref = ref
@@ -112,7 +110,7 @@ class WireHost(Agent, Closing):
         given = AgentOptions(
             client=cast("ClientSide", _Client(options.get("client") or BasicClient(), self)),
             mask=mask,
-            warn=self.warn,
+            warn=warn_of(options),
             on_stderr=self._hear_log,
             overhear=self._recorder.line if self._recorder is not None else None,
         )
@@ -160,11 +158,6 @@ class WireHost(Agent, Closing):
                 told(line)
         except Exception:  # noqa: BLE001 - whoever reads the pipe must go on, whatever went wrong
             _log.exception("on_stderr has failed")
-
-    @property
-    def agent(self) -> Agent:
-        """The agent itself, for what is not offered here."""
-        return self
 
     # -- its sessions --------------------------------------------------------------------------------------
 

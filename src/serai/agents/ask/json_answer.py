@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -21,6 +21,9 @@ from serai.errors import JsonInvalid, Mismatch, ParseError
 __all__ = ["AnswerShape", "Unfit", "ask_for", "read_answer", "shape_of"]
 
 T = TypeVar("T")
+
+SchemaText: TypeAlias = Mapping[str, Any] | bool | str
+"""A JSON Schema, as a mapping or as text."""
 
 LARGEST = 5 * 1024 * 1024
 """An answer with more characters is not read."""

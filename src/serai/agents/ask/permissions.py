@@ -1,7 +1,6 @@
 """What an agent may do: the tool filter first, then the policy.
 
-A policy that rejects never allows: where an agent offers no way to say no, the request is cancelled. So it is
-where one id stands for two options, and it is left open what an answer means.
+A policy that rejects never allows: where an agent offers no way to say no, the request is cancelled.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
 from serai.acp import PermissionOption, PermissionRequest, PromptTurn
-from serai.acp.requests import is_unclear
 from serai.acp.tool_calls import ToolUse
 from serai.errors import Mismatch, PermissionTimedOut
 
@@ -90,8 +88,8 @@ class ToolFilter:
                 return reason
         try:
             verdict = True if self._on_tool_use is None else await _awaited(self._on_tool_use(use))
-        except (Exception, asyncio.CancelledError) as problem:  # noqa: BLE001 - it is no permission
-            _go_on_after(problem, "a tool filter")
+        except Exception as problem:  # noqa: BLE001 - it is no permission
+            _log.exception("a tool filter has failed")
             return f"the tool filter failed with {problem!r}"
         if verdict is True:
             return None
@@ -156,14 +154,11 @@ class PermissionAsked:
         return self._settle(_option_of(self.options, *kinds))
 
     def choose(self, option_id: str) -> bool:
-        """Answer with one of the options. An id that stands for a yes and a no gives no answer: it cancels.
-
-        Raises:
-            Mismatch: There is no such option.
-        """
-        if all(option.id != option_id for option in self.options):
+        """Answer with one of the options. Raises `Mismatch`: there is no such option."""
+        option = chosen(option_id, self.options)
+        if option is None:
             raise Mismatch(f"there is no option {option_id!r}", field="options")
-        return self._settle(chosen(option_id, self.options))
+        return self._settle(option)
 
     def cancel(self) -> bool:
         """Give no answer: neither yes nor no."""
@@ -222,15 +217,10 @@ def read_policy(
 
 
 def chosen(choice: PermissionChoice, options: Sequence[PermissionOption]) -> PermissionOption | None:
-    """Which option a function's choice means; `None` to cancel.
-
-    What was not offered cancels, too, and so does an id that stands for a yes and a no.
-    """
+    """Which option a function's choice means; `None` to cancel. What was not offered cancels, too."""
     if isinstance(choice, bool):
         return _option_of(options, *(_ONCE if choice else _REJECTED))
     wanted = choice.id if isinstance(choice, PermissionOption) else choice
-    if wanted is None or is_unclear(options, wanted):
-        return None
     return next((option for option in options if option.id == wanted), None)
 
 
@@ -286,8 +276,8 @@ class Permissions:
             return _option_of(asked.options, *(_ONCE if is_once else _WANTED[self._policy]))
         try:
             return chosen(await _awaited(self._policy(asked)), asked.options)
-        except (Exception, asyncio.CancelledError) as problem:  # noqa: BLE001 - it is no permission
-            _go_on_after(problem, "a permission policy")
+        except Exception as problem:  # noqa: BLE001 - it is no permission
+            _log.exception("a permission policy has failed")
             self._warn(f"The permission policy failed with {problem!r} — the request is cancelled.")
             return None
 
@@ -296,22 +286,9 @@ async def _awaited(value: T | Awaitable[T]) -> T:
     return cast("T", await value if inspect.isawaitable(value) else value)
 
 
-def _go_on_after(problem: BaseException, whose: str) -> None:
-    """Log a failure. Raises it when nobody wants the decision any more: not only its own waiting ended."""
-    task = asyncio.current_task()
-    if isinstance(problem, asyncio.CancelledError) and (task is None or task.cancelling() > 0):
-        raise problem
-    _log.error("%s has failed", whose, exc_info=problem)
-
-
 def _option_of(options: Sequence[PermissionOption], *kinds: str) -> PermissionOption | None:
-    """The first option of the first of these kinds that there is.
-
-    One whose id is that of an option of any other kind is none: nobody knows what the agent would understand.
-    """
-    unclear = {option.id for option in options if option.kind not in kinds}
-    fitting = (option for kind in kinds for option in options if option.kind == kind)
-    return next((option for option in fitting if option.id not in unclear), None)
+    """The first option of the first of these kinds that there is."""
+    return next((option for kind in kinds for option in options if option.kind == kind), None)
 
 
 def _folded(words: Iterable[str]) -> frozenset[str]:

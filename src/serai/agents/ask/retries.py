@@ -11,8 +11,9 @@ from enum import StrEnum
 from typing import TypeVar
 
 from serai import errors
+from serai.acp import OpenWay
 
-__all__ = ["Context", "Renewed", "Retries", "Why", "is_transient"]
+__all__ = ["Renewed", "Retries", "Why", "is_transient"]
 
 T = TypeVar("T")
 
@@ -65,22 +66,13 @@ class Why(StrEnum):
     TURN_LIMIT = "turn-limit"
 
 
-class Context(StrEnum):
-    """What a session's new agent knows of what was said before."""
-
-    RESUMED = "resumed"
-    LOADED = "loaded"
-    LOST = "lost"
-    NOTHING = "nothing"
-    """Nothing had been said."""
-
-
 @dataclass(frozen=True, slots=True)
 class Renewed:
     """The agent of a session was started anew."""
 
     why: Why
-    context: Context
+    way: OpenWay
+    """Whether it was resumed or loaded, and the agent knows what was said before; or made anew."""
     session_id: str
     """The session's id from now on: another one, unless it was resumed or loaded."""
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 from serai.acp import (
     AcpSession,
@@ -27,7 +27,7 @@ from serai.acp import (
 from serai.acp.session_start import Link, Opened, Wanted
 from serai.agents.ask.costs import CostTracker
 from serai.agents.ask.events import AskResult, JsonResult, TurnFinished
-from serai.agents.ask.json_answer import ask_for, shape_of
+from serai.agents.ask.json_answer import SchemaText, ask_for, shape_of
 from serai.agents.ask.options import (
     Options,
     SessionOptions,
@@ -38,7 +38,7 @@ from serai.agents.ask.options import (
 )
 from serai.agents.ask.permissions import PermissionAsked, Permissions
 from serai.agents.ask.prompt import Prompt, blocks_of
-from serai.agents.ask.retries import Context, Renewed, Why, persistently, read_retries
+from serai.agents.ask.retries import Renewed, Why, persistently, read_retries
 from serai.agents.ask.start import Closing
 from serai.agents.ask.turn import AgentStream, Cancelling, Events, RunningTurn
 from serai.agents.catalogue.introduction import Models, models_of
@@ -53,13 +53,6 @@ __all__ = ["WireSession"]
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-_CONTEXTS = {
-    OpenWay.RESUMED: Context.RESUMED,
-    OpenWay.LOADED: Context.LOADED,
-    OpenWay.RECREATED: Context.LOST,
-    OpenWay.NEW: Context.NOTHING,
-}
 
 
 class WireSession(Closing):
@@ -185,11 +178,7 @@ class WireSession(Closing):
         """
         return await self._persistently(lambda: self._once(prompt, meta))
 
-    @overload
-    async def ask_json(self, prompt: Prompt, schema: type[T]) -> JsonResult[T]: ...
-    @overload
-    async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]: ...
-    async def ask_json(self, prompt: Prompt, schema: Any) -> JsonResult[Any]:
+    async def ask_json(self, prompt: Prompt, schema: type[T] | SchemaText) -> JsonResult[T]:
         """Ask for JSON of a certain shape, as `agents.ask_json`.
 
         What others ask meanwhile waits until then, and so does a new agent after so many turns.
@@ -411,8 +400,8 @@ class WireSession(Closing):
 
         opened = await self._link.get(wanted)
         self._attach(opened)
-        renewed = Renewed(why, _CONTEXTS[opened.way], self.id)
-        if renewed.context is Context.LOST:
+        renewed = Renewed(why, opened.way, self.id)
+        if opened.way is OpenWay.RECREATED:
             self.host.warn(
                 f'Agent "{self.host.name}" was started anew and could not open the earlier session — '
                 f"it knows nothing of what was said before."

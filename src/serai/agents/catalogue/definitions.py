@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Annotated
 
 import msgspec
@@ -12,20 +11,13 @@ from msgspec import Meta
 
 from serai.errors import ConfigInvalid
 
-__all__ = ["AgentDefinition", "Evidence", "Quirk", "Way"]
+__all__ = ["AgentDefinition", "Evidence", "Way"]
 
 Word = Annotated[str, Meta(min_length=1)]
 Pattern = Annotated[str, Meta(min_length=1)]
 
 _VALUE = re.compile(r"[A-Za-z0-9._:-]+")
 """What may become part of an argument. Anything else could be read as more than a value."""
-
-
-class Quirk(StrEnum):
-    """What an agent does otherwise than ACP says, and has to be reckoned with."""
-
-    LOADS_UNRELIABLY = "loads-unreliably"
-    """It sometimes cannot load a session that it has; to try again may help."""
 
 
 class Way(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,9 +28,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     package: str = ""
     """The name of an npm package."""
     entry: str = ""
-    """The file of the package to run; by default what its `bin` says."""
-    bin: str = ""
-    """Which of several commands of the package; by default the only one, or the one called like it."""
+    """The file of the package to run; by default its only command, or the one called like it."""
     node: Annotated[int, Meta(ge=0)] = 0
     """The oldest node that will do, where the package's own `engines` does not say so."""
     args: tuple[str, ...] = ()
@@ -114,7 +104,8 @@ class AgentDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     it does not start."""
     usage_patterns: tuple[Pattern, ...] = ()
     """The same for an account that has nothing left to spend."""
-    quirks: frozenset[Quirk] = frozenset()
+    loads: Annotated[int, Meta(ge=1)] = 1
+    """How often it is asked to load a session that it has, before that counts as refused."""
 
     @property
     def acp_compatible(self) -> bool:

@@ -22,10 +22,9 @@ from serai.agents.catalogue.programs import (
     is_script,
     version_in,
 )
-from serai.ahp.types import AgentInfo
 from serai.errors import AgentNotInstalled
 
-__all__ = ["Finder", "FoundAgent", "agent_info", "is_signed_in"]
+__all__ = ["Finder", "FoundAgent", "is_signed_in"]
 
 _PROBE_SECONDS = 5.0
 _LISTING_SECONDS = 20.0
@@ -56,6 +55,11 @@ class FoundAgent:
         return self.definition.id
 
     @property
+    def available(self) -> bool:
+        """Whether it is installed, and can be started."""
+        return self.launch is not None
+
+    @property
     def label(self) -> str:
         """The agent's name, for people."""
         return self.definition.label
@@ -79,13 +83,6 @@ class FoundAgent:
         chosen = self.way.choosing(model=model, effort=effort)
         env = {**self.launch.env, **(self.definition.mcp_env if with_mcp else {})}
         return replace(self.launch, argv=(*self.launch.argv, *chosen), env=env)
-
-
-def agent_info(found: FoundAgent) -> AgentInfo:
-    """An installed agent as the root channel lists it. Its models are unknown until a session begins."""
-    return AgentInfo(
-        provider=found.id, display_name=found.label, description=found.definition.description, models=[]
-    )
 
 
 def is_signed_in(

@@ -201,8 +201,8 @@ def _entry(folder: Path, package: NpmPackage, way: Way) -> Path | None:
     """The file of a package to run; `None` when it is not there, or leads out of the package."""
     name = package.name.rpartition("/")[2]
     bins = {name: package.bin} if isinstance(package.bin, str) else package.bin
-    wanted = way.entry or bins.get(way.bin or name)
-    if wanted is None and not way.bin and len(set(bins.values())) == 1:
+    wanted = way.entry or bins.get(name)
+    if wanted is None and len(set(bins.values())) == 1:
         wanted = next(iter(bins.values()))
     path = Path(os.path.normpath(folder / (wanted or "")))
     return path if path.is_relative_to(folder) and os.path.isfile(path) else None  # noqa: PTH113 - it never raises

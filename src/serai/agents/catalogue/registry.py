@@ -148,7 +148,7 @@ def _offers(distribution: _Distribution, target: str) -> Iterator[tuple[_Offer, 
         name = offer.package[: offer.package.find("@", 1)] if "@" in offer.package[1:] else offer.package
         if not _PACKAGE.fullmatch(name):
             raise ValueError("its npm package has no proper name")
-        ways = [Way(package=name, bin=offer.cmd, args=offer.args)]
+        ways = [Way(package=name, args=offer.args)]
         if offer.cmd:
             ways.append(Way(program=_program(offer.cmd), args=offer.args))
         yield offer, ways, f"npm install -g {name}"

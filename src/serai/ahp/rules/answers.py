@@ -35,7 +35,7 @@ def problem_with_answer(
     """Why this cannot be the answer to that question, or `None` when it can.
 
     A draft needs the right kind of value and no more; a submitted answer has to keep the question's bounds,
-    and so has a draft that is `final`: it goes to the agent as it is. A `format` is a hint for whoever answers.
+    and so has a draft that is `final`: it goes to the agent as it is. A `format` is a hint for who answers.
     """
     question = _question(request, question_id)
     if question is None and not request.questions:

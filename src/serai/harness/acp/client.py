@@ -8,7 +8,6 @@ import re
 import shlex
 import signal
 import uuid
-from collections.abc import Awaitable
 from typing import TYPE_CHECKING, NamedTuple
 
 from serai import acp
@@ -16,7 +15,6 @@ from serai.ahp.commands import ContentEncoding
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import SessionInputRequest, SessionInputResponseKind
 from serai.errors import ProtocolError
-from serai.harness.acp.call_actions import Permission
 from serai.harness.acp.content import questions_of, values_of
 from serai.harness.acp.turn import RunningPrompt
 from serai.host.surroundings.terminals import HostTerminal
@@ -69,16 +67,14 @@ class HostClient(acp.BasicClient):
         )
 
     async def request_permission(self, request: acp.PermissionRequest) -> str | None:
-        """Ask the person. A turn that is over, or ends meanwhile, cancels."""
+        """Ask the person. A turn that is over cancels, and one that ends meanwhile ends the asking."""
         await self._session.caught_up()
         work = self._session.work
         if work is None or not work.turn.is_running:
             return None
         work.flush()
         work.delivered("a request for permission")
-        answer = await _unless_over(work.calls.ask(request))
-        if answer is None:
-            return None
+        answer = await work.calls.ask(request)
         if answer.is_unsayable:
             await work.turn.notice(
                 f"{self._definition.label} offers no answer that means this: it was told nothing."
@@ -215,17 +211,6 @@ def _exit(terminal: HostTerminal) -> acp.TerminalExit:
         return acp.TerminalExit(signal=signal.Signals(how.signal).name)
     except ValueError:
         return acp.TerminalExit(signal=str(how.signal))
-
-
-async def _unless_over(asking: Awaitable[Permission]) -> Permission | None:
-    """The answer; `None` when the turn has ended before there was one."""
-    try:
-        return await asking
-    except asyncio.CancelledError:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        return None
 
 
 def _told(error: ProtocolError) -> ProtocolError:

@@ -14,21 +14,15 @@ from serai.acp import Block, text_block
 from serai.acp.shapes import is_object, list_of, object_of, objects_of, text_of, texts_of
 from serai.ahp import types as t
 from serai.ahp.wire import Unknown
-from serai.changes.diff import count_lines
 from serai.completions.completion import KIND
-from serai.machine.files.content import content_type
+from serai.harness.file_edits import Keep, file_edit, made
 from serai.uris import uri_of
 
-Keep = Callable[[bytes, str], t.ContentRef]
-"""Keeps content beside the session and refers to it."""
 COMMAND = "command"
 """The kind of an attachment that stands for one of the agent's own commands."""
 _BYTES = "application/octet-stream"
-_LINKED = frozenset({"http", "https", "file"})
-"""What a link may lead to. Another one may be more than a place: a `javascript:` is a deed."""
-_MEANING = re.compile(r"[\\`*\[\]<>]|(?<![^\W_])_|_(?![^\W_])")
-"""What would mean something in Markdown. An underscore within a word does not."""
-_NOT_IN_A_LINK = re.compile(r"[\x00-\x20\x7f()<>\\]")
+_LINK = re.compile(r"(?:https?|file)://[^\s<>]+", re.IGNORECASE)
+"""What is a link. Another one may be more than a place: a `javascript:` is a deed."""
 
 
 # -- what an agent shows -----------------------------------------------------------------------------------
@@ -55,9 +49,7 @@ def contents_of(
             case {"type": "content", "content": block} if is_object(block):
                 shown.append(_content(block))
             case {"type": "diff"} if (edit := edit_of(entry, folder, keep)) is not None:
-                shown.append(
-                    t.ToolResultFileEditContent(before=edit.before, after=edit.after, diff=edit.diff)
-                )
+                shown.append(made(edit))
             case {"type": "terminal", "terminalId": str(name)}:
                 shown += [found] if (found := terminal(name)) is not None else []
             case _:
@@ -95,15 +87,8 @@ def edit_of(entry: Mapping[str, Any], folder: Path, keep: Keep) -> t.FileEdit | 
     path, old, new = text_of(entry.get("path")), text_of(entry.get("oldText")), text_of(entry.get("newText"))
     if entry.get("type") != "diff" or path is None or new is None:
         return None
-    uri = uri_of(folder / path)
-    kind = content_type(path) or "text/plain"
-    before, after = (old or "").encode("utf-8", "replace"), new.encode("utf-8", "replace")
-    added, removed = count_lines(before, after)
-    return t.FileEdit(
-        before=t.FileEditSide(uri=uri, content=keep(before, kind)) if old is not None else None,
-        after=t.FileEditSide(uri=uri, content=keep(after, kind)),
-        diff=t.FileEditDiff(added=added, removed=removed),
-    )
+    before = None if old is None else old.encode("utf-8", "replace")
+    return file_edit(keep, uri_of(folder / path), before, new.encode("utf-8", "replace"))
 
 
 def bytes_of(block: Mapping[str, Any]) -> bytes | None:
@@ -128,16 +113,12 @@ def in_words(block: Block) -> str | None:
 
 def link_to(uri: str, name: str | None) -> str:
     """A link that the agent gave, as Markdown: it is that, whatever its name and its address are made of."""
-    address = _plain(uri)
-    shown = _plain(name or "") or address
-    if uri.partition(":")[0].lower() in _LINKED:
-        return f"[{shown}]({_NOT_IN_A_LINK.sub(lambda found: f'%{ord(found[0]):02X}', uri)})"
-    return shown if shown == address else f"{shown} ({address})"
+    address = f"<{uri}>" if _LINK.fullmatch(uri) else _code(uri)
+    return f"{_code(name)} {address}" if name else address
 
 
-def _plain(text: str) -> str:
-    """Text that is no more than that in Markdown, in a line."""
-    return _MEANING.sub(r"\\\g<0>", " ".join(text.split()))
+def _code(text: str) -> str:
+    return f"`{' '.join(text.replace('`', ' ').split())}`"
 
 
 # -- what a person says ------------------------------------------------------------------------------------

@@ -9,13 +9,12 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 import msgspec
-from msgspec.structs import replace
 
 from serai.acp import AgentCapabilities, Handshake, McpCapabilities
 from serai.acp.servers import write_servers
 from serai.acp.shapes import text_of
 from serai.agents.catalogue.definitions import AgentDefinition
-from serai.agents.catalogue.finder import Finder, FoundAgent, agent_info
+from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.introduction import Introduction
 from serai.agents.catalogue.memory import FILE, AgentMemory
 from serai.ahp import actions as a
@@ -84,8 +83,12 @@ class AcpHarness:
     @property
     def info(self) -> AgentInfo:
         """What the root channel lists, with the models that are known by now."""
-        models = self.known.model_infos(self.name) if self.known else []
-        return replace(agent_info(self.found), models=models)
+        return AgentInfo(
+            provider=self.name,
+            display_name=self.found.label,
+            description=self.found.definition.description,
+            models=self.known.model_infos(self.name) if self.known else [],
+        )
 
     @property
     def schema(self) -> SessionConfigSchema:

@@ -19,7 +19,6 @@ from serai.acp import session_start as acp
 from serai.acp.servers import HttpServer, McpServer, StdioServer, read_server
 from serai.acp.session_start import Wanted
 from serai.acp.shapes import object_of, text_of, texts_of
-from serai.agents.catalogue.definitions import Quirk
 from serai.ahp.types import MarkdownResponsePart, Turn, UserMessage
 from serai.contract.events import OBSERVED_BY_HOST
 from serai.harness.acp.client import HostClient
@@ -183,8 +182,7 @@ class SessionLink(acp.Link[AgentProcess]):
             anew = "its own session is not known any more"
         elif taken_back:
             anew = "agents cannot take back what was said in theirs"
-        loads = 2 if Quirk.LOADS_UNRELIABLY in self._harness.found.definition.quirks else 1
-        return Wanted(session_id, fork, anew, loads)
+        return Wanted(session_id, fork, anew, self._harness.found.definition.loads)
 
     async def _start_agent(self) -> AgentProcess:
         model = self._seat.model

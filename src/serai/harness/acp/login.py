@@ -122,7 +122,7 @@ class Login:
     async def _heard(self, handshake: Handshake) -> None:
         self._handshake = handshake
         if self._memory is not None:
-            await asyncio.to_thread(self._memory.remember, self._found, handshake)
+            await asyncio.to_thread(self._memory.remember, self._found, handshake.capabilities)
 
     async def refused(self, stage: LoginStage) -> None:
         """The agent wants a person to sign in."""

@@ -20,7 +20,7 @@ from serai.harness.acp.content import blocks_of
 from serai.harness.acp.link import LEFT_OUT, AgentRecord, OpenAgent, SessionLink, retold, steer
 from serai.harness.acp.login import LoginStage
 from serai.harness.acp.notices import Notices
-from serai.harness.acp.settings import Choices, SessionSettings
+from serai.harness.acp.settings import MODEL, SessionSettings
 from serai.harness.acp.turn import OF_A_TURN, RunningPrompt
 from serai.host.agents import HostContext
 from serai.host.messages import user_message
@@ -122,9 +122,7 @@ class AcpAgentSession(c.BasicSession):
                 if problem := self.settings.problem_with(opened.session, action.config):
                     return rejected("bad_config", f"{self._label} {problem}")
             case a.SessionModelChangedAction() if opened is not None:
-                if problem := Choices.of(
-                    opened.session.modes, opened.session.config_options
-                ).problem_with_model(action.model.id):
+                if problem := self.settings.problem_with(opened.session, {MODEL: action.model.id}):
                     return rejected("bad_model", f"{self._label} {problem}")
             case _:
                 pass

@@ -8,13 +8,13 @@ stand the two that ACP takes when a session is opened.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from serai.acp import AcpSession, Choice, ConfigOption, Modes
-from serai.acp.options import read_modes, read_options
-from serai.agents.catalogue.introduction import Models, models_of
+from serai.acp.options import read_options
+from serai.agents.catalogue.introduction import models_of
 from serai.ahp import types as t
 from serai.errors import AgentError, AgentInactive, CapabilityNotSupportedError
 from serai.host.seat import Seat
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MODE = "mode"
 EFFORT = "effort"
+MODEL = ""
+"""Stands for the model where choices have names; no setting has this one."""
 MCP_SERVERS = "mcpServers"
 _MODES = "serai.modes"
 """The id of the option that stands for modes, which agents set in a way of their own."""
@@ -71,46 +73,30 @@ class Choices:
     @classmethod
     def read(cls, written: Mapping[str, Any]) -> Choices:
         """What `to_json` has written."""
-        return cls.of(read_modes(written.get("modes")), read_options(written.get("options")))
+        return cls(read_options(written.get("options")))
 
     def to_json(self) -> dict[str, Any]:
         """All of it but the values, which are one session's."""
         return {"options": [{**option.raw, "currentValue": None} for option in self.options]}
 
-    # -- models --------------------------------------------------------------------------------------------
-
-    @property
-    def models(self) -> Models:
-        """The models and efforts."""
-        return models_of(self.options)
-
-    @property
-    def model(self) -> str | None:
-        """The model that is chosen, as far as the agent says."""
-        option = self.models.model_option
-        return option.value if option is not None and isinstance(option.value, str) else None
-
     def model_infos(self, provider: str) -> list[t.SessionModelInfo]:
         """The models as the root channel lists them."""
         return [
             t.SessionModelInfo(id=choice.value, provider=provider, name=choice.name)
-            for choice in self.models.models
+            for choice in models_of(self.options).models
         ]
-
-    # -- settings ------------------------------------------------------------------------------------------
 
     @property
     def named(self) -> dict[str, ConfigOption]:
-        """The options that are settings, by the setting's name."""
-        models = self.models
+        """The options that can be chosen, by the setting's name; the model's is `MODEL`."""
+        models, mode = models_of(self.options), self.mode_option
         named: dict[str, ConfigOption] = {}
         for option in self.options:
-            if option is models.model_option or option.type not in ("select", "boolean"):
-                continue
-            is_effort, is_mode = option is models.effort_option, option is self.mode_option
-            name = MODE if is_mode else EFFORT if is_effort else option.id
-            if name not in _OPENING:
-                named.setdefault(name, option)
+            if option.type in ("select", "boolean"):
+                roles = ((MODEL, models.model_option), (MODE, mode), (EFFORT, models.effort_option))
+                name = next((name for name, each in roles if each is option), option.id)
+                if name not in _OPENING:
+                    named.setdefault(name, option)
         return named
 
     @property
@@ -122,26 +108,19 @@ class Choices:
 
     @property
     def values(self) -> dict[str, Any]:
-        """The values of all settings."""
+        """The values of all that can be chosen, as far as the agent says."""
         return {name: option.value for name, option in self.named.items() if option.value is not None}
 
     def problem_with(self, name: str, value: Any) -> str | None:
-        """What is the matter with a value for a setting, as the end of a sentence; `None` when nothing is."""
+        """What is the matter with a choice, as the end of a sentence; `None` when nothing is."""
         option = self.named.get(name)
         if option is None:
-            return f"has no setting {name!r}"
+            return "offers no choice of models" if name == MODEL else f"has no setting {name!r}"
         if option.type == "boolean":
             return None if isinstance(value, bool) else f"has only true and false for {name!r}"
-        if any(choice.value == value for choice in option.choices):
-            return None
-        return f"has these values for {name!r}: {', '.join(choice.value for choice in option.choices)}"
-
-    def problem_with_model(self, model: str) -> str | None:
-        """The same for a model."""
-        if self.models.model_option is None:
-            return "offers no choice of models"
-        offered = [choice.value for choice in self.models.models]
-        return None if model in offered else f"has these models: {', '.join(offered)}"
+        offered = [choice.value for choice in option.choices]
+        what = "these models" if name == MODEL else f"these values for {name!r}"
+        return None if value in offered else f"has {what}: {', '.join(offered)}"
 
 
 def schema_of(learned: Choices | None) -> t.SessionConfigSchema:
@@ -155,6 +134,8 @@ def schema_of(learned: Choices | None) -> t.SessionConfigSchema:
         properties[MODE] = _select("Mode", "How the agent works")
         properties[EFFORT] = _select("Effort", "How hard the agent thinks")
     for name, option in learned.named.items() if learned is not None else ():
+        if name == MODEL:
+            continue
         if option.type == "boolean":
             properties[name] = t.SessionConfigPropertySchema(
                 type="boolean", title=option.name, description=option.description, session_mutable=True
@@ -180,8 +161,6 @@ def _select(
     )
 
 
-_MODEL = ""
-"""Stands for the model where wishes have names; no setting has this one."""
 _DEFAULT = "default"
 """The model of a session whose agent does not say which it uses, when the one that was wished is not used."""
 
@@ -200,9 +179,9 @@ class SessionSettings:
         self._busy = asyncio.Lock()
         self._session: AcpSession | None = None
         self._actual = Choices()
-        """What can be chosen, with the values that the agent had when that was last told."""
-        self._model: str | None = None
-        """The model that the agent told last; it may not tell of any now."""
+        """What can be chosen, as the agent told it last."""
+        self._has: dict[str, Any] = {}
+        """The values that the agent has; a model that it told before stays, when it tells of none now."""
         self._asked: str | None = None
         """What the agent is being asked to take. What it tells of that meanwhile may be older or newer."""
 
@@ -219,32 +198,30 @@ class SessionSettings:
     def adopt(self, session: AcpSession) -> None:
         """The session has just been opened: what nobody has chosen is as the agent has it."""
         self._session = session
-        choices = self._actual = Choices.of(session.modes, session.config_options)
-        self._model = choices.model or self._model
+        values = self._take(Choices.of(session.modes, session.config_options))
         if not self._seat.turns:  # it has what all new ones have
-            self._harness.learned(choices)
-        chosen = self._seat.settings
-        self._take_over(
-            {name: value for name, value in choices.values.items() if name not in chosen},
-            model=choices.model if self._seat.model is None else None,
-        )
+            self._harness.learned(self._actual)
+        wanted = self._wanted()
+        self._take_over({name: value for name, value in values.items() if name not in wanted})
 
     def show(self, session: AcpSession) -> None:
         """The agent may have changed something by itself: tell what. Wishes stand."""
-        before, choices = self._actual, Choices.of(session.modes, session.config_options)
-        if choices == before:
+        choices = Choices.of(session.modes, session.config_options)
+        if choices == self._actual:
             return
-        self._actual = choices
-        old, new, now = before.values, choices.values, self._seat.settings
-        wished = {name for name in now if now[name] != old.get(name)} | {self._asked}
-        had, self._model = self._model, choices.model or self._model
-        model = self._seat.model.id if self._seat.model is not None else had
-        is_new_model = choices.model != model and model == had and self._asked != _MODEL
+        old, wished = self._has, {*self._wishes(), self._asked}
+        new = self._take(choices)
         self._take_over(
             {name: value for name, value in new.items() if name not in wished},
             gone=[name for name in old if name not in new and name not in wished],
-            model=choices.model if is_new_model else None,
         )
+
+    def _take(self, choices: Choices) -> dict[str, Any]:
+        """The agent has told what it has."""
+        self._actual = choices
+        model = {MODEL: self._has[MODEL]} if MODEL in self._has else {}
+        self._has = {**model, **choices.values}
+        return self._has
 
     async def choose(self, session: AcpSession) -> None:
         """Bring the agent to what was chosen. What it refuses, does not have or does not answer is set back.
@@ -257,7 +234,9 @@ class SessionSettings:
                 return  # another one was opened meanwhile, with all wishes
             tried: dict[str, Any] = {}
             self.show(session)
-            while wish := next((each for each in self._wishes() if tried.get(each[0], ...) != each[1]), None):
+            while wish := next(
+                (each for each in self._wishes().items() if tried.get(each[0], ...) != each[1]), None
+            ):
                 name, value = wish
                 tried[name] = value
                 self._asked = name
@@ -268,42 +247,46 @@ class SessionSettings:
                 finally:
                     self._asked = None
             # No wish is left that was not tried. Nobody can make one between that look and this.
-            has = self._actual.values
-            unused = _DEFAULT if _MODEL in tried and not self._harness.chooses_model_at_start else None
-            gone = [name for name in tried if name not in has]
-            self._take_over(has, gone=gone, model=self._actual.model or unused)
+            has = dict(self._has)
+            if MODEL in tried and not self._harness.chooses_model_at_start:
+                has.setdefault(MODEL, _DEFAULT)
+            self._take_over(has, gone=[name for name in tried if name not in has])
+            if isinstance(model := has.get(MODEL), str):  # what was wished with it has been tried, too
+                self._seat.choose_model(t.ModelSelection(id=model))
 
-    def _take_over(
-        self, values: Mapping[str, Any], *, gone: Collection[str] = (), model: str | None = None
-    ) -> None:
+    def _take_over(self, values: Mapping[str, Any], *, gone: Collection[str] = ()) -> None:
         """Let people see what the agent has."""
-        self._seat.configure(values, gone)
-        if model is not None:
+        self._seat.configure({name: values[name] for name in values if name != MODEL}, gone)
+        model = values.get(MODEL)
+        if isinstance(model, str) and (self._seat.model is None or self._seat.model.id != model):
             self._seat.choose_model(t.ModelSelection(id=model))
 
-    def _wishes(self) -> Iterator[tuple[str, Any]]:
-        """What is wished: the model, which others depend on, before the rest."""
-        has, model = self._actual.values, self._seat.model
-        if model is not None and model.id != (self._model or _DEFAULT):
-            yield _MODEL, model.id
-        more = (model.config or {}) if model is not None else {}
-        for name, value in {**self._seat.settings, **more}.items():
-            if name not in _OPENING and not (name in has and has[name] == value):
-                yield name, value
+    def _wanted(self) -> dict[str, Any]:
+        """What is chosen: the model, which others depend on, before the rest."""
+        model = self._seat.model
+        chosen = {} if model is None else {MODEL: model.id, **(model.config or {})}
+        wanted = {MODEL: chosen.get(MODEL), **self._seat.settings, **chosen}
+        return {name: value for name, value in wanted.items() if name not in _OPENING and value is not None}
+
+    def _wishes(self) -> dict[str, Any]:
+        """What is chosen, and is not so yet."""
+        has = {MODEL: _DEFAULT, **self._has}
+        return {
+            name: value for name, value in self._wanted().items() if not (name in has and has[name] == value)
+        }
 
     async def _try(self, session: AcpSession, name: str, value: Any) -> bool:
         """Have the agent take a value, or complain. Returns whether there is still an agent to do so."""
-        choices = self._actual
-        is_model = name == _MODEL
-        option = choices.models.model_option if is_model else choices.named.get(name)
-        problem = choices.problem_with_model(value) if is_model else choices.problem_with(name, value)
+        is_model = name == MODEL
+        option, problem = self._actual.named.get(name), self._actual.problem_with(name, value)
         what = f"take the model {value}" if is_model else f"set {name} to {value!r}"
         label = self._harness.found.label
         if problem is not None:
             # Where the model is an argument of the program, it was given when the agent was started.
             if not (is_model and self._harness.chooses_model_at_start):
-                has_others = option is not None or name in choices.values
-                self._warn(f"{label} did not {what}: it {problem}." if has_others else f"{label} {problem}.")
+                self._warn(
+                    f"{label} {problem}." if option is None else f"{label} did not {what}: it {problem}."
+                )
             return True
         try:
             if option is None or option.id == _MODES:

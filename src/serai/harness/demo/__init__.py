@@ -34,7 +34,7 @@ from serai.contract import (
 from serai.contract.events import OBSERVED_BY_HOST
 from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.harness.demo import questions, talk, tools
-from serai.harness.demo.stage import APPROVE, PACE, DemoStage, Misuse, Stopped, lines
+from serai.harness.demo.stage import APPROVE, PACE, DemoStage, Misuse, Stopped
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, MORE_FOLDERS
 from serai.host.turn import Turn
 
@@ -63,17 +63,16 @@ class DemoCommand:
 async def _help(stage: DemoStage, _argument: str) -> None:
     """Tell what there is."""
     told = "\n".join(f"- `{command.usage}`: {command.does}" for command in COMMANDS)
-    await stage.stream(
-        lines(
-            "I am the demo agent. I need no key and no network, and I do only what I am told:\n\n"
-            f"{told}\n\n"
-            "Join several with `;` or put each on a line of its own; `run` and `save` take the rest of their "
-            "line. Anything else I say back to you. "
-            "Attachments are listed. A message that steers me is heard at the next step; `stop` stops me.\n\n"
-            "Settings: `pace` (instant, brisk, human) says how fast I speak, and `approve` (ask, always) "
-            "whether my tools ask first; `additionalDirectories` names more folders that I may read."
-        )
+    help_text = (
+        "I am the demo agent. I need no key and no network, and I do only what I am told:\n\n"
+        f"{told}\n\n"
+        "Join several with `;` or put each on a line of its own; `run` and `save` take the rest of their "
+        "line. Anything else I say back to you. "
+        "Attachments are listed. A message that steers me is heard at the next step; `stop` stops me.\n\n"
+        "Settings: `pace` (instant, brisk, human) says how fast I speak, and `approve` (ask, always) "
+        "whether my tools ask first; `additionalDirectories` names more folders that I may read."
     )
+    await stage.stream(help_text.splitlines(keepends=True))
 
 
 _TOUR_SECONDS = "15"
@@ -120,7 +119,6 @@ COMMANDS: tuple[DemoCommand, ...] = (
     DemoCommand("tool again", "", "asks again while the tool runs", tools.ask_again),
     DemoCommand("tool live", "", "shows output while the tool runs", tools.live_output),
     DemoCommand("tool big", "N", "returns N KiB of output", tools.big_output),
-    DemoCommand("tool image", "", "returns a picture", tools.picture),
     DemoCommand("tool fail", "", "calls a tool that fails, and goes on", tools.failing_tool),
     DemoCommand("run", "COMMAND", _RUN, tools.run_command, True),
     DemoCommand("read", "FILE", "reads a file of the session's folder", tools.read_file),

@@ -113,11 +113,6 @@ def words(text: str) -> list[str]:
     return re.findall(r"\s*\S+\s*", text) or ([text] if text else [])
 
 
-def lines(text: str) -> list[str]:
-    """A text in its lines, each with its end."""
-    return text.splitlines(keepends=True)
-
-
 def quoted(text: str, limit: int = 200) -> str:
     """A text of someone else's, in quotation marks and on one line."""
     line = " ".join(text.split())

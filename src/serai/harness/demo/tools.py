@@ -103,11 +103,12 @@ async def edit_file(stage: DemoStage, _argument: str) -> None:
     """Pretend to edit a file, and show the edit beforehand."""
     uri, before = "demo-file:/notes.md", b"Rooms: twelve.\nWater: yes.\n"
     planned = "Rooms: fourteen.\nWater: yes.\nStables: two.\n"
-    edits, fields = [file_edit(stage.turn, uri, before, planned)], {"path": "notes.md", "text": planned}
+    edits = [file_edit(stage.turn.keep, uri, before, planned.encode())]
+    fields = {"path": "notes.md", "text": planned}
     call = await _may(stage, "edit_file", "Edit a file", "Edit `notes.md`", fields, edits=edits)
     if call is None:
         return
-    edit = file_edit(stage.turn, uri, before, _field_of(call, "text"))
+    edit = file_edit(stage.turn.keep, uri, before, _field_of(call, "text").encode())
     await call.done(t.Markdown(markdown="Edited `notes.md`"), content=[made(edit)])
     await stage.say("I have pretended to edit `notes.md`. No file was touched.")
 
@@ -171,22 +172,6 @@ async def big_output(stage: DemoStage, argument: str) -> None:
     line = "2001-01-01 00:00:00 a traveller came in, and another one went\n"
     await call.done("Read a long log", text=(line * (size // len(line) + 1))[:size])
     await stage.say(f"The log has {size:,} bytes. I have not read them all, to be honest.")
-
-
-async def picture(stage: DemoStage, _argument: str) -> None:
-    """Return an image."""
-    call = await _freely(stage, "paint", "Paint a picture", "Paint a small picture")
-    content = t.ToolResultEmbeddedResourceContent(data=_SUNSET, content_type="image/png")
-    await call.done("Painted a small picture", text="A sunset over the court", content=[content])
-    await stage.say("Here is a sunset, 16 by 16 pixels.")
-
-
-_SUNSET = (
-    "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAZ0lEQVR42mNwiDpBEmLwid5DEmKIiNlAEmJIiV1C"
-    "EmIoiJtBEmKoie8hCTF0JDSQhBimJJaQhBgWJGWQhBjWJMeQhBh2pASQhBiOpLqQhBgupFmQhBjupOuQhBheZCiQ"
-    "hBi+ZIqQhADJ+2mQICl5VwAAAABJRU5ErkJggg=="
-)
-"""A picture that goes from blue to orange, 16 by 16 pixels, as a PNG in base64."""
 
 
 async def failing_tool(stage: DemoStage, _argument: str) -> None:
@@ -266,9 +251,10 @@ async def _edit(turn: Turn, uri: str, text: str) -> t.FileEdit:
     try:
         read = await turn.read(uri)
     except ProtocolError:
-        return file_edit(turn, uri, None, text)
+        return file_edit(turn.keep, uri, None, text.encode())
     is_text = read.encoding != ContentEncoding.BASE64
-    return file_edit(turn, uri, read.data.encode() if is_text else base64.b64decode(read.data), text)
+    before = read.data.encode() if is_text else base64.b64decode(read.data)
+    return file_edit(turn.keep, uri, before, text.encode())
 
 
 async def send_subagent(stage: DemoStage, argument: str) -> None:

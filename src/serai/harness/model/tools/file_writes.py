@@ -52,7 +52,9 @@ class _Edits(Tool[Edit]):
         """See `Tool`."""
         uri = uri_in(context, given.path)
         before = await with_files(context, _look, uri)
-        edit = file_edit(context.turn, uri, before and before.text.encode(), self._after(given, before))
+        edit = file_edit(
+            context.turn.keep, uri, before and before.text.encode(), self._after(given, before).encode()
+        )
         self._shown[context.call.id, uri] = before and before.etag
         return Preview(f"{'Edit' if before else 'Write'} `{shown_path(given.path)}`", [edit])
 
@@ -65,7 +67,7 @@ class _Edits(Tool[Edit]):
             raise ToolFailed(f"{uri} has changed since the edit was shown", remedy="Read it, and try again")
         after = self._after(given, before)
         await with_files(context, _write, uri, after, etag)
-        edit = file_edit(context.turn, uri, before and before.text.encode(), after)
+        edit = file_edit(context.turn.keep, uri, before and before.text.encode(), after.encode())
         lines = f"{edit.diff.added} lines added, {edit.diff.removed} removed" if edit.diff else ""
         return ToolOutput(f"{shown_path(given.path)} is written: {lines}", content=[made(edit)])
 
