@@ -61,7 +61,6 @@ from serai.host.telemetry import HostTelemetry
 from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
-from serai.machine.processes.leftovers import end_leftovers
 from serai.machine.processes.processes import Processes
 from serai.machine.watch.watch import Watches
 from serai.redact import Redactor
@@ -119,7 +118,7 @@ class Host:
         settings: How the host behaves.
         now: The clock, in milliseconds since 1970.
         new_id: Makes ids that nobody else has.
-        home: Where things beside the store are kept, such as records of processes; without one, in a folder
+        home: Where things beside the store are kept, such as discarded files; without one, in a folder
             that goes with the host.
         redactor: Masks secrets; without one, those of known shapes only.
         settings_of: How a session behaves, given the URI of its working directory. It may read files.
@@ -173,7 +172,7 @@ class Host:
         """Tells how the agent of a session reaches the relay's tools, given the session's URI."""
         self.clients = Clients(self.journal)
         self.channels = Channels(self.journal)
-        self.processes = Processes(self.home / "processes")
+        self.processes = Processes()
         self.customized_folders = CustomizedFolders(user_home, is_trusted, user_settings)
         self.client_plugins = ClientPlugins()
         self.watches = Watches()
@@ -217,9 +216,6 @@ class Host:
         """Open the store and bring the sessions back. Turns that were running end with an error."""
         opening = await self.journal.open()
         self.telemetry.start()
-        for leftover in await end_leftovers(self.home / "processes"):
-            fate = "it was ended" if leftover.ended else "it could not be ended"
-            _log.warning("%s was left behind by a host that is gone; %s", leftover.what, fate)
         await self.sessions.open()
         await self.files.open()
         await self.changesets.open()

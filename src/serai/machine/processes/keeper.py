@@ -9,7 +9,7 @@ came of a child is below its keeper, whatever it calls itself, and nothing else 
 
 A keeper tells the host how its child ended, takes what ends off the system's list, and goes when nothing is
 left. It ends what is left when the child has ended, when the host asks for it, and when the host is gone,
-which closes the socket between them. If it is killed itself, the host ends what it kept (`records`).
+which closes the socket between them. If it is killed itself, the host kills the child.
 
 Elsewhere there are no subreapers: all is the same, but what leaves the child's session is lost.
 
@@ -31,14 +31,14 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-__all__ = ["HEADER", "Request", "take_number"]
+__all__ = ["HEADER", "Request"]
 
 HEADER = 8
 """Bytes that say how long the request is that follows."""
 
-Request = tuple[list[bytes], dict[bytes, bytes], bytes, bytes | None, int, int]
-"""The program and its arguments, its environment, its directory, the terminal that shall be its own, the
-number that it shall be known by, and its umask, or -1 to leave that as it is."""
+Request = tuple[list[bytes], dict[bytes, bytes], bytes, bytes | None, int]
+"""The program and its arguments, its environment, its directory, the terminal that shall be its own, and its
+umask, or -1 to leave that as it is."""
 
 _GRACE = 1.0
 """How long what a child or the host left behind may take to end by itself, in seconds."""
@@ -48,7 +48,6 @@ _LOOK, _LAST_LOOK = 0.02, 0.5
 _REAL_TIME = 32
 """Signals from here on have no meaning of their own."""
 _SET_CHILD_SUBREAPER = 36
-_LIMIT_OF_LOCKS = 10
 
 
 def main(link: int) -> None:
@@ -134,11 +133,10 @@ def start(request: Request) -> tuple[int, int]:
 
 def become(request: Request) -> None:
     """Be the program."""
-    argv, environ, folder, terminal, number, umask = request
+    argv, environ, folder, terminal, umask = request
     os.setsid()
     if terminal is not None:
         own_terminal(terminal)
-    take_number(number)
     os.chdir(folder)
     if umask >= 0:
         os.umask(umask)
@@ -157,15 +155,6 @@ def own_terminal(path: bytes) -> None:
     with contextlib.suppress(OSError):
         fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
     os.close(terminal)
-
-
-def take_number(number: int) -> None:
-    """Be known by a number, with all that is started: a limit that means nothing any more (`census`)."""
-    import resource  # noqa: PLC0415 - the keeper itself has none
-
-    if is_linux():
-        with contextlib.suppress(OSError, ValueError):  # someone has a use for it
-            resource.setrlimit(_LIMIT_OF_LOCKS, (number, resource.getrlimit(_LIMIT_OF_LOCKS)[1]))
 
 
 # -- what has come of it -------------------------------------------------------------------------------------
