@@ -217,7 +217,6 @@ class Host:
         opening = await self.journal.open()
         self.telemetry.start()
         await self.sessions.open()
-        await self.files.open()
         await self.changesets.open()
         await self.terminals.restore()
         if opening.last_committed:
