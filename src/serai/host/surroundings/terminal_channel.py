@@ -81,7 +81,7 @@ class HostTerminal(Channel):
 
     @property
     def exit(self) -> Exit | None:
-        """How the program ended; `None` while it runs, or when another host has run it."""
+        """How the program ended; `None` while it runs."""
         return self._terminal.exit if self._terminal is not None else None
 
     def type(self, text: str) -> bool:
@@ -145,15 +145,13 @@ class HostTerminal(Channel):
             case a.TerminalExitedAction():
                 self._show_text(self._stream.flush())
                 self.act(action)
-                self._owner.listing.changed(self, "terminal.exited")
+                self._owner.tell()
             case a.TerminalTitleChangedAction():
                 self.act(self._host.redactor.redact_value(action, observed=True))
-                self._owner.listing.titled(self)
+                self._owner.titled()
             case _:
                 self._show_text(self._stream.flush())  # a command begins or ends: its text is whole
                 self.act(self._host.redactor.redact_value(action, observed=True))
-                if isinstance(action, a.TerminalCwdChangedAction):
-                    self._owner.listing.note(self, "terminal.moved")
 
     def _show_text(self, text: str) -> None:
         if text:
@@ -217,12 +215,8 @@ class HostTerminal(Channel):
             action = self._host.redactor.redact_value(action, observed=False)
         self.act(action, origin)
         match action:
-            case a.TerminalClaimedAction():
-                self._owner.listing.changed(self, "terminal.claimed")
-            case a.TerminalTitleChangedAction():
-                self._owner.listing.changed(self, "terminal.titled")
-            case a.TerminalResizedAction():
-                self._owner.listing.note(self, "terminal.resized")
+            case a.TerminalClaimedAction() | a.TerminalTitleChangedAction():
+                self._owner.tell()
             case a.TerminalClearedAction() if self._terminal is not None:
                 self._terminal.clear()
             case _:
@@ -235,4 +229,3 @@ class HostTerminal(Channel):
         if self._pump is not None:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._pump
-        self._owner.listing.settle(self)
