@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from serai.cli.console.target import called_by, url_of
 from serai.cli.link import address_for_phones, link_of, show
-from serai.config.keys import KEY_VARIABLE, DatabaseKey, find_database_key, find_token
+from serai.config.keys import DatabaseKey, find_database_key, find_token
 from serai.config.load import Configuration, Source, load
 from serai.config.paths import find_paths, here
 from serai.config.settings import Settings
@@ -122,8 +122,7 @@ async def _run(
             show(codes, addresses[0], address_for_phones(settings.allowed_hosts, settings.host, port))
 
     await run_host(
-        # Where there is a database, no key of ours is new: it was made for what was there.
-        SqliteStore(paths.database, key.value, was_used=key.source != KEY_VARIABLE),
+        SqliteStore(paths.database, key.value),
         [DemoHarness(), *functions, *_model_harnesses(configuration, redactor)],
         host_settings=_host_settings(settings),
         relay=settings.relay,

@@ -235,7 +235,7 @@ class Host:
             if task is not None:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
-        self.root.close()
+        await self.root.close()
         await self.sign_ins.close()
         await self.agent_list.close()
         await self.sessions.close()
