@@ -32,6 +32,7 @@ from serai.redact import Redactor
 from serai.redact.managed import managed_from_environment
 from serai.relay.tokens import new_code
 from serai.serve import Limits
+from serai.serve.frames import text_frame
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings
 from serai.serve.run import run_host
@@ -121,15 +122,20 @@ async def _run(
         if opens_page:
             show(codes, addresses[0], address_for_phones(settings.allowed_hosts, settings.host, port))
 
-    await run_host(
+    host = Host(
         SqliteStore(paths.database, key.value),
         [DemoHarness(), *functions, *_model_harnesses(configuration, redactor)],
-        host_settings=_host_settings(settings),
-        relay=settings.relay,
+        text_frame,
+        settings=_host_settings(settings),
+        home=paths.home,
+        redactor=redactor,
         settings_of=lambda directory: _settings_of(configuration, flags, directory),
         is_trusted=Trust(paths.trust).is_trusted,
         user_settings=paths.user_config.parent,
-        port_settings=PortSettings(
+    )
+    await run_host(
+        host,
+        PortSettings(
             host=settings.host,
             port=settings.port,
             token_digests=frozenset({digest(token)}) if token else frozenset(),
@@ -141,8 +147,7 @@ async def _run(
             limits=Limits(waiting_bytes=settings.slow_reader_bytes, message_bytes=settings.max_frame_bytes),
         ),
         started=started,
-        home=paths.home,
-        redactor=redactor,
+        relay=settings.relay,
         page=Page().routes,
         look_for_agents=lambda host: _look_for_agents(host, configuration),
         agents_changed=lambda: _stamp(paths.user_config),
