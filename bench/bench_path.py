@@ -10,7 +10,7 @@ import asyncio
 import os
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Coroutine, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from statistics import median
@@ -282,6 +282,10 @@ class _Link:
             self.came.set_result(None)
 
     respond = send
+
+    async def respond_in_pieces(self, pieces: AsyncIterator[bytes]) -> None:
+        """Take them all."""
+        self.send(b"".join([piece async for piece in pieces]))
 
     def flush(self) -> None:
         """Nothing is kept back."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from collections.abc import AsyncIterator
 from typing import Any
 
 from serai.ahp.types import ROOT
@@ -42,6 +43,9 @@ class Link:
 
     def respond(self, frames: bytes) -> None:
         self.send(frames)
+
+    async def respond_in_pieces(self, pieces: AsyncIterator[bytes]) -> None:
+        self.inbox.append(json.loads(b"".join([piece async for piece in pieces])))
 
     def flush(self) -> None:
         pass

@@ -239,13 +239,6 @@ async def test_a_client_cannot_answer_its_own_question(
     assert await asking == {}
 
 
-async def test_a_file_that_is_too_long_for_a_message_is_not_read(client: Client, folder: Path) -> None:
-    with (folder / "long").open("wb") as file:
-        file.truncate(16 * 1024 * 1024 + 1)
-    error = await refused(client, "resourceRead", uri=(folder / "long").as_uri())
-    assert (error.code, "too large" in error.message) == (-32602, True)
-
-
 @pytest.mark.parametrize("response", ["decline", "cancel"])
 async def test_a_person_who_says_no_is_obeyed(client: Client, folder: Path, response: str) -> None:
     asking = asyncio.create_task(refused(client, "resourceRequest", uri=folder.parent.as_uri(), write=True))

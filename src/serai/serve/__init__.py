@@ -5,7 +5,7 @@ Here are the words that those who listen (`websocket`, `port`) and those who ans
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -83,6 +83,15 @@ class Connection(Protocol):
 
     def respond(self, frames: bytes) -> None:
         """Write an answer to a request: as `send`, in the same order, but not counted against the bound."""
+        ...
+
+    async def respond_in_pieces(self, pieces: AsyncIterator[bytes]) -> None:
+        """Write an answer that is too long to be held: one message, made of pieces of its text.
+
+        Each piece is written once the client has taken most of those before. All else waits for the end of
+        the message, but for pings. When the pieces break off, or this is cancelled, the connection is closed
+        with 1011: half a message cannot be taken back. When the connection ends, this returns.
+        """
         ...
 
     def flush(self) -> None:

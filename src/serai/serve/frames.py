@@ -9,10 +9,15 @@ from __future__ import annotations
 import struct
 from collections import deque
 
-__all__ = ["Outbox", "text_frame"]
+__all__ = ["LAST_PIECE", "Outbox", "piece_frame", "text_frame"]
 
 # The first byte of a text message in one piece: FIN, and the opcode 1.
 _TEXT = 0x81
+# Of the pieces of one in several: the first has the opcode, and none has FIN.
+_FIRST_PIECE, _PIECE = 0x01, 0x00
+
+LAST_PIECE = b"\x80\x00"
+"""The frame that ends a message in pieces; it is empty."""
 
 # The largest payloads whose length fits into the second byte, and into the two bytes after it.
 _SHORT, _MEDIUM = 125, 0xFFFF
@@ -28,12 +33,21 @@ def text_frame(payload: bytes) -> bytes:
     Args:
         payload: UTF-8. It is not checked.
     """
+    return _frame(_TEXT, payload)
+
+
+def piece_frame(payload: bytes, *, first: bool) -> bytes:
+    """A piece of a text message; `LAST_PIECE` has to follow at the end."""
+    return _frame(_FIRST_PIECE if first else _PIECE, payload)
+
+
+def _frame(head: int, payload: bytes) -> bytes:
     size = len(payload)
     if size <= _SHORT:
-        return _short_head(_TEXT, size) + payload
+        return _short_head(head, size) + payload
     if size <= _MEDIUM:
-        return _medium_head(_TEXT, 126, size) + payload
-    return _long_head(_TEXT, 127, size) + payload
+        return _medium_head(head, 126, size) + payload
+    return _long_head(head, 127, size) + payload
 
 
 class Outbox:
@@ -83,6 +97,13 @@ class Outbox:
         while waiting and (size := size + len(waiting[0][0])) <= limit:
             taken.append(self._next())
         return b"".join(taken) if len(taken) > 1 else taken[0]
+
+    def take_first(self) -> bytes:
+        """What was put first and still waits, as one; empty when there is none."""
+        taken: list[bytes] = []
+        while self.waiting and self.waiting[0][1] is None:
+            taken.append(self._next())
+        return b"".join(taken)
 
     def clear(self) -> None:
         """Throw away all that waits."""

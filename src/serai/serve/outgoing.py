@@ -16,9 +16,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
-from serai.serve.frames import Outbox
+from serai.serve.frames import LAST_PIECE, Outbox, piece_frame
 
 __all__ = ["Outgoing", "Ticker"]
 
@@ -78,7 +78,7 @@ class Outgoing:
         transport: Where it goes.
         ticker: Shared by all connections of the port.
         bound: How many bytes may wait that the client did not ask for.
-        close: Is called, with a code and a reason, when more waits.
+        close: Is called, with a code and a reason, when more waits, and when half a message cannot go on.
         ticked: Is called when what had gathered was written, as far as it could be.
     """
 
@@ -86,16 +86,20 @@ class Outgoing:
     __slots__ = (
         "_bound",
         "_close",
+        "_half_out",
         "_handed",
+        "_in_pieces",
         "_is_open",
         "_outbox",
         "_paused",
+        "_pieces_in_turn",
         "_rest",
         "_socket",
         "_straight_after",
         "_tick_due",
         "_ticked",
         "_ticker",
+        "_writable",
         "_written",
         "farewell",
         "transport",
@@ -127,6 +131,12 @@ class Outgoing:
         # way.
         self._straight_after = _NEVER
         self._socket = _socket_of(transport)
+        # While a message goes out in pieces, everything else waits; and once half of it is out, nothing but
+        # the other half may follow, or the end of the connection.
+        self._in_pieces = False
+        self._half_out = False
+        self._pieces_in_turn = asyncio.Lock()
+        self._writable = asyncio.Event()
         # How many bytes the transport was given, and whether it may hold some of them.
         self._written = 0
         self._handed = True
@@ -166,10 +176,40 @@ class Outgoing:
             self._outbox.put_asked(frames)
             self._wait_for_tick()
 
+    async def respond_in_pieces(self, pieces: AsyncIterator[bytes]) -> None:
+        """See `Connection`."""
+        async with self._pieces_in_turn:
+            self.flush()
+            while self._is_open and (self._rest or self._outbox.waiting):
+                await self._writable.wait()
+                self.flush()
+            if not self._is_open:
+                return
+            self._in_pieces, self._straight_after = True, _NEVER
+            try:
+                async for piece in pieces:
+                    await self._writable.wait()
+                    if not self._is_open:
+                        return
+                    self.write_now(piece_frame(piece, first=not self._half_out))
+                    self._half_out = True
+                if self._is_open:
+                    self.write_now(LAST_PIECE)
+            except BaseException:
+                self._close(1011, "an answer broke off")
+                raise
+            finally:
+                self._in_pieces = self._half_out = False
+                self.tick()
+
     def flush(self) -> None:
         """See `Connection`. Also when the connection is closing: then the farewell comes last."""
         outbox, transport = self._outbox, self.transport
         waiting = outbox.waiting
+        if self._in_pieces:
+            if not self._paused and (controls := outbox.take_first()):
+                self.write_now(controls)  # between two pieces they may stand
+            return
         while (waiting or self._rest) and not self._paused:
             self.write_now(self._next())
             if transport.is_closing():  # it broke just now
@@ -204,10 +244,12 @@ class Outgoing:
         """The transport holds enough."""
         self._paused = True
         self._straight_after = _NEVER
+        self._writable.clear()
 
     def resume(self) -> None:
         """The transport has room, for the first time or again."""
         self._paused = False
+        self._writable.set()
         self.tick()
 
     def put_control(self, frames: bytes) -> None:
@@ -218,9 +260,13 @@ class Outgoing:
             self._enforce_bound()
 
     def end(self) -> None:
-        """Nothing more is taken. What waits may still be written."""
+        """Nothing more is taken. What waits may still be written, unless half a message is before it."""
         self._is_open = False
+        self._in_pieces = False
+        if self._half_out:
+            self._outbox.clear()
         self._straight_after = _NEVER
+        self._writable.set()  # who waits finds that there is nothing to wait for
 
     def clear(self) -> None:
         """Throw away all that waits, but for the rest of what was begun."""

@@ -60,7 +60,7 @@ def session_endpoint(
             await host.journal.committed(patient=False)
             return await answer(session, request)
         except SeraiError as error:
-            status = next((number for kind, number in _STATUSES.items() if isinstance(error, kind)), 400)
+            status = _STATUSES.get(type(error), 400)
             return error_answer(status, error.code, error.message, error.remedy)
 
     return endpoint

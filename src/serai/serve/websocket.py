@@ -162,7 +162,7 @@ class WebSocket(asyncio.Protocol):
         )
         # See `Connection`; without a step in between.
         self.send, self.respond = self._out.send, self._out.respond
-        self.flush = self._out.flush
+        self.respond_in_pieces, self.flush = self._out.respond_in_pieces, self._out.flush
         self._connections.add(self)
         self.remote = _address(transport.get_extra_info("peername"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from machine.files.desk import Desk
-from serai.ahp.commands import ResourceReadParams, ResourceReadResult
+from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceReadResult
 from serai.ahp.types import ROOT
 from serai.errors import InvalidParams
 from serai.machine import files
+from serai.machine.draft import PIECE
 from serai.machine.files import content as content_module
 from serai.machine.files.content import BEGINNING
 
@@ -71,12 +73,51 @@ def test_the_encoding_that_is_asked_for_is_given(desk: Desk) -> None:
     assert result(desk, desk.work / "a", "utf-16").encoding == "base64", "unknown: ours to choose"
 
 
+def whole(content: files.Content) -> str:
+    return json.loads(b'"' + b"".join(content.pieces()) + b'"')
+
+
+@pytest.mark.parametrize("pad", range(5))
+@pytest.mark.parametrize("encoding", ["utf-8", "base64"])
+def test_pieces_make_one_json_string(desk: Desk, pad: int, encoding: str) -> None:
+    """Characters, escapes and groups of three fall across the borders of pieces."""
+    text = "x" * pad + '🦉"\\\n\x01ü' * (PIECE // 3)
+    (desk.work / "a").write_text(text)
+    with desk.open(desk.work / "a", encoding) as content:
+        assert content.size == len(text.encode())
+        pieces = list(content.pieces())
+        assert len(pieces) > 2
+        assert max(map(len, pieces)) < 3 * PIECE
+        data = json.loads(b'"' + b"".join(pieces) + b'"')
+        assert whole(content) == data, "it can be read again"
+    assert (data if encoding == "utf-8" else base64.b64decode(data).decode()) == text
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @given(st.binary(max_size=100))
 def test_every_file_comes_back(desk: Desk, data: bytes) -> None:
     (desk.work / "a").write_bytes(data)
     found = result(desk, desk.work / "a")
     assert (found.data.encode() if found.encoding == "utf-8" else base64.b64decode(found.data)) == data
+
+
+def test_a_file_that_changes_while_it_is_read_still_makes_a_json_string(desk: Desk) -> None:
+    path = desk.work / "a"
+    path.write_bytes(b"x" * 3 * PIECE)
+    with desk.open(path) as content:
+        assert content.encoding == ContentEncoding.UTF8
+        pieces = content.pieces()
+        first = next(pieces)
+        with path.open("r+b") as other:
+            other.seek(PIECE)
+            other.write(b"\xff\xfe")
+            other.truncate(2 * PIECE - 1)
+        assert json.loads(b'"' + first + b"".join(pieces) + b'"') == "x" * PIECE + "\ufffd\ufffd" + "x" * (
+            PIECE - 3
+        )
+        with path.open("ab") as other:
+            other.write(b"y" * 3 * PIECE)
+        assert len(whole(content)) == 3 * PIECE, "no more than there was when it was opened"
 
 
 def some(desk: Desk, path: Path, first: int, last: int | None, most: int = 1000) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tracemalloc
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -63,6 +64,13 @@ def test_it_is_written_to(desk: Desk, huge: Path) -> None:
         assert ends(huge) == (LARGE + 8, b"we begin", b"end-more")
         desk.write(huge, "!", position=LARGE + 7)
         assert ends(huge) == (LARGE + 8, b"we begin", b"end-mor!")
+
+
+def test_it_is_read_in_pieces(desk: Desk, huge: Path) -> None:
+    with in_little_memory(), desk.open(huge, "base64") as content:
+        assert content.size == LARGE
+        pieces = [len(piece) for piece in itertools.islice(content.pieces(), 200)]
+        assert set(pieces) == {256 * 1024}
 
 
 def test_whether_it_is_text_is_found_out_piece_by_piece(desk: Desk, huge: Path) -> None:

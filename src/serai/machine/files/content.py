@@ -1,6 +1,7 @@
-"""`resourceRead`: a file, or some lines of it; and what kind of content a file has.
+"""`resourceRead`: whole for small files, in pieces for all; and what kind of content a file has.
 
-AHP 0.2 has no ranges: a read is answered with the whole file in one JSON message.
+AHP 0.2 has no ranges: a read is answered with the whole file in one JSON message. `open_content` says what
+there is to say before the data, and then gives the data in pieces that go into that message as they are.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import os
 from collections.abc import Iterator
 from typing import Self
 
+import msgspec
+
 from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceReadResult
 from serai.errors import InvalidParams
 from serai.machine.draft import PIECE, pieces
@@ -22,6 +25,7 @@ from serai.machine.files.roots import Access, Roots
 __all__ = ["BEGINNING", "BINARY", "PLAIN", "Content", "content_type", "guessed_type", "open_content", "read"]
 
 _decoder = codecs.getincrementaldecoder("utf-8")
+_encode = msgspec.json.Encoder().encode
 
 
 class Content:
@@ -83,17 +87,33 @@ class Content:
         with told(self._uri):
             yield from pieces(self._descriptor, 0, self.size, size)
 
-    def whole(self) -> ResourceReadResult:
-        """All of it, which is held in memory several times.
+    def pieces(self) -> Iterator[bytes]:
+        """The data as it stands between the quotes of a JSON string, about 256 KiB at a time.
 
-        What is not UTF-8 any more, since another program changes it meanwhile, becomes U+FFFD.
+        A file that another program changes meanwhile may be no text any more: what is not UTF-8 then becomes
+        U+FFFD. Each call begins anew.
+
+        Raises:
+            ProtocolError: It cannot be read any further.
+        """
+        if self.encoding == ContentEncoding.BASE64:
+            for piece in self._raw(PIECE // 4 * 3):  # a multiple of three: only the last piece is padded
+                yield base64.b64encode(piece)
+            return
+        decoder = _decoder("replace")
+        for piece in self._raw(PIECE):
+            if text := decoder.decode(piece):
+                yield _encode(text)[1:-1]
+        if text := decoder.decode(b"", final=True):
+            yield _encode(text)[1:-1]
+
+    def whole(self) -> ResourceReadResult:
+        """All of it. It is held in memory several times: for large files use `pieces`.
 
         Raises:
             ProtocolError: It cannot be read.
         """
-        raw = b"".join(self._raw(PIECE))
-        is_text = self.encoding == ContentEncoding.UTF8
-        data = raw.decode(errors="replace") if is_text else base64.b64encode(raw).decode()
+        data = msgspec.json.decode(b'"' + b"".join(self.pieces()) + b'"', type=str)
         return ResourceReadResult(data=data, encoding=self.encoding.value, content_type=self.content_type)
 
     def lines(self, first: int, last: int | None, most: int) -> str:
@@ -124,19 +144,16 @@ class Content:
         return found.decode(errors="replace")
 
 
-def open_content(params: ResourceReadParams, roots: Roots, *, most: int | None = None) -> Content:
+def open_content(params: ResourceReadParams, roots: Roots) -> Content:
     """Open a file to be read. The caller closes what it gets; memory does not depend on the file's size.
 
     Raises:
         ProtocolError: `NOT_FOUND`, or `PERMISSION_DENIED` (outside, several names, no regular file, ...).
-        InvalidParams: It is a directory, or has more than `most` bytes.
+        InvalidParams: It is a directory.
     """
     with find(params.uri, roots, Access.READ) as place:
         descriptor, info = place.open()
         content = Content(params.uri, descriptor, info, place.name)
-    if most is not None and content.size > most:
-        content.close()
-        raise _too_large(f"{params.uri} ({content.size:,} bytes)", most)
     try:
         content.choose(params.encoding)
     except BaseException:
@@ -153,7 +170,7 @@ def read(
     last: int | None = None,
     most: int | None = None,
 ) -> ResourceReadResult:
-    """Read a file, or some lines of a text (`Content.lines`).
+    """Read a file, or some lines of a text (`Content.lines`). For large ones use `open_content`.
 
     Args:
         params: The file.
@@ -166,9 +183,8 @@ def read(
         ProtocolError: As `open_content`.
         InvalidParams: The same, or there is more than may be read.
     """
-    wants_part = bool(first or last is not None)
-    with open_content(params, roots, most=None if wants_part else most) as content:
-        is_part = content.encoding == ContentEncoding.UTF8 and wants_part
+    with open_content(params, roots) as content:
+        is_part = content.encoding == ContentEncoding.UTF8 and (first or last is not None)
         if is_part:
             data = content.lines(first, last, content.size if most is None else most)
             return ResourceReadResult(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 from urllib.parse import unquote
+
+import msgspec
 
 from serai import jsonrpc
 from serai.ahp import commands as c
 from serai.changes.view import CONTENT_SCHEME
 from serai.host.blobs import BLOB_SCHEME, read_blob, read_result
 from serai.machine import files
-from serai.machine.files import Roots
+from serai.machine.files import Content, Roots
 from serai.machine.files.content import content_type, guessed_type
 from serai.serve.ahp.peer import AhpPeer
 
@@ -28,14 +31,14 @@ __all__ = [
     "write",
 ]
 
-_MOST = 16 * 1024 * 1024
-"""Largest file that is read, in bytes: there are no ranges, and clients take no longer messages."""
+_LONG = 1024 * 1024
+"""Longer files are read and sent in pieces."""
 
 Serve = Callable[["AhpPeer", jsonrpc.Request], Coroutine[Any, Any, None]]
 
 
 async def read(peer: AhpPeer, request: jsonrpc.Request) -> None:
-    """The content of a resource."""
+    """The content of a resource, however long it is."""
     params: c.ResourceReadParams = request.params
     await peer.journal.committed(patient=False)  # all that happened before goes first; content need not wait
     if params.uri.startswith(BLOB_SCHEME):
@@ -46,8 +49,36 @@ async def read(peer: AhpPeer, request: jsonrpc.Request) -> None:
         kind = content_type(unquote(params.uri.rpartition("/")[2])) or guessed_type(data)
         peer.respond(request, read_result(data, kind, params.encoding))
         return
+    with await _opened(peer, params) as content:
+        if content.size <= _LONG:
+            peer.respond(request, await asyncio.to_thread(content.whole))
+            return
+        await peer.link.respond_in_pieces(_answer_in_pieces(request, content))
+
+
+async def _opened(peer: AhpPeer, params: c.ResourceReadParams) -> Content:
     roots = await peer.host.files.for_client(peer.client_id)
-    peer.respond(request, await peer.host.files.run(files.read, params, roots, most=_MOST))
+    opening = asyncio.ensure_future(peer.host.files.run(files.open_content, params, roots))
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:  # the client is gone, and the file is opened all the same
+        opening.add_done_callback(_close_again)
+        raise
+
+
+def _close_again(opening: asyncio.Future[Content]) -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()
+
+
+async def _answer_in_pieces(request: jsonrpc.Request, content: Content) -> AsyncIterator[bytes]:
+    result = {"encoding": content.encoding.value, "contentType": content.content_type, "data": ""}
+    answer = msgspec.json.encode({"jsonrpc": "2.0", "id": request.id, "result": result})
+    yield answer.removesuffix(b'"}}')
+    pieces = content.pieces()
+    while (piece := await asyncio.to_thread(next, pieces, b"")) != b"":
+        yield piece
+    yield b'"}}'
 
 
 def _serving(method: str, do: Callable[[Any, Roots], Any]) -> Serve:
