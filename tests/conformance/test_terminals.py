@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from conformance.client import Client, Refused
+from conformance.client import Client, Refused, connecting
 from conformance.conftest import Connect, new_session
-from hosts import WITHIN, House
+from hosts import WITHIN, House, host_process
 from serai.ahp.types import ROOT, TerminalClientClaim, TerminalState
 
 TERMINAL = "ahp-terminal:/one"
@@ -250,6 +250,33 @@ async def test_nothing_is_left_of_a_terminal_that_is_disposed_of(client: Client,
     async with asyncio.timeout(WITHIN):
         while _runs(pid):
             await client.ping()
+
+
+async def test_after_a_kill_terminals_say_what_they_were_and_what_is_gone(tmp_path: Path) -> None:
+    ended, folder = "ahp-terminal:/ended", tmp_path / "folder"
+    folder.mkdir()
+    async with host_process(tmp_path) as host:
+        async with connecting(host.url, "one") as client:
+            await client.initialize(ROOT)
+            await start(client, ended, cols=100, rows=30)
+            await type_in(client, "exit 3\r", ended)
+            await client.until(lambda: terminal(client, ended).exit_code == 3)
+            await start(client)
+            await client.until(lambda: terminal(client).supports_command_detection)
+            await client.dispatch(TERMINAL, "terminal/resized", cols=61, rows=17)
+            await type_in(client, f"cd {folder}\r")
+            await client.until(lambda: terminal(client).cwd == folder.as_uri())
+            await client.ping()
+        await host.kill()
+        await host.start()
+        async with connecting(host.url, "two") as client:
+            await client.initialize(ROOT, TERMINAL, ended)
+            before, killed = terminal(client, ended), terminal(client)
+            assert (before.exit_code, before.cols, before.rows) == (3, 100, 30)
+            assert "not kept" in shown(client, ended)
+            assert (killed.exit_code, killed.cols, killed.rows) == (129, 61, 17)
+            assert killed.cwd == folder.as_uri()
+            assert "the host was stopped" in shown(client)
 
 
 def _runs(pid: int) -> bool:

@@ -81,25 +81,32 @@ async def test_what_other_channels_say_of_its_terminals_goes_too(store: SqliteSt
     def claim(session: str) -> bytes:
         return b'{"kind":"session","session":"%s","toolCallId":"call"}' % session.encode()
 
+    def record(uri: bytes, more: bytes) -> Row:
+        return Row("serai-terminals", b'{"type":"terminal.created","uri":"%s",%s}' % (uri, more))
+
     def listed(uri: bytes, claim: bytes) -> bytes:
         return b'{"resource":"%s","title":"echo %s","claim":%s}' % (uri, uri, claim)
 
     mine, theirs = listed(b"t:/mine", claim(A)), listed(b"t:/theirs", claim(f"{A}b"))
-    former = Row("serai-terminals", b'{"type":"terminal.created","uri":"t:/mine","title":"echo mine"}')
+    others = record(b"t:/theirs", b'"title":"echo theirs","claim":%s' % claim(f"{A}b"))
     told = b'{"type":"root/terminalsChanged","terminals":[%s]}'
     config = b'{"type":"root/configChanged","config":{"defaultAgent":"t:/mine"}}'
     await append(
         store,
-        former,
+        record(b"t:/mine", b'"title":"echo mine","claim":%s' % claim(A)),
+        others,
+        # It was handed over, and is called the same.
+        record(b"t:/mine", b'"title":"echo mine","claim":{"kind":"client","clientId":"c"}'),
         Row("ahp-root://", told % b",".join((mine, theirs))),
         Row("ahp-root://", told % mine),
-        # It was handed over, and is called the same.
         Row("ahp-root://", told % listed(b"t:/mine", b'{"kind":"client","clientId":"c"}')),
         Row("ahp-root://", config),
     )
     await store.purge(A)
+    records = await store.rows("serai-terminals", 0)
     of_root = await store.rows("ahp-root://", 0)
-    assert [row.action for row in await store.rows("serai-terminals", 0)] == [b"{}"]
+    assert b"mine" not in b"".join(row.action for row in records)
+    assert [row.action for row in records if b"echo" in row.action] == [others.action]
     assert [row.action for row in of_root] == [told % theirs, told % b"", told % b"", config]
     assert await store.check(full=True) == []
 

@@ -218,12 +218,12 @@ class Host:
         self.telemetry.start()
         await self.sessions.open()
         await self.changesets.open()
+        await self.terminals.restore()
         if opening.last_committed:
             # Whoever followed the root channel before may know it otherwise.
             await self.root.restore()
             self.root.act(a.RootAgentsChangedAction(agents=self.root.live.head.agents))
             self.root.act(a.RootActiveSessionsChangedAction(active_sessions=0))
-            self.terminals.tell()
         if (days := self.settings.retention_days) is not None:
             work = prune_daily(self.journal, self.sessions, days, self.now)
             self._pruning = asyncio.create_task(work, name="retention")

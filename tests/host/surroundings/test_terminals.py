@@ -14,6 +14,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import (
     TerminalClientClaim,
     TerminalSessionClaim,
+    TerminalUnclassifiedPart,
     ToolResultTerminalContent,
     UserMessage,
 )
@@ -21,7 +22,7 @@ from serai.errors import ProtocolError
 from serai.harness.callback import Answer, CallbackHarness
 from serai.host.host import Host
 from serai.host.session.session import Session
-from serai.host.surroundings import terminals as module
+from serai.host.surroundings import terminal_listing
 from serai.host.surroundings.terminals import HostTerminal
 from serai.host.turn import Turn
 from serai.journal.subscriptions import Subscriber
@@ -187,7 +188,7 @@ class Lists:
 async def test_titles_of_a_program_are_told_at_once_and_then_now_and_then(
     inn: Inn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_TOLD_EVERY", 0.2)
+    monkeypatch.setattr(terminal_listing, "_TOLD_EVERY", 0.2)
     lists = Lists(inn.host)
     script = "for n in $(seq 50); do printf '\\033]0;title %d\\007' $n; sleep 0.005; done; exec cat"
     claim = TerminalClientClaim(client_id="c")
@@ -200,14 +201,44 @@ async def test_titles_of_a_program_are_told_at_once_and_then_now_and_then(
     assert len(lists.told) <= 4 + took / 0.2, "not each of them"
     await inn.host.journal.committed()
     assert len(lists.kept) == 1, "that it was made"
+    assert len(await inn.store.rows("serai-terminals", 0)) == 1
+    await inn.restart()
+    [listed] = inn.host.root.live.head.terminals or []
+    assert listed.title == "title 50"
 
 
-async def test_terminals_are_gone_after_a_restart(inn: Inn) -> None:
+async def test_after_a_restart_terminals_have_ended_and_say_so(inn: Inn) -> None:
     claim = TerminalClientClaim(client_id="c")
     await inn.host.terminals.create(CreateTerminalParams(channel=TERMINAL, claim=claim, name="build"), "c")
     await inn.restart()
-    assert inn.host.channels.get(TERMINAL) is None
-    assert inn.host.root.live.head.terminals == []
+    terminal = inn.host.channels.get(TERMINAL)
+    assert isinstance(terminal, HostTerminal)
+    assert terminal.info.exit_code is not None
+    assert (terminal.info.title, terminal.has_ended) == ("build", True)
+    assert "not kept" in terminal.text()
+    [listed] = inn.host.root.live.head.terminals or []
+    assert listed == terminal.info
+
+
+async def test_a_terminal_that_a_killed_host_left_says_that_it_was_stopped(inn: Inn) -> None:
+    claim = TerminalClientClaim(client_id="c")
+    await inn.host.terminals.create(CreateTerminalParams(channel=TERMINAL, claim=claim), "c")
+    await inn.host.journal.committed()
+    rows = await inn.store.rows("serai-terminals", 0)
+    await inn.host.terminals.dispose(TERMINAL, "c", Nobody())
+    left = MemoryStore()
+    await left.open()
+    inn.store = left
+    await inn.restart()
+    for row in rows:
+        inn.host.journal.record(row.channel, row.action)
+    await inn.restart()
+    terminal = inn.host.channels.get(TERMINAL)
+    assert isinstance(terminal, HostTerminal)
+    [part] = terminal.live.head.content
+    assert isinstance(part, TerminalUnclassifiedPart)
+    assert "the host was stopped" in part.value
+    assert terminal.info.exit_code == 129
 
 
 async def test_a_terminal_whose_keeper_was_killed_has_ended_and_says_so(inn: Inn) -> None:
@@ -220,6 +251,9 @@ async def test_a_terminal_whose_keeper_was_killed_has_ended_and_says_so(inn: Inn
     judgement = terminal.judge(a.TerminalInputAction(data="x"), "c")
     assert judgement.reason is not None
     assert judgement.reason.startswith("terminal_exited")
+    await inn.restart()
+    [listed] = inn.host.root.live.head.terminals or []
+    assert listed.exit_code == 137
 
 
 async def test_terminals_of_a_session_end_with_it(inn: Inn) -> None:

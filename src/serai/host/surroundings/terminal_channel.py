@@ -81,7 +81,7 @@ class HostTerminal(Channel):
 
     @property
     def exit(self) -> Exit | None:
-        """How the program ended; `None` while it runs."""
+        """How the program ended; `None` while it runs, or when another host has run it."""
         return self._terminal.exit if self._terminal is not None else None
 
     def type(self, text: str) -> bool:
@@ -145,13 +145,15 @@ class HostTerminal(Channel):
             case a.TerminalExitedAction():
                 self._show_text(self._stream.flush())
                 self.act(action)
-                self._owner.tell()
+                self._owner.listing.changed(self, "terminal.exited")
             case a.TerminalTitleChangedAction():
                 self.act(self._host.redactor.redact_value(action, observed=True))
-                self._owner.titled()
+                self._owner.listing.titled(self)
             case _:
                 self._show_text(self._stream.flush())  # a command begins or ends: its text is whole
                 self.act(self._host.redactor.redact_value(action, observed=True))
+                if isinstance(action, a.TerminalCwdChangedAction):
+                    self._owner.listing.note(self, "terminal.moved")
 
     def _show_text(self, text: str) -> None:
         if text:
@@ -215,8 +217,12 @@ class HostTerminal(Channel):
             action = self._host.redactor.redact_value(action, observed=False)
         self.act(action, origin)
         match action:
-            case a.TerminalClaimedAction() | a.TerminalTitleChangedAction():
-                self._owner.tell()
+            case a.TerminalClaimedAction():
+                self._owner.listing.changed(self, "terminal.claimed")
+            case a.TerminalTitleChangedAction():
+                self._owner.listing.changed(self, "terminal.titled")
+            case a.TerminalResizedAction():
+                self._owner.listing.note(self, "terminal.resized")
             case a.TerminalClearedAction() if self._terminal is not None:
                 self._terminal.clear()
             case _:
@@ -229,3 +235,4 @@ class HostTerminal(Channel):
         if self._pump is not None:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._pump
+        self._owner.listing.settle(self)

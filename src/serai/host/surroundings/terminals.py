@@ -1,9 +1,7 @@
 """Terminals as channels: anyone may follow one, its holder hands it over, and the root channel lists them.
 
-What is shown is numbered and published, not stored: terminals end with the host, and are gone with it.
-
-The root channel hears at once of what happens to a terminal, but for titles: a program may set one with every
-line that it writes. They are told once a second.
+What is shown is numbered and published, not stored. That a terminal was there is stored: after a restart it
+is still listed, has ended, and says why.
 """
 
 from __future__ import annotations
@@ -13,14 +11,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from serai.ahp.actions import RootTerminalsChangedAction
 from serai.ahp.channels import problem_with_choice
 from serai.ahp.commands import CreateTerminalParams
 from serai.ahp.errors import AhpErrorCode
-from serai.ahp.types import TerminalClaim, TerminalClientClaim, TerminalSessionClaim, TerminalState
+from serai.ahp.types import (
+    TerminalClaim,
+    TerminalClientClaim,
+    TerminalSessionClaim,
+    TerminalState,
+    TerminalUnclassifiedPart,
+)
 from serai.errors import InvalidParams, ProtocolError
 from serai.host.project import directory_of, problem_with_folder
 from serai.host.surroundings.terminal_channel import HostTerminal
+from serai.host.surroundings.terminal_listing import TerminalListing
 from serai.journal.subscriptions import Subscriber
 from serai.machine.processes.processes import Processes
 from serai.machine.terminals.marks import TITLE_SHOWN, cleaned
@@ -33,8 +37,10 @@ __all__ = ["HostTerminal", "Terminals"]
 
 _MAX_ENDED = 64
 """So many terminals that have ended can still be looked at."""
-_TOLD_EVERY = 1.0
-"""How often the root channel tells of titles, in seconds."""
+_HUNG_UP = 129
+"""What shells say of a program that was ended by a hang-up: 128 and the number of the signal."""
+_STOPPED = "[the host was stopped, and this terminal with it]\r\n"
+_NOT_KEPT = "[what this terminal showed is not kept when the host is stopped]\r\n"
 
 
 class Terminals:
@@ -45,9 +51,33 @@ class Terminals:
         self._processes = processes
         self._all: dict[str, HostTerminal] = {}
         self._disposing: dict[str, HostTerminal] = {}
-        self._is_told = True
-        """Whether the list that the root channel told last is the present one."""
-        self._rest: asyncio.TimerHandle | None = None
+        self.listing = TerminalListing(host, self._all)
+        """What the root channel and the next host are told."""
+
+    # -- opening and closing -------------------------------------------------------------------------------
+
+    async def restore(self) -> None:
+        """After a start: terminals of before have ended, and say so."""
+        known = await self.listing.read()
+        if known is None:
+            return
+        for record in known.values():
+            claim = record.claim
+            if isinstance(claim, TerminalSessionClaim) and not self._host.sessions.knows(claim.session):
+                self.listing.disposed(record.uri)
+                continue
+            notice = TerminalUnclassifiedPart(value=_NOT_KEPT if record.has_ended else _STOPPED)
+            state = TerminalState(
+                title=record.title,
+                claim=record.claim or TerminalClientClaim(client_id=""),
+                cwd=record.cwd,
+                cols=record.cols,
+                rows=record.rows,
+                content=[notice],
+                exit_code=_HUNG_UP if record.exit_code is None else record.exit_code,
+            )
+            self._add(HostTerminal(self._host, record.uri, state, self))
+        self.listing.tell()  # also of terminals that were erased with their session
 
     # -- making and ending ---------------------------------------------------------------------------------
 
@@ -128,9 +158,9 @@ class Terminals:
             await terminal.end()
             raise ProtocolError(f"{uri} was disposed of", number=AhpErrorCode.NOT_FOUND)
         channel.run(terminal)
-        self._host.channels.add(channel)
+        self._add(channel)
         self._forget_oldest()
-        self.tell()
+        self.listing.changed(channel, "terminal.created")
         return channel
 
     def is_there(self, claim: TerminalClaim) -> bool:
@@ -192,33 +222,19 @@ class Terminals:
             del self._disposing[channel.uri]
         self._all.pop(channel.uri, None)
         self._host.channels.remove(channel.uri)
-        self.tell()
+        self.listing.disposed(channel.uri)
+        self.listing.tell()
 
     def _forget_oldest(self) -> None:
         ended = [channel for channel in self._all.values() if channel.has_ended]
         for channel in ended[: max(0, len(ended) - _MAX_ENDED)]:
             del self._all[channel.uri]
             self._host.channels.remove(channel.uri)
+            self.listing.disposed(channel.uri)
 
-    # -- listing -------------------------------------------------------------------------------------------
-
-    def tell(self, *, kept: bool = True) -> None:
-        """Tell the root channel which terminals there are."""
-        terminals = [channel.info for channel in self._all.values()]
-        self._is_told = True
-        self._host.root.act(RootTerminalsChangedAction(terminals=terminals), kept=kept)
-
-    def titled(self) -> None:
-        """A program has set a title: everyone is told soon."""
-        self._is_told = False
-        if self._rest is None:
-            self._tell_titles()
-
-    def _tell_titles(self) -> None:
-        self._rest = None
-        if not self._is_told:
-            self._rest = asyncio.get_running_loop().call_later(_TOLD_EVERY, self._tell_titles)
-            self.tell(kept=False)
+    def _add(self, channel: HostTerminal) -> None:
+        self._all[channel.uri] = channel
+        self._host.channels.add(channel)
 
 
 def _no_session(uri: str) -> ProtocolError:

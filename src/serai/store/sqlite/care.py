@@ -21,12 +21,6 @@ __all__ = ["check", "erase"]
 _BLOB_PREFIX = b"serai-blob:/"
 _BLOB_REFERENCE = re.compile(_BLOB_PREFIX + rb"([0-9a-f]{64})")
 
-_ROOT = "ahp-root://"
-"""The channel that lists terminals to clients."""
-_LISTING = b"root/terminalsChanged"
-_FORMER_RECORDS = "serai-terminals"
-"""Where earlier hosts wrote down which terminals there were. Nobody reads it any more."""
-
 _WITH_MARKS = 2
 """The version of the schema from which on channels have marks."""
 _WITH_RELAY = 3
@@ -119,22 +113,56 @@ def _references(contents: Iterable[tuple[bytes, ...]]) -> set[str]:
     return {digest.decode() for (content,) in contents for digest in _BLOB_REFERENCE.findall(content)}
 
 
-def _erase_mentions(db: Database, uri: str) -> None:
-    """Take out what other channels say of a session's terminals: the rows stay, with their numbers.
+# -- what other channels say of a session ------------------------------------------------------------------
+# Which terminals it had, and what ran in them: the rows stay, with their numbers, and say nothing of it.
 
-    These are the terminals that it has ever claimed, also those that were handed over since.
-    """
-    listings: list[tuple[int, Any]] = [
-        (seq, msgspec.json.decode(action))
-        for seq, action in db.execute(SQL["rows_of_channel"], (_ROOT,))
-        if _LISTING in action
-    ]
-    shown = [one for _, listing in listings for one in listing["terminals"]]
-    terminals = {one["resource"] for one in shown if one["claim"].get("session") == uri}
-    for seq, listing in listings:
-        left = [one for one in listing["terminals"] if one["resource"] not in terminals]
-        if len(left) < len(listing["terminals"]):
-            action = msgspec.json.encode({**listing, "terminals": left})
-            db.execute(SQL["rewrite_row"], (action, seq))
-    for seq, _ in list(db.execute(SQL["rows_of_channel"], (_FORMER_RECORDS,))):
-        db.execute(SQL["rewrite_row"], (b"{}", seq))
+_RECORDS = "serai-terminals"
+"""The channel that says which terminals there are."""
+_ROOT = "ahp-root://"
+"""The channel that lists them to clients."""
+
+_NOTHING = b'{"type":"terminal.disposed","uri":""}'
+_LISTING = b"root/terminalsChanged"
+
+
+class _Claim(msgspec.Struct):
+    session: str | None = None
+
+
+class _Record(msgspec.Struct):
+    uri: str
+    claim: _Claim | None = None
+
+
+_RECORD = msgspec.json.Decoder(_Record)
+
+
+def _terminals_of(session: str, records: Iterable[bytes]) -> set[str]:
+    """The terminals that a session has ever claimed, also those that were handed over since."""
+    decoded = map(_RECORD.decode, records)
+    return {record.uri for record in decoded if record.claim and record.claim.session == session}
+
+
+def _without(channel: str, action: bytes, terminals: set[str]) -> bytes:
+    """A row of one of the two channels as it is without some terminals."""
+    if channel == _ROOT and _LISTING not in action:
+        return action
+    if channel == _RECORDS:
+        return _NOTHING if _RECORD.decode(action).uri in terminals else action
+    decoded: Any = msgspec.json.decode(action)
+    left = [one for one in decoded["terminals"] if one["resource"] not in terminals]
+    return (
+        action
+        if len(left) == len(decoded["terminals"])
+        else msgspec.json.encode({**decoded, "terminals": left})
+    )
+
+
+def _erase_mentions(db: Database, uri: str) -> None:
+    records = (action for _, action in db.execute(SQL["rows_of_channel"], (_RECORDS,)))
+    terminals = _terminals_of(uri, records)
+    for channel in (_RECORDS, _ROOT) if terminals else ():
+        for seq, action in list(db.execute(SQL["rows_of_channel"], (channel,))):
+            left = _without(channel, action, terminals)
+            if left is not action:
+                db.execute(SQL["rewrite_row"], (left, seq))
