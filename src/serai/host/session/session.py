@@ -34,6 +34,7 @@ from serai.host.session.mailbox import Mailbox, Waiting, not_taken
 from serai.host.session.questions import Questions, all_answers, unknown_option
 from serai.host.session.turns import Turns
 from serai.host.settings import HostSettings
+from serai.host.surroundings.files import Shown
 from serai.host.telemetry import SessionTelemetry
 from serai.host.turn import Reach
 from serai.journal.sessions import KeptSession
@@ -114,6 +115,7 @@ class Session:
             fork=self._fork,
             relay_access=self._relay_access,
         )
+        self.shown = Shown()
         self._agent: AgentSession | None = None
         self._starting: asyncio.Task[AgentSession] | None = None
         self._begun = asyncio.Event()
@@ -210,6 +212,7 @@ class Session:
         return unknown_option(self.live, action)
 
     def _accept(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
+        self.shown.note(action, origin.client_id)
         match action:
             case a.SessionTurnStartedAction():
                 self.turns.start(action, origin)

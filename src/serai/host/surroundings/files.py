@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
 
 from serai.ahp import actions as a
+from serai.ahp import commands as c
 from serai.ahp import wire
 from serai.ahp.commands import ResourceRequestParams
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import (
     ConfigPropertySchema,
+    MessageResourceAttachment,
+    SessionActiveClient,
     SessionConfigPropertySchema,
     SessionInputOption,
     SessionInputRequest,
@@ -22,7 +27,7 @@ from serai.ahp.types import (
     SessionInputSingleSelectQuestion,
     SessionInputSubmitted,
 )
-from serai.errors import ProtocolError
+from serai.errors import ConnectionLost, ProtocolError
 from serai.host.session.questions import Answers
 from serai.journal.sessions import ADDITIONAL_DIRECTORIES, folders_of
 from serai.journal.subscriptions import Subscriber
@@ -40,7 +45,7 @@ if TYPE_CHECKING:
     from serai.host.host import Host
     from serai.host.session.session import Session
 
-__all__ = ["ADDITIONAL_DIRECTORIES", "MORE_FOLDERS", "Files"]
+__all__ = ["ADDITIONAL_DIRECTORIES", "MORE_FOLDERS", "Files", "Shown", "gives", "named_in"]
 
 MORE_FOLDERS = SessionConfigPropertySchema(
     type="array",
@@ -207,6 +212,39 @@ class Files:
             ],
         )
 
+    # -- what clients publish ------------------------------------------------------------------------------
+
+    async def of_clients(self, method: str, params: wire.Value, asker: str) -> Any:
+        """Have a client do something with a resource of its own, such as `virtual://...`.
+
+        Asked are the active clients of sessions that have shown all that the command names, one after the
+        other.
+
+        Raises:
+            ProtocolError: None of them has it, or the one that has it says no.
+        """
+        refusal: ProtocolError | None = None
+        owners: dict[str, None] = {}
+        for session in reversed(self._host.sessions.in_memory()):
+            client = session.live.head.active_client
+            if client is not None and gives(client, session.shown, params):
+                owners[client.client_id] = None
+        for client_id in owners:
+            if client_id == asker:
+                continue
+            try:
+                return await self._host.clients.ask(client_id, method, params)
+            except ConnectionLost:
+                continue
+            except ProtocolError as error:
+                if error.number not in _NOT_ITS_OWN:
+                    raise
+                refusal = refusal or error
+        raise refusal or ProtocolError("no client publishes such a resource", number=AhpErrorCode.NOT_FOUND)
+
+
+_NOT_ITS_OWN = {AhpErrorCode.NOT_FOUND, AhpErrorCode.CONTENT_NOT_FOUND, -32601}
+
 
 def _root(directory: str) -> Root | None:
     """A folder that is for reading; `None` for what is no folder of this machine."""
@@ -251,3 +289,63 @@ def _denied(params: ResourceRequestParams, why: str) -> ProtocolError:
         number=AhpErrorCode.PERMISSION_DENIED,
         data={"request": wire.to_json(params)},
     )
+
+
+# -- what clients show ---------------------------------------------------------------------------------------
+
+_READS = (c.ResourceReadParams, c.ResourceListParams, c.ResourceResolveParams)
+# What is on a host, on the network, or names something of AHP is no client's, whatever a client says.
+_NEVER = re.compile(r"(file|https?|ahp-[^:]*|serai-[^:]*):", re.IGNORECASE)
+
+
+def named_in(params: Any) -> list[str]:
+    """The URIs that a command is about: one, or where from and where to."""
+    if isinstance(params, c.ResourceCopyParams | c.ResourceMoveParams):
+        return [params.source, params.destination]
+    return [params.uri]
+
+
+class Shown:
+    """What clients have attached to messages of a session.
+
+    A client answers the host as it would answer nobody else, so it is asked only for what it has shown:
+    what is at or below the URI of a plugin that it publishes as active client; and for reading, what it has
+    itself attached to a message. What others attach does not count: they would only have to name it.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[str, set[str]] = {}
+
+    def note(self, action: a.StateAction, client_id: str) -> None:
+        """A client has done something; if it sent a message, what is attached to that is shown."""
+        if isinstance(action, a.SessionTurnStartedAction | a.SessionPendingMessageSetAction):
+            uris = {
+                attachment.uri
+                for attachment in action.user_message.attachments or ()
+                if isinstance(attachment, MessageResourceAttachment)
+            }
+            if uris:
+                self._of.setdefault(client_id, set()).update(uris)
+
+    def has(self, client_id: str, uri: str) -> bool:
+        """Whether a client has attached a resource to one of its own messages."""
+        return uri in self._of.get(client_id, ())
+
+
+def gives(client: SessionActiveClient, shown: Shown, params: Any) -> bool:
+    """Whether all that a command names is of a session's active client."""
+    reads = isinstance(params, _READS)
+    return all(
+        _NEVER.match(uri) is None
+        and (_is_of_plugin(client, uri) or (reads and shown.has(client.client_id, uri)))
+        for uri in named_in(params)
+    )
+
+
+def _is_of_plugin(client: SessionActiveClient, uri: str) -> bool:
+    bases = (plugin.uri.rstrip("/") for plugin in client.customizations or ())
+    return any(uri == base or uri.startswith(f"{base}/") for base in bases) and not _goes_up(uri)
+
+
+def _goes_up(uri: str) -> bool:
+    return any(part == ".." for part in re.split(r"[/\\]", unquote(uri)))

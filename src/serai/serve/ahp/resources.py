@@ -1,4 +1,4 @@
-"""Commands about resources: files below allowed folders, and kept content."""
+"""Commands about resources: files below allowed folders, kept content, and what clients publish."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from serai import jsonrpc
 from serai.ahp import commands as c
 from serai.changes.view import CONTENT_SCHEME
 from serai.host.blobs import BLOB_SCHEME, read_blob, read_result
+from serai.host.surroundings.files import named_in
 from serai.machine import files
 from serai.machine.files import Content, Roots
 from serai.machine.files.content import content_type, guessed_type
@@ -48,6 +49,9 @@ async def read(peer: AhpPeer, request: jsonrpc.Request) -> None:
         data = await peer.host.changesets.read(params.uri)
         kind = content_type(unquote(params.uri.rpartition("/")[2])) or guessed_type(data)
         peer.respond(request, read_result(data, kind, params.encoding))
+        return
+    if not _is_file(params.uri):
+        peer.respond(request, await _of_clients(peer, request))
         return
     with await _opened(peer, params) as content:
         if content.size <= _LONG:
@@ -85,11 +89,26 @@ def _serving(method: str, do: Callable[[Any, Roots], Any]) -> Serve:
     """Serve a command that needs the folders that a client may have, and waits for the disk."""
 
     async def serve(peer: AhpPeer, request: jsonrpc.Request) -> None:
+        params = request.params
+        if not any(map(_is_file, named_in(params))):
+            peer.respond(request, await _of_clients(peer, request))
+            return
         roots = await peer.host.files.for_client(peer.client_id)
-        peer.respond(request, await peer.host.files.run(do, request.params, roots))
+        peer.respond(request, await peer.host.files.run(do, params, roots))
 
     serve.__doc__ = f"`{method}`."
     return serve
+
+
+def _is_file(uri: str) -> bool:
+    """Whether the files room is to judge it. What has no scheme is for it to refuse."""
+    scheme, colon, _ = uri.partition(":")
+    return not colon or scheme.lower() == "file" or "/" in scheme
+
+
+async def _of_clients(peer: AhpPeer, request: jsonrpc.Request) -> Any:
+    """A resource of another scheme is one that a client publishes."""
+    return await peer.host.files.of_clients(request.method, request.params, peer.client_id)
 
 
 write = _serving("resourceWrite", files.write)
