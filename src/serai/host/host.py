@@ -217,6 +217,7 @@ class Host:
         opening = await self.journal.open()
         self.telemetry.start()
         await self.sessions.open()
+        await self.files.open()
         await self.changesets.open()
         await self.terminals.restore()
         if opening.last_committed:

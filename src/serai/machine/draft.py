@@ -1,11 +1,12 @@
 """Writes a file or a folder beside its place and puts it there whole, or leaves nothing of it.
 
-    with Draft(directory, "notes.md") as draft:
+    with Draft(directory, "notes.md", notes=folder) as draft:
         descriptor = draft.file(like=replaced)
         os.write(descriptor, data)
         draft.commit()
 
-A draft is named `.serai-*.tmp`. A `kill -9` in the middle of it leaves it behind.
+A draft that a `kill -9` leaves behind is named `.serai-*.tmp`. Its note in the host's folder survives with
+it, and the next host removes both (`find_leftovers`, `remove_leftovers`).
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 import secrets
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Self
@@ -27,6 +29,7 @@ from serai.machine.safe_paths import (
     look,
     open_directory,
     open_safely,
+    parent_below,
     remove_tree,
     sync_directory,
 )
@@ -37,8 +40,10 @@ __all__ = [
     "Draft",
     "copy_entry",
     "copy_range",
+    "find_leftovers",
     "pieces",
     "remove",
+    "remove_leftovers",
     "rename_exclusively",
     "write_all",
     "write_private",
@@ -47,24 +52,33 @@ __all__ = [
 PIECE = 256 * 1024
 """Bytes that are read at once."""
 
+_DRAFT = re.compile(r"\.serai-[0-9a-f]{16}\.tmp")
 _TO_MAKE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_OUT_OF_REACH = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS})
 
 
 class Draft:
     """What is to be at a name in an open directory. Use it in a `with`: unless committed, nothing is left.
 
-    The handle of the directory stays the caller's.
+    The handle of the directory stays the caller's. `notes` is a folder of the host's own, where the draft is
+    noted in case the host is killed.
     """
 
-    def __init__(self, directory: int, name: str) -> None:
+    def __init__(self, directory: int, name: str, *, notes: Path | None = None) -> None:
         self.beside = f".serai-{secrets.token_hex(8)}.tmp"
         """The name that the draft has until it is committed."""
         self._directory = directory
         self._name = name
+        self._note = notes / self.beside if notes is not None else None
         self._like: int | None = None
         self._descriptor = -1
 
     def __enter__(self) -> Self:
+        where = _path_of(self._directory)
+        if self._note is not None and where is not None:
+            # Without a note it works as well. It is not synced: it has to survive the process alone.
+            with suppress(OSError), open(self._note, "wb", opener=_private) as note:
+                note.write(os.fsencode(where))
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -72,6 +86,9 @@ class Draft:
             os.close(self._descriptor)
         with suppress(OSError):
             remove(self._directory, self.beside)
+        if self._note is not None:
+            with suppress(OSError):
+                self._note.unlink()
 
     def file(self, *, mode: int = 0o666, like: int | None = None) -> int:
         """Make the draft a file; gives its descriptor, which is closed with the draft.
@@ -132,6 +149,21 @@ def _copy_attributes(source: int, destination: int) -> None:
                     os.setxattr(destination, name, os.getxattr(source, name))
 
 
+def _path_of(directory: int) -> str | None:
+    """Where an open directory is; `None` when it is gone, or the system does not say."""
+    try:
+        if sys.platform == "linux":
+            path = str(Path(f"/proc/self/fd/{directory}").readlink())
+        else:
+            import fcntl  # noqa: PLC0415 - it has the question on macOS alone
+
+            answer = fcntl.fcntl(directory, 50, b"\0" * 1024)  # F_GETPATH
+            path = os.fsdecode(answer.rstrip(b"\0"))
+    except OSError:
+        return None
+    return path if path.startswith("/") else None
+
+
 # -- renaming without replacing ------------------------------------------------------------------------------
 
 _UNABLE = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
@@ -173,6 +205,38 @@ def rename_exclusively(source: str, destination: str, *, source_in: int, destina
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), destination)
     else:
         os.rename(source, destination, src_dir_fd=source_in, dst_dir_fd=destination_in)
+
+
+# -- after a kill --------------------------------------------------------------------------------------------
+
+
+def find_leftovers(folder: Path) -> list[Path]:
+    """The notes that a killed host left, before any draft is begun. The folder is made if need be."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return [note for note in folder.iterdir() if _DRAFT.fullmatch(note.name)]
+    except OSError:
+        return []
+
+
+def remove_leftovers(notes: Iterable[Path]) -> int:
+    """Remove the drafts that notes speak of, and the notes. Returns how many drafts went.
+
+    A draft out of reach, because its directory is gone or may not be written any more, is forgotten. One that
+    fails for another reason stays noted.
+    """
+    removed = 0
+    for note in notes:
+        try:
+            # In that very directory: not where a link leads that has its name by now.
+            with parent_below("/", f"{os.fsdecode(note.read_bytes())}/{note.name}") as (directory, name):
+                removed += remove(directory, name)
+        except OSError as error:
+            if error.errno not in _OUT_OF_REACH:
+                continue
+        with suppress(OSError):
+            note.unlink()
+    return removed
 
 
 def remove(directory: int, name: str) -> bool:

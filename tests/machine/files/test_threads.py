@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from machine.files.desk import Desk, uri
+from serai.errors import ProtocolError
 from serai.machine import files
-from serai.machine.files.threads import AT_ONCE, FileThreads, alone_at
+from serai.machine.files.threads import AT_ONCE, FileThreads, alone_at, go_on
 
 WITHIN = 30.0
 
@@ -30,6 +31,26 @@ async def test_long_work_keeps_neither_short_work_nor_the_host_waiting(threads: 
     assert await asyncio.to_thread(lambda: "the host's own") == "the host's own"
     gate.set()
     assert all(await asyncio.gather(*long))
+
+
+async def test_closing_drops_what_waits_and_stops_what_can_be_stopped() -> None:
+    threads, begun = FileThreads(), threading.Semaphore(0)
+    idle = threading.Event()
+
+    def work() -> None:
+        begun.release()
+        while True:
+            idle.wait(0.001)
+            go_on()
+
+    tasks = [asyncio.create_task(threads.run(work)) for _ in range(AT_ONCE + 5)]
+    for _ in range(AT_ONCE):
+        assert await asyncio.to_thread(begun.acquire, timeout=WITHIN)
+    async with asyncio.timeout(WITHIN):
+        await threads.close()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert {type(result) for result in results} <= {ProtocolError, asyncio.CancelledError}
+    assert sum(isinstance(result, ProtocolError) for result in results) >= AT_ONCE
 
 
 async def test_changes_to_one_place_wait_for_each_other_and_those_to_others_do_not(desk: Desk) -> None:

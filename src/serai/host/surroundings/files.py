@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Collection
 from pathlib import Path
@@ -31,6 +32,7 @@ from serai.errors import ConnectionLost, ProtocolError
 from serai.host.session.questions import Answers
 from serai.journal.sessions import ADDITIONAL_DIRECTORIES, folders_of
 from serai.journal.subscriptions import Subscriber
+from serai.machine.draft import find_leftovers, remove_leftovers
 from serai.machine.files import (
     Access,
     FileThreads,
@@ -54,6 +56,8 @@ MORE_FOLDERS = SessionConfigPropertySchema(
     items=ConfigPropertySchema(type="string", title="Folder"),
 )
 """How an agent that can have them offers that setting. It is chosen when a session is made."""
+
+_log = logging.getLogger(__name__)
 
 _ANSWER_WITHIN = 300.0
 """How long a person may take to answer whether someone may have a file, in seconds."""
@@ -79,9 +83,19 @@ class Files:
         """Where the folders of sessions really are: looked up once, when they are first needed."""
         self._askers: dict[str, str] = {}
         """Which client asks for files with a question, by the question's id."""
-        self.threads = FileThreads()
+        self.threads = FileThreads(host.home / "drafts")
         self.run = self.threads.run
         """Does something with files in a thread of its own."""
+
+    async def open(self) -> None:
+        """Before anything is done with files: what a host that was killed has left half done is removed."""
+        leftovers = await asyncio.to_thread(find_leftovers, self._host.home / "drafts")
+        if leftovers:
+            self._host.run(self._remove(leftovers))
+
+    async def _remove(self, leftovers: list[Path]) -> None:
+        removed = await self.threads.run(remove_leftovers, leftovers)
+        _log.info("%d unfinished copies of a host that was killed are removed", removed)
 
     async def close(self) -> None:
         """End what is done with files: what has begun is waited for."""

@@ -19,7 +19,7 @@ from serai.machine.draft import Draft, copy_entry, copy_range, rename_exclusivel
 from serai.machine.files.place import Place, find, find_or_make, open_regular
 from serai.machine.files.refusals import denied, exists, not_found, told
 from serai.machine.files.roots import Access, Roots
-from serai.machine.files.threads import alone_at
+from serai.machine.files.threads import alone_at, go_on, notes_folder
 from serai.machine.safe_paths import (
     identity,
     look,
@@ -76,7 +76,7 @@ def _copy_file(source: Place, destination: Place, *, exclusive: bool) -> None:
             held.callback(os.close, like)
         with (
             told(destination.uri),
-            Draft(destination.directory, destination.name) as draft,
+            Draft(destination.directory, destination.name, notes=notes_folder()) as draft,
         ):
             new = draft.file(mode=stat.S_IMODE(info.st_mode) & 0o777, like=like)
             copy_range(original, new, 0, info.st_size)
@@ -89,6 +89,7 @@ def _copy_directory(source: Place, destination: Place, info: os.stat_result) -> 
         raise InvalidParams("a directory cannot be copied into itself", field="params.destination")
 
     def opened(directory: int, name: str) -> int:
+        go_on()
         shown = source.uri if directory == source.directory else f"{source.uri} (at {name!r})"
         found = look(directory, name)
         if found is not None and stat.S_ISDIR(found.st_mode):
@@ -98,7 +99,7 @@ def _copy_directory(source: Place, destination: Place, info: os.stat_result) -> 
 
     with (
         told(destination.uri),
-        Draft(destination.directory, destination.name) as draft,
+        Draft(destination.directory, destination.name, notes=notes_folder()) as draft,
     ):
         if destination.look() is not None:
             raise exists(destination.uri)

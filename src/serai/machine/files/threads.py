@@ -9,13 +9,16 @@ import unicodedata
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar, copy_context
+from pathlib import Path
 from typing import ParamSpec, TypeAlias, TypeVar
 from weakref import WeakValueDictionary
 
+from serai.errors import ProtocolError
 from serai.machine.files.place import Place
 from serai.machine.safe_paths import Identity, identity
 
-__all__ = ["AT_ONCE", "FileThreads", "alone_at"]
+__all__ = ["AT_ONCE", "FileThreads", "alone_at", "go_on", "notes_folder"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,9 +28,15 @@ AT_ONCE = 64
 
 
 class FileThreads:
-    """The threads of a host that wait for the disk on behalf of clients and agents."""
+    """The threads of a host that wait for the disk on behalf of clients and agents.
 
-    def __init__(self) -> None:
+    Args:
+        notes: A folder of the host's own, where it is noted which drafts there are; see `machine.draft`.
+    """
+
+    def __init__(self, notes: Path | None = None) -> None:
+        self.notes = notes
+        self.stopping = threading.Event()
         self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="files")
 
     async def run(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -35,12 +44,35 @@ class FileThreads:
 
         Cancelling does not stop what has begun: only nobody waits for it any more.
         """
+        context = copy_context()
+        context.run(_threads.set, self)
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, lambda: do(*args, **kwargs))
+        return await loop.run_in_executor(self._pool, lambda: context.run(do, *args, **kwargs))
 
     async def close(self) -> None:
-        """Drop what waits, and wait for what has begun."""
+        """Drop what waits, and wait for what has begun; a copy of a tree stops at its next file."""
+        self.stopping.set()
         await asyncio.to_thread(self._pool.shutdown, wait=True, cancel_futures=True)
+
+
+_threads: ContextVar[FileThreads | None] = ContextVar("threads", default=None)
+
+
+def notes_folder() -> Path | None:
+    """Where the host notes which drafts there are."""
+    threads = _threads.get()
+    return threads.notes if threads is not None else None
+
+
+def go_on() -> None:
+    """Called now and then by work that may take long.
+
+    Raises:
+        ProtocolError: The host is being closed.
+    """
+    threads = _threads.get()
+    if threads is not None and threads.stopping.is_set():
+        raise ProtocolError("the host is stopping")
 
 
 _Where: TypeAlias = tuple[Identity, str]

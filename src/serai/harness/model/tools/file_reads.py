@@ -22,6 +22,7 @@ from serai.host.project import project_of
 from serai.machine.draft import pieces
 from serai.machine.files import Access, Root, Roots, find, list_directory, open_content
 from serai.machine.files.place import open_regular
+from serai.machine.files.threads import go_on
 from serai.machine.safe_paths import MAX_DEPTH, Identity, identity, is_window, open_directory
 from serai.machine.watch.globs import PathFilter
 from serai.session.agent_file import FsScopeTier
@@ -218,6 +219,7 @@ class _Search:
     def _below(self, directory: int, prefix: str, depth: int) -> Iterator[tuple[str, bytes]]:
         """What is in an open directory, which is closed in the end."""
         try:
+            go_on()
             for name in sorted(os.listdir(directory)):
                 if self.is_late:
                     return
