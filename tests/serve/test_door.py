@@ -1,9 +1,31 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
+
+import pytest
+from websockets.asyncio.client import connect
 
 from serai.serve import Limits
-from serve.conftest import listening, soon
+from serve.conftest import BEARER, listening, soon
+
+SERVER = """
+import asyncio, logging, resource
+from serai.serve.door import raise_descriptor_limit
+from serai.serve.guard import digest
+from serai.serve.port import PortSettings, serve_port
+from serve.conftest import TOKEN, echoing
+
+logging.basicConfig(level=logging.WARNING)
+raise_descriptor_limit()
+settings = PortSettings(port=0, token_digests=frozenset({digest(TOKEN)}))
+
+def started(port):
+    print(port, resource.getrlimit(resource.RLIMIT_NOFILE)[0], flush=True)
+
+asyncio.run(serve_port(settings, echoing, lambda: (True, {}), started=started))
+"""
 
 
 async def silent(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -46,3 +68,30 @@ async def test_the_oldest_stranger_makes_room_and_who_has_a_token_stays() -> Non
         await first.close()
         for _, writer in strangers:
             writer.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit of descriptors")
+async def test_when_descriptors_run_out_a_token_still_opens_the_door_and_the_log_stays_short() -> None:
+    server = await asyncio.create_subprocess_exec(
+        *("bash", "-c", 'ulimit -Sn 40; ulimit -Hn 64; exec "$0" -c "$1"', sys.executable, SERVER),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": "tests"},
+    )
+    try:
+        assert server.stdout is not None
+        port, limit = map(int, (await soon(server.stdout.readline())).split())
+        assert limit == 64
+        strangers = [await silent(port) for _ in range(100)]
+        url = f"ws://127.0.0.1:{port}/"
+        clients = [await soon(connect(url, additional_headers=BEARER)) for _ in range(20)]
+        for client in clients:
+            await soon(client.send("hello"))
+            assert await soon(client.recv()) == "hello"
+            await client.close()
+        for _, writer in strangers:
+            writer.close()
+    finally:
+        server.terminate()
+        _, log = await soon(server.communicate())
+    assert len(log.splitlines()) <= 2, log

@@ -2,7 +2,8 @@
 
 Everyone who can reach the port can open connections, and each takes a descriptor. So a connection is a
 stranger's until it has shown a token: it gets a few seconds for that, and when there are too many strangers,
-the one who has stood there longest is sent away. Who has a token shows it at once and so always gets in.
+or no descriptors are left, the one who has stood there longest is sent away. Who has a token shows it at once
+and so always gets in.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import resource
+import socket
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, cast
 
@@ -21,10 +24,16 @@ from uvicorn.server import ServerState
 
 from serai.serve import Limits
 
-__all__ = ["Strangers", "http_class", "raise_descriptor_limit"]
+__all__ = ["PortDoor", "Strangers", "http_class", "raise_descriptor_limit"]
 
 _log = logging.getLogger(__name__)
 
+_AT_ONCE = 16
+"""Connections that are accepted in one tick."""
+_BACKLOG = 512
+"""Clients that may wait to be accepted."""
+_REST = 0.1
+"""Pause after an `accept` that failed, in seconds."""
 _QUIET = 60.0
 """Time between two lines of log about a crowd, in seconds."""
 
@@ -47,24 +56,78 @@ class Strangers:
         loop = asyncio.get_running_loop()
         self._cuts[transport] = loop.call_later(self._limits.handshake_timeout, self._cut, transport)
         if len(self._cuts) > self._most:
-            self._cut_oldest()
+            self.cut_oldest(f"more than {self._most} connections have shown no token")
 
     def leave(self, transport: asyncio.BaseTransport) -> None:
         """The connection has shown a token, or is gone."""
         if (cut := self._cuts.pop(transport, None)) is not None:
             cut.cancel()
 
-    def _cut_oldest(self) -> None:
-        """Make room, and say so: not more than once a minute."""
-        self._cut(next(iter(self._cuts)))
+    def cut_oldest(self, why: str) -> None:
+        """Make room, and say why: not more than once a minute."""
+        if self._cuts:
+            self._cut(next(iter(self._cuts)))
         now = time.monotonic()
         if now >= self._quiet_until:
             self._quiet_until = now + _QUIET
-            _log.warning("more than %d connections have shown no token; the oldest are cut off", self._most)
+            _log.warning("%s; those who wait longest are cut off", why)
 
     def _cut(self, transport: asyncio.BaseTransport) -> None:
         self.leave(transport)
         cast("asyncio.Transport", transport).abort()
+
+
+class PortDoor:
+    """Accepts connections on one socket.
+
+    asyncio's own loop tries an `accept` that fails for want of descriptors hundreds of times in a row, with a
+    traceback for each.
+
+    Args:
+        listener: A socket that is bound.
+        factory: Makes the protocol of each connection.
+        strangers: Those of the port.
+    """
+
+    def __init__(
+        self, listener: socket.socket, factory: Callable[[], asyncio.Protocol], strangers: Strangers
+    ) -> None:
+        self._listener = listener
+        self._factory = factory
+        self._strangers = strangers
+        self._loop = asyncio.get_running_loop()
+        self._rest: asyncio.TimerHandle | None = None
+        self._welcoming: set[asyncio.Task[Any]] = set()
+        listener.listen(_BACKLOG)
+        self._open()
+
+    def close(self) -> None:
+        """Let nobody in any more."""
+        self._loop.remove_reader(self._listener)
+        if self._rest is not None:
+            self._rest.cancel()
+
+    async def wait_closed(self) -> None:
+        """Nothing is left to wait for (uvicorn asks)."""
+
+    def _open(self) -> None:
+        self._loop.add_reader(self._listener, self._accept)
+
+    def _accept(self) -> None:
+        for _ in range(_AT_ONCE):
+            try:
+                connection, _ = self._listener.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                self._strangers.cut_oldest(f"no connection can be accepted ({error.strerror})")
+                self._loop.remove_reader(self._listener)
+                self._rest = self._loop.call_later(_REST, self._open)
+                return
+            connection.setblocking(False)
+            task = self._loop.create_task(self._loop.connect_accepted_socket(self._factory, connection))
+            self._welcoming.add(task)
+            task.add_done_callback(self._welcoming.discard)
 
 
 def http_class(strangers: Strangers) -> type[H11Protocol]:

@@ -14,6 +14,7 @@ import socket
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import cast
 
 import uvicorn
 from starlette.routing import BaseRoute
@@ -21,7 +22,7 @@ from starlette.routing import BaseRoute
 from serai.contract import Role
 from serai.errors import ConfigInvalid
 from serai.serve import Limits, PeerFactory
-from serai.serve.door import Strangers, http_class
+from serai.serve.door import PortDoor, Strangers, http_class
 from serai.serve.guard import Guard, refuse_open_bind
 from serai.serve.http import Readiness, create_app
 from serai.serve.websocket import websocket_class
@@ -102,7 +103,7 @@ async def serve_port(
             server_header=False,
             timeout_graceful_shutdown=math.ceil(settings.limits.shutdown_timeout),
         )
-        server = _Server(config, lambda: started(port))
+        server = _Server(config, strangers, lambda: started(port))
         await server.serve(sockets=sockets)
     finally:
         for one in sockets:
@@ -112,11 +113,12 @@ async def serve_port(
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which leaves signals alone and can be cancelled."""
+    """uvicorn's server behind a `Door`, which leaves signals alone and can be cancelled."""
 
-    def __init__(self, config: uvicorn.Config, on_started: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, strangers: Strangers, on_started: Callable[[], None]) -> None:
         super().__init__(config)
         self.cancelled = False
+        self._strangers = strangers
         self._on_started = on_started
 
     @contextmanager
@@ -126,13 +128,20 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and say so."""
-        await super().startup(sockets)
+
+        def create_protocol() -> asyncio.Protocol:
+            made = self.config.http_protocol_class
+            return made(config=self.config, server_state=self.server_state, app_state={})  # type: ignore[call-arg]
+
+        doors = [PortDoor(one, create_protocol, self._strangers) for one in sockets or ()]
+        self.servers = cast("list[asyncio.Server]", doors)  # uvicorn does nothing but close them
         try:
             self._on_started()
         except BaseException:
-            for server in self.servers:
-                server.close()
+            for door in doors:
+                door.close()
             raise
+        self.started = True
 
     async def main_loop(self) -> None:
         """Wait to be cancelled; `shutdown` comes next. Once a second the time in the answers is set."""
