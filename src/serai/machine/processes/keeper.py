@@ -9,7 +9,8 @@ came of a child is below its keeper, whatever it calls itself, and nothing else 
 
 A keeper tells the host how its child ended, takes what ends off the system's list, and goes when nothing is
 left. It ends what is left when the child has ended, when the host asks for it, and when the host is gone,
-which closes the socket between them. If it is killed itself, the host kills the child.
+which closes the socket between them. If it is killed itself, the system kills the child, and the host, or the
+next one (`leftovers`), ends the rest.
 
 Elsewhere there are no subreapers: all is the same, but what leaves the child's session is lost.
 
@@ -47,7 +48,7 @@ _PATIENCE = 5.0
 _LOOK, _LAST_LOOK = 0.02, 0.5
 _REAL_TIME = 32
 """Signals from here on have no meaning of their own."""
-_SET_CHILD_SUBREAPER = 36
+_SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36
 
 
 def main(link: int) -> None:
@@ -56,7 +57,7 @@ def main(link: int) -> None:
         signal.signal(number, signal.SIG_IGN)
     os.set_inheritable(link, False)
     request = receive(link)
-    become_subreaper()
+    control_process(_SET_CHILD_SUBREAPER, 1)  # the parent of all that loses its own below
     woken = wake_when_children_end()
     child, error = start(request)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -135,6 +136,7 @@ def become(request: Request) -> None:
     """Be the program."""
     argv, environ, folder, terminal, umask = request
     os.setsid()
+    control_process(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if terminal is not None:
         own_terminal(terminal)
     os.chdir(folder)
@@ -165,12 +167,12 @@ def is_linux() -> bool:
     return sys.platform == "linux"
 
 
-def become_subreaper() -> None:
-    """Be the parent of all that loses its own below."""
+def control_process(option: int, value: int) -> None:
+    """Have the system treat this process in another way, where it can."""
     if is_linux():
         import ctypes  # noqa: PLC0415 - it does not offer this elsewhere
 
-        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def wake_when_children_end() -> int:
