@@ -98,16 +98,17 @@ class Channels:
     async def bring(self, uri: str) -> Channel | None:
         """The channel; it is opened if need be. Cancelling does not stop others who wait for it."""
         channel = self._open.get(uri)
-        if channel is not None or kind_of(uri) is not ChannelKind.CHANGESET or not self.open_changeset:
+        if channel is not None or kind_of(uri) is not ChannelKind.CHANGESET:
             return channel
         task = self._opening.get(uri)
         if task is None:
-            task = self._opening[uri] = asyncio.create_task(self._bring(self.open_changeset(uri)))
+            task = self._opening[uri] = asyncio.create_task(self._bring(uri))
             task.add_done_callback(lambda _task: self._opening.pop(uri, None))
         return await asyncio.shield(task)
 
-    async def _bring(self, opening: Awaitable[Channel | None]) -> Channel | None:
-        if (channel := await opening) is not None:
+    async def _bring(self, uri: str) -> Channel | None:
+        channel = await self.open_changeset(uri) if self.open_changeset is not None else None
+        if channel is not None:
             self.add(channel)
         return channel
 

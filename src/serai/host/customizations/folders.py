@@ -10,9 +10,10 @@ import asyncio
 import logging
 import math
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from serai.customizations.containers import Customizations
 from serai.customizations.discovery import discover
@@ -63,7 +64,7 @@ class CustomizedFolder:
 
         Cancelling does not stop others who wait for it.
         """
-        await asyncio.shield(self._start(self._catch_up()))
+        await asyncio.shield(self._start(self._catch_up))
         return self.found or Customizations()
 
     def look(self, then: Callable[[], None] = lambda: None, *, within: float = 0.0) -> None:
@@ -73,7 +74,7 @@ class CustomizedFolder:
             then: What to call.
             within: What was found no longer than so many seconds ago will do.
         """
-        self._start(self._catch_up(then, within))
+        self._start(partial(self._catch_up, then, within))
 
     def follow(self, changed: Callable[[], None]) -> None:
         """Watch the folder. `changed` is called when it has been looked at, also for the first time."""
@@ -84,7 +85,7 @@ class CustomizedFolder:
         """Call that no more; when nobody is left, nothing is watched any more."""
         self._followers.pop(changed, None)
         if not self._followers:
-            self._start(self._listen())
+            self._start(self._listen)
 
     async def close(self) -> None:
         """End what runs, and watch nothing, whoever may still ask for it. What is being read is let be."""
@@ -95,19 +96,16 @@ class CustomizedFolder:
         await asyncio.gather(*self._work, return_exceptions=True)
         await _close_all(self._watches)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _start(self, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
         task = asyncio.create_task(self._do(work), name=f"customisations of {self.directory}")
         self._work.add(task)
         task.add_done_callback(self._work.discard)
         return task
 
-    async def _do(self, work: Coroutine[Any, Any, None]) -> None:
-        try:
-            async with self._one_at_a_time:
-                if not self._closed:
-                    await work
-        finally:
-            work.close()
+    async def _do(self, work: Callable[[], Awaitable[None]]) -> None:
+        async with self._one_at_a_time:
+            if not self._closed:
+                await work()
 
     async def _catch_up(self, then: Callable[[], None] = lambda: None, within: float = 0.0) -> None:
         tell = [then]
