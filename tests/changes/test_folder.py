@@ -119,6 +119,20 @@ async def test_a_turn_that_was_cut_off_has_what_was_seen_of_it(
             await after.compute(T1)
 
 
+async def test_a_fork_takes_over_turns_and_keeps_them(anywhere: Repo, own: Path) -> None:
+    changes = await begun(anywhere.top, own)
+    await changes.begin_turn("t 1/ü")
+    anywhere.write("a.txt", "new\n")
+    await changes.end_turn("t 1/ü")
+    fork = await opened(anywhere.top, own, "fork")
+    await fork.adopt(own / "changes/s1", ["t 1/ü", "unknown"])
+    shutil.rmtree(own / "changes/s1")
+    fork = await opened(anywhere.top, own, "fork")
+    [change] = (await fork.compute(T1)).changes
+    assert change.before is not None
+    assert await fork.read(content_uri("fork", change.before)) == b"one\ntwo\nthree\n"
+
+
 # -- what is looked at ---------------------------------------------------------------------------------------
 
 

@@ -245,6 +245,7 @@ async def test_what_was_asked_before_it_happens_too_and_nobody_who_is_gone_is_ac
         assert session is not None
         assert session.live.head.summary.title == expected
         assert session.live.head.active_client is None
+    assert not again.clients._counts
     await again.close()
 
 

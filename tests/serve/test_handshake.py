@@ -1,4 +1,4 @@
-"""Handshakes on a disk that is full, and beside other connections of the same client."""
+"""What a handshake leaves behind that is refused: nothing. It goes by the disk, which may be full."""
 
 from __future__ import annotations
 
@@ -55,6 +55,13 @@ def initialize(wire: Wire, name: str = "one", *subscriptions: str) -> int:
     )
 
 
+async def reconnected(host: Host) -> Wire:
+    wire = Wire(host)
+    request = wire.request("reconnect", clientId="one", lastSeenServerSeq=0, subscriptions=[SESSION])
+    assert "result" in await answer(wire, request)
+    return wire
+
+
 async def outcome(wire: Wire, seq: int, title: str) -> str | None:
     """Change the title; why that was refused."""
     action = {"type": "session/titleChanged", "title": title}
@@ -79,10 +86,68 @@ async def client(host: Host) -> Wire:
     return wire
 
 
+async def refused(host: Host, store: MemoryStore, token: str = "") -> Wire:
+    """A connection whose handshake is under way when the disk turns out to be full."""
+    wire = Wire(host, token)
+    store.failure = StorageUnavailable("the disk is full")
+    error = (await answer(wire, initialize(wire, "one")))["error"]
+    assert error["data"]["code"] == "storage_unavailable"
+    return wire
+
+
 async def room(host: Host, store: MemoryStore) -> None:
     store.failure = None
     async with asyncio.timeout(WITHIN):
         await host.journal.committed()
+
+
+@pytest.mark.parametrize("restart", [False, True])
+async def test_a_client_whose_new_beginning_was_refused_goes_on_from_where_it_was(
+    host: Host, store: MemoryStore, client: Wire, *, restart: bool
+) -> None:
+    client.drop()
+    wire = await refused(host, store)
+    await room(host, store)
+    assert await store.mark("one") == 50
+    wire.drop()
+    if restart:
+        await host.close()
+        host = Host(store, [DemoHarness(pace="instant")], text_frame)
+        await host.open()
+    wire = await reconnected(host)
+    assert await outcome(wire, 50, "fifty again") == "duplicate"
+    assert await outcome(wire, 51, "more") is None
+    if restart:
+        await host.close()
+
+
+@pytest.mark.parametrize("gone", ["before it is refused", "after"])
+async def test_another_connection_of_the_client_is_counted_on(
+    host: Host, store: MemoryStore, client: Wire, gone: str
+) -> None:
+    if gone == "after":
+        (await refused(host, store)).drop()
+    else:
+        store.failure = StorageUnavailable("the disk is full")
+        wire = Wire(host)
+        initialize(wire, "one")
+        await until(lambda: host.clients.count() == 2)
+        wire.drop()
+        await until(lambda: host.journal.unavailable)
+    await room(host, store)
+    assert await outcome(client, 51, "once") is None
+    assert await store.mark("one") == 51
+    client.drop()
+    assert await outcome(await reconnected(host), 51, "twice") == "duplicate"
+
+
+async def test_an_id_that_was_refused_is_not_bound(host: Host, store: MemoryStore) -> None:
+    wire = await refused(host, store, token="a")
+    await room(host, store)
+    assert await store.client("one") is None
+    other = Wire(host, token="b")
+    assert "result" in await answer(other, initialize(other, "one"))
+    assert (await answer(wire, initialize(wire, "one")))["error"]["code"] == -32009
 
 
 async def test_what_is_sent_behind_a_handshake_that_is_refused_does_not_happen(
@@ -95,6 +160,7 @@ async def test_what_is_sent_behind_a_handshake_that_is_refused_does_not_happen(
     wire.notify("dispatchAction", channel=SESSION, clientSeq=1, action=action)
     assert "error" in await answer(wire, request)
     await room(host, store)
+    assert await store.mark("one") == 50
     found = await answer(client, client.request("subscribe", SESSION))
     assert found["result"]["snapshot"]["state"]["summary"]["title"] == "fifty"
 

@@ -170,6 +170,17 @@ class FolderChanges:
             self._running.discard(turn_id)
             await self._recorder.keep({f"{_key(turn_id)}/{end}": None for end in ("start", "end", "seen")})
 
+    async def adopt(self, folder: Path, turn_ids: Sequence[str]) -> None:
+        """Take over what another session recorded of its turns, for one that was forked from it.
+
+        That is possible where both are in the same place; other turns stay unknown.
+        """
+        other = folder / self._recorder.folder.name
+        if not await asyncio.to_thread((other / "git").is_dir):
+            return
+        async with self._lock:
+            await self._recorder.copy_from(other, [f"{_key(turn_id)}/" for turn_id in turn_ids])
+
     # -- changesets ----------------------------------------------------------------------------------------
 
     async def compute(self, which: Which) -> Changes:

@@ -304,6 +304,27 @@ class FolderRecorder:
         )
         return answer.code == 0
 
+    async def copy_from(self, other: Path, keys: Collection[str]) -> None:
+        """Take trees over from the private directory of another session, with their content.
+
+        Args:
+            other: The folder of that session's recorder.
+            keys: How the names of the trees begin.
+        """
+        source = FolderRecorder(
+            self._git, other, self._directory, repository=self._repository, settings={}, home=self._home
+        )
+        await source.open()
+        trees = {name: tree for name, tree in source.bases.items() if name.startswith(tuple(keys))}
+        if not trees:
+            return
+        await source._run(
+            *("pack-objects", "--revs", "--local", "-q", str(self.folder / "git/objects/pack/pack")),
+            doing="take over what was recorded",
+            data="".join(f"{tree}\n" for tree in trees.values()).encode(),
+        )
+        await self.keep(trees)
+
     # -- comparing and reading -----------------------------------------------------------------------------
 
     async def diff(self, before: str, after: str) -> tuple[Change, ...]:

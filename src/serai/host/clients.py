@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -13,9 +15,6 @@ from serai.journal.subscriptions import Subscriber
 from serai.store.contract import MarkRow
 
 __all__ = ["ClientLink", "Clients", "Count"]
-
-_REMEMBERED = 1_000
-"""Clients that are gone of which it is known without the store how far they have counted."""
 
 
 class ClientLink(Subscriber, Protocol):
@@ -45,8 +44,10 @@ class Clients:
         self._journal = journal
         self._links: dict[str, list[ClientLink]] = {}
         self._counts: dict[str, Count] = {}
-        """How clients count, by their newest connection that began anew: also those that are gone, since what
-        they did may not be written yet. The one that came last is last."""
+        """How the clients that are connected count, by their newest connection that began anew. Of those that
+        are gone, until what they did is written."""
+        self._at_work: Counter[str] = Counter()
+        """How many connections of a client may still do something, also some that are gone."""
         self.handshakes = asyncio.Lock()
         """Held while a client id is looked up and bound, so that two who want it do not both get it."""
 
@@ -55,13 +56,31 @@ class Clients:
         self._links.setdefault(client_id, []).append(link)
 
     def disconnected(self, client_id: str, link: ClientLink) -> bool:
-        """A client has one connection less. Returns whether it is gone with it."""
+        """A client has one connection less. Returns whether it is gone with it.
+
+        What came on that connection may still be under way, until it is `finished`.
+        """
         links = self._links[client_id]
         links.remove(link)
         if links:
             return False
         del self._links[client_id]
         return True
+
+    def began(self, client_id: str) -> None:
+        """A connection turns out to be a client's, though it may be gone by now: what came on it counts."""
+        self._at_work[client_id] += 1
+
+    def finished(self, client_id: str) -> None:
+        """Nothing more will come of a connection that is gone."""
+        self._at_work[client_id] -= 1
+        # Who comes back asks the store for its mark, which is right only when all is written.
+        self._journal.then(lambda _seq: self._forget(client_id))
+
+    def _forget(self, client_id: str) -> None:
+        if self._at_work[client_id] <= 0:
+            del self._at_work[client_id]
+            self._counts.pop(client_id, None)
 
     def is_connected(self, client_id: str) -> bool:
         """Whether a client has a connection."""
@@ -87,20 +106,34 @@ class Clients:
             raise ConnectionLost(f"the client {client_id!r} is not connected")
         return await links[-1].ask(method, params)
 
-    def start_counting(self, client_id: str) -> Count:
-        """A client begins to count anew, on one of its connections."""
-        return self._follow(client_id, Count(0))
+    def start_counting(self, client_id: str, mark: int) -> tuple[Count, Callable[[], None]]:
+        """A client begins to count anew, on one of its connections.
+
+        Args:
+            client_id: Who it is.
+            mark: How far it has counted before, as the store has it.
+
+        Returns:
+            The count, and what takes it back, so that the client goes on from where it was. That may be
+            called only as long as the beginning waits to be written.
+        """
+        before, count = self._counts.get(client_id) or Count(mark), Count(0)
+        marks = self._journal.side.marks  # of a transaction that is tried again as it is
+        self._follow(client_id, count)
+
+        def take_back() -> None:
+            marks.append(MarkRow(client_id, before.mark))
+            if self._counts.get(client_id) is count:
+                self._counts[client_id] = before
+
+        return count, take_back
 
     def go_on_counting(self, client_id: str, mark: int) -> Count:
         """A client goes on from a mark, or from where another connection of its own is by now."""
         return self._follow(client_id, self._counts.get(client_id) or Count(mark))
 
     def _follow(self, client_id: str, count: Count) -> Count:
-        self._counts.pop(client_id, None)
         self._counts[client_id] = count
-        gone = (one for one in self._counts if one not in self._links)
-        if len(self._counts) > len(self._links) + _REMEMBERED:
-            del self._counts[next(gone)]
         self._journal.side.marks.append(MarkRow(client_id, count.mark))
         return count
 

@@ -1,4 +1,4 @@
-"""Over the port: what changed in each turn, also in one that was cut off, or taken back."""
+"""Over the port: what changed in each turn, also in one that was cut off, taken back, or forked."""
 
 from __future__ import annotations
 
@@ -121,3 +121,24 @@ async def test_a_turn_that_the_host_is_killed_in_has_what_was_seen_of_it_and_say
         content = await client.request("resourceRead", ROOT, uri=after(client, T1))
         assert content["data"] == "x\n"
         assert len((await follow(client, SESSION)).files) == 3
+
+
+async def test_a_fork_has_what_the_turns_changed_that_it_begins_with(
+    house: House, client: Client, repository: Path
+) -> None:
+    await begin(client, repository)
+    await tell(client, "a.txt: other")
+    await tell(client, "b.txt: new", "t2")
+    await begin(client, repository, "ahp-session:/fork", fork={"session": ONE, "turnId": "t1"})
+    state = await follow(client, "ahp-changeset:/fork/turn/t1")
+    assert (state.status, [file.id for file in state.files]) == ("ready", ["a.txt"])
+    assert await refused(client, "subscribe", "ahp-changeset:/fork/turn/t2") == -32008
+    await client.request("disposeSession", ONE)
+    await client.close()
+    await house.restart()
+    async with connecting(house.url, "after") as again:
+        await again.initialize()
+        [file] = (await follow(again, "ahp-changeset:/fork/turn/t1")).files
+        assert file.edit.before is not None
+        content = await again.request("resourceRead", ROOT, uri=file.edit.before.content.uri)
+        assert content["data"] == "one\ntwo\n"

@@ -13,12 +13,13 @@ import pytest
 
 from host.changes.conftest import OF_SESSION, OF_TURN, ORIGIN, URI, WITHIN, Inn, counted, idle
 from serai.ahp import actions as a
+from serai.ahp.commands import CreateSessionParams, SessionForkSource
 from serai.ahp.types import UserMessage
 from serai.changes import recorder
 from serai.changes.diff import Outcome
 from serai.changes.folder import FolderChanges
 from serai.changes.undo import KEPT_SECONDS, DiscardStep, Trash
-from serai.changes.view import Which
+from serai.changes.view import ChangesetKind, Which, uri_of
 from serai.errors import ProtocolError
 from serai.host.changes import bases, session_changes
 from serai.host.changes.changesets import id_of_session, session_of_id
@@ -214,6 +215,23 @@ async def test_more_files_than_are_shown_are_counted_and_told_of(
     await inn.until(lambda: counted(session) == [5, 5, None])
     assert len(state.files) == 3
     assert "2 more files" in str((session.live.head.summary.changesets or [])[1].description)
+
+
+async def test_a_fork_waits_for_the_end_of_the_turn_that_it_begins_with(inn: Inn, slow_git: SlowGit) -> None:
+    async def writes(turn: Turn) -> None:
+        del turn
+        (inn.work / "b.txt").write_text("x\n")
+        slow_git.hold()
+
+    inn.answer = writes
+    session = await inn.begin()
+    inn.start(session)
+    await inn.until(lambda: session.live.turn is None)
+    fork = SessionForkSource(session=URI, turn_id="t")
+    await inn.host.create(CreateSessionParams(channel="ahp-session:/fork", fork=fork), "c")
+    slow_git.let_go()
+    state = await inn.follow(uri_of("fork", Which(ChangesetKind.TURN, "t")))
+    assert (state.status, [file.id for file in state.files]) == ("ready", ["b.txt"])
 
 
 @pytest.mark.parametrize("running", [False, True])

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Collection, Coroutine
 from typing import TYPE_CHECKING, Any
 
+from serai.ahp.commands import SessionForkSource
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ErrorInfo
 from serai.changes.folder import FolderChanges, open_folder, place_of
@@ -68,6 +69,7 @@ class Bases:
         """The turns that are running, and where they began: there they end as well."""
         self._may_begin = not head.turns and session.live.turn is None
         """True until something happens that belongs into the session's changeset."""
+        self._forked_from: SessionForkSource | None = None
         self._recording: set[asyncio.Task[None]] = set()
         self._closed = False
 
@@ -108,7 +110,25 @@ class Bases:
         )
         with contextlib.suppress(SeraiError):  # told in every changeset; the next turn tries again
             await changes.begin_session(late=not self._may_begin)
+        if self._forked_from is not None:
+            await self._inherit(changes, self._forked_from)
+            self._forked_from = None
         return changes
+
+    async def _inherit(self, changes: FolderChanges, fork: SessionForkSource) -> None:
+        """Take over what was recorded of the turns that this session has from another one."""
+        turns = [turn.id for turn in self._session.live.head.turns]
+        inherited = turns[: turns.index(fork.turn_id) + 1] if fork.turn_id in turns else []
+        release = self._host.sessions.hold([fork.session])
+        try:
+            source = await self._host.sessions.bring(fork.session)
+            if source is not None:
+                await source.changes.bases.settled()
+            await changes.adopt(changes_folder(self._host.home, fork.session), inherited)
+        except FAILURES as error:
+            self._log_unrecorded(error)
+        finally:
+            release()
 
     async def settled(self) -> None:
         """Wait until what is being recorded is recorded, not for long."""
@@ -120,6 +140,7 @@ class Bases:
     def begin(self) -> None:
         """The session is new, also when it has turns of another one: what there is now is what it has."""
         self._may_begin = True
+        self._forked_from = self._session.seat.forked_from
 
     async def turn_begins(self, turn_id: str) -> None:
         """Record what there is before a turn. It returns, and in time, whatever happens."""

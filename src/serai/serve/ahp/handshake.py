@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Raw
@@ -61,9 +62,9 @@ async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
     async with loaded(host, channels) as keep:
         async with host.clients.handshakes:
             await _known(peer, params.client_id)
-            peer.become(params.client_id)
-            _bind(peer, params.client_id, version)
-            peer.count = host.clients.start_counting(params.client_id)
+            mark = await _become(peer, params.client_id)
+            unbind = _bind(peer, params.client_id, version)
+            peer.count, go_on_as_before = host.clients.start_counting(params.client_id, mark)
         found, release = states(host, channels), keep()
 
     def answer(seq: int) -> None:
@@ -81,8 +82,11 @@ async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
 
     def undo(_: StorageUnavailable) -> None:
         release()
+        unbind()
+        go_on_as_before()
         peer.become_nobody()
 
+    # Nothing was waited for since the client was bound: that is in the same transaction, or in none.
     peer.journal.then(answer, instead=undo)
     # What the client sends meanwhile waits here, until it is known whether it is that client. If not, this
     # raises, which is the answer.
@@ -106,9 +110,24 @@ async def _known(peer: AhpPeer, client_id: str) -> ClientRow | None:
     return known
 
 
-def _bind(peer: AhpPeer, client_id: str, version: str) -> None:
-    """Bind a client id to a token with the next commit."""
-    peer.journal.side.clients.append(ClientRow(client_id, version, peer.link.token_digest))
+async def _become(peer: AhpPeer, client_id: str) -> int:
+    """From now on this is the connection of that client. Returns how far it has counted, as the store has it.
+
+    It is asked for only then: what another connection does meanwhile, before it is gone, is counted on.
+    """
+    peer.become(client_id)
+    try:
+        return await peer.journal.store.mark(client_id)
+    except BaseException:
+        peer.become_nobody()
+        raise
+
+
+def _bind(peer: AhpPeer, client_id: str, version: str) -> Callable[[], None]:
+    """Bind a client id to a token with the next commit. Returns what takes that back as long as it waits."""
+    clients, row = peer.journal.side.clients, ClientRow(client_id, version, peer.link.token_digest)
+    clients.append(row)
+    return lambda: clients.remove(row)
 
 
 async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
@@ -127,8 +146,7 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
                     f"the client {params.client_id!r} is not known; initialize instead",
                     number=AhpErrorCode.NOT_FOUND,
                 )
-            mark = await journal.store.mark(params.client_id)
-            peer.become(params.client_id)
+            mark = await _become(peer, params.client_id)
             if known.token != peer.link.token_digest:
                 _bind(peer, params.client_id, known.version)
             peer.count = host.clients.go_on_counting(params.client_id, mark)

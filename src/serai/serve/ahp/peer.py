@@ -104,6 +104,8 @@ class AhpPeer:
         self._backlog: deque[tuple[_Incoming, int]] = deque()
         self._backlog_bytes = 0
         self._in_line: asyncio.Task[None] | None = None
+        self._is_client = False
+        """Whether what comes here counts as a client's."""
         self._alongside: set[asyncio.Task[None]] = set()
         self._under_way = 0
         self._rpc: jsonrpc.Peer[asyncio.Future[Any]] = jsonrpc.Peer(_CODEC)
@@ -155,6 +157,8 @@ class AhpPeer:
                     break
             else:
                 self._in_line = None
+                if self.is_gone:
+                    self._finish_counting()
                 return
 
     def disconnected(self) -> None:
@@ -168,8 +172,15 @@ class AhpPeer:
             task.cancel()
         for answer in self._rpc.forget_all():
             _settle(answer, None, ConnectionLost(f"the client {self.client_id!r} is gone"))
-        if self.client_id:
+        if self._is_client:
             self.host.client_disconnected(self.client_id, self)
+        if self._in_line is None:
+            self._finish_counting()
+
+    def _finish_counting(self) -> None:
+        if self._is_client:
+            self._is_client = False
+            self.host.clients.finished(self.client_id)
 
     @contextmanager
     def holding(self) -> Generator[None]:
@@ -306,6 +317,8 @@ class AhpPeer:
     def become(self, client_id: str) -> None:
         """From now on this is the connection of that client."""
         self.client_id = client_id
+        self._is_client = True
+        self.host.clients.began(client_id)
         if not self.is_gone:
             self.host.clients.connected(client_id, self)
 
@@ -313,6 +326,7 @@ class AhpPeer:
         """The handshake has failed after all: the client may try it again."""
         if not self.is_gone:
             self.host.client_disconnected(self.client_id, self)
+        self._finish_counting()
         self.client_id = ""
 
     # -- questions to the client ---------------------------------------------------------------------------
