@@ -80,17 +80,16 @@ async def _agent(processes: Processes, argv: tuple[str, ...]) -> Agent:
 
 async def _hear(agents: int, updates: int) -> float:
     """CPU seconds to hear a turn of so many updates from each of so many agents."""
-    with tempfile.TemporaryDirectory() as directory:
-        processes = Processes(Path(directory))
-        running = [await _agent(processes, (*STREAMING, str(updates))) for _ in range(agents)]
-        sessions = [await agent.open_session(HERE) for agent in running]
-        start = time.process_time()
-        heard = await asyncio.gather(*map(_turn, sessions))
-        took = time.process_time() - start
-        _check(sum(heard), agents * updates)
-        for agent in running:
-            await agent.close()
-        await processes.close()
+    processes = Processes()
+    running = [await _agent(processes, (*STREAMING, str(updates))) for _ in range(agents)]
+    sessions = [await agent.open_session(HERE) for agent in running]
+    start = time.process_time()
+    heard = await asyncio.gather(*map(_turn, sessions))
+    took = time.process_time() - start
+    _check(sum(heard), agents * updates)
+    for agent in running:
+        await agent.close()
+    await processes.close()
     return took
 
 
@@ -182,13 +181,12 @@ async def _hear_sdk(updates: int) -> float:
 
 
 async def _start() -> float:
-    with tempfile.TemporaryDirectory() as directory:
-        processes = Processes(Path(directory))
-        start = time.perf_counter()
-        agent = await _agent(processes, TYPICAL)
-        took = time.perf_counter() - start
-        await agent.close()
-        await processes.close()
+    processes = Processes()
+    start = time.perf_counter()
+    agent = await _agent(processes, TYPICAL)
+    took = time.perf_counter() - start
+    await agent.close()
+    await processes.close()
     return took
 
 

@@ -98,15 +98,14 @@ def _bare(command: list[str]) -> float:
 
 async def _terminal(command: list[str]) -> float:
     start = time.process_time()
-    with tempfile.TemporaryDirectory() as directory:
-        processes = Processes(Path(directory))
-        terminal = await Terminal.start(processes, argv=command)
-        read = 0
-        while actions := await terminal.batch():
-            for action in actions:
-                if isinstance(action, TerminalDataAction):
-                    read += len(action.data)
-        await processes.close()
+    processes = Processes()
+    terminal = await Terminal.start(processes, argv=command)
+    read = 0
+    while actions := await terminal.batch():
+        for action in actions:
+            if isinstance(action, TerminalDataAction):
+                read += len(action.data)
+    await processes.close()
     return _took(start, read)
 
 

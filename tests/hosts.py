@@ -64,8 +64,10 @@ from pathlib import Path
 
 sys.path.insert(0, sys.argv[1])
 from serai.harness.demo import DemoHarness
+from serai.host.host import Host
 from serai.host.settings import HostSettings
 from serai.redact import Redactor
+from serai.serve.frames import text_frame
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings
 from serai.serve.run import run_host
@@ -96,11 +98,14 @@ async def serve(order):
         models = model_harness(redactor, **order["models"])
         harnesses += [models, workflow_harness(models, redactor)]
     await run_host(
-        SqliteStore(Path(order["home"]) / "history.db", KEY, vfs=vfs, **order["store"]),
-        harnesses,
-        redactor=redactor,
-        host_settings=HostSettings(summary_delay=0.01),
-        port_settings=PortSettings(port=0, token_digests=frozenset({digest(order["token"])})),
+        Host(
+            SqliteStore(Path(order["home"]) / "history.db", KEY, vfs=vfs, **order["store"]),
+            harnesses,
+            text_frame,
+            redactor=redactor,
+            settings=HostSettings(summary_delay=0.01),
+        ),
+        PortSettings(port=0, token_digests=frozenset({digest(order["token"])})),
         started=lambda port: say(event="ready", pid=os.getpid(), port=port),
     )
 

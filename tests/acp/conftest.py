@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from machine.processes.watching import children
 from serai.acp import (
     AcpSession,
     Agent,
@@ -31,7 +31,6 @@ from serai.acp import (
 )
 from serai.acp.process import connection
 from serai.errors import ProtocolError
-from serai.machine.processes.census import census
 from serai.machine.processes.processes import Processes
 
 AGENTS = Path(__file__).parent / "agents"
@@ -89,16 +88,14 @@ class Person(BasicClient):
 
 
 @pytest.fixture
-async def processes(tmp_path: Path) -> AsyncIterator[Processes]:
-    """When they are closed, nothing may be left: no process, no zombie, no record, no task."""
-    records = tmp_path / "processes"
-    before = {process.pid for process in census() if process.parent == os.getpid()}
-    processes = Processes(records)
+async def processes() -> AsyncIterator[Processes]:
+    """When they are closed, nothing may be left: no process, no zombie, no task."""
+    before = children()
+    processes = Processes()
     yield processes
     await processes.close(grace=1)
     assert not processes.children
-    assert [p for p in census() if p.parent == os.getpid() and p.pid not in before] == []
-    assert not records.is_dir() or list(records.iterdir()) == []
+    assert children() <= before
     if others := asyncio.all_tasks() - {asyncio.current_task()}:
         await asyncio.wait(others, timeout=30)  # what has ended is told to each of them in its own turn
     assert asyncio.all_tasks() == {asyncio.current_task()}

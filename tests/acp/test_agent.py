@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from machine.processes.watching import runs
 from serai.acp import Agent, BasicClient, ClientCapabilities, Launch
 from serai.errors import (
     AgentInitFailed,
@@ -19,13 +20,7 @@ from serai.errors import (
     AuthRequired,
     VersionMismatch,
 )
-from serai.machine.processes.census import look
 from serai.machine.processes.processes import Processes
-
-
-def runs(pid: int) -> bool:
-    process = look(pid)
-    return process is not None and not process.dead
 
 
 async def test_the_agent_is_told_what_the_client_truly_has(start: Any, person: Any) -> None:

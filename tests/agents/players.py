@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from agents.machine import Machine
-from machine.processes.watching import until
+from machine.processes.watching import children, until
 from serai.agents.catalogue.agents import Catalogue
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import Finder
 from serai.agents.testing import EVERYTHING
-from serai.machine.processes.census import census
 
 PLAYER = Path(__file__).with_name("playing_agent.py")
 ALL: dict[str, Any] = dict(EVERYTHING)
@@ -83,9 +82,9 @@ class Players:
 @asynccontextmanager
 async def nothing_left(temporary: Path) -> AsyncGenerator[None]:
     """After the block there is no process, no task and no folder that was not there before."""
-    before = {process.pid for process in census() if process.parent == os.getpid()}
+    before = children()
     yield
-    assert [p for p in census() if p.parent == os.getpid() and p.pid not in before] == []
+    assert children() <= before
     own = asyncio.current_task()
     await until(lambda: asyncio.all_tasks() == {own})
     assert not [name for name in os.listdir(temporary) if name.startswith("serai-")]  # noqa: PTH208 - a quick look

@@ -19,8 +19,8 @@ SPEAKER = Path(__file__).with_name("speaking_agent.py")
 
 
 @pytest.fixture
-async def processes(tmp_path: Path) -> AsyncIterator[Processes]:
-    processes = Processes(tmp_path / "records")
+async def processes() -> AsyncIterator[Processes]:
+    processes = Processes()
     yield processes
     await processes.close()
 

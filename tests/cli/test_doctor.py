@@ -6,8 +6,6 @@ import asyncio
 import json
 import shutil
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import apsw
@@ -21,8 +19,6 @@ from hosts import TOKEN, WITHIN
 from serai.cli import main
 from serai.cli.doctor import _watches
 from serai.config.trust import Trust
-from serai.machine.processes.census import ProcessIdentity, look
-from serai.machine.processes.leftovers import ChildRecord, ChildRecords
 from serai.store.sqlite.lock import say_where
 
 
@@ -131,34 +127,6 @@ def test_without_a_host_it_says_whether_one_could_start(
         found = doctor(tmp_path, capsys)["host"]
     assert not found["well"]
     assert "is taken by another program" in found["says"]
-
-
-def test_processes_of_a_host_that_is_gone_are_told_and_left_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    mark = "0123456789abcdef"
-    sleep = [sys.executable, "-c", "import time; time.sleep(60)"]
-    with subprocess.Popen(sleep, start_new_session=True) as left:
-        try:
-            process = look(left.pid)
-            assert process is not None
-            records = ChildRecords(tmp_path / "processes")
-            records.write(
-                mark, ChildRecord("the terminal x", ProcessIdentity(gone.pid, "then"), process.identity)
-            )
-            found = doctor(tmp_path, capsys)["leftovers"]
-            assert not found["well"]
-            assert f"the terminal x still runs ({left.pid})" in found["says"]
-            assert "'serai serve'" in found["remedy"]
-            assert left.poll() is None
-            assert records.all()
-        finally:
-            left.kill()
-            left.wait()
-            found = doctor(tmp_path, capsys)["leftovers"]
-    assert found["says"] == "none"
 
 
 def test_it_tells_of_git_of_watching_and_of_terminals(

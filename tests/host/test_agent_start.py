@@ -12,7 +12,6 @@ from harness.conversation import Conversation, frame
 from hosts import WITHIN
 from serai.errors import SessionGone
 from serai.harness.callback import CallbackHarness
-from serai.host import host as module
 from serai.host.host import Host
 from serai.host.turn import Turn
 from serai.store.memory import MemoryStore
@@ -98,25 +97,3 @@ async def test_the_agent_is_started_while_the_turns_base_is_recorded(
     monkeypatch.setattr(asleep.session.changes.bases, "turn_begins", record)
     async with asyncio.timeout(WITHIN):
         assert (await asleep.say("go")).state == "complete"
-
-
-async def test_old_processes_are_ended_before_the_sessions_are_recovered(
-    monkeypatch: pytest.MonkeyPatch, harness: Slow
-) -> None:
-    store = MemoryStore()
-    host = Host(store, [harness], frame)
-    await host.open()
-    await Conversation.begin(host, "slow")
-    await host.close()
-    again = Host(store, [harness], frame)
-    known: list[int] = []
-
-    async def end_leftovers(_folder: object) -> list[Any]:
-        known.append(again.sessions.count())
-        return []
-
-    monkeypatch.setattr(module, "end_leftovers", end_leftovers)
-    await again.open()
-    assert known == [0]
-    assert again.sessions.count() == 1
-    await again.close()

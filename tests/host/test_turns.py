@@ -189,18 +189,6 @@ async def test_so_much_may_wait_for_the_end_of_a_turn(
     assert talk.state.summary.model == ModelSelection(id="b")
 
 
-async def test_what_turns_have_nothing_to_do_with_is_asked_again_at_once(talk: Conversation) -> None:
-    await talk.say("one")
-    asked = asyncio.create_task(
-        talk.session.questions.keep_asking(SessionInputRequest(id="q", message="Well?"))
-    )
-    await talk.heard("session/inputRequested")
-    talk.dispatch(a.SessionTruncatedAction())
-    await talk.heard("session/inputRequested", 2)
-    await talk.answer(None)
-    assert (await asyncio.wait_for(asked, WITHIN)).accepted
-
-
 @pytest.mark.parametrize("is_running", [False, True])
 async def test_the_title_of_a_message_that_is_gone_goes_with_it(talk: Conversation, is_running: bool) -> None:
     if is_running:

@@ -175,23 +175,12 @@ class TestNewFile:
         for file in path.parent.iterdir():
             assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
 
-    async def test_an_empty_one_becomes_a_database(self, path: Path, opened: Opened) -> None:
-        put(path, b"")
-        assert (await opened(SqliteStore(path, KEY))).first_new == 1
-
-    async def test_an_empty_one_where_a_host_was_is_a_loss_and_is_left_alone(self, path: Path) -> None:
-        await open_and_close(path, KEY)
+    async def test_an_empty_one_is_a_loss_and_is_left_alone(self, path: Path) -> None:
         put(path, b"")
         error = await refused(path, DatabaseCorrupt)
         assert "remove the file to start anew" in str(error.remedy)
         await asyncio.to_thread(path.unlink)
         assert (await open_and_close(path, KEY)).first_new == 1
-
-    async def test_an_empty_one_is_a_loss_too_when_its_user_knows_of_a_database(self, path: Path) -> None:
-        put(path, b"")
-        with pytest.raises(DatabaseCorrupt, match=f"{path} is empty"):
-            await SqliteStore(path, KEY, was_used=True).open()
-        assert files_of(path) == {"history.db": b""}
 
     @pytest.mark.parametrize("moment", ["before it is made", "while it is made", "before it gets its name"])
     async def test_a_first_start_that_was_cut_short_is_no_obstacle_to_the_second(
@@ -210,10 +199,10 @@ class TestNewFile:
         else:
             monkeypatch.setattr("serai.store.sqlite.file.sync", killed)
         with pytest.raises(Killed):
-            await SqliteStore(path, KEY, was_used=True).open()
+            await SqliteStore(path, KEY).open()
         monkeypatch.undo()
         assert path.with_name("history.db.lock").exists()
-        assert (await open_and_close(path, KEY, was_used=True)).first_new == 1
+        assert (await open_and_close(path, KEY)).first_new == 1
 
     async def test_what_a_crash_left_of_making_one_is_no_obstacle(self, path: Path, opened: Opened) -> None:
         path.with_name("history.db.new").write_bytes(b"half")

@@ -7,7 +7,6 @@ import asyncio
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -140,12 +139,11 @@ async def _ask(options: argparse.Namespace) -> tuple[FoundAgent, Introduction]:
     found = await finder.find(catalogue.definition_for(options.agent))
     launch = found.launching()
     redactor = Redactor(managed_from_environment(os.environ) | managed_secrets(catalogue))
-    with tempfile.TemporaryDirectory(prefix="serai-") as records:
-        processes = Processes(Path(records))
-        try:
-            return found, await introduce(launch, processes, mask=redactor.redact)
-        finally:
-            await processes.close()
+    processes = Processes()
+    try:
+        return found, await introduce(launch, processes, mask=redactor.redact)
+    finally:
+        await processes.close()
 
 
 def _install(options: argparse.Namespace) -> int:

@@ -128,7 +128,7 @@ def _purge(options: argparse.Namespace) -> int:
 
 async def _erase(paths: Paths, names: list[str], *, sure: bool) -> int:
     key = database_key(paths, of_present=True)
-    store = SqliteStore(paths.database, key.value, was_used=True)
+    store = SqliteStore(paths.database, key.value)
     await store.open()  # fails while a host runs on it
     try:
         known = [row.uri for row in await store.sessions()]

@@ -27,8 +27,6 @@ from serai.config.paths import Paths, find_paths
 from serai.config.trust import Trust
 from serai.errors import SeraiError
 from serai.harness.demo import DemoHarness
-from serai.machine.processes.census import census, members
-from serai.machine.processes.leftovers import ChildRecords
 from serai.machine.terminals.environment import default_shell
 from serai.machine.terminals.pty import open_pty
 from serai.store.sqlite.backup import look_over
@@ -99,8 +97,7 @@ def _examine(paths: Paths) -> Iterator[Finding]:
             yield look()
         except SeraiError as error:
             yield _bad(subject, error.message, error.remedy or "")
-    leftovers = [*_processes(paths.home), *_leftover_files(paths)]
-    yield from leftovers or [_good("leftovers", "none")]
+    yield from [*_leftover_files(paths)] or [_good("leftovers", "none")]
 
 
 # -- the home ----------------------------------------------------------------------------------------------
@@ -250,17 +247,6 @@ def _terminals() -> Finding:
 
 
 # -- leftovers ---------------------------------------------------------------------------------------------
-
-
-def _processes(home: Path) -> Iterator[Finding]:
-    """Processes of a host that is gone. They are told, and left alone."""
-    records = ChildRecords(home / "processes").orphaned()
-    everyone = census() if records else []
-    for mark, record in records.items():
-        pids = ", ".join(str(process.pid) for process in members(everyone, mark, record.child))
-        if pids:
-            says = f"{record.what} still runs ({pids}), and its host is gone"
-            yield _bad("leftovers", says, "The next 'serai serve' on this home ends it")
 
 
 _ASIDE = "An earlier database, with all that was in it. Remove it when you no longer need it."

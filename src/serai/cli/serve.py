@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from serai.cli.console.target import called_by, url_of
 from serai.cli.link import address_for_phones, link_of, show
-from serai.config.keys import KEY_VARIABLE, DatabaseKey, find_database_key, find_token
+from serai.config.keys import DatabaseKey, find_database_key, find_token
 from serai.config.load import Configuration, Source, load
 from serai.config.paths import find_paths, here
 from serai.config.settings import Settings
@@ -32,6 +32,7 @@ from serai.redact import Redactor
 from serai.redact.managed import managed_from_environment
 from serai.relay.tokens import new_code
 from serai.serve import Limits
+from serai.serve.frames import text_frame
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings
 from serai.serve.run import run_host
@@ -121,16 +122,20 @@ async def _run(
         if opens_page:
             show(codes, addresses[0], address_for_phones(settings.allowed_hosts, settings.host, port))
 
-    await run_host(
-        # Where there is a database, no key of ours is new: it was made for what was there.
-        SqliteStore(paths.database, key.value, was_used=key.source != KEY_VARIABLE),
+    host = Host(
+        SqliteStore(paths.database, key.value),
         [DemoHarness(), *functions, *_model_harnesses(configuration, redactor)],
-        host_settings=_host_settings(settings),
-        relay=settings.relay,
+        text_frame,
+        settings=_host_settings(settings),
+        home=paths.home,
+        redactor=redactor,
         settings_of=lambda directory: _settings_of(configuration, flags, directory),
         is_trusted=Trust(paths.trust).is_trusted,
         user_settings=paths.user_config.parent,
-        port_settings=PortSettings(
+    )
+    await run_host(
+        host,
+        PortSettings(
             host=settings.host,
             port=settings.port,
             token_digests=frozenset({digest(token)}) if token else frozenset(),
@@ -142,8 +147,7 @@ async def _run(
             limits=Limits(waiting_bytes=settings.slow_reader_bytes, message_bytes=settings.max_frame_bytes),
         ),
         started=started,
-        home=paths.home,
-        redactor=redactor,
+        relay=settings.relay,
         page=Page().routes,
         look_for_agents=lambda host: _look_for_agents(host, configuration),
         agents_changed=lambda: _stamp(paths.user_config),

@@ -18,7 +18,7 @@ from serai.host.redaction import written
 from serai.journal.journal import Journal
 from serai.journal.subscriptions import Subscriber
 
-__all__ = ["Channel", "Channels", "Opener"]
+__all__ = ["Channel", "Channels"]
 
 
 class Channel:
@@ -68,10 +68,6 @@ class Channel:
         """The host stops, or the channel is no longer there: end what it does."""
 
 
-Opener = Callable[[str], Awaitable[Channel | None]]
-"""Makes the channel of a URI; `None` when there is none."""
-
-
 class Channels:
     """The channels that are open."""
 
@@ -79,11 +75,9 @@ class Channels:
         self._journal = journal
         self._open: dict[str, Channel] = {}
         self._opening: dict[str, asyncio.Task[Channel | None]] = {}
-        self._openers: dict[ChannelKind, Opener] = {}
-
-    def opened_by(self, kind: ChannelKind, opener: Opener) -> None:
-        """Channels of this kind come to be when someone asks for them."""
-        self._openers[kind] = opener
+        self.open_changeset: Callable[[str], Awaitable[Channel | None]] | None = None
+        """Makes the channel of a changeset, given its URI; `None` when there is none. Others are made by
+        commands."""
 
     def get(self, uri: str) -> Channel | None:
         """The channel, if it is open."""
@@ -103,18 +97,18 @@ class Channels:
 
     async def bring(self, uri: str) -> Channel | None:
         """The channel; it is opened if need be. Cancelling does not stop others who wait for it."""
-        channel, kind = self._open.get(uri), kind_of(uri)
-        opener = self._openers.get(kind) if kind else None
-        if channel is not None or opener is None:
+        channel = self._open.get(uri)
+        if channel is not None or kind_of(uri) is not ChannelKind.CHANGESET:
             return channel
         task = self._opening.get(uri)
         if task is None:
-            task = self._opening[uri] = asyncio.create_task(self._bring(uri, opener))
+            task = self._opening[uri] = asyncio.create_task(self._bring(uri))
             task.add_done_callback(lambda _task: self._opening.pop(uri, None))
         return await asyncio.shield(task)
 
-    async def _bring(self, uri: str, opener: Opener) -> Channel | None:
-        if (channel := await opener(uri)) is not None:
+    async def _bring(self, uri: str) -> Channel | None:
+        channel = await self.open_changeset(uri) if self.open_changeset is not None else None
+        if channel is not None:
             self.add(channel)
         return channel
 

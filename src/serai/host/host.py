@@ -119,7 +119,7 @@ class Host:
         settings: How the host behaves.
         now: The clock, in milliseconds since 1970.
         new_id: Makes ids that nobody else has.
-        home: Where things beside the store are kept, such as records of processes; without one, in a folder
+        home: Where things beside the store are kept, such as discarded files; without one, in a folder
             that goes with the host.
         redactor: Masks secrets; without one, those of known shapes only.
         settings_of: How a session behaves, given the URI of its working directory. It may read files.
@@ -217,9 +217,8 @@ class Host:
         """Open the store and bring the sessions back. Turns that were running end with an error."""
         opening = await self.journal.open()
         self.telemetry.start()
-        for leftover in await end_leftovers(self.home / "processes"):
-            fate = "it was ended" if leftover.ended else "it could not be ended"
-            _log.warning("%s was left behind by a host that is gone; %s", leftover.what, fate)
+        if left := await asyncio.to_thread(end_leftovers, self.home / "processes"):
+            _log.warning("%d processes of a host that was killed still ran; they were ended", len(left))
         await self.sessions.open()
         await self.files.open()
         await self.changesets.open()
@@ -240,7 +239,7 @@ class Host:
             if task is not None:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
-        self.root.close()
+        await self.root.close()
         await self.sign_ins.close()
         await self.agent_list.close()
         await self.sessions.close()

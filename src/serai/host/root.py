@@ -20,13 +20,12 @@ from serai.ahp.notifications import (
     SessionSummaryChanges,
 )
 from serai.ahp.reducers import LiveRoot
-from serai.ahp.rules import Judgement, Verdict, judge, rejected
+from serai.ahp.rules import Judgement, Verdict, rejected
 from serai.ahp.types import ROOT, FreeForm, RootState, SessionSummary
-from serai.host.redaction import written
+from serai.host.channels import Channel
 from serai.host.settings import DEFAULT_AGENT, first_config, problem_with_agent
 from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
-from serai.journal.subscriptions import Subscriber
 
 __all__ = ["Root"]
 
@@ -36,8 +35,10 @@ _NEVER_CHANGES = {"resource", "provider", "created_at", "extra"}
 _EMPTY: dict[str, Any] = {"activity": "", "changesets": []}
 
 
-class Root:
+class Root(Channel):
     """The root channel. Changes of summaries are gathered for `delay` seconds before anyone is told."""
+
+    live: LiveRoot
 
     def __init__(
         self,
@@ -49,11 +50,9 @@ class Root:
         default_provider: str,
     ) -> None:
         config = first_config(default_provider)
-        self.live = LiveRoot(replace(state, config=config))
+        super().__init__(journal, now, ROOT, LiveRoot(replace(state, config=config)))
         self._first = config.values
         """The values that hold without a choice: those of the settings file."""
-        self._journal = journal
-        self._now = now
         self._frame = frame
         self._delay = delay
         self._changed: dict[str, KeptSession] = {}
@@ -61,7 +60,7 @@ class Root:
 
     async def restore(self) -> None:
         """After a start: what clients have chosen holds. Whoever followed the channel before is told."""
-        rows = await self._journal.store.rows(_RECORDS, 0)
+        rows = await self.journal.store.rows(_RECORDS, 0)
         chosen: FreeForm = msgspec.json.decode(rows[-1].action) if rows else {}
         values = {name: chosen.get(name, value) for name, value in self._first.items()}
         self.act(a.RootConfigChangedAction(config=values, replace=True))
@@ -76,33 +75,28 @@ class Root:
         config = self.live.head.config
         return config.values if config else {}
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Tell nobody anything any more."""
         if self._told is not None:
             self._told.cancel()
 
     def act(self, action: a.StateAction, origin: a.ActionOrigin | None = None, *, kept: bool = True) -> None:
         """Let an action happen. One that is not kept is numbered and published, and not written to disk."""
-        action, encoded = written(action)
-        self.live.apply(action, self._now())
-        self._journal.append(ROOT, action, origin=origin, kept=kept, encoded=encoded)
+        super().act(action, origin, kept=kept)
 
-    def dispatch(self, action: a.StateAction, origin: a.ActionOrigin, sender: Subscriber) -> None:
-        """Take an action from a client."""
-        judgement = self._judge(action, origin.client_id)
-        if judgement.verdict is Verdict.ACCEPT:
-            before = self._values
-            self.act(action, origin)
-            if self._values != before:
-                # Who chooses the first value leaves the choice to the settings file again.
-                first, values = self._first, self._values
-                chosen = {name: value for name, value in values.items() if value != first.get(name)}
-                self._journal.record(_RECORDS, msgspec.json.encode(chosen))
-        elif judgement.verdict is Verdict.REJECT:
-            self._journal.reject(ROOT, action, origin, judgement.reason or "rejected", sender)
+    def accept(self, action: a.StateAction, origin: a.ActionOrigin) -> None:
+        """Let a client's action happen. What it has chosen holds for the next host, too."""
+        before = self._values
+        self.act(action, origin)
+        if self._values != before:
+            # Who chooses the first value leaves the choice to the settings file again.
+            first, values = self._first, self._values
+            chosen = {name: value for name, value in values.items() if value != first.get(name)}
+            self.journal.record(_RECORDS, msgspec.json.encode(chosen))
 
-    def _judge(self, action: a.StateAction, sender: str) -> Judgement:
-        judgement = judge(self.live, action, sender)
+    def judge(self, action: a.StateAction, sender: str) -> Judgement:
+        """What is to become of a client's action. The default agent must be one that there is."""
+        judgement = super().judge(action, sender)
         if judgement.verdict is Verdict.ACCEPT and isinstance(action, a.RootConfigChangedAction):
             problem = problem_with_agent(action.config, [agent.provider for agent in self.live.head.agents])
             return rejected("bad_config", problem) if problem else judgement
@@ -148,9 +142,9 @@ class Root:
         message = self._frame(codec.encode(jsonrpc.Notification(method=method, params=params)))
 
         def tell(_seq: int) -> None:
-            self._journal.subscriptions.deliver([(ROOT, message)])
+            self.journal.subscriptions.deliver([(ROOT, message)])
 
-        self._journal.then(tell)
+        self.journal.then(tell)
 
 
 def _difference(before: SessionSummary, now: SessionSummary) -> dict[str, Any]:

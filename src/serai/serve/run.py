@@ -7,7 +7,6 @@ import gc
 import logging
 import signal
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 from weakref import WeakSet
 
@@ -15,16 +14,12 @@ from starlette.routing import BaseRoute, Route
 
 from serai.contract import Role
 from serai.errors import StorageFailed
-from serai.host.agents import HostedHarness
 from serai.host.host import Host
-from serai.host.settings import HostSettings
-from serai.redact import Redactor
 from serai.relay.policy import RelayPolicy
 from serai.relay.workspace import Workspace
 from serai.serve import Connection, Peer
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.door import raise_descriptor_limit
-from serai.serve.frames import text_frame
 from serai.serve.mcp import McpEndpoint
 from serai.serve.port import PortSettings, serve_port
 from serai.serve.relay import RelayPeer, relay_routes
@@ -77,17 +72,10 @@ class Peers:
 
 
 async def run_host(
-    store: Store,
-    harnesses: Iterable[HostedHarness],
-    *,
-    host_settings: HostSettings,
+    host: Host,
     port_settings: PortSettings,
+    *,
     started: Callable[[int], None],
-    home: Path | None = None,
-    redactor: Redactor | None = None,
-    settings_of: Callable[[str | None], HostSettings] | None = None,
-    is_trusted: Callable[[Path], bool] = lambda _folder: False,
-    user_settings: Path | None = None,
     look_for_agents: Callable[[Host], Coroutine[Any, Any, None]] | None = None,
     relay: RelayPolicy | None = None,
     page: Sequence[BaseRoute] = (),
@@ -97,16 +85,9 @@ async def run_host(
     """Open the store, bring the sessions back, and serve them until SIGINT or SIGTERM, or until cancelled.
 
     Args:
-        store: Where the sessions are kept.
-        harnesses: The kinds of agents.
-        host_settings: How the host behaves.
+        host: The host, not opened yet.
         port_settings: Where it listens, and to whom.
         started: Is called with the port once clients can connect.
-        home: Where things beside the store are kept.
-        redactor: Masks secrets.
-        settings_of: How a session behaves, given the URI of its working directory.
-        is_trusted: Whether a person trusts a folder.
-        user_settings: The folder of the person's `serai.toml`.
         look_for_agents: Adds more kinds of agents to the host. It is begun when clients can connect.
         relay: What the relay lets happen.
         page: The routes of the page.
@@ -118,17 +99,6 @@ async def run_host(
         ConfigInvalid: The port cannot be used.
         StorageFailed: It is no longer known what was written: the host has to start again.
     """
-    host = Host(
-        store,
-        harnesses,
-        text_frame,
-        settings=host_settings,
-        home=home,
-        redactor=redactor,
-        settings_of=settings_of,
-        is_trusted=is_trusted,
-        user_settings=user_settings,
-    )
     opening = await _open(host)
     workspace = Workspace(host, relay or RelayPolicy())
     tools = McpEndpoint(workspace, port_settings.host)
@@ -171,7 +141,9 @@ async def run_host(
             name="port",
         )
         stop = asyncio.create_task(_signalled(), name="signals")
-        check = asyncio.create_task(_check(store, full=not opening.clean), name="check of the store")
+        check = asyncio.create_task(
+            _check(host.journal.store, full=not opening.clean), name="check of the store"
+        )
         looking = asyncio.create_task(_look_again(host, agents_changed), name="settings of agents")
         garbage = asyncio.create_task(collect_in_pauses(lambda: host.journal.last_seq), name="garbage")
         try:

@@ -18,14 +18,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from serai.errors import InvalidParams, SessionGone, StorageUnavailable
+from serai.errors import InvalidParams, SeraiError, SessionGone, StorageUnavailable
 from serai.host.host import Host
 from serai.host.session.session import Session
 from serai.serve.ahp.subscriptions import loaded
 from serai.serve.http import error_answer
 from serai.session.events import SessionEvent, event_of, resync, started
 
-__all__ = ["SessionRoutes", "Sink"]
+__all__ = ["SessionRoutes", "Sink", "session_endpoint"]
 
 Sink: TypeAlias = Callable[[Sequence[SessionEvent]], Awaitable[None]]
 """Takes events, in order. None at all: nothing has happened for a while."""
@@ -38,7 +38,32 @@ _QUIET = 15.0
 """After so many seconds without an event a reader hears that the host is there."""
 _PATIENCE = 60.0
 """A reader that takes nothing for so many seconds is sent away. It may come back for the rest."""
+_STATUSES: dict[type[SeraiError], int] = {SessionGone: 404, StorageUnavailable: 503}
 _NUMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
+
+
+def session_endpoint(
+    host: Host, answer: Callable[[Session, Request], Awaitable[Response]]
+) -> Callable[[Request], Awaitable[Response]]:
+    """The endpoint of a route below `/sessions/{name:path}`, given what it answers about that session."""
+
+    async def endpoint(request: Request) -> Response:
+        name: str = request.path_params["name"]
+        try:
+            uri = host.sessions.find(name)
+            session = await host.sessions.bring(uri) if uri is not None else None
+            if session is None:
+                raise SessionGone(
+                    f"there is no session {name!r}, or more than one",
+                    remedy="Write its whole URI, percent-encoded",
+                )
+            await host.journal.committed(patient=False)
+            return await answer(session, request)
+        except SeraiError as error:
+            status = _STATUSES.get(type(error), 400)
+            return error_answer(status, error.code, error.message, error.remedy)
+
+    return endpoint
 
 
 class SessionRoutes:
@@ -58,7 +83,7 @@ class SessionRoutes:
     @property
     def routes(self) -> list[Route]:
         """The routes."""
-        return [Route("/sessions/{name:path}/events", self._events)]
+        return [Route("/sessions/{name:path}/events", session_endpoint(self._host, self._events))]
 
     def close(self) -> None:
         """End all streams: the host goes away."""
@@ -75,41 +100,17 @@ class SessionRoutes:
 
     # -- events --------------------------------------------------------------------------------------------
 
-    async def _events(self, request: Request) -> Response:
-        try:
-            uri = self._find(request.path_params["name"])
-            asked = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
-            after = await self._check(uri, asked)
-        except SessionGone as error:
-            return error_answer(404, error.code, error.message, error.remedy)
-        except InvalidParams as error:
-            return error_answer(400, error.code, error.message, "Leave it out to begin with the first event")
-        except StorageUnavailable as error:
-            return error_answer(503, error.code, error.message, error.remedy)
+    async def _events(self, session: Session, request: Request) -> Response:
+        asked = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
+        last = session.kept.events
+        if not _NUMBER.fullmatch(asked) or int(asked) > last:
+            error = InvalidParams(f"there is no event {asked[:40]!r}: the last one is {last}", field="after")
+            error.remedy = "Leave it out to begin with the first event"
+            raise error
         if request.method == "HEAD":
             return Response(media_type=_EventStream.media_type)
         token: str = request.state.token_digest
-        return _EventStream(lambda sink: self.tell(uri, after, sink, token), self._patience)
-
-    def _find(self, name: str) -> str:
-        uri = self._host.sessions.find(name)
-        if uri is None:
-            raise SessionGone(
-                f"there is no session {name!r}, or more than one",
-                remedy="Write its whole URI, percent-encoded",
-            )
-        return uri
-
-    async def _check(self, uri: str, asked: str) -> int:
-        """After which number someone wants the events, if there is such a number."""
-        session = await self._host.sessions.bring(uri)
-        if session is None:
-            raise SessionGone(f"{uri} was disposed of")
-        await self._host.journal.committed(patient=False)
-        last = session.kept.events
-        if not _NUMBER.fullmatch(asked) or int(asked) > last:
-            raise InvalidParams(f"there is no event {asked[:40]!r}: the last one is {last}", field="after")
-        return int(asked)
+        return _EventStream(lambda sink: self.tell(session.uri, int(asked), sink, token), self._patience)
 
     async def tell(self, uri: str, after: int, sink: Sink, token_digest: str = "") -> None:
         """Tell the events of a session to a sink: all after a number, then each once it is committed.

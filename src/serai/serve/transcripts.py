@@ -10,8 +10,8 @@ Sessions of every kind of agent have all of them. All of it is for the owner's t
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -23,7 +23,6 @@ from starlette.routing import Route
 from serai.ahp.channels import is_run
 from serai.ahp.extensions import SESSION_COST
 from serai.contract.record import decode
-from serai.errors import SeraiError, SessionGone, StorageUnavailable
 from serai.harness.model.runs import RunRecord
 from serai.harness.model.transcript import messages_of
 from serai.harness.model.turn import RAISED
@@ -31,7 +30,7 @@ from serai.host.host import Host
 from serai.host.project import directory_of
 from serai.host.session.session import Session
 from serai.host.turn import GRANTS
-from serai.serve.http import error_answer
+from serai.serve.sessions import session_endpoint
 from serai.session.ahp_turns import messages_of_turns
 from serai.session.export import export
 from serai.session.messages import AgentSessionRecord, SessionContext, SessionMessage
@@ -61,38 +60,13 @@ class TranscriptRoutes:
     @property
     def routes(self) -> list[Route]:
         """The routes."""
+        endpoint = partial(session_endpoint, self._host)
         return [
-            Route("/sessions/{name:path}/messages", self._answering(self._messages)),
-            Route("/sessions/{name:path}/cost", self._answering(self._cost)),
-            Route("/sessions/{name:path}/export", self._answering(self._export)),
-            Route("/sessions/{name:path}/grants", self._answering(self._grants), methods=["GET", "DELETE"]),
+            Route("/sessions/{name:path}/messages", endpoint(self._messages)),
+            Route("/sessions/{name:path}/cost", endpoint(self._cost)),
+            Route("/sessions/{name:path}/export", endpoint(self._export)),
+            Route("/sessions/{name:path}/grants", endpoint(self._grants), methods=["GET", "DELETE"]),
         ]
-
-    def _answering(
-        self, answer: Callable[[Session, Request], Awaitable[Response]]
-    ) -> Callable[[Request], Awaitable[Response]]:
-        async def endpoint(request: Request) -> Response:
-            try:
-                return await answer(await self._session(request.path_params["name"]), request)
-            except SessionGone as error:
-                return error_answer(404, error.code, error.message, error.remedy)
-            except StorageUnavailable as error:
-                return error_answer(503, error.code, error.message, error.remedy)
-            except SeraiError as error:
-                return error_answer(400, error.code, error.message, error.remedy)
-
-        return endpoint
-
-    async def _session(self, name: str) -> Session:
-        uri = self._host.sessions.find(name)
-        session = await self._host.sessions.bring(uri) if uri is not None else None
-        if session is None:
-            raise SessionGone(
-                f"there is no session {name!r}, or more than one",
-                remedy="Write its whole URI, percent-encoded",
-            )
-        await self._host.journal.committed(patient=False)
-        return session
 
     async def _messages(self, session: Session, _request: Request) -> Response:
         found = await transcribed(self._host, session)

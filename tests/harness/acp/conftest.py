@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -14,13 +13,12 @@ import pytest
 
 from conformance.client import Client, calls_of, connecting, text_of
 from hosts import House, housing
-from machine.processes.watching import until
+from machine.processes.watching import children, until
 from serai.acp import Launch
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import FoundAgent
 from serai.ahp.types import SystemNotificationResponsePart
 from serai.harness.acp.harness import AcpHarness
-from serai.machine.processes.census import census
 from serai.store.memory import MemoryStore
 
 AGENTS = Path(__file__).parent / "agents"
@@ -97,11 +95,6 @@ class Inn:
         """Offer an agent that was told something, and make a session with it."""
         self.offer(argv, **told)
         return await self.session(client)
-
-
-def children() -> set[int]:
-    """What this process has started."""
-    return {process.pid for process in census() if process.parent == os.getpid()}
 
 
 @pytest.fixture

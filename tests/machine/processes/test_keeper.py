@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from machine.processes.watching import runs, until, written_pid
-from serai.machine.processes.census import look
+from machine.processes.watching import parent_of, runs, until, written_pid
 from serai.machine.processes.child import Child, Exit
 from serai.machine.processes.processes import Processes
 
@@ -20,12 +19,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="NOT CHECKED: on
 
 AWAY = "env -i setsid sh -c 'echo $$ > {file}; exec sleep 60' & "
 """Leaves the session, and takes nothing along that could be recognised."""
-
-
-def keeper_of(child: Child) -> int:
-    process = look(child.pid)
-    assert process is not None
-    return process.parent
 
 
 async def started(processes: Processes, file: Path) -> tuple[Child, int]:
@@ -49,20 +42,17 @@ async def test_a_child_has_nothing_of_the_keepers_but_its_streams(processes: Pro
     await child.gone()
 
 
-async def test_when_a_keeper_is_killed_all_that_it_kept_is_ended(
-    processes: Processes, tmp_path: Path
-) -> None:
-    child, other = await started(processes, tmp_path / "pid")
-    os.kill(keeper_of(child), signal.SIGKILL)
+async def test_when_a_keeper_is_killed_its_child_is_ended(processes: Processes) -> None:
+    child = await processes.start(["/bin/sh", "-c", "trap '' HUP TERM; sleep 60 & wait"], what="a parent")
+    os.kill(parent_of(child.pid), signal.SIGKILL)
     assert await child.wait() == Exit()
     await child.gone()
-    await until(lambda: not runs(other))
-    assert not runs(child.pid)
+    await until(lambda: not runs(child.pid))
 
 
 async def test_signals_for_the_host_do_not_end_those_who_keep(processes: Processes, tmp_path: Path) -> None:
     child, other = await started(processes, tmp_path / "pid")
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
-        os.kill(keeper_of(child), number)
+        os.kill(parent_of(child.pid), number)
     assert (await processes.start(["true"], what="another")).pid
-    assert all(map(runs, (keeper_of(child), other)))
+    assert all(map(runs, (parent_of(child.pid), other)))

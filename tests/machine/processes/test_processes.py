@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from machine.processes.watching import LIMIT, names, runs, until, written_pid
+from machine.processes.watching import LIMIT, runs, until, written_pid
 from serai.errors import ProcessNotStarted
 from serai.machine.processes import processes as module
 from serai.machine.processes.child import Exit, Kept
@@ -130,7 +130,7 @@ async def test_whatever_a_child_starts_ends_with_it(
     assert not runs(other)
 
 
-async def test_what_cannot_start_leaves_nothing(processes: Processes, tmp_path: Path, records: Path) -> None:
+async def test_what_cannot_start_leaves_nothing(processes: Processes, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no program")
     with pytest.raises(ProcessNotStarted, match="there is no program 'nowhere'"):
         await processes.start(["nowhere"], what="nothing")
@@ -144,26 +144,7 @@ async def test_what_cannot_start_leaves_nothing(processes: Processes, tmp_path: 
         await processes.start(["./missing"], what="nothing", cwd=tmp_path, terminal="/dev/tty")
     with pytest.raises(ProcessNotStarted, match="null"):
         await processes.start(["true", "a\0b"], what="nothing")
-    assert names(records) == []
     assert not processes.children
-
-
-async def test_a_process_whose_pid_cannot_be_recorded_is_ended(
-    processes: Processes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write, started = module.ChildRecords.write, list[int]()
-
-    def full(self: module.ChildRecords, mark: str, record: module.ChildRecord) -> None:
-        if record.child is not None:
-            started.append(record.child.pid)
-            raise OSError(28, "No space left on device")
-        write(self, mark, record)
-
-    monkeypatch.setattr(module.ChildRecords, "write", full)
-    with pytest.raises(ProcessNotStarted, match="No space left"):
-        await processes.start(["sleep", "60"], what="nothing")
-    assert len(started) == 1
-    assert not runs(started[0])
 
 
 async def test_a_start_that_nobody_waits_for_is_undone(

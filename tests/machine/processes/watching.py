@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from serai.machine.processes.census import census, look
-
-__all__ = ["LIMIT", "children", "content", "names", "runs", "until", "written_pid"]
+__all__ = ["LIMIT", "children", "content", "parent_of", "runs", "until", "written_pid"]
 
 LIMIT = 30.0
 
@@ -22,13 +23,33 @@ async def until(condition: Callable[[], bool], limit: float = LIMIT) -> None:
 
 
 def runs(pid: int) -> bool:
-    process = look(pid)
-    return process is not None and not process.dead
+    state, _ = _all().get(pid, ("Z", 0))
+    return state[0] not in "ZX"
+
+
+def parent_of(pid: int) -> int:
+    return _all()[pid][1]
 
 
 def children() -> set[int]:
     """The pids of the children of this process, also of those that have ended and were not waited for."""
-    return {process.pid for process in census() if process.parent == os.getpid()}
+    return {pid for pid, (_, parent) in _all().items() if parent == os.getpid()}
+
+
+def _all() -> dict[int, tuple[str, int]]:
+    """The state and the parent of each process."""
+    found: dict[int, tuple[str, int]] = {}
+    if sys.platform == "linux":
+        for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 - the names are enough
+            with contextlib.suppress(OSError):
+                state, parent = Path("/proc", name, "stat").read_bytes().rpartition(b")")[2].split()[:2]
+                found[int(name)] = state.decode(), int(parent)
+    else:
+        with subprocess.Popen(["/bin/ps", "-A", "-o", "pid=,stat=,ppid="], stdout=subprocess.PIPE) as ps:
+            assert ps.stdout
+            words = [line.decode().split() for line in ps.stdout]
+        found = {int(pid): (state, int(parent)) for pid, state, parent in words if int(pid) != ps.pid}
+    return found
 
 
 async def written_pid(file: Path) -> int:
@@ -39,7 +60,3 @@ async def written_pid(file: Path) -> int:
 
 def content(file: Path) -> str:
     return file.read_text() if file.exists() else ""
-
-
-def names(directory: Path) -> list[str]:
-    return [path.name for path in directory.iterdir()] if directory.is_dir() else []

@@ -28,11 +28,11 @@ class OpenShell(Protocol):
 
 
 @pytest.fixture
-async def processes(tmp_path: Path) -> AsyncIterator[Processes]:
+async def processes() -> AsyncIterator[Processes]:
     """When they are closed, nothing of them may be left: no process, no zombie, no file descriptor."""
     descriptors = open_files()
     before = children()
-    processes = Processes(tmp_path / "processes")
+    processes = Processes()
     yield processes
     await processes.close(grace=1)
     assert children() <= before

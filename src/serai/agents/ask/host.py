@@ -39,7 +39,6 @@ from serai.agents.ask.start import (
     Closing,
     Openable,
     Recorder,
-    Workplace,
     find,
     folder_of,
 )
@@ -48,6 +47,7 @@ from serai.agents.catalogue.introduction import models_of
 from serai.errors import AgentRequestFailed, CapabilityNotSupportedError
 from serai.machine.processes.child import to_its_end
 from serai.machine.processes.environment import inheritable
+from serai.machine.processes.processes import Processes
 from serai.redact import Redactor
 from serai.redact.managed import managed_from_environment
 
@@ -94,7 +94,7 @@ class WireHost(Agent, Closing):
         self._ref = ref
         self._said = options
         self._chosen = chosen  # by arguments, so that it need not be chosen again
-        self._workplace: Workplace | None = None
+        self._processes: Processes | None = None
         self._closing: asyncio.Task[None] | None = None
         launch = replace(
             launch,
@@ -138,8 +138,7 @@ class WireHost(Agent, Closing):
         host = cls(ref, definition, launch, options, chosen)
         try:
             if processes is None:
-                host._workplace = Workplace()
-                processes = host._workplace.processes
+                processes = host._processes = Processes()
             await host.run(processes)
         except BaseException:
             await to_its_end(host._clear())
@@ -223,8 +222,8 @@ class WireHost(Agent, Closing):
             self._recorder.close(
                 self.exit.code if self.exit else None, self.exit.signal if self.exit else None
             )
-        if self._workplace is not None:
-            await self._workplace.close()
+        if self._processes is not None:
+            await self._processes.close()
 
     # -- opening -------------------------------------------------------------------------------------------
 

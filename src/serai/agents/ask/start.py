@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
-import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator
@@ -96,19 +94,6 @@ class Openable(Generic[T]):
 
     async def __aexit__(self, *what: object) -> None:
         await to_its_end(self._opened.close())
-
-
-class Workplace:
-    """Where one agent is started. Should this program be killed, the agent's keeper ends it."""
-
-    def __init__(self) -> None:
-        self._folder = tempfile.mkdtemp(prefix="serai-agents-")
-        self.processes = Processes(Path(self._folder))
-
-    async def close(self) -> None:
-        """End what runs there, also what is being started, and leave nothing."""
-        await self.processes.close()
-        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
 
 class Recorder:

@@ -20,7 +20,7 @@ from serai.changes.view import Which, actions_between
 from serai.host.channels import Channel
 
 if TYPE_CHECKING:
-    from serai.host.session.session import SessionHost
+    from serai.host.host import Host
 
 MOST_FILES = 2_000
 """Most files that a changeset shows. All are counted, and its operations work on all."""
@@ -40,9 +40,7 @@ class ChangesetChannel(Channel):
 
     live: LiveChangeset
 
-    def __init__(
-        self, host: SessionHost, uri: URI, which: Which, left: Callable[[ChangesetChannel], None]
-    ) -> None:
+    def __init__(self, host: Host, uri: URI, which: Which, left: Callable[[ChangesetChannel], None]) -> None:
         state = ChangesetState(status=ChangesetStatus.COMPUTING.value, files=[])
         super().__init__(host.journal, host.now, uri, LiveChangeset(state))
         self.which = which

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from serai.ahp.channels import ChannelKind, is_run
+from serai.ahp.channels import is_run
 from serai.ahp.commands import ChangesetOperationTarget, InvokeChangesetOperationResult
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import URI
@@ -65,7 +65,7 @@ class Changesets:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        host.channels.opened_by(ChannelKind.CHANGESET, self._open)
+        host.channels.open_changeset = self._open
 
     async def open(self) -> None:
         """Undo the discards that a kill cut short, and delete those that are older than a week."""

@@ -10,9 +10,10 @@ import asyncio
 import logging
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from serai.customizations.containers import Customizations
 from serai.customizations.discovery import discover
@@ -28,13 +29,6 @@ _READERS = 2
 T = TypeVar("T")
 
 
-class _Look(NamedTuple):
-    found: Customizations
-    trusted: bool
-    is_there: bool
-    """The directory exists. One that does not cannot be watched."""
-
-
 class CustomizedFolder:
     """A working directory, or none, and the person's home: what is found there.
 
@@ -45,28 +39,23 @@ class CustomizedFolder:
         self.directory = directory
         self.sessions = 0
         """Number of sessions that work here."""
+        self.found: Customizations | None = None
+        """What was found when it was last looked at; `None` before."""
         self._folders = folders
-        self._look: _Look | None = None
+        self._was_trusted = False
         self._looked_at = -math.inf
+        self._is_stale = True
+        """Whether something may have changed since."""
         self._followers: dict[Callable[[], None], None] = {}
-        self._waiting: list[Callable[[], None]] = []
-        """Those who want to hear once that it was looked at."""
-        self._work: asyncio.Task[None] | None = None
-        self._again = False
-        """True when it is to be looked at whatever is known."""
-        self._listening = False
-        self._hears = False
-        """Whether all that it listens for is heard of by now."""
         self._watched = Watched()
         self._watches: list[FolderWatch] = []
-        self._deaf = False
-        """True when some changes are not heard of, although they should be."""
+        self._hears = False
+        """Whether all changes are heard of."""
+        self._was_told = False
+        """Whether it was logged that they are not."""
+        self._one_at_a_time = asyncio.Lock()
+        self._work: set[asyncio.Task[None]] = set()
         self._closed = False
-
-    @property
-    def found(self) -> Customizations | None:
-        """What was found when it was last looked at; `None` before."""
-        return self._look.found if self._look else None
 
     # -- looking -------------------------------------------------------------------------------------------
 
@@ -75,8 +64,8 @@ class CustomizedFolder:
 
         Cancelling does not stop others who wait for it.
         """
-        self._again = True
-        await asyncio.shield(self._start())
+        self._is_stale = True
+        await asyncio.shield(self._start(self._catch_up))
         return self.found or Customizations()
 
     def look(self, then: Callable[[], None] = lambda: None, *, within: float = 0.0) -> None:
@@ -86,89 +75,75 @@ class CustomizedFolder:
             then: What to call.
             within: What was found no longer than so many seconds ago will do.
         """
-        self._waiting.append(then)
-        self._again |= not self._is_current and asyncio.get_running_loop().time() >= self._looked_at + within
-        self._start()
+        self._start(partial(self._catch_up, then, within))
 
     def follow(self, changed: Callable[[], None]) -> None:
         """Watch the folder. `changed` is called when it has been looked at, also for the first time."""
         self._followers[changed] = None
-        if self._is_current:
-            changed()
-        else:
-            self._changed()
+        self.look(changed)
 
     def unfollow(self, changed: Callable[[], None]) -> None:
         """Call that no more; when nobody is left, nothing is watched any more."""
         self._followers.pop(changed, None)
-        if not self._followers and not self._closed:
-            self._start()
+        if not self._followers:
+            self._start(self._listen)
 
     async def close(self) -> None:
         """End what runs, and watch nothing, whoever may still ask for it. What is being read is let be."""
         self._closed = True
         self._followers.clear()
-        if self._work is not None:
-            self._work.cancel()
-            await asyncio.gather(self._work, return_exceptions=True)
+        for task in self._work:
+            task.cancel()
+        await asyncio.gather(*self._work, return_exceptions=True)
         await _close_all(self._watches)
 
-    @property
-    def _is_current(self) -> bool:
-        """Whether all changes since it was looked at would have been heard of, and there were none."""
-        is_heard = self._hears and bool(self._followers) and not self._deaf
-        is_known = self._look is not None and self._look.is_there
-        return is_heard and is_known and not self._again
+    def _start(self, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._do(work), name=f"customisations of {self.directory}")
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+        return task
 
-    def _start(self) -> asyncio.Task[None]:
-        """Let the one task run. It is done when all that was asked before this moment is done."""
-        if self._work is None or self._work.done():
-            work = asyncio.sleep(0) if self._closed else self._keep_up()
-            self._work = asyncio.create_task(work, name=f"customisations of {self.directory}")
-        return self._work
+    async def _do(self, work: Callable[[], Awaitable[None]]) -> None:
+        async with self._one_at_a_time:
+            if not self._closed:
+                await work()
 
-    async def _keep_up(self) -> None:
-        while self._again or self._waiting or self._listening != bool(self._followers):
-            again, self._again = self._again, False
-            waiting, self._waiting = self._waiting, []
-            if again or self._listening != bool(self._followers):
-                await self._listen()
-            if again or (waiting and await self._trust_has_changed()):
-                await self._discover()
-                waiting += self._followers
-            for tell in dict.fromkeys(waiting):
-                try:
-                    tell()
-                except Exception:  # noqa: BLE001 - one session that fails must not keep it from the others
-                    _log.exception("a session did not take what was found")
-
-    async def _trust_has_changed(self) -> bool:
-        if self.directory is None or self._look is None:
-            return False
-        return await self._folders.read(self.ask_trust) != self._look.trusted
+    async def _catch_up(self, then: Callable[[], None] = lambda: None, within: float = 0.0) -> None:
+        tell = [then]
+        if self._is_stale or bool(self._followers) != self._hears:
+            await self._listen()
+        began = asyncio.get_running_loop().time()
+        is_known = self._hears or began < self._looked_at + within
+        if self._is_stale or not is_known or await self._folders.read(self.ask_trust) != self._was_trusted:
+            self._is_stale = False
+            await self._discover()
+            self._looked_at = began
+            tell += self._followers
+        for one in dict.fromkeys(tell):
+            try:
+                one()
+            except Exception:  # noqa: BLE001 - one session that fails must not keep it from the others
+                _log.exception("a session did not take what was found")
 
     async def _discover(self) -> None:
-        began = asyncio.get_running_loop().time()
         try:
-            self._look = await self._folders.read(self._find)
-            self._looked_at = began
+            self.found, self._was_trusted = await self._folders.read(self._find)
         except Exception:  # noqa: BLE001 - whatever it is, sessions go on with what is known
             _log.exception("the customisations of %s cannot be read", self.directory)
-            self._look = self._look or _Look(Customizations(), trusted=False, is_there=False)
+            self.found = self.found or Customizations()
 
-    def _find(self) -> _Look:
+    def _find(self) -> tuple[Customizations, bool]:
         trusted = self.ask_trust()
         is_there = self.directory is not None and self.directory.is_dir()
         real = os.path.realpath(self.directory) if self.directory is not None and is_there else None
-        folders = self._folders
         found = discover(
             self.directory,
-            folders.home,
+            self._folders.home,
             trusted=trusted,
             may_write=lambda folder: real is not None and folder.is_relative_to(real),
-            settings=folders.settings,
+            settings=self._folders.settings,
         )
-        return _Look(found, trusted, is_there=self.directory is None or is_there)
+        return found, trusted
 
     def ask_trust(self) -> bool:
         """Whether the directory is trusted now. Reads the disk."""
@@ -184,26 +159,30 @@ class CustomizedFolder:
 
     async def _listen(self) -> None:
         """Hear of changes while someone follows, in all that there is to watch by now."""
-        self._listening, self._hears = bool(self._followers), False
-        was_deaf = self._deaf
         try:
             # And once more: a folder that came just before it was listened is to be watched too.
-            while (named := await self._to_watch()) != self._watched or self._deaf:
-                self._watched, self._deaf = named, False
-                old, new = self._watches, [self._watch(root, named) for root in named.roots]
-                self._watches = old + new
-                for watch in new:
-                    await asyncio.shield(watch.ready)
-                self._watches = new
-                await _close_all(old)
-            self._hears = self._listening
+            while (named := await self._to_watch()) != self._watched or (self._followers and not self._hears):
+                self._watched, self._hears, self._is_stale = named, bool(self._followers), True
+                old, self._watches = self._watches, []
+                try:
+                    for root in named.roots:
+                        self._watches.append(self._watch(root, named))
+                    for watch in self._watches:
+                        await asyncio.shield(watch.ready)
+                finally:
+                    await _close_all(old)
+            self._hears = self._hears and bool(self._followers)
         except (SeraiError, OSError) as error:
-            if not was_deaf:
-                _log.warning("changes of customisations are not noticed at once: %s", error)
-            self._deaf = True
+            self._hears_no_more(error)
+
+    def _hears_no_more(self, error: SeraiError | OSError) -> None:
+        self._hears = False
+        if not self._was_told:
+            _log.warning("changes of customisations are not noticed at once: %s", error)
+        self._was_told = True
 
     async def _to_watch(self) -> Watched:
-        if not self._listening:
+        if not self._followers:
             return Watched()
         folders = self._folders
         return await folders.read(lambda: watched(self.directory, folders.home, folders.settings))
@@ -218,20 +197,18 @@ class CustomizedFolder:
         )
 
     def _changed(self) -> None:
-        if self._followers:
-            self._again = True
-            self._start()
-        else:
-            self._deaf = True  # whoever follows next looks again
+        if not self._is_stale and self._followers:
+            self.look()
+        self._is_stale = True
 
     def _lost(self, named: Watched, error: ProtocolError | None) -> None:
         """Note that a watch has ended. Without an error its folder is gone, which is a change like others."""
         if named is self._watched:
-            self._deaf = True
-            if error is None:
-                self._changed()
+            if error is not None:
+                self._hears_no_more(error)
             else:
-                _log.warning("changes of customisations are no longer noticed at once: %s", error)
+                self._hears = False
+                self._changed()
 
 
 async def _close_all(watches: list[FolderWatch]) -> None:

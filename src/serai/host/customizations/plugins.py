@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
 from serai.ahp import commands as c
@@ -22,7 +22,7 @@ from serai.ahp.types import (
 )
 from serai.customizations.containers import Customizations
 from serai.customizations.plugins import read_client_plugin
-from serai.errors import FileUnreadable, SeraiError
+from serai.errors import FileUnreadable, ProtocolError, SeraiError
 
 if TYPE_CHECKING:
     from serai.host.session.session import Session
@@ -33,8 +33,6 @@ _MAX_FILE = 1024 * 1024
 _MAX_BYTES = 4 * 1024 * 1024
 _WITHIN = 30.0
 """Longest time for the files of one plugin, in seconds."""
-_QUESTIONS = 8
-"""Most questions that a client is asked at the same time about one plugin."""
 _READ = (".md", ".mdc", ".json")
 """Endings of the files that say what a plugin has. What else is in it stays where it is."""
 _PASSED_OVER = {".git", "node_modules"}
@@ -43,8 +41,6 @@ Spawn: TypeAlias = Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
 """Runs something that the session owns."""
 Ask: TypeAlias = Callable[[str, wire.Value], Awaitable[Any]]
 """Asks the client: the method and its parameters. It raises a `SeraiError` when there is no good answer."""
-
-T = TypeVar("T")
 
 
 class PublishedPlugins:
@@ -149,8 +145,6 @@ class PluginFetch:
     def __init__(self, ask: Ask, uri: str) -> None:
         self._ask = ask
         self._base = uri.rstrip("/")
-        self._paths: list[str] = []
-        self._limit = asyncio.Semaphore(_QUESTIONS)
         self.files: dict[str, bytes] = {}
         """What has come, by the path below the plugin's URI."""
         self.problems: list[str] = []
@@ -165,48 +159,45 @@ class PluginFetch:
         """
         try:
             async with asyncio.timeout(_WITHIN):
-                await self._walk()
-                await self._read_all()
+                size = 0
+                for path in await self._walk():
+                    try:
+                        self.files[path] = await self._read(path)
+                    except SeraiError as error:
+                        self._missing(path, error)
+                        continue
+                    size += len(self.files[path])
+                    if size > _MAX_BYTES:
+                        raise FileUnreadable(f"its texts have more than {_MAX_BYTES // 1024 // 1024} MiB")
         except TimeoutError:
             raise FileUnreadable(f"the client did not send it within {_WITHIN:g} s") from None
 
-    async def _walk(self) -> None:
-        """List the plugin, one level after the other."""
-        level = self._sort("", await self._list(""))
+    async def _walk(self) -> list[str]:
+        """The paths of the files that are to be read, one level after the other."""
+        paths: list[str] = []
+        level = self._sort("", await self._list(""), paths)
         for _ in range(_MAX_DEPTH):
-            found = await self._all(level, self._list)
-            level = [below for path, entries in found for below in self._sort(path, entries)]
-            if not level:
-                return
+            below: list[str] = []
+            for folder in level:
+                try:
+                    below += self._sort(folder, await self._list(folder), paths)
+                except ProtocolError as error:
+                    self._missing(folder, error)
+            if not below:
+                return paths
+            level = below
         self.problems.append(f"what is more than {_MAX_DEPTH} folders deep is not read")
+        return paths
 
-    async def _read_all(self) -> None:
-        for start in range(0, len(self._paths), _QUESTIONS):
-            self.files |= dict(await self._all(self._paths[start : start + _QUESTIONS], self._read))
-            if sum(map(len, self.files.values())) > _MAX_BYTES:
-                raise FileUnreadable(f"its texts have more than {_MAX_BYTES // 1024 // 1024} MiB")
-
-    async def _all(
-        self, paths: Sequence[str], do: Callable[[str], Coroutine[Any, Any, T]]
-    ) -> list[tuple[str, T]]:
-        """Do something with some paths at the same time. Those that it fails with are told of."""
-
-        async def one(path: str) -> list[tuple[str, T]]:
-            try:
-                async with self._limit:
-                    return [(path, await do(path))]
-            except SeraiError as error:
-                self.problems.append(f"{path} cannot be read ({error.message})")
-                return []
-
-        return [done for some in await asyncio.gather(*map(one, paths)) for done in some]
+    def _missing(self, path: str, error: SeraiError) -> None:
+        self.problems.append(f"{path} cannot be read ({error.message})")
 
     async def _list(self, path: str) -> list[c.DirectoryEntry]:
         params = c.ResourceListParams(channel=ROOT, uri=self._uri(path))
         result: c.ResourceListResult = await self._ask("resourceList", params)
         return result.entries
 
-    def _sort(self, folder: str, entries: list[c.DirectoryEntry]) -> list[str]:
+    def _sort(self, folder: str, entries: list[c.DirectoryEntry], paths: list[str]) -> list[str]:
         """Note the files of a folder that are to be read; the folders in it."""
         folders: list[str] = []
         for entry in entries:
@@ -216,8 +207,8 @@ class PluginFetch:
             elif entry.type == c.ResourceType.DIRECTORY and entry.name not in _PASSED_OVER:
                 folders.append(path)
             elif entry.type == c.ResourceType.FILE and entry.name.lower().endswith(_READ):
-                self._paths.append(path)
-        if len(self._paths) > _MAX_FILES:
+                paths.append(path)
+        if len(paths) > _MAX_FILES:
             raise FileUnreadable(f"it has more than {_MAX_FILES:,} files")
         return folders
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from serai.ahp import actions as a
 from serai.ahp import commands as c
@@ -16,24 +15,16 @@ from serai.ahp.reducers import LiveSession
 from serai.ahp.rules import Judgement, Verdict, judge
 from serai.ahp.types import (
     ROOT,
-    FreeForm,
     PendingMessageKind,
     SessionLifecycle,
     TurnState,
     UserMessage,
 )
 from serai.contract import AgentSession, AgentSessionCapabilities, AgentStatus
-from serai.customizations.plugins import ClientPlugins
 from serai.errors import SeraiError, SessionFailed, SessionGone
-from serai.host.agents import Attentive, HostedHarness, Particular, Transcribing
+from serai.host.agents import Attentive, Particular, Transcribing
 from serai.host.changes.session_changes import SessionChanges
-from serai.host.channels import Channels
-from serai.host.clients import Clients
-from serai.host.customizations.folders import CustomizedFolders
 from serai.host.customizations.session import SessionCustomizations
-from serai.host.identities import Identities
-from serai.host.ledger import Ledger
-from serai.host.root import Root
 from serai.host.seat import RelayAccess, Seat
 from serai.host.session.client_tools import ClientTools
 from serai.host.session.core import SessionCore, error_info, is_paused, needs_sign_in, status_of
@@ -43,94 +34,27 @@ from serai.host.session.mailbox import Mailbox, Waiting, not_taken
 from serai.host.session.questions import Questions, all_answers, unknown_option
 from serai.host.session.turns import Turns
 from serai.host.settings import HostSettings
-from serai.host.surroundings.files import Files, Shown
-from serai.host.surroundings.terminals import Terminals
-from serai.host.telemetry import HostTelemetry, SessionTelemetry
+from serai.host.surroundings.files import Shown
+from serai.host.telemetry import SessionTelemetry
 from serai.host.turn import Reach
-from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
 from serai.machine.files import read as read_file
 from serai.machine.files import write as write_file
-from serai.machine.processes.processes import Processes
-from serai.machine.watch.watch import Watches
-from serai.redact import Redactor
 
-__all__ = ["MOST_READ", "OtherSessions", "Session", "SessionHost"]
+if TYPE_CHECKING:
+    from serai.host.host import Host
+
+__all__ = ["MOST_READ", "Session"]
 
 MOST_READ = 8 * 1024 * 1024
 """Largest read of an agent, in bytes."""
 
 
-class OtherSessions(Protocol):
-    """The sessions of the host, for one that needs another."""
-
-    async def bring(self, uri: str) -> Session | None:
-        """The session, read from the store if need be."""
-        ...
-
-    def hold(self, uris: Iterable[str]) -> Callable[[], None]:
-        """Keep sessions in memory until what this returns is called."""
-        ...
-
-
-class SessionHost(Protocol):
-    """What a session needs of its host."""
-
-    journal: Journal
-    channels: Channels
-    root: Root
-    redactor: Redactor
-    telemetry: HostTelemetry
-    clients: Clients
-    files: Files
-    terminals: Terminals
-    processes: Processes
-    watches: Watches
-    customized_folders: CustomizedFolders
-    client_plugins: ClientPlugins
-    harnesses: dict[str, HostedHarness]
-    identities: Identities
-    ledger: Ledger
-    postman: Callable[[str], Postman] | None
-    relay_access: Callable[[str], Awaitable[RelayAccess]] | None
-    home: Path
-    now: Callable[[], int]
-    new_id: Callable[[], str]
-    is_trusted: Callable[[Path], bool]
-
-    @property
-    def sessions(self) -> OtherSessions:
-        """The sessions of the host."""
-        ...
-
-    def activity_changed(self) -> None:
-        """A turn has begun or ended."""
-        ...
-
-    def is_loaded(self, uri: str) -> bool:
-        """Whether a channel is in memory."""
-        ...
-
-    def run(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Have something done in the background that ends by itself."""
-        ...
-
-    async def create(
-        self, params: c.CreateSessionParams, client_id: str, meta: FreeForm | None = None
-    ) -> Session:
-        """Make a session."""
-        ...
-
-    async def start_agent(self, session: Session) -> AgentSession:
-        """Make the agent of a session."""
-        ...
-
-
 class Session:
     """A session on this host. Its turn, if one runs, is a task that it owns."""
 
-    def __init__(self, host: SessionHost, kept: KeptSession, settings: HostSettings) -> None:
+    def __init__(self, host: Host, kept: KeptSession, settings: HostSettings) -> None:
         self.core = core = SessionCore(
             host.journal,
             kept,

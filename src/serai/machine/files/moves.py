@@ -16,8 +16,8 @@ from serai.ahp.commands import (
 )
 from serai.errors import InvalidParams
 from serai.machine.draft import Draft, copy_entry, copy_range, rename_exclusively
-from serai.machine.files.place import Place, etag, find, find_or_make, open_regular
-from serai.machine.files.refusals import conflict, denied, exists, not_found, told
+from serai.machine.files.place import Place, find, find_or_make, open_regular
+from serai.machine.files.refusals import denied, exists, not_found, told
 from serai.machine.files.roots import Access, Roots
 from serai.machine.files.threads import alone_at, go_on, notes_folder
 from serai.machine.safe_paths import (
@@ -62,19 +62,16 @@ def copy(params: ResourceCopyParams, roots: Roots) -> EmptyResult:
     return EmptyResult()
 
 
-def _copy_file(source: Place, destination: Place, *, exclusive: bool, moved: bool = False) -> os.stat_result:
-    """Copy a regular file to another place. Returns what was copied.
-
-    One that is `moved` keeps its owner, permissions, times and attributes, whatever was there before.
-    """
+def _copy_file(source: Place, destination: Place, *, exclusive: bool) -> None:
+    """Copy a regular file to another place."""
     with ExitStack() as held:
         original, info = source.open()
         held.callback(os.close, original)
-        like = original if moved else None
+        like = None
         there = destination.look()
         if there is not None and (exclusive or stat.S_ISDIR(there.st_mode)):
             raise exists(destination.uri, "a directory" if stat.S_ISDIR(there.st_mode) else "something")
-        if there is not None and stat.S_ISREG(there.st_mode) and not moved:
+        if there is not None and stat.S_ISREG(there.st_mode):
             like, _ = destination.open(flags=os.O_RDWR)  # one that may not be written is not replaced either
             held.callback(os.close, like)
         with (
@@ -83,11 +80,8 @@ def _copy_file(source: Place, destination: Place, *, exclusive: bool, moved: boo
         ):
             new = draft.file(mode=stat.S_IMODE(info.st_mode) & 0o777, like=like)
             copy_range(original, new, 0, info.st_size)
-            if moved:
-                os.utime(new, ns=(info.st_atime_ns, info.st_mtime_ns))
             with alone_at(destination):
                 draft.commit(exclusive=exclusive)
-    return info
 
 
 def _copy_directory(source: Place, destination: Place, info: os.stat_result) -> None:
@@ -117,14 +111,13 @@ def _copy_directory(source: Place, destination: Place, info: os.stat_result) -> 
 def move(params: ResourceMoveParams, roots: Roots) -> EmptyResult:
     """Give a file, a directory or a link another name. A link is moved itself, and replaced itself.
 
-    Within one file system this is one step. From one to another a file is copied and then removed; all else
-    is refused. A directory that is not empty is never replaced.
+    This is one step, so nothing is moved to another file system. A directory that is not empty is never
+    replaced.
 
     Raises:
-        ProtocolError: `NOT_FOUND`, `PERMISSION_DENIED` (also for a root itself, and for a directory that
-            would go to another file system), or `ALREADY_EXISTS`: with `failIfExists` when there is anything,
-            else when what is there cannot be replaced by it; `CONFLICT` when another program changed it while
-            it was copied, or it could not be removed.
+        ProtocolError: `NOT_FOUND`, `PERMISSION_DENIED` (also for a root itself, and for what would go to
+            another file system), or `ALREADY_EXISTS`: with `failIfExists` when there is anything, else when
+            what is there cannot be replaced by it.
         InvalidParams: A directory was to be moved into itself.
     """
     exclusive = bool(params.fail_if_exists)
@@ -139,14 +132,11 @@ def move(params: ResourceMoveParams, roots: Roots) -> EmptyResult:
         if identity(source.info) in destination.above:
             raise InvalidParams("a directory cannot be moved into itself", field="params.destination")
         with told(params.destination):
-            renamed = _rename(source, destination, exclusive=exclusive)
-        if not renamed:
-            _copy_and_remove(source, destination, exclusive=exclusive)
+            _rename(source, destination, exclusive=exclusive)
     return EmptyResult()
 
 
-def _rename(source: Place, destination: Place, *, exclusive: bool) -> bool:
-    """Rename in one step. Returns `False` when the other place is on another file system."""
+def _rename(source: Place, destination: Place, *, exclusive: bool) -> None:
     with alone_at(source, destination):
         if destination.look() is not None and exclusive:
             raise exists(destination.uri)
@@ -161,34 +151,13 @@ def _rename(source: Place, destination: Place, *, exclusive: bool) -> bool:
             raise not_found(source.uri) from None
         except OSError as error:
             if error.errno == errno.EXDEV:
-                return False
+                why = "it cannot be moved to another file system; copy it, and then delete the original"
+                raise denied(source.uri, why) from None
             if error.errno in _IN_THE_WAY:
                 raise exists(destination.uri) from None
             raise
         sync_directory(new_in)
         sync_directory(old_in)
-    return True
-
-
-def _copy_and_remove(source: Place, destination: Place, *, exclusive: bool) -> None:
-    with told(source.uri):
-        before = source.look()
-    if before is None:
-        raise not_found(source.uri)
-    if not stat.S_ISREG(before.st_mode):
-        why = "only a file can be moved to another file system; copy it, and then delete the original"
-        raise denied(source.uri, why)
-    before = _copy_file(source, destination, exclusive=exclusive, moved=True)
-    with alone_at(source):
-        try:
-            now = source.look()
-            if now is None or etag(now) != etag(before):
-                raise conflict(source.uri, "was changed by another program meanwhile; there is a copy now")
-            os.unlink(source.name, dir_fd=source.directory)
-        except OSError as error:
-            raise conflict(
-                source.uri, f"could not be removed ({error.strerror}); there is a copy now"
-            ) from None
 
 
 def delete(params: ResourceDeleteParams, roots: Roots) -> EmptyResult:

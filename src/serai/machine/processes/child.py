@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from serai.machine.processes.census import ProcessIdentity, identity_of, send
 from serai.machine.processes.environment import inheritable
 from serai.machine.processes.keeper import HEADER, Request
 
@@ -61,15 +60,10 @@ class Exit:
 class Kept:
     """A child that was started, and its keeper, which has the host's ends of its pipes."""
 
-    child: ProcessIdentity
+    pid: int
     keeper: subprocess.Popen[bytes]
     link: socket.socket
     """Where the keeper tells of the end. If the host closes it first, the keeper ends what is left."""
-
-    def undo(self) -> None:
-        """Kill the child, and wait until all is gone."""
-        send(self.child, signal.SIGKILL)
-        _undo(self.keeper, self.link)
 
 
 def start_kept(request: Request, stdin: int, stdout: int, stderr: int) -> Kept:
@@ -107,7 +101,7 @@ def start_kept(request: Request, stdin: int, stdout: int, stderr: int) -> Kept:
         if word == b"failed":
             raise OSError(int(number), os.strerror(int(number)))
         undo.pop_all()
-        return Kept(identity_of(int(number)), keeper, ours)
+        return Kept(int(number), keeper, ours)
 
 
 def _undo(keeper: subprocess.Popen[bytes], link: socket.socket) -> None:
@@ -122,23 +116,13 @@ class Child:
     """A process that the host started. `Processes.start` makes it.
 
     When it ends, by itself or not, its keeper ends whatever else came of it. Its pipes belong to the caller.
-    On a terminal it gets HUP first when it is to end. `lost` is called when the keeper was killed, and ends
-    what is left; `forget` when all is gone.
+    On a terminal it gets HUP first when it is to end. `forget` is called when all is gone.
     """
 
-    def __init__(
-        self,
-        kept: Kept,
-        what: str,
-        mark: str,
-        *,
-        on_terminal: bool,
-        lost: Callable[[Child], Awaitable[object]],
-        forget: Callable[[Child], None],
-    ) -> None:
+    def __init__(self, kept: Kept, what: str, *, on_terminal: bool, forget: Callable[[Child], None]) -> None:
         self.what = what
-        self.mark = mark
-        self.identity = kept.child
+        self.pid = kept.pid
+        """The pid, which is also the id of its session and of its first group."""
         self.keeper = kept.keeper
         self.stdin: IO[bytes] | None = kept.keeper.stdin
         """Our end of its standard input, unbuffered, when it was asked for; so are the next two.
@@ -148,7 +132,6 @@ class Child:
         self.stdout: IO[bytes] | None = kept.keeper.stdout
         self.stderr: IO[bytes] | None = kept.keeper.stderr
         self._on_terminal = on_terminal
-        self._lost = lost
         self._forget = forget
         self._loop = asyncio.get_running_loop()
         self._exit: asyncio.Future[Exit] = self._loop.create_future()
@@ -157,15 +140,8 @@ class Child:
         self._link = kept.link
         self._words = b""
         self._is_ending = False
-        self.left = ""
-        """The pids that the keeper could not end, once all else is gone."""
         self._link.setblocking(False)
         self._loop.add_reader(self._link, self._hear)
-
-    @property
-    def pid(self) -> int:
-        """The pid, which is also the id of its session and of its first group."""
-        return self.identity.pid
 
     @property
     def exit(self) -> Exit | None:
@@ -177,7 +153,7 @@ class Child:
         return await asyncio.shield(self._exit)
 
     async def gone(self) -> None:
-        """Wait until the process and all that it started are gone, and its record with them."""
+        """Wait until the process and all that it started are gone."""
         await asyncio.shield(self._gone)
 
     async def end(self, *, eof: float = 0.0, grace: float = 5.0) -> Exit:
@@ -217,7 +193,7 @@ class Child:
         for line in lines:
             word, _, rest = line.decode().partition(" ")
             if word == "left":
-                self.left = rest
+                _log.warning("%s: %s cannot be ended", self.what, rest)
             else:
                 self._exit.set_result(Exit(code=int(rest)) if int(rest) >= 0 else Exit(signal=-int(rest)))
         if not heard:
@@ -229,9 +205,8 @@ class Child:
         await asyncio.to_thread(self.keeper.wait)
         if not self._exit.done():  # someone has killed the keeper
             self._exit.set_result(Exit())
-            await self._lost(self)
-        if self.left:
-            _log.warning("%s: %s cannot be ended; the next start tries again", self.what, self.left)
+            with suppress(OSError):
+                os.killpg(self.pid, signal.SIGKILL)  # of what has left its group nobody knows any more
         self._forget(self)
         self._gone.set_result(None)
 

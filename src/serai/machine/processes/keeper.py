@@ -9,7 +9,8 @@ came of a child is below its keeper, whatever it calls itself, and nothing else 
 
 A keeper tells the host how its child ended, takes what ends off the system's list, and goes when nothing is
 left. It ends what is left when the child has ended, when the host asks for it, and when the host is gone,
-which closes the socket between them. If it is killed itself, the host ends what it kept (`records`).
+which closes the socket between them. If it is killed itself, the system kills the child, and the host, or the
+next one (`leftovers`), ends the rest.
 
 Elsewhere there are no subreapers: all is the same, but what leaves the child's session is lost.
 
@@ -31,14 +32,14 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-__all__ = ["HEADER", "Request", "take_number"]
+__all__ = ["HEADER", "Request"]
 
 HEADER = 8
 """Bytes that say how long the request is that follows."""
 
-Request = tuple[list[bytes], dict[bytes, bytes], bytes, bytes | None, int, int]
-"""The program and its arguments, its environment, its directory, the terminal that shall be its own, the
-number that it shall be known by, and its umask, or -1 to leave that as it is."""
+Request = tuple[list[bytes], dict[bytes, bytes], bytes, bytes | None, int]
+"""The program and its arguments, its environment, its directory, the terminal that shall be its own, and its
+umask, or -1 to leave that as it is."""
 
 _GRACE = 1.0
 """How long what a child or the host left behind may take to end by itself, in seconds."""
@@ -47,8 +48,7 @@ _PATIENCE = 5.0
 _LOOK, _LAST_LOOK = 0.02, 0.5
 _REAL_TIME = 32
 """Signals from here on have no meaning of their own."""
-_SET_CHILD_SUBREAPER = 36
-_LIMIT_OF_LOCKS = 10
+_SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36
 
 
 def main(link: int) -> None:
@@ -57,7 +57,7 @@ def main(link: int) -> None:
         signal.signal(number, signal.SIG_IGN)
     os.set_inheritable(link, False)
     request = receive(link)
-    become_subreaper()
+    control_process(_SET_CHILD_SUBREAPER, 1)  # the parent of all that loses its own below
     woken = wake_when_children_end()
     child, error = start(request)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -134,11 +134,11 @@ def start(request: Request) -> tuple[int, int]:
 
 def become(request: Request) -> None:
     """Be the program."""
-    argv, environ, folder, terminal, number, umask = request
+    argv, environ, folder, terminal, umask = request
     os.setsid()
+    control_process(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if terminal is not None:
         own_terminal(terminal)
-    take_number(number)
     os.chdir(folder)
     if umask >= 0:
         os.umask(umask)
@@ -159,15 +159,6 @@ def own_terminal(path: bytes) -> None:
     os.close(terminal)
 
 
-def take_number(number: int) -> None:
-    """Be known by a number, with all that is started: a limit that means nothing any more (`census`)."""
-    import resource  # noqa: PLC0415 - the keeper itself has none
-
-    if is_linux():
-        with contextlib.suppress(OSError, ValueError):  # someone has a use for it
-            resource.setrlimit(_LIMIT_OF_LOCKS, (number, resource.getrlimit(_LIMIT_OF_LOCKS)[1]))
-
-
 # -- what has come of it -------------------------------------------------------------------------------------
 
 
@@ -176,12 +167,12 @@ def is_linux() -> bool:
     return sys.platform == "linux"
 
 
-def become_subreaper() -> None:
-    """Be the parent of all that loses its own below."""
+def control_process(option: int, value: int) -> None:
+    """Have the system treat this process in another way, where it can."""
     if is_linux():
         import ctypes  # noqa: PLC0415 - it does not offer this elsewhere
 
-        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def wake_when_children_end() -> int:

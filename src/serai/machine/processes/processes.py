@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import secrets
 import signal
 import subprocess
 from asyncio.subprocess import DEVNULL, PIPE, Process
@@ -19,28 +18,26 @@ from typing import IO
 
 from serai.errors import ProcessNotStarted
 from serai.machine import umask
-from serai.machine.processes.census import ProcessIdentity, identity_of, number_of
 from serai.machine.processes.child import Child, Kept, start_kept, to_its_end, uninterrupted
 from serai.machine.processes.environment import find_program, inheritable
 from serai.machine.processes.keeper import Request
-from serai.machine.processes.leftovers import ChildRecord, ChildRecords, end_members
+from serai.machine.processes.leftovers import ChildNotes
 
 __all__ = ["Processes", "brief", "kill"]
 
 
 class Processes:
-    """The children of this host. Each is written down before it starts, and until it and its kind are gone.
+    """The children of this host.
 
     A host that is killed leaves nothing: each child has a keeper (`keeper.py`), which ends all that came of
-    it, and should that be killed too, the next start ends what the records name (`end_leftovers`).
+    it. Should that be killed too, the next start does (`leftovers.py`).
 
     Args:
-        directory: Where the records are kept; one host at a time.
+        notes: Where it is noted what runs, for the next start; without it, nowhere.
     """
 
-    def __init__(self, directory: Path) -> None:
-        self._records = ChildRecords(directory)
-        self._host: ProcessIdentity | None = None
+    def __init__(self, notes: Path | None = None) -> None:
+        self._notes = ChildNotes(notes) if notes is not None else None
         self._children: set[Child] = set()
         self._spawning = asyncio.Lock()
         self._closed = False
@@ -69,7 +66,7 @@ class Processes:
         Args:
             argv: The program and its arguments. A name without a slash is looked for in the folders of `PATH`
                 that are the same from everywhere.
-            what: What it is, for people: it stands in the record.
+            what: What it is, for people.
             cwd: Where it runs; by default where the host does.
             environ: Its whole environment; by default the host's without its secrets.
             stdin: As `subprocess.Popen` takes it, and so are `stdout` and `stderr`.
@@ -82,38 +79,22 @@ class Processes:
                 room.
         """
         environ = inheritable(os.environ) if environ is None else environ
-        mark = secrets.token_hex(8)
 
         def spawn() -> Kept:
-            """Write the intention down, start the process, and write down which it is. Runs in a thread."""
-            kept = None
             try:
-                request = _request(argv, environ, cwd, terminal, mark)
-                if self._host is None:
-                    self._host = identity_of(os.getpid())
-                self._records.write(mark, ChildRecord(what, self._host))
-                kept = start_kept(request, stdin, stdout, stderr)
-                self._records.write(mark, ChildRecord(what, self._host, kept.child))
+                kept = start_kept(_request(argv, environ, cwd, terminal), stdin, stdout, stderr)
             except (OSError, ValueError) as error:
-                if kept is not None:
-                    kept.undo()
-                with suppress(OSError):
-                    self._records.remove(mark)
                 raise _refusal(argv[0], what, cwd, error) from error
+            if self._notes is not None:
+                self._notes.add(kept.pid)
             return kept
 
         async def begin() -> Child:
             async with self._spawning:
                 if self._closed:
                     raise ProcessNotStarted(f"{what} was not started, since the host is closing")
-                child = Child(
-                    await asyncio.to_thread(spawn),
-                    what,
-                    mark,
-                    on_terminal=terminal is not None,
-                    lost=self._end_rest,
-                    forget=self._forget,
-                )
+                kept = await asyncio.to_thread(spawn)
+                child = Child(kept, what, on_terminal=terminal is not None, forget=self._forget)
                 self._children.add(child)
             return child
 
@@ -128,13 +109,8 @@ class Processes:
 
     def _forget(self, child: Child) -> None:
         self._children.discard(child)
-        if not child.left:
-            with suppress(OSError):  # then the next start finds that nothing of it runs
-                self._records.remove(child.mark)
-
-    async def _end_rest(self, child: Child) -> None:
-        record = ChildRecord(child.what, child=child.identity)
-        await asyncio.to_thread(end_members, {child.mark: record}, 0)
+        if self._notes is not None:
+            self._notes.remove(child.pid)
 
 
 async def _end_child(child: Child) -> None:
@@ -145,7 +121,7 @@ async def _end_child(child: Child) -> None:
 
 
 def _request(
-    argv: Sequence[str], environ: Mapping[str, str], cwd: Path | None, terminal: str | None, mark: str
+    argv: Sequence[str], environ: Mapping[str, str], cwd: Path | None, terminal: str | None
 ) -> Request:
     """What the keeper is asked for.
 
@@ -160,14 +136,7 @@ def _request(
     if any(not name or b"=" in name for name in encoded):
         raise ValueError("illegal environment variable name")
     folder = os.fsencode(cwd.absolute() if cwd is not None else Path.cwd())
-    return (
-        words,
-        encoded,
-        folder,
-        os.fsencode(terminal) if terminal else None,
-        number_of(mark),
-        umask.persons(),
-    )
+    return words, encoded, folder, os.fsencode(terminal) if terminal else None, umask.persons()
 
 
 def _find(name: str, environ: Mapping[str, str], cwd: Path | None) -> str:

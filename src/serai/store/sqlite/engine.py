@@ -51,7 +51,6 @@ class EngineSettings:
     migrations: Sequence[Migration] = MIGRATIONS
     vfs: str | None = None
     now: Callable[[], float] = time.time
-    was_used: bool = False
 
 
 class Engine:
@@ -94,8 +93,7 @@ class Engine:
         # that a living host is writing for a damaged one.
         self._lock.take()
         try:
-            was_used = settings.was_used or self._lock.was_there
-            self._key = prepare(settings.path, settings.key, settings.migrations, was_used=was_used)
+            self._key = prepare(settings.path, settings.key, settings.migrations)
             try:
                 return self._start()
             except apsw.Error as error:

@@ -47,25 +47,20 @@ _PAGE_SIZE_FIELD = PAGE_SIZE.to_bytes(2, "big")
 _CONSTANTS = bytes([32, 64, 32, 32])
 
 
-def prepare(path: Path, key: bytes | str, migrations: Sequence[Migration], *, was_used: bool) -> bytes:
+def prepare(path: Path, key: bytes | str, migrations: Sequence[Migration]) -> bytes:
     """See that there is a sound database of ours at a path, and return its raw key. The lock is held already.
 
-    Args:
-        path: The database file.
-        key: 32 bytes, or a passphrase.
-        migrations: The schema's history.
-        was_used: Whether a host has been here before. Then an empty file is a lost database: none is empty
-            when it gets its name, whenever a crash comes.
+    An empty file is a lost database: none is empty when it gets its name, whenever a crash comes.
 
     Raises:
         StorageUnreadable: It cannot be opened, or is not sound; nothing was changed.
     """
     try:
-        if not path.exists() or not path.stat().st_size:
+        if not path.exists():
             _refuse_remains(path)
-            if was_used and path.exists():
-                refuse_empty(path)
             return create(path, key, migrations)
+        if not path.stat().st_size:
+            refuse_empty(path)
         return inspect(path, key, newest=migrations[-1].version)
     except OSError as error:
         raise StorageUnreadable(

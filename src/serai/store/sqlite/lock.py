@@ -45,8 +45,6 @@ class FileLock:
         self._database = database
         self._path = database.with_name(f"{database.name}.lock")
         self._descriptor: int | None = None
-        self.was_there = False
-        """Once it is taken: whether someone held it before, at any time."""
 
     def take(self) -> None:
         """Take the lock and write down who holds it.
@@ -55,7 +53,6 @@ class FileLock:
             DatabaseLocked: Another host holds it; the message says which.
             StorageUnreadable: The lock file cannot be made.
         """
-        self.was_there = self._path.exists()
         try:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:

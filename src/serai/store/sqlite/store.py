@@ -63,8 +63,6 @@ class SqliteStore:
         migrations: The schema's history.
         vfs: Which file system layer of SQLite to use.
         now: The clock, in seconds since 1970.
-        was_used: Whether it is known that there was a database: then an empty file does not become a new one.
-            It does not either where a host has left its lock file.
     """
 
     def __init__(
@@ -78,7 +76,6 @@ class SqliteStore:
         migrations: Sequence[Migration] = MIGRATIONS,
         vfs: str | None = None,
         now: Callable[[], float] = time.time,
-        was_used: bool = False,
     ) -> None:
         self._settings = EngineSettings(
             path.resolve(),
@@ -89,7 +86,6 @@ class SqliteStore:
             migrations,
             vfs,
             now,
-            was_used,
         )
         self._engine: Engine | None = None
         self._closing: asyncio.Future[None] | None = None
