@@ -1,11 +1,11 @@
 """The words that all layers share, as the two pages about the relay define them.
 
     record            what all records have in common; JSON in and out
-    identity          who takes part, what they do right now, and what may follow
+    identity          who takes part, and what they do right now
     events            the names of all session events, and a record for each
     capabilities      what a session declares that it can do
     negotiation       what may therefore be asked of it, and what is checked before it may take part
-    messages          what participants send each other, and what the workspace hears of deliveries
+    messages          what participants send each other
     delivery          modes, contexts and receipts
     delivery_record   what is kept of a delivery, and how a receipt changes it
     workspace         what there is in a workspace, as callers are told of it

@@ -93,10 +93,7 @@ def _check_ways(params: c.RegisterParams, caller: Caller) -> None:
 
 
 def _check_capabilities(declared: c.AgentSessionCapabilities, agent: str) -> None:
-    if (error := c.refusal(declared, c.MessageUse.RECEIVE, agent=agent)) is not None:
-        raise error
-    if not declared.delivery.modes:
-        raise CapabilityUnsupported("delivery.modes", "any", agent=agent)
+    c.check_receives(declared, agent)
     queued = [mode for mode in declared.delivery.modes if mode in _QUEUED]
     if queued and not declared.delivery.queue:
         raise CapabilityUnsupported(
