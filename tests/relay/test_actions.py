@@ -28,9 +28,8 @@ from serai.errors import ActionNotFound, CapabilityUnsupported, Forbidden, Inval
 from serai.harness.callback import CAPABILITIES, CallbackHarness
 from serai.host.turn import Turn
 from serai.relay.inbox import Caller
-from serai.relay.local import relay_of
 from serai.relay.predicates import action, events
-from serai.relay.sdk import ActionCall, Relay
+from serai.relay.sdk import ActionCall, Relay, relay_of
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings, serve_port
 from serai.serve.relay import RelayPeer

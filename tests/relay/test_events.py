@@ -33,10 +33,9 @@ from serai.contract import (
 from serai.redact import Redactor
 from serai.relay.harness import define_harness
 from serai.relay.inbox import Caller
-from serai.relay.local import relay_of
 from serai.relay.policy import RelayPolicy
 from serai.relay.predicates import events
-from serai.relay.sdk import Relay
+from serai.relay.sdk import Relay, relay_of
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings, serve_port
 from serai.serve.relay import RelayPeer, relay_routes

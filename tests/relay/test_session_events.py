@@ -27,8 +27,8 @@ from serai.harness.callback import CAPABILITIES, CallbackHarness
 from serai.host.session.core import status_of
 from serai.host.turn import Turn
 from serai.relay.inbox import Caller
-from serai.relay.local import relay_of
 from serai.relay.predicates import events
+from serai.relay.sdk import relay_of
 from serai.relay.session_events import SessionEvents
 from serai.store.memory import MemoryStore
 
