@@ -17,7 +17,7 @@ from serai.contract import Role
 from serai.errors import CapabilityUnsupported, Forbidden, InvalidParams, UnknownRoom
 from serai.relay import webhooks
 from serai.relay.inbox import Caller
-from serai.relay.signed_post import SIGNATURE, TIMESTAMP, signature
+from serai.relay.webhooks import SIGNATURE, TIMESTAMP, signature
 from serai.store.sqlite.store import SqliteStore
 
 

@@ -19,6 +19,7 @@ from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from serai import contract as c
@@ -27,11 +28,11 @@ from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import ALL, record_of
 from serai.host.session.deliveries import Delivery
+from serai.host.session.turns import MOST_OF_ANSWER
 from serai.relay.inbox import CallerLink
 from serai.relay.policy import RelayPolicy
-from serai.relay.receipts import answer_in, kept_receipt
 from serai.relay.session_events import status_events
-from serai.relay.signed_post import post_signed
+from serai.relay.webhooks import post_signed
 
 __all__ = ["AdapterBox"]
 
@@ -43,6 +44,11 @@ _OFFLINE_LEAST, _OFFLINE_MOST = timedelta(seconds=30), timedelta(hours=1)
 _AWAY = frozenset(
     {c.AgentStatus.OFFLINE, c.AgentStatus.STARTING, c.AgentStatus.RELEASED, c.AgentStatus.FAILED}
 )
+
+_SOONEST = timedelta(milliseconds=100)
+"""What a harness puts off is not offered again before that."""
+_OWN_WORDS = frozenset({"heldBy", "waitsFor", "answer"})
+"""What a receipt may not say of itself, or is kept beside it."""
 
 Tell = Callable[[Participant, Sequence[c.AgentSessionEvent]], None]
 Fitting = Callable[[c.RelayMessage, "AdapterBox"], c.RelayMessage]
@@ -292,8 +298,8 @@ class AdapterBox:
 
     def _settle(self, record: c.DeliveryRecord, receipt: c.MessageReceipt) -> c.DeliveryRecord:
         """Keep what the session says of a delivery. Only the relay says who holds it, and for what."""
-        answer = answer_in(record, receipt)
-        told = kept_receipt(record, receipt, self._ledger.now)
+        answer = _answer_in(record, receipt)
+        told = _kept_receipt(record, receipt, self._ledger.now)
         if isinstance(told, c.Delivered):
             self.hops = record.hops
         return self._settled(self._answered_with(self._ledger.settle(record, told), answer))
@@ -462,7 +468,7 @@ class AdapterBox:
             raise LeaseLost(f"{delivery_id} was offered again, since no receipt came in time")
         if record.is_open:
             return self._settle(record, receipt)
-        return self._answered_with(self._ledger.settle(record, receipt), answer_in(record, receipt))
+        return self._answered_with(self._ledger.settle(record, receipt), _answer_in(record, receipt))
 
     def extend(self, delivery_id: str, lease: str | None, link: CallerLink | None) -> c.DeliveryRecord:
         """Let a lease begin anew.
@@ -607,3 +613,34 @@ class AdapterBox:
 def _uncounted(record: c.DeliveryRecord) -> c.DeliveryRecord:
     """A record whose last attempt does not count: nobody was there."""
     return replace(record, attempts=max(0, record.attempts - 1))
+
+
+def _kept_receipt(record: c.DeliveryRecord, receipt: c.MessageReceipt, now: datetime) -> c.MessageReceipt:
+    """A receipt as it is kept. One that names another delivery is a failure, to be tried again."""
+    if receipt.delivery_id not in {None, record.id}:
+        return c.Failed(delivery_id=record.id, reason="receipt_of_another_delivery", retryable=True)
+    own = {key: value for key, value in receipt.metadata.items() if key not in _OWN_WORDS}
+    match receipt:
+        case c.Accepted():
+            return replace(receipt, metadata={**own, "heldBy": "adapter", "waitsFor": "adapter"})
+        case c.Delivered():
+            via = record.evidence.get("via", "receipt")
+            return replace(receipt, metadata={"evidence": "receipt", "via": via, **own})
+        case c.Deferred():
+            at = max(receipt.available_at, now + _SOONEST)
+            return replace(receipt, delivery_id=record.id, available_at=at, metadata=own)
+        case c.Failed():
+            return replace(receipt, delivery_id=record.id, metadata=own)
+
+
+def _answer_in(record: c.DeliveryRecord, receipt: c.MessageReceipt) -> c.DeliveryAnswer | None:
+    """What came of the message, as a receipt tells it: a text, or the fields of an answer."""
+    told: Any = receipt.metadata.get("answer")
+    if told is None or not isinstance(receipt, c.Delivered):
+        return None
+    fields: Any = {"text": told} if isinstance(told, str) else told
+    try:
+        answer = msgspec.convert({"turnId": record.id, "state": "complete", **fields}, c.DeliveryAnswer)
+    except (msgspec.ValidationError, TypeError):
+        return None  # the message is delivered all the same
+    return replace(answer, text=answer.text[:MOST_OF_ANSWER])

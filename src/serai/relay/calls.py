@@ -17,7 +17,7 @@ from serai.host.ledger import record_of
 from serai.redact.managed import SHORTEST
 from serai.relay.adapters import AdapterBox
 from serai.relay.inbox import Caller
-from serai.relay.registration import register
+from serai.relay.lifecycle import register
 from serai.relay.rooms import KeptRoom
 from serai.relay.runner import check_kept
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -28,17 +28,7 @@ if TYPE_CHECKING:
     from serai.relay.inbox import Caller
     from serai.relay.workspace import Workspace
 
-__all__ = [
-    "Answer",
-    "Link",
-    "LocalLink",
-    "RemoteLink",
-    "RpcPeer",
-    "failure",
-    "read_call",
-    "success",
-    "told_as_error",
-]
+__all__ = ["Link", "LocalLink", "RemoteLink", "RpcPeer", "answer", "read_call", "told_as_error"]
 
 _MOST_UNDER_WAY = 1000
 """How many calls of one connection may be under way."""
@@ -50,12 +40,6 @@ Answer = Callable[[bytes], Awaitable[Any]]
 # -- messages ----------------------------------------------------------------------------------------------
 
 
-class _Error(msgspec.Struct):
-    code: int = 0
-    message: str = ""
-    data: Any = None
-
-
 class _Call(msgspec.Struct):
     """A call, with its parameters unread, or, without a method, the answer to one of ours."""
 
@@ -64,7 +48,7 @@ class _Call(msgspec.Struct):
     id: int | float | str | msgspec.UnsetType | None = msgspec.UNSET
     params: msgspec.Raw = msgspec.Raw(b"{}")
     result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    error: _Error | msgspec.UnsetType = msgspec.UNSET
+    error: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def number(self) -> int | float | str | None:
@@ -93,14 +77,9 @@ def read_call(data: bytes) -> _Call:
     return call
 
 
-def success(call_id: Any, result: Any) -> bytes:
-    """The answer to a call."""
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": call_id, "result": result})
-
-
-def failure(call_id: Any, told: dict[str, Any]) -> bytes:
-    """The answer to a call that failed."""
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": call_id, "error": told})
+def answer(call_id: Any, **outcome: Any) -> bytes:
+    """The answer to a call: its `result`, or an `error`."""
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": call_id, **outcome})
 
 
 def told_as_error(error: Exception) -> dict[str, Any]:
@@ -109,6 +88,10 @@ def told_as_error(error: Exception) -> dict[str, Any]:
         number = error.number if isinstance(error, ProtocolError) else -32000
         return {"code": number, "message": str(error), "data": {"message": error.message, **error.to_wire()}}
     return {"code": -32603, "message": f"{type(error).__name__}: {error}"}
+
+
+def _error(told: dict[str, Any]) -> ProtocolError:
+    return ProtocolError(told.get("message", ""), number=told.get("code", 0), data=told.get("data"))
 
 
 # -- one end of a connection -------------------------------------------------------------------------------
@@ -154,12 +137,11 @@ class RpcPeer(ABC):
         if self.lost is not None:
             raise self.lost
         self._last_id = number = self._last_id + 1
-        answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._asked[number] = answer
+        future = self._asked[number] = asyncio.get_running_loop().create_future()
         try:
             call = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
             await self.write(msgspec.json.encode(call))  # whoever asks bounds how much is asked at once
-            return await answer
+            return await future
         finally:
             del self._asked[number]
 
@@ -168,7 +150,7 @@ class RpcPeer(ABC):
         try:
             call = read_call(data)
         except ProtocolError as error:
-            self._begin(self.write(failure(None, self.told(error))))
+            self._begin(self.write(answer(None, error=self.told(error))))
             return
         if not call.method:
             self._answered(call)
@@ -176,7 +158,7 @@ class RpcPeer(ABC):
             return
         elif len(self.answering) >= _MOST_UNDER_WAY:
             too_many = InvalidRequest("too many calls are under way")
-            self._begin(self.write(failure(call.number, self.told(too_many))))
+            self._begin(self.write(answer(call.number, error=self.told(too_many))))
         else:
             self._begin(self._respond(call))
 
@@ -187,22 +169,21 @@ class RpcPeer(ABC):
 
     async def _respond(self, call: _Call) -> None:
         try:
-            answer = success(call.number, await self.respond(call.method, bytes(call.params)))
+            told = answer(call.number, result=await self.respond(call.method, bytes(call.params)))
         except Exception as error:  # noqa: BLE001 - whatever it is, the other end gets an answer
-            answer = failure(call.number, self.told(error))
+            told = answer(call.number, error=self.told(error))
         if call.id is not msgspec.UNSET:
             with contextlib.suppress(ConnectionLost):
-                await self.write(answer)
+                await self.write(told)
 
     def _answered(self, call: _Call) -> None:
-        answer = self._asked.get(call.number)
-        if answer is None or answer.done():
+        future = self._asked.get(call.number)
+        if future is None or future.done():
             return
-        if isinstance(call.error, _Error):
-            error = ProtocolError(call.error.message, number=call.error.code, data=call.error.data)
-            answer.set_exception(error)
+        if isinstance(call.error, dict):
+            future.set_exception(_error(call.error))
         elif isinstance(call.result, msgspec.Raw):
-            answer.set_result(bytes(call.result))
+            future.set_result(bytes(call.result))
 
     def when_closed(self, call: Callable[[], None]) -> None:
         """Call something once the connection is over, after all questions have been given up."""
@@ -211,9 +192,9 @@ class RpcPeer(ABC):
     def over(self, lost: ConnectionLost) -> None:
         """The connection is over: nobody answers any more."""
         self.lost = lost
-        for answer in self._asked.values():
-            if not answer.done():
-                answer.set_exception(lost)
+        for future in self._asked.values():
+            if not future.done():
+                future.set_exception(lost)
         for call in self._when_closed:
             call()
 
@@ -221,40 +202,10 @@ class RpcPeer(ABC):
 # -- from a program to the relay ---------------------------------------------------------------------------
 
 
-class Link(Protocol):
-    """How calls get to the relay, and events and questions back."""
-
-    answers: dict[str, Answer]
-    """What answers the relay's questions, by method."""
-
-    async def call(self, method: str, params: dict[str, Any]) -> Any:
-        """Call a method. Returns its result, as its type.
-
-        Raises:
-            SeraiError: The relay refused, or cannot be reached.
-        """
-        ...
-
-    async def subscribe(
-        self, params: c.SubscribeParams
-    ) -> tuple[c.SubscribeResult, AsyncGenerator[c.WorkspaceEvent]]:
-        """Subscribe to events. They come from the moment this returns, until their iterator is closed."""
-        ...
-
-    async def closed(self) -> None:
-        """Wait until nothing can be called any more."""
-        ...
-
-    async def close(self) -> None:
-        """Call nothing any more."""
-        ...
-
-
 async def _answer(answers: dict[str, Answer], method: str, params: bytes) -> Any:
-    answer = answers.get(method)
-    if answer is None:
+    if method not in answers:
         raise MethodNotFound(f"nobody here answers {method!r}")
-    return await answer(params)
+    return await answers[method](params)
 
 
 class _Told(msgspec.Struct):
@@ -266,17 +217,22 @@ _read_event = msgspec.json.Decoder(_Told).decode
 
 
 class RemoteLink(RpcPeer):
-    """Calls over a WebSocket to `/relay`."""
+    """Calls over a WebSocket to `/relay`; events and questions come back."""
 
     def __init__(self, transport: Transport) -> None:
         super().__init__()
         self.answers: dict[str, Answer] = {}
+        """What answers the relay's questions, by method."""
         self._transport = transport
         self._subscriptions: dict[str, asyncio.Queue[c.WorkspaceEvent | None]] = {}
         self._reading = asyncio.create_task(self._read())
 
     async def call(self, method: str, params: dict[str, Any]) -> Any:
-        """See `Link`."""
+        """Call a method. Returns its result, as its type.
+
+        Raises:
+            SeraiError: The relay refused, or cannot be reached.
+        """
         try:
             return c.decode(await self.request(method, params), c.METHODS[method][1])
         except ProtocolError as error:
@@ -285,7 +241,7 @@ class RemoteLink(RpcPeer):
     async def subscribe(
         self, params: c.SubscribeParams
     ) -> tuple[c.SubscribeResult, AsyncGenerator[c.WorkspaceEvent]]:
-        """See `Link`."""
+        """Subscribe to events. They come from the moment this returns, until their iterator is closed."""
         started: c.SubscribeResult = await self.call("events.subscribe", c.to_wire(params))
         return started, self._events(started.subscription)
 
@@ -320,11 +276,11 @@ class RemoteLink(RpcPeer):
         await self._transport.send(data)
 
     async def closed(self) -> None:
-        """See `Link`."""
+        """Wait until nothing can be called any more."""
         await asyncio.wait({self._reading})
 
     async def close(self) -> None:
-        """See `Link`."""
+        """Call nothing any more."""
         await self._transport.close()
         tasks = [self._reading, *self.answering]
         for task in tasks:
@@ -372,22 +328,22 @@ class LocalLink:
         self._when_closed: list[Callable[[], None]] = []
 
     async def call(self, method: str, params: dict[str, Any]) -> Any:
-        """See `Link`."""
+        """See `RemoteLink`."""
         read = read_params(method, msgspec.json.encode(params))
         return await self._workspace.call(self._caller, method, read)
 
     async def subscribe(
         self, params: c.SubscribeParams
     ) -> tuple[c.SubscribeResult, AsyncGenerator[c.WorkspaceEvent]]:
-        """See `Link`."""
+        """See `RemoteLink`."""
         return await self._workspace.subscribe(self._caller, params)
 
     async def closed(self) -> None:
-        """See `Link`."""
+        """See `RemoteLink`."""
         await self._closed.wait()
 
     async def close(self) -> None:
-        """See `Link`."""
+        """See `RemoteLink`."""
         if not self._closed.is_set():
             self._closed.set()
             for call in self._when_closed:
@@ -400,9 +356,12 @@ class LocalLink:
         try:
             return msgspec.json.encode(await _answer(self.answers, method, c.encode(params)))
         except Exception as error:
-            told = told_as_error(error)
-            raise ProtocolError(told["message"], number=told["code"], data=told.get("data")) from error
+            raise _error(told_as_error(error)) from error
 
     def when_closed(self, call: Callable[[], None]) -> None:
         """See `CallerLink`."""
         self._when_closed.append(call)
+
+
+Link: TypeAlias = RemoteLink | LocalLink
+"""How calls get to the relay, and events and questions back."""

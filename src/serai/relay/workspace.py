@@ -28,7 +28,6 @@ from serai.relay.policy import RelayPolicy
 from serai.relay.post import Post
 from serai.relay.rooms import Rooms
 from serai.relay.runner import Box, Runner
-from serai.relay.runtime_actions import RuntimeActions
 from serai.relay.tokens import Tokens
 from serai.relay.webhooks import Webhooks
 
@@ -60,7 +59,7 @@ class Workspace:
         self.inboxes = Inboxes(self)
         self.actions = Actions(self)
         self.lifecycle = Lifecycle(self)
-        RuntimeActions(self).add_to(self.actions)
+        self.lifecycle.add_to(self.actions)
         self.tokens = Tokens(self.ledger, self.identities)
         self.events = EventStream(host.journal, self.identities, WORKSPACE)
         self.observer = Observer(self)

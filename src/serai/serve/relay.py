@@ -37,7 +37,7 @@ from serai.errors import (
     SeraiError,
 )
 from serai.relay.inbox import Caller
-from serai.relay.links import RpcPeer, failure, read_call, success, told_as_error
+from serai.relay.links import RpcPeer, answer, read_call, told_as_error
 from serai.relay.workspace import Workspace
 from serai.serve import Connection
 from serai.serve.frames import text_frame
@@ -107,10 +107,10 @@ def relay_routes(workspace: Workspace) -> list[Route]:
                 what = "events are heard over the WebSocket" if caller else "the token opens nothing any more"
                 raise InvalidRequest(what)  # noqa: TRY301 - it is told like all else
             params = read_params(call.method, bytes(call.params))
-            answer = success(call_id, await workspace.call(caller, call.method, params))
+            told = answer(call_id, result=await workspace.call(caller, call.method, params))
         except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets an answer
-            answer = failure(call_id, _told(error))
-        return Response(answer, media_type="application/json")
+            told = answer(call_id, error=_told(error))
+        return Response(told, media_type="application/json")
 
     async def link(request: HttpRequest) -> Response:
         return await _redeem(workspace, request)
