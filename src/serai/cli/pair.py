@@ -7,7 +7,7 @@ import os
 from urllib.parse import urlsplit
 
 from serai.cli.link import PHONES, address_for_phones, link_of, qr_code
-from serai.cli.relay.target import add_relay_command, show
+from serai.cli.relay import add_relay_command, show
 from serai.client.address import find_address
 from serai.config.load import load
 from serai.config.paths import find_paths

@@ -1,0 +1,370 @@
+"""The commands of the relay: messages, rooms, deliveries, actions, events; and what only the owner may do."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from serai.cli.console.progress import progress
+from serai.cli.console.target import add_connection_options
+from serai.contract import (
+    ActionDescriptor,
+    ActionState,
+    DeliveriesResult,
+    DeliveryMode,
+    DeliveryRecord,
+    DeliveryState,
+    IdentityKind,
+    Inbox,
+    InvokeResult,
+    Record,
+    RelayMessage,
+    Room,
+    SearchHit,
+    SearchResult,
+    SendResult,
+    TokenInfo,
+    Webhook,
+    to_wire,
+)
+from serai.errors import InvalidParams
+from serai.relay.sdk import Relay
+
+__all__ = ["add_relay_command", "show"]
+
+RelayCommand = Callable[[Relay, argparse.Namespace], Awaitable[int]]
+
+
+def add_relay_command(parser: argparse.ArgumentParser, command: RelayCommand, *, again: bool = False) -> None:
+    """Have a parser run a command with a connected relay; `again` for a subcommand."""
+    add_connection_options(parser, again=again)
+    parser.add_argument("--json", action="store_true", help="print what the relay returns, as JSON")
+    parser.set_defaults(run=partial(_run, command))
+
+
+def _run(command: RelayCommand, options: argparse.Namespace) -> int:
+    async def run() -> int:
+        async with await Relay.connect(options.url, options.token, home=options.home) as relay:
+            return await command(relay, options)
+
+    return asyncio.run(run())
+
+
+def calling(method: str, lines: Callable[[Any], list[str]], *fields: str) -> RelayCommand:
+    """A command that calls one method with the options of these names, and prints what it returns.
+
+    A field `url=to` is called `url` there and `to` among the options.
+    """
+
+    async def call(relay: Relay, options: argparse.Namespace) -> int:
+        params = {one.partition("=")[0]: getattr(options, one.rpartition("=")[2], None) for one in fields}
+        show(await relay.call(method, **params), options, lines)
+        return 0
+
+    return call
+
+
+def show(result: Record, options: argparse.Namespace, lines: Callable[[Any], list[str]]) -> None:
+    """Print what a method returned: as JSON, or as lines for people."""
+    if options.json:
+        print(msgspec.json.encode(to_wire(result)).decode())
+    else:
+        for line in lines(result):
+            print(line)
+
+
+def line_of_message(message: RelayMessage) -> str:
+    """A message on a line or more, for people."""
+    where = f" in {message.channel.name}" if message.channel else ""
+    reply = " (reply)" if message.thread_id else ""
+    return f"{message.created_at:%H:%M} @{message.sender.name}{where}{reply}: {message.text}  [{message.id}]"
+
+
+def line_of_delivery(record: DeliveryRecord) -> str:
+    """A delivery on a line, for people."""
+    waits = f", waits for {record.waits_for}" if record.waits_for else ""
+    error = f": {record.error}" if record.error else ""
+    asked = f" (asked for {record.requested_mode.value})" if record.requested_mode else ""
+    return f"{record.id}  {record.agent}  {record.state.value}{waits}{error}  {record.mode.value}{asked}"
+
+
+def configure_send(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai send`."""
+    parser.add_argument("to", metavar="TO", help="'#room', '@handle', or several handles with commas")
+    parser.add_argument("text", metavar="TEXT", help="what to say; '-' reads it from standard input")
+    parser.add_argument("--as", dest="sender", metavar="NAME", help="a person or service of yours")
+    parser.add_argument("--mode", choices=[mode.value for mode in DeliveryMode], help="when it may surface")
+    parser.add_argument("--urgent", action="store_true", help="before what else waits")
+    parser.add_argument("--deadline", metavar="TIME", help="of no use after this, as 2027-01-31T12:00:00Z")
+    parser.add_argument("--key", help="an idempotency key: sent again under it, it is the same message")
+    parser.add_argument(
+        "--wait",
+        choices=["accepted", "delivered", "answered"],
+        help="how far to wait for it (default: accepted)",
+    )
+    parser.add_argument("--timeout", type=float, default=30, metavar="SECONDS", help="how long to wait")
+    add_relay_command(parser, _send)
+
+
+async def _send(relay: Relay, options: argparse.Namespace) -> int:
+    to = options.to.split(",") if "," in options.to else options.to
+    text = sys.stdin.read() if options.text == "-" else options.text
+    sent: SendResult = await relay.call(
+        "messages.send",
+        to=to,
+        text=text,
+        **{"as": options.sender},
+        mode=options.mode,
+        priority="urgent" if options.urgent else None,
+        deadline=options.deadline,
+        idempotencyKey=options.key,
+        waitFor=options.wait,
+        timeoutMs=round(options.timeout * 1000),
+    )
+
+    def lines(result: SendResult) -> list[str]:
+        shown = [result.message.id]
+        for record in result.deliveries:
+            shown.append(f"  {line_of_delivery(record)}")
+            if record.answer is not None:
+                shown.append(f"  {record.answer.state}: {record.answer.text}")
+        shown += [f"  nobody is called {name}" for name in result.unknown_mentions]
+        return shown
+
+    show(sent, options, lines)
+    return 1 if any(record.state == DeliveryState.FAILED for record in sent.deliveries) else 0
+
+
+def configure_inbox(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai inbox`."""
+    parser.add_argument("--as", metavar="NAME", help="the inbox of a person or service of yours")
+    parser.add_argument("--peek", action="store_true", help="look without receiving")
+    add_relay_command(parser, calling("inbox.get", _inbox, "as", "peek"))
+
+
+def _inbox(inbox: Inbox) -> list[str]:
+    shown = [line_of_message(message) for message in inbox.messages]
+    shown += [f"{one.unread} unread in {one.room.name}" for one in (*inbox.rooms, *inbox.conversations)]
+    return shown or ["Nothing waits."]
+
+
+def configure_search(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai search`."""
+    parser.add_argument("query", metavar="WORDS", nargs="+", help="all of them have to be there")
+    parser.add_argument("--limit", type=int, default=20, help="how many to show")
+    add_relay_command(parser, _search)
+
+
+async def _search(relay: Relay, options: argparse.Namespace) -> int:
+    query = " ".join(options.query)
+    with progress("Searching; what is new is indexed first"):
+        found: SearchResult = await relay.call("messages.search", query=query, limit=options.limit)
+    show(found, options, lambda result: [*map(_hit, result.hits)] or ["Nothing was found."])
+    return 0 if found.hits else 1
+
+
+def _hit(hit: SearchHit) -> str:
+    if hit.message is not None:
+        return line_of_message(hit.message)
+    return f"{hit.session} {hit.turn_id}: {' '.join(hit.text.split())[:200]}"
+
+
+_ROOM_VERBS = {
+    "join": "be in a room, or have an agent be in it",
+    "leave": "be in a room no longer",
+    "archive": "let nobody write in a room any more",
+    "mute": "hear only of mentions in a room",
+}
+
+
+def configure_rooms(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai rooms`."""
+    parser.add_argument("--archived", action="store_true", help="also those that are archived")
+    none = ["There is no room yet."]
+    listed = calling("rooms.list", lambda found: [*map(_room, found.rooms)] or none, "archived")
+    add_relay_command(parser, listed)
+    verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
+    create = verbs.add_parser("create", help="make a room")
+    create.add_argument("name", metavar="NAME")
+    create.add_argument("--topic", help="what it is about")
+    made = calling("rooms.create", lambda room: [_room(room)], "name", "topic")
+    add_relay_command(create, made, again=True)
+    read = verbs.add_parser("read", help="show what was said in a room")
+    read.add_argument("room", metavar="ROOM")
+    read.add_argument("--limit", type=int, default=50)
+    said = calling("messages.list", lambda found: [*map(line_of_message, found.messages)], "room", "limit")
+    add_relay_command(read, said, again=True)
+    for verb, summary in _ROOM_VERBS.items():
+        one = verbs.add_parser(verb, help=summary)
+        one.add_argument("room", metavar="ROOM")
+        if verb != "archive":
+            one.add_argument("agent", metavar="AGENT", nargs="?", help="by default you")
+        changed = calling(f"rooms.{verb}", lambda room: [_room(room)], "room", "agent")
+        add_relay_command(one, changed, again=True)
+
+
+def _room(room: Room) -> str:
+    topic = f": {room.topic}" if room.topic else ""
+    archived = " (archived)" if room.archived else ""
+    return f"{room.name}{archived}{topic}  {len(room.members)} in it"
+
+
+_DELIVERY_VERBS = {
+    "retry": "try a delivery again now",
+    "cancel": "give a delivery up",
+    "redeliver": "deliver the message of a final delivery once more",
+}
+
+
+def configure_deliveries(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai deliveries`."""
+    parser.add_argument("--agent", metavar="HANDLE", help="only those for one participant")
+    parser.add_argument("--state", choices=[state.value for state in DeliveryState])
+    parser.add_argument("--stuck", action="store_true", help="only those that someone should look at")
+    parser.add_argument("--watch", action="store_true", help="go on and tell what becomes of them")
+    parser.add_argument("--limit", type=int, default=50)
+    add_relay_command(parser, _list_deliveries)
+    verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
+    for verb, summary in _DELIVERY_VERBS.items():
+        one = verbs.add_parser(verb, help=summary)
+        one.add_argument("deliveryId", metavar="DELIVERY")
+        changed = calling(f"deliveries.{verb}", lambda record: [line_of_delivery(record)], "deliveryId")
+        add_relay_command(one, changed, again=True)
+    flush = verbs.add_parser("flush", help="let in what waits for a participant, whatever it waits for")
+    flush.add_argument("agent", metavar="HANDLE")
+    flush.add_argument("--mode", choices=[mode.value for mode in DeliveryMode], help="only those in one mode")
+    add_relay_command(flush, calling("deliveries.flush", _deliveries, "agent", "mode"), again=True)
+
+
+def _deliveries(found: DeliveriesResult) -> list[str]:
+    return [*map(line_of_delivery, found.deliveries)] or ["There is none."]
+
+
+async def _list_deliveries(relay: Relay, options: argparse.Namespace) -> int:
+    await calling("deliveries.list", _deliveries, "agent", "state", "stuck", "limit")(relay, options)
+    if options.watch:
+        async for event in relay.follow("delivery.*", agent=options.agent):
+            reason = f": {event.data['reason']}" if event.data.get("reason") else ""
+            agent: dict[str, str] = event.data.get("agent") or {}
+            who = agent.get("handle", "")
+            print(f"{event.data['deliveryId']}  {who}  {event.type.partition('.')[2]}{reason}", flush=True)
+    return 0
+
+
+def configure_actions(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai actions`."""
+    add_relay_command(parser, calling("actions.list", lambda found: [*map(_action, found.actions)]))
+    verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
+    invoke = verbs.add_parser("invoke", help="ask for an action, and wait for its outcome")
+    invoke.add_argument("name", metavar="NAME")
+    invoke.add_argument("input", metavar="JSON", nargs="?", help="what it is called with")
+    invoke.add_argument("--wait", metavar="SECONDS", type=float, default=600.0, help="how long to wait")
+    add_relay_command(invoke, _invoke, again=True)
+
+
+async def _invoke(relay: Relay, options: argparse.Namespace) -> int:
+    try:
+        given = None if options.input is None else msgspec.json.decode(options.input)
+    except msgspec.DecodeError as error:
+        raise InvalidParams(f"the input is no JSON: {error}", field="input") from None
+    outcome = await relay.invoke(options.name, given, wait_ms=round(options.wait * 1000))
+    show(outcome, options, _outcome)
+    return 0 if outcome.state in {ActionState.COMPLETED, ActionState.INVOKED} else 1
+
+
+def _action(one: ActionDescriptor) -> str:
+    return f"{one.name}  {one.description}" + (f"  (by {one.owner})" if one.owner else "")
+
+
+def _outcome(outcome: InvokeResult) -> list[str]:
+    if outcome.error is not None:
+        return [f"{outcome.state.value}: {outcome.error} [{outcome.code}]"]
+    if outcome.state == ActionState.INVOKED:
+        return [f"{outcome.invocation_id} has begun; its outcome is an event"]
+    return [msgspec.json.format(msgspec.json.encode(outcome.output)).decode()]
+
+
+def configure_listen(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai listen`."""
+    parser.add_argument("types", metavar="TYPE", nargs="*", help="such as 'delivery.*'; by default all")
+    parser.add_argument("--agent", metavar="HANDLE", help="only those by or about one participant")
+    parser.add_argument("--in", dest="room", metavar="ROOM", help="only those about a room")
+    parser.add_argument("--after", metavar="ID", help="also what came after this event")
+    add_relay_command(parser, _listen)
+
+
+async def _listen(relay: Relay, options: argparse.Namespace) -> int:
+    events = relay.follow(*options.types, agent=options.agent, room=options.room, after=options.after)
+    async for event in events:
+        if options.json:
+            print(msgspec.json.encode(to_wire(event)).decode(), flush=True)
+        else:
+            message: dict[str, str] = event.data.get("message") or {}
+            text = f"  {' '.join(message['text'].split())[:100]}" if message else ""
+            reason = f"  {event.data['reason']}" if event.data.get("reason") else ""
+            own: dict[str, str] = event.data.get("event") or {}
+            agent: dict[str, str] = event.data.get("agent") or {}
+            who = f"  {agent['handle']}" if agent else ""
+            kind = f"{event.type} {own['type']}" if own else event.type
+            print(f"{event.id}  {event.at:%H:%M:%S}  {kind}{who}{reason}{text}", flush=True)
+    return 0
+
+
+def configure_token(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai token`."""
+    verbs = parser.add_subparsers(title="what to do", metavar="WHAT", required=True)
+    create = verbs.add_parser("create", help="make a token; it is shown this once")
+    whom = create.add_mutually_exclusive_group(required=True)
+    whom.add_argument("--for", dest="agent", metavar="NAME", help="a participant, perhaps a new one")
+    whom.add_argument("--observer", action="store_true", help="to look on, and nothing else")
+    create.add_argument("--kind", choices=list(IdentityKind), help="what a new one is (default: agent)")
+    create.add_argument("--label", default="", help="what it is for")
+    add_relay_command(create, calling("tokens.create", lambda made: [made.token], "agent", "kind", "label"))
+    listed = calling("tokens.list", lambda found: [*map(_token, found.tokens)] or ["There is none."])
+    add_relay_command(verbs.add_parser("list", help="show which tokens there are"), listed)
+    revoke = verbs.add_parser("revoke", help="have a token open nothing any more")
+    revoke.add_argument("id", metavar="ID")
+    add_relay_command(revoke, calling("tokens.revoke", lambda _: ["It is revoked."], "id"))
+
+
+def _token(info: TokenInfo) -> str:
+    made = f"{info.created_at:%Y-%m-%d}"
+    return f"{info.id}  {info.role.value}  {info.agent or ''}  {made}  {info.label}".rstrip()
+
+
+def configure_webhooks(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai webhooks`."""
+    listed = calling("webhooks.list", lambda found: [*map(_webhook, found.webhooks)] or ["There is none."])
+    add_relay_command(parser, listed)
+    verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
+    create = verbs.add_parser("create", help="have events posted; what signs them is shown this once")
+    create.add_argument("to", metavar="URL")
+    create.add_argument("types", metavar="TYPE", nargs="*", help="such as 'delivery.*'; by default all")
+    made = calling("webhooks.create", lambda made: [made.webhook.id, made.secret], "url=to", "types")
+    add_relay_command(create, made, again=True)
+    delete = verbs.add_parser("delete", help="have nothing posted there any more")
+    delete.add_argument("id", metavar="ID")
+    add_relay_command(delete, calling("webhooks.delete", lambda _: ["It is deleted."], "id"), again=True)
+
+
+def _webhook(one: Webhook) -> str:
+    problem = f"  not taken: {one.error}" if one.error else ""
+    return f"{one.id}  {one.url}  {' '.join(one.types) or '*'}  until {one.delivered_until}{problem}"
+
+
+def configure_secrets(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai secrets`."""
+    parser.add_argument("name", metavar="NAME", help="how it is shown: [secret:NAME]")
+    add_relay_command(parser, _register)
+
+
+async def _register(relay: Relay, options: argparse.Namespace) -> int:
+    await relay.call("secrets.register", name=options.name, value=sys.stdin.read().rstrip("\n"))
+    print(f"[secret:{options.name}] is masked until the host stops.")
+    return 0

@@ -1,1 +1,0 @@
-"""The commands of the relay: messages, rooms, deliveries, events, tokens."""
