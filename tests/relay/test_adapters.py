@@ -650,7 +650,7 @@ async def test_what_was_on_its_way_is_offered_before_what_a_look_for_an_earlier_
 
         async def slow(query: str, *values: Any) -> list[tuple[Any, ...]]:
             rows = await read(query, *values)
-            if query == "offers_of_agent" and values[1] == "idle":
+            if query == "offers_of_agent":
                 looks.put_nowait(go_on := asyncio.Event())
                 await go_on.wait()
             return rows
