@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from contract.shapes import MESSAGE
 from requirements import proves
 from serai import contract as c
 from serai.errors import CapabilityUnsupported
+from serai.host.agents import HostedHarness
 
 IDENTITY = c.AgentIdentity(id="a-1", name="reviewer", handle="@reviewer")
 CAPABILITIES = c.AgentSessionCapabilities(
@@ -138,19 +138,9 @@ def test_an_operation_that_is_not_overridden_raises_the_structured_error(operati
     }
 
 
-class DemoHarness:
-    name = "demo"
-
-    async def create(self, settings: Mapping[str, Any], context: c.HarnessContext) -> c.AgentSession:  # noqa: ARG002
-        return Minimal(context.identity, CAPABILITIES)
-
-
 @proves("caps:Session-Capabilities/live-on-session")
 def test_capabilities_belong_to_a_session_and_not_to_a_harness() -> None:
-    harness: c.Harness = DemoHarness()
-    assert isinstance(harness, c.Harness)
-    assert not hasattr(harness, "capabilities")
-    assert not hasattr(c.Harness, "capabilities")
+    assert not hasattr(HostedHarness, "capabilities")
     assert "capabilities" in c.AgentSession.__annotations__
 
 

@@ -9,9 +9,8 @@
     delivery          modes, contexts and receipts
     delivery_record   what is kept of a delivery, and how a receipt changes it
     workspace         what there is in a workspace, as callers are told of it
-    session_calls     how sessions elsewhere take part, and what they are asked
     relay_calls       the relay's methods, with what each takes and gives back
-    session           the protocols: sessions, harnesses, adapters, the delivery runner
+    session           the protocols: sessions, adapters, the delivery runner
 
 All of it is values and rules. Nothing here waits, reads a clock or touches the world. What the modules define
 can be imported from here.
@@ -29,5 +28,4 @@ from serai.contract.negotiation import *
 from serai.contract.record import *
 from serai.contract.relay_calls import *
 from serai.contract.session import *
-from serai.contract.session_calls import *
 from serai.contract.workspace import *

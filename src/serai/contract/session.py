@@ -7,8 +7,8 @@ called by one task at a time, unless a docstring says otherwise.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from serai.contract.capabilities import AgentSessionCapabilities, LifecycleOperation
 from serai.contract.delivery import DeliveryMode, MessageContext, MessageReceipt
@@ -16,10 +16,6 @@ from serai.contract.events import AgentSessionEvent
 from serai.contract.identity import AgentId, AgentIdentity
 from serai.contract.messages import RelayMessage
 from serai.errors import CapabilityUnsupported
-
-if TYPE_CHECKING:
-    from logging import Logger  # takes long to import, and is only a name here
-
 
 EventHandler: TypeAlias = Callable[[AgentSessionEvent], None]
 """Is called with each event, in the order in which they happened. It must not block."""
@@ -101,52 +97,6 @@ class BasicSession(AgentSession):
     def __init__(self, identity: AgentIdentity, capabilities: AgentSessionCapabilities) -> None:
         self.identity = identity
         self.capabilities = capabilities
-
-
-class HarnessContext(Protocol):
-    """What a harness gets from the host in order to make one session."""
-
-    @property
-    def workspace(self) -> str:
-        """The workspace in which the session will be registered."""
-        ...
-
-    @property
-    def identity(self) -> AgentIdentity:
-        """The identity that the session will have."""
-        ...
-
-    @property
-    def environment(self) -> Mapping[str, str]:
-        """The environment variables for what the harness starts."""
-        ...
-
-    @property
-    def secrets(self) -> Mapping[str, str]:
-        """The secrets that this session may use. They never go into an event, a receipt or a log."""
-        ...
-
-    @property
-    def logger(self) -> Logger:
-        """Where the harness logs."""
-        ...
-
-
-@runtime_checkable
-class Harness(Protocol):
-    """How one kind of agent gets on the host."""
-
-    @property
-    def name(self) -> str:
-        """The name under which it is asked for."""
-        ...
-
-    async def create(self, settings: Mapping[str, Any], context: HarnessContext) -> AgentSession:
-        """Make a session: start a process, attach, connect, resume, or wrap something that is there.
-
-        Calls may overlap. Cancelling undoes what has been started and makes no session.
-        """
-        ...
 
 
 @runtime_checkable

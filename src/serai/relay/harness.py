@@ -26,7 +26,7 @@ from serai import contract as c
 from serai.errors import CapabilityUnsupported, ConnectionLost, SeraiError
 from serai.relay.sdk import Relay
 
-__all__ = ["Receive", "Registration", "define_harness", "register", "stay_registered"]
+__all__ = ["Receive", "Registration", "define_harness", "stay_registered"]
 
 _log = logging.getLogger(__name__)
 
@@ -113,7 +113,7 @@ def define_harness(
 
 
 class Registration:
-    """A session that takes part: over one connection, or over several after each other. See `register`.
+    """A session that takes part: over one connection, or over several after each other. See `Relay.register`.
 
     It remembers the deliveries that the session was given: each id gets to it once, over all connections.
 
@@ -254,7 +254,7 @@ class Registration:
             return {}
         match c.LifecycleOperation(method):
             case c.LifecycleOperation.FORK:  # the new one takes part over the same connection
-                return {"agent": (await register(self.relay, await session.fork())).identity.handle}
+                return {"agent": (await self.relay.register(await session.fork())).identity.handle}
             case c.LifecycleOperation.SNAPSHOT:
                 return await session.snapshot()
             case c.LifecycleOperation.RESUME:
@@ -283,24 +283,6 @@ def _answer_for_all(relay: Relay) -> None:
 
     for method in _ASKED:
         relay.link.answers[method] = partial(answer, method)
-
-
-async def register(relay: Relay, session: c.AgentSession, **more: Any) -> Registration:
-    """Have a session take part over a connection, for as long as that lasts.
-
-    Args:
-        relay: The connection.
-        session: What receives the messages. Each delivery id gets to it once.
-        more: What else `sessions.register` takes: `strict`, `leaseSeconds`.
-
-    Raises:
-        CapabilityUnsupported: It declares too little, or something that it does not have.
-        NameTaken: Someone else has its name.
-        Forbidden: The token is for another participant.
-    """
-    registration = Registration(session)
-    await registration.begin(relay, **more)
-    return registration
 
 
 async def stay_registered(

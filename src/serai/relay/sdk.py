@@ -130,10 +130,22 @@ class Relay:
         await self.link.closed()
 
     async def register(self, session: c.AgentSession, **more: Any) -> Registration:
-        """Have a session take part: see `serai.relay.harness.register`."""
-        from serai.relay.harness import register  # noqa: PLC0415 - it needs this module
+        """Have a session take part over this connection, for as long as that lasts.
 
-        return await register(self, session, **more)
+        Args:
+            session: What receives the messages. Each delivery id gets to it once.
+            more: What else `sessions.register` takes: `strict`, `leaseSeconds`.
+
+        Raises:
+            CapabilityUnsupported: It declares too little, or something that it does not have.
+            NameTaken: Someone else has its name.
+            Forbidden: The token is for another participant.
+        """
+        from serai.relay.harness import Registration  # noqa: PLC0415 - it needs this module
+
+        registration = Registration(session)
+        await registration.begin(self, **more)
+        return registration
 
     async def call(self, method: str, **params: Any) -> Any:
         """Call a method of the relay, with its parameters under their names on the wire.

@@ -78,12 +78,13 @@ class Webhooks:
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
-    def create(self, params: c.WebhookParams) -> c.WebhookResult:
+    def create(self, caller: Caller, params: c.WebhookParams) -> c.WebhookResult:
         """Post the events of a filter from now on.
 
         Raises:
             InvalidParams: The URL cannot be posted to.
         """
+        self._workspace.filter_of(caller, params)
         check_url(params.url)
         number = max(map(int, self._kept), default=0) + 1
         webhook = c.Webhook(
@@ -99,23 +100,24 @@ class Webhooks:
         self._begin(kept)
         return c.WebhookResult(webhook=self._masked(webhook), secret=kept.secret)
 
-    def list(self) -> tuple[c.Webhook, ...]:
+    def list(self, _caller: Caller, _params: c.Empty) -> c.WebhooksResult:
         """All of them, the oldest first. A secret in a URL is masked."""
-        return tuple(self._masked(kept.webhook) for kept in self._kept.values())
+        return c.WebhooksResult(webhooks=tuple(self._masked(kept.webhook) for kept in self._kept.values()))
 
     def _masked(self, webhook: c.Webhook) -> c.Webhook:
         return self._redactor.redact_value(webhook, observed=True)
 
-    def delete(self, webhook_id: str) -> None:
+    def delete(self, _caller: Caller, params: c.IdParams) -> c.Empty:
         """Post nothing there any more.
 
         Raises:
             InvalidParams: There is no such webhook.
         """
-        if self._kept.pop(webhook_id, None) is None:
-            raise InvalidParams(f"there is no webhook {webhook_id!r}", field="params.id")
-        self._tasks.pop(webhook_id).cancel()
-        self._write("delete_webhook", int(webhook_id))
+        if self._kept.pop(params.id, None) is None:
+            raise InvalidParams(f"there is no webhook {params.id!r}", field="params.id")
+        self._tasks.pop(params.id).cancel()
+        self._write("delete_webhook", int(params.id))
+        return c.Empty()
 
     def _write(self, statement: str, *values: object) -> None:
         self._ledger.quietly(RelayWrite(statement, values))

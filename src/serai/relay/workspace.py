@@ -13,6 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from serai import contract as c
+from serai.errors import Forbidden
 from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import record_of
@@ -146,6 +147,27 @@ class Workspace:
     async def call(self, caller: Caller, method: str, params: c.Record) -> Any:
         """Do what a method does: see `Calls.call`."""
         return await self._calls.call(caller, method, params)
+
+    def speaker(self, caller: Caller, name: str | None = None) -> Participant:
+        """On whose behalf a call is made.
+
+        Raises:
+            Forbidden: The caller may not speak for that one, or for nobody.
+        """
+        if name is not None:
+            found = self.identities.get(name)
+            if caller.participant is not None and caller.participant.number == found.number:
+                return found
+            if caller.role != c.Role.OWNER:
+                raise Forbidden("only the owner of the host may speak for someone else")
+            if found.session is not None:
+                raise Forbidden(f"{found.handle} is an agent with a session: it speaks for itself")
+            return found
+        if caller.participant is not None:
+            return caller.participant
+        if caller.role == c.Role.OWNER:
+            return self.owner
+        raise Forbidden("an observer speaks for nobody")
 
     # -- who takes part ------------------------------------------------------------------------------------
 
