@@ -262,12 +262,7 @@ class AdapterBox:
         """It is committed that a message is about to leave."""
         if self._on_the_way.get(entry.id) is not entry.record:
             return  # it was cancelled meanwhile, or the connection is another one
-        task = self._asking[entry.id] = asyncio.create_task(self._ask(entry))
-        task.add_done_callback(lambda task: self._asked(entry.id, task))
-
-    def _asked(self, delivery_id: str, task: asyncio.Task[None]) -> None:
-        if self._asking.get(delivery_id) is task:
-            del self._asking[delivery_id]
+        self._asking[entry.id] = asyncio.create_task(self._ask(entry))
 
     async def _ask(self, entry: Delivery) -> None:
         """Offer a message over the connection, or post it, and keep the receipt."""

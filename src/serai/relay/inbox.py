@@ -11,9 +11,9 @@ import contextlib
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -27,6 +27,7 @@ from serai.store.contract import RelayWrite
 from serai.store.sqlite.relay import words_of_turn
 
 if TYPE_CHECKING:
+    from serai.relay.links import LocalLink, RpcPeer
     from serai.relay.workspace import Workspace
 
 __all__ = ["Caller", "CallerLink", "InboxBox", "Inboxes"]
@@ -48,21 +49,8 @@ _PRIVATE = frozenset(
 """The types of events that concern those alone who are named in them. A `log` of no agent is ours."""
 
 
-class CallerLink(Protocol):
-    """A connection over which the relay can ask whoever calls."""
-
-    async def request(self, method: str, params: c.Record) -> bytes:
-        """Ask something. Returns the result, as JSON. Cancelling forgets the question.
-
-        Raises:
-            ConnectionLost: The connection is over, and nobody answers any more.
-            ProtocolError: The answer is an error.
-        """
-        ...
-
-    def when_closed(self, call: Callable[[], None]) -> None:
-        """Call something once the connection is over, after all questions have been given up."""
-        ...
+CallerLink: TypeAlias = "RpcPeer | LocalLink"
+"""A connection over which the relay can ask whoever calls."""
 
 
 class Caller(NamedTuple):

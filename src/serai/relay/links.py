@@ -350,7 +350,7 @@ class LocalLink:
                 call()
 
     async def request(self, method: str, params: c.Record) -> bytes:
-        """See `CallerLink`."""
+        """See `RpcPeer`."""
         if self._closed.is_set():
             raise ConnectionLost("the connection is over")
         try:
@@ -359,7 +359,7 @@ class LocalLink:
             raise _error(told_as_error(error)) from error
 
     def when_closed(self, call: Callable[[], None]) -> None:
-        """See `CallerLink`."""
+        """See `RpcPeer`."""
         self._when_closed.append(call)
 
 

@@ -21,12 +21,13 @@ from serai.relay.actions import Actions
 from serai.relay.adapters import AdapterBox
 from serai.relay.boundaries import BOUNDARIES, SessionBox
 from serai.relay.calls import Calls
-from serai.relay.events import EventStream, Place, Wanted, wanted
+from serai.relay.events import EventStream, Place, Wanted
 from serai.relay.inbox import Caller, CallerLink, InboxBox, Inboxes
 from serai.relay.lifecycle import Lifecycle
 from serai.relay.observer import Observer, check_can_come, wants_live
 from serai.relay.policy import RelayPolicy
 from serai.relay.post import Post
+from serai.relay.predicates import Predicate, rooms_of
 from serai.relay.rooms import Rooms
 from serai.relay.runner import Box, Runner
 from serai.relay.tokens import Tokens
@@ -70,7 +71,8 @@ class Workspace:
         self._owner: Participant | None = None
         self._indexing: asyncio.Task[None] | None = None
         self._last_id = self._subscribed = 0
-        self._calls = Calls(self)
+        self.call = Calls(self).call
+        """Does what a method does."""
         self._maker = secrets.token_hex(4)
         """Ends the ids that are made here, so that nobody else makes the same one."""
 
@@ -143,10 +145,6 @@ class Workspace:
         """An id that nobody else has, in the order of time."""
         self._last_id = max(self._last_id + 1, time.time_ns() // 1000)
         return f"{kind}_{self._last_id:014x}{self._maker}"
-
-    async def call(self, caller: Caller, method: str, params: c.Record) -> Any:
-        """Do what a method does: see `Calls.call`."""
-        return await self._calls.call(caller, method, params)
 
     def speaker(self, caller: Caller, name: str | None = None) -> Participant:
         """On whose behalf a call is made.
@@ -257,7 +255,12 @@ class Workspace:
             if is_new:
                 check_can_come(self.box_of(about).capabilities, params.types, about.handle)
         room = self.inboxes.room(caller, params.room).room.id if params.room else None
-        return wanted(params.types, agent, room)
+
+        def wants(event: c.WorkspaceEvent) -> bool:
+            is_about = agent is None or agent in {event.actor, event.subject}
+            return is_about and (room is None or room in rooms_of(event))
+
+        return Predicate(params.types, wants)
 
     async def subscribe(
         self, caller: Caller, params: c.SubscribeParams
