@@ -18,7 +18,6 @@ from serai.host.ledger import record_of
 from serai.redact.managed import SHORTEST
 from serai.relay.adapters import AdapterBox
 from serai.relay.inbox import Caller
-from serai.relay.lifecycle import register
 from serai.relay.rooms import KeptRoom
 from serai.relay.runner import check_kept
 
@@ -70,6 +69,7 @@ class Calls:
             "messages": workspace.inboxes,
             "actions": workspace.actions,
             "devices": workspace.tokens,
+            "sessions": workspace.lifecycle,
             "tokens": workspace.tokens,
             "webhooks": workspace.webhooks,
         }
@@ -282,12 +282,6 @@ class Calls:
     async def _adapter_of(self, caller: Caller, delivery_id: str) -> AdapterBox:
         """The box that a delivery is for."""
         return self._adapter(caller, (await self._delivery(caller, delivery_id)).agent)
-
-    async def _sessions_register(self, caller: Caller, params: c.RegisterParams) -> c.RegisterResult:
-        params = replace(params, identity=self._host.redactor.redact_value(params.identity, observed=True))
-        participant, result = register(self._identities, caller, params, self._workspace.policy)
-        self._workspace.registered(participant, caller.link)
-        return result
 
     async def _sessions_unregister(self, caller: Caller, params: c.AgentParams) -> c.Empty:
         await self._workspace.unregister(self._adapter(caller, params.agent))
