@@ -40,7 +40,6 @@ from serai.errors import CapabilityUnsupported, DeliveryFinal, Forbidden, LeaseL
 from serai.relay.harness import FunctionSession, Registration, define_harness, stay_registered
 from serai.relay.policy import RelayPolicy
 from serai.relay.predicates import events
-from serai.relay.sdk import Relay
 
 STATUS = AgentSessionEventType.STATUS_CHANGED
 TOOL, TERMINAL = AgentSessionEventType.TOOL_CALLED, AgentSessionEventType.TERMINAL_OUTPUT
@@ -684,8 +683,7 @@ async def test_stay_registered_comes_back_by_itself() -> None:
         )
         try:
             first = await registered.get()
-            relay: Relay = first._relay  # pyright: ignore[reportPrivateUsage]
-            await relay.close()
+            await first.relay.close()
             await registered.get()
             await sent(port)
             assert await heard.until(1) == ["hello"]
