@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from contract.shapes import AGENT, MESSAGE, NOON, Shape, shape_tests
+from contract.shapes import NOON, Shape, shape_tests
 from requirements import proves
 from serai import contract as c
 from serai.contract import decode, encode
@@ -38,35 +38,7 @@ SHAPES = [
 ]
 
 
-BASE: dict[str, Any] = {"deliveryId": "d-1", "agent": AGENT}
-ID = {"messageId": "m-1"}
-BOTH = {**ID, "message": MESSAGE}
-
-
-def event(
-    name: str, required: dict[str, Any], optional: dict[str, Any] | None = None, beyond: dict[str, Any] = BOTH
-) -> Shape:
-    return Shape(
-        f"delivery:Delivery{name}Event",
-        c.DeliveryEvent,
-        {"type": f"delivery.{name.lower()}", **BASE, **required},
-        optional or {},
-        beyond,
-    )
-
-
-EVENTS = [
-    event("Created", {"message": MESSAGE}, beyond=ID),
-    event("Accepted", {}),
-    event("Delivered", {}),
-    event("Deferred", {"availableAt": NOON}, {"reason": "quiet time"}),
-    event("Failed", {"reason": "gone"}, {"retryable": True}),
-]
-
-
-test_it_is_written_exactly_as_it_was_read, test_each_field_is_needed_or_may_be_left_out = shape_tests(
-    [*SHAPES, *EVENTS]
-)
+test_it_is_written_exactly_as_it_was_read, test_each_field_is_needed_or_may_be_left_out = shape_tests(SHAPES)
 
 
 @pytest.mark.parametrize(
@@ -134,18 +106,3 @@ def test_there_are_four_receipts_and_no_fifth() -> None:
     with pytest.raises(Mismatch) as caught:
         decode('{"status":"lost","deliveryId":"d-1"}', c.MessageReceipt)
     assert caught.value.field == "status"
-
-
-@proves("delivery:DeliveryEvent")
-def test_there_are_five_delivery_events_and_no_sixth() -> None:
-    found = [decode(json.dumps(shape.wire), c.DeliveryEvent) for shape in EVENTS]
-    assert [event.type for event in found] == list(c.DeliveryEventType)
-    assert [type(event) for event in found] == list(get_args(c.DeliveryEvent))
-    with pytest.raises(Mismatch):
-        decode(json.dumps({**BASE, "type": "delivery.lost"}), c.DeliveryEvent)
-
-
-@pytest.mark.parametrize("shape", EVENTS[1:], ids=lambda shape: shape.name)
-def test_an_event_of_the_workspace_can_be_read_as_the_event_of_its_session(shape: Shape) -> None:
-    inside = decode(json.dumps(shape.wire), c.AgentSessionEvent)
-    assert (inside.type, inside.delivery_id, inside.message_id) == (shape.wire["type"], "d-1", "m-1")

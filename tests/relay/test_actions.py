@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from serai.cli import main
 from serai.contract import (
     ActionCapabilities,
     ActionState,
+    Empty,
     IdentityKind,
     Role,
     SubscribeParams,
@@ -28,9 +30,8 @@ from serai.errors import ActionNotFound, CapabilityUnsupported, Forbidden, Inval
 from serai.harness.callback import CAPABILITIES, CallbackHarness
 from serai.host.turn import Turn
 from serai.relay.inbox import Caller
-from serai.relay.local import relay_of
 from serai.relay.predicates import action, events
-from serai.relay.sdk import ActionCall, Relay
+from serai.relay.sdk import ActionCall, Relay, relay_of
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings, serve_port
 from serai.serve.relay import RelayPeer
@@ -336,8 +337,8 @@ async def test_over_the_port_the_host_asks_whoever_registered_an_action() -> Non
             with pytest.raises(CapabilityUnsupported) as refused:
                 await shop.on(events.agent("@alice").status.changed(), print)
             assert refused.value.capability == "events.emits"
-        owner = Caller(Role.OWNER), house.workspace.owner
-        await house.until(lambda: "deploy" not in [one.name for one in house.workspace.actions.list(*owner)])
+        left = partial(house.workspace.actions.list, Caller(Role.OWNER), Empty())
+        await house.until(lambda: "deploy" not in [one.name for one in left().actions])
 
 
 async def test_who_is_asked_and_goes_away_has_failed() -> None:

@@ -12,9 +12,7 @@ from serai.contract import DeliveryState, MessageContext, RelayMessage
 from serai.relay.harness import (
     FunctionSession,
     Registration,
-    SeenDeliveries,
     define_harness,
-    register,
     stay_registered,
 )
 from serai.relay.sdk import Relay
@@ -126,10 +124,10 @@ async def test_what_was_done_while_the_host_was_down_is_not_done_again(tmp_path:
         working.set()
         await going.wait()
 
-    session, seen = define_harness("worker", slow), SeenDeliveries()
+    registration = Registration(define_harness("worker", slow), stays=True)
     async with host_process(tmp_path) as host:
         first = await Relay.connect(host.url, TOKEN)
-        await register(first, session, seen=seen)
+        await registration.begin(first)
         [record] = (await first.send("@worker", "hello")).deliveries
         await working.wait()
         await host.kill()
@@ -139,6 +137,6 @@ async def test_what_was_done_while_the_host_was_down_is_not_done_again(tmp_path:
         async with await Relay.connect(host.url, TOKEN) as again:
             kept = await again.delivery(record.id)
             assert (kept.state, kept.error) == (DeliveryState.DEFERRED, "the host was stopped")
-            await register(again, session, seen=seen)
+            await registration.begin(again)
             await all_delivered(again, [record.id])
     assert calls == [f"hello {record.id}"]

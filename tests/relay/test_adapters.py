@@ -40,7 +40,6 @@ from serai.errors import CapabilityUnsupported, DeliveryFinal, Forbidden, LeaseL
 from serai.relay.harness import FunctionSession, Registration, define_harness, stay_registered
 from serai.relay.policy import RelayPolicy
 from serai.relay.predicates import events
-from serai.relay.sdk import Relay
 
 STATUS = AgentSessionEventType.STATUS_CHANGED
 TOOL, TERMINAL = AgentSessionEventType.TOOL_CALLED, AgentSessionEventType.TERMINAL_OUTPUT
@@ -650,7 +649,7 @@ async def test_what_was_on_its_way_is_offered_before_what_a_look_for_an_earlier_
 
         async def slow(query: str, *values: Any) -> list[tuple[Any, ...]]:
             rows = await read(query, *values)
-            if query == "offers_of_agent" and values[1] == "idle":
+            if query == "offers_of_agent":
                 looks.put_nowait(go_on := asyncio.Event())
                 await go_on.wait()
             return rows
@@ -684,8 +683,7 @@ async def test_stay_registered_comes_back_by_itself() -> None:
         )
         try:
             first = await registered.get()
-            relay: Relay = first._relay  # pyright: ignore[reportPrivateUsage]
-            await relay.close()
+            await first.relay.close()
             await registered.get()
             await sent(port)
             assert await heard.until(1) == ["hello"]

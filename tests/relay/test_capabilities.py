@@ -39,8 +39,8 @@ from serai.host.session.session import Session
 from serai.host.turn import Turn
 from serai.relay.harness import define_harness
 from serai.relay.inbox import Caller
-from serai.relay.local import relay_of
 from serai.relay.policy import RelayPolicy
+from serai.relay.sdk import relay_of
 
 CALLING = "work 1 every 5; tool ls"
 BUSY = "work 600 every 1"

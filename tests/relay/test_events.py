@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from requirements import proves
 from serai.contract import (
     AgentIdentity,
     BasicSession,
+    Deferred,
+    Delivered,
     DeliveryMode,
     Failed,
     IdentityKind,
@@ -29,11 +31,11 @@ from serai.contract import (
     WorkspaceEvent,
 )
 from serai.redact import Redactor
+from serai.relay.harness import define_harness
 from serai.relay.inbox import Caller
-from serai.relay.local import relay_of
 from serai.relay.policy import RelayPolicy
 from serai.relay.predicates import events
-from serai.relay.sdk import Relay
+from serai.relay.sdk import Relay, relay_of
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings, serve_port
 from serai.serve.relay import RelayPeer, relay_routes
@@ -100,6 +102,55 @@ async def test_what_changes_of_a_room_is_told_to_who_listens_to_it(house: Inn, r
     await house.call("rooms.join", room="#ops", agent="@demo")
     told = await first(2, relay.follow(room="#ops", after=before))
     assert [one.type for one in told] == ["room.updated", "room.joined"]
+
+
+OF_EVENTS = {
+    "created": ["message"],
+    "accepted": [],
+    "delivered": [],
+    "deferred": ["availableAt", "reason"],
+    "failed": ["reason", "retryable"],
+}
+"""What the five delivery events have beside `type`, `deliveryId` and `agent`."""
+
+
+@proves("delivery:DeliveryEvent")
+@proves(
+    *(
+        f"delivery:Delivery{kind.capitalize()}Event.{field}"
+        for kind, own in OF_EVENTS.items()
+        for field in ("type", "deliveryId", "agent", *own)
+    )
+)
+async def test_each_delivery_event_has_the_fields_of_its_page(house: Inn, relay: Relay) -> None:
+    """A delivery that is put off, tried in vain and taken; and one that is held, and cancelled."""
+
+    def receipts(delivery_id: str) -> Iterator[MessageReceipt]:
+        yield Deferred(delivery_id=delivery_id, available_at=house.workspace.ledger.now, reason="quiet time")
+        yield Failed(delivery_id=delivery_id, reason="no luck", retryable=True)
+        yield Delivered(delivery_id=delivery_id)
+
+    tries: dict[str, Iterator[MessageReceipt]] = {}
+
+    async def receive(_message: RelayMessage, context: MessageContext) -> MessageReceipt:
+        return next(tries.setdefault(context.id, receipts(context.id)))
+
+    before = (await relay.call("hello")).last_event_id
+    await relay.register(define_harness("worker", receive))
+    await relay.send("@worker", "do it", mode="immediate", wait_for="delivered")
+    held = await relay.send("@worker", "later", mode="manual")
+    await relay.call("deliveries.cancel", deliveryId=held.deliveries[0].id)
+    told = await first(7, relay.follow("delivery.*", after=before))
+    kinds = ["created", "deferred", "failed", "delivered", "created", "accepted", "failed"]
+    assert [one.type for one in told] == [f"delivery.{kind}" for kind in kinds]
+    for one, kind in zip(told, kinds, strict=True):
+        is_final = one is told[-1]
+        needed = {"deliveryId", "agent", *OF_EVENTS[kind]} - ({"retryable"} if is_final else set())
+        assert needed <= set(one.data)
+        assert ("retryable" in one.data) == (kind == "failed" and not is_final)
+        assert one.data["agent"]["handle"] == "@worker"
+        assert one.message is not None
+        assert one.message.text == ("do it" if one in told[:4] else "later")
 
 
 @proves("delivery:Event-Flow/created-emitted", "delivery:Event-Flow/outcome-emitted")

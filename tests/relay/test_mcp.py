@@ -16,7 +16,7 @@ from serai.contract import ActionCapabilities, DeliveryRecord, Role
 from serai.harness.callback import CAPABILITIES, CallbackHarness
 from serai.host.turn import Turn
 from serai.relay.inbox import Caller
-from serai.relay.local import relay_of
+from serai.relay.sdk import relay_of
 
 TOOLS = {
     *("send_message", "reply", "react", "check_inbox", "mark_read", "list_agents", "list_rooms"),

@@ -17,7 +17,7 @@ from serai.contract import Role
 from serai.errors import CapabilityUnsupported, Forbidden, InvalidParams, UnknownRoom
 from serai.relay import webhooks
 from serai.relay.inbox import Caller
-from serai.relay.signed_post import SIGNATURE, TIMESTAMP, signature
+from serai.relay.webhooks import SIGNATURE, TIMESTAMP, signature
 from serai.store.sqlite.store import SqliteStore
 
 
@@ -93,7 +93,9 @@ async def test_what_was_not_taken_is_posted_after_a_restart(tmp_path: Path, hook
         await house.send("#ops", "new")
         events = await posted(hook, before + 2)
         assert texts(events[before:]) == ["not taken", "new"]
-        await house.until(lambda: house.workspace.webhooks.list()[0].delivered_until >= events[-1]["id"])
+        await house.until(
+            lambda: house.workspace.webhooks._kept["1"].webhook.delivered_until >= events[-1]["id"]
+        )
 
 
 async def test_a_secret_is_in_no_post_also_when_it_was_registered_after_the_event(

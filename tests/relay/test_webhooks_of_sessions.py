@@ -17,7 +17,7 @@ from relay.test_adapters import became, sent, status
 from requirements import proves
 from serai.contract import AgentStatus, DeliveryState, to_wire
 from serai.errors import ConnectionLost, InvalidParams
-from serai.relay.signed_post import SIGNATURE, TIMESTAMP, signature
+from serai.relay.webhooks import SIGNATURE, TIMESTAMP, signature
 
 
 class Hook:

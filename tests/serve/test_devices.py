@@ -111,8 +111,8 @@ async def test_a_page_of_others_cannot_use_a_link(host: HostProcess) -> None:
 async def test_a_link_is_good_for_ten_minutes() -> None:
     now = [1_700_000_000_000]
     async with inn(now=lambda: now[0]) as house:
-        good, _ = house.workspace.tokens.link(Role.OWNER)
-        code, _ = house.workspace.tokens.link(Role.OWNER)
+        good = (await house.call("devices.link")).code
+        code = (await house.call("devices.link")).code
         now[0] += 600_000
         house.workspace.tokens.redeem(good)
         now[0] += 1
@@ -131,7 +131,7 @@ async def test_only_the_owner_makes_links_and_no_device_is_an_observer() -> None
 
 async def test_the_name_of_a_device_is_one_line() -> None:
     async with inn() as house:
-        code, _ = house.workspace.tokens.link(Role.OWNER)
+        code = (await house.call("devices.link")).code
         _, info = house.workspace.tokens.redeem(code, "a\nphone\x1b[31m \u202e" + "x" * 500)
     assert info.label.startswith("a phone [31m xxx")
     assert len(info.label) == 80

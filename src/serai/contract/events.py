@@ -380,7 +380,7 @@ OBSERVED_BY_HOST = tuple(
 )
 """What a host can tell of a session inside it from what happens there, without the session's help."""
 
-EVENT_TYPES: Mapping[AgentSessionEventType, type[SessionEvent]] = {
+EVENT_TYPES: Mapping[str, type[SessionEvent]] = {
     AgentSessionEventType(event.__struct_config__.tag): event for event in get_args(AgentSessionEvent)
 }
 """The record of each type. A record whose type is not in the enumeration fails right here."""

@@ -7,7 +7,6 @@ sessions. A status is told by events, and never kept in an identity.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -77,25 +76,3 @@ class AgentStatus(StrEnum):
     """It cannot be reached at the moment."""
     FAILED = "failed"
     """It, or its harness, broke down."""
-
-
-_LIVE = frozenset(
-    {AgentStatus.ACTIVE, AgentStatus.IDLE, AgentStatus.WAITING, AgentStatus.BLOCKED, AgentStatus.PAUSED}
-)
-_OUT_OF_LIFE = frozenset({AgentStatus.OFFLINE, AgentStatus.RELEASING, AgentStatus.FAILED})
-
-TRANSITIONS: Mapping[AgentStatus, frozenset[AgentStatus]] = {
-    AgentStatus.STARTING: _LIVE | {AgentStatus.FAILED},
-    # The live ones follow each other freely, and any of them may leave life.
-    **{status: (_LIVE - {status}) | _OUT_OF_LIFE for status in _LIVE},
-    AgentStatus.OFFLINE: _LIVE | {AgentStatus.FAILED, AgentStatus.RELEASED},
-    AgentStatus.RELEASING: frozenset({AgentStatus.RELEASED, AgentStatus.FAILED}),
-    AgentStatus.FAILED: frozenset({AgentStatus.STARTING, AgentStatus.RELEASED}),
-    AgentStatus.RELEASED: frozenset(),
-}
-"""Which statuses may follow each one. None follows itself: that would be no change."""
-
-
-def may_become(before: AgentStatus, after: AgentStatus) -> bool:
-    """Whether a session in status `before` may go to `after` in one step."""
-    return after in TRANSITIONS[before]

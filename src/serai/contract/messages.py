@@ -1,8 +1,4 @@
-"""The messages that agents, people and apps send each other, and what the workspace hears of their delivery.
-
-The delivery events here say whose delivery it is, and of which message. Those of the same name inside one
-session (`serai.contract.events`) carry ids only, because there it is known whose they are.
-"""
+"""The messages that agents, people and apps send each other."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from msgspec import field
 
 from serai.contract.capabilities import ContentType
 from serai.contract.delivery import DeliveryMode
-from serai.contract.identity import AgentId, AgentIdentity
+from serai.contract.identity import AgentId
 from serai.contract.record import Metadata, Moment, Record
 
 
@@ -187,70 +183,3 @@ class RelayMessage(Record, host_made=True):
     def content_types(self) -> tuple[ContentType, ...]:
         """What a session must be able to take in order to get all attachments, each named once, in order."""
         return tuple(dict.fromkeys(attachment.content_type for attachment in self.attachments))
-
-
-class DeliveryEventType(StrEnum):
-    """The type of a delivery event."""
-
-    CREATED = "delivery.created"
-    ACCEPTED = "delivery.accepted"
-    DELIVERED = "delivery.delivered"
-    DEFERRED = "delivery.deferred"
-    FAILED = "delivery.failed"
-
-
-class WorkspaceDeliveryEvent(Record, tag_field="type"):
-    """What all delivery events of a workspace have in common."""
-
-    delivery_id: str
-    message_id: str | None = None
-    agent: AgentIdentity
-
-    @property
-    def type(self) -> DeliveryEventType:
-        """Which event this is."""
-        return DeliveryEventType(self.__struct_config__.tag)
-
-
-class WorkspaceDeliveryCreated(WorkspaceDeliveryEvent, tag="delivery.created"):
-    """The delivery is persisted; nothing has been tried yet."""
-
-    message: RelayMessage
-
-
-class DeliveryOutcome(WorkspaceDeliveryEvent):
-    """A delivery has come to a new stage. A relay need not say of which message; ours does."""
-
-    message: RelayMessage | None = None
-
-
-class WorkspaceDeliveryAccepted(DeliveryOutcome, tag="delivery.accepted"):
-    """The message is held for its boundary."""
-
-
-class WorkspaceDeliveryDelivered(DeliveryOutcome, tag="delivery.delivered"):
-    """The message is in the agent's input."""
-
-
-class WorkspaceDeliveryDeferred(DeliveryOutcome, tag="delivery.deferred"):
-    """The message cannot be taken before `available_at`."""
-
-    available_at: Moment
-    reason: str | None = None
-
-
-class WorkspaceDeliveryFailed(DeliveryOutcome, tag="delivery.failed"):
-    """The message was not delivered."""
-
-    reason: str
-    retryable: bool = False
-
-
-DeliveryEvent: TypeAlias = (
-    WorkspaceDeliveryCreated
-    | WorkspaceDeliveryAccepted
-    | WorkspaceDeliveryDelivered
-    | WorkspaceDeliveryDeferred
-    | WorkspaceDeliveryFailed
-)
-"""Any delivery event of a workspace. On the wire `type` tells which it is."""

@@ -18,7 +18,7 @@ from serai.contract.capabilities import (
 )
 from serai.contract.delivery import DeliveryMode
 from serai.contract.events import AgentSessionEventType
-from serai.contract.session import AgentSession, BasicSession
+from serai.contract.session import AgentSession
 from serai.errors import CapabilityUnsupported
 
 Wish: TypeAlias = (
@@ -78,42 +78,40 @@ def _declared(capabilities: AgentSessionCapabilities, wish: Wish) -> tuple[str, 
             assert_never(wish)
 
 
-def registration_refusal(
-    session: AgentSession, observed: Collection[AgentSessionEventType] = ()
-) -> CapabilityUnsupported | None:
-    """Why a session cannot be registered; `None` when it can.
+def check_registration(session: AgentSession, observed: Collection[AgentSessionEventType] = ()) -> None:
+    """Go on only when a session may be registered.
 
     It must receive messages, have at least one delivery mode, have a method for each lifecycle operation that
     it declares, and `on_event` if it declares live observations. The status is exempt from the last, and what
     else is `observed`: the host can tell it without the session. What is not declared may be missing
     altogether.
-    """
-    declared, agent = session.capabilities, session.identity.name
-    if not _implements(session, "receive_message"):
-        return _missing(session, "messaging.receive", "receive_message")
-    if error := refusal(declared, MessageUse.RECEIVE, agent=agent):
-        return error
-    if not declared.delivery.modes:
-        return CapabilityUnsupported("delivery.modes", "any", agent=agent)
-    present = tuple(operation.value for operation in LifecycleOperation if _implements(session, operation))
-    for operation in declared.lifecycle.operations:
-        if operation not in present:
-            return _missing(session, f"lifecycle.{operation}", operation.value, present)
-    told = [event for event in declared.events.emits if event.is_live and event.family != "status"]
-    told = [event for event in told if event not in observed]
-    if told and not _implements(session, "on_event"):
-        return _missing(session, "events.emits", told[0].value)
-    return None
-
-
-def check_registration(session: AgentSession, observed: Collection[AgentSessionEventType] = ()) -> None:
-    """Go on only when a session may be registered. See `registration_refusal`.
 
     Raises:
         CapabilityUnsupported: It declares too little, or something that it does not have.
     """
-    if error := registration_refusal(session, observed):
-        raise error
+    declared, agent = session.capabilities, session.identity.name
+    if not _implements(session, "receive_message"):
+        raise _missing(session, "messaging.receive", "receive_message")
+    check_receives(declared, agent)
+    present = tuple(operation.value for operation in LifecycleOperation if _implements(session, operation))
+    for operation in declared.lifecycle.operations:
+        if operation not in present:
+            raise _missing(session, f"lifecycle.{operation}", operation.value, present)
+    told = [event for event in declared.events.emits if event.is_live and event.family != "status"]
+    told = [event for event in told if event not in observed]
+    if told and not _implements(session, "on_event"):
+        raise _missing(session, "events.emits", told[0].value)
+
+
+def check_receives(declared: AgentSessionCapabilities, agent: str) -> None:
+    """Go on only when a session receives messages, and says when.
+
+    Raises:
+        CapabilityUnsupported: It does not.
+    """
+    require(declared, MessageUse.RECEIVE, agent=agent)
+    if not declared.delivery.modes:
+        raise CapabilityUnsupported("delivery.modes", "any", agent=agent)
 
 
 def _missing(
@@ -128,4 +126,4 @@ def _implements(session: AgentSession, name: str) -> bool:
     """Whether a session has a method of its own, and not just the one that refuses."""
     method = getattr(session, name, None)
     function = getattr(method, "__func__", method)
-    return callable(method) and function not in {getattr(AgentSession, name), getattr(BasicSession, name)}
+    return callable(method) and function is not getattr(AgentSession, name)

@@ -6,9 +6,9 @@ called by one task at a time, unless a docstring says otherwise.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from serai.contract.capabilities import AgentSessionCapabilities, LifecycleOperation
 from serai.contract.delivery import DeliveryMode, MessageContext, MessageReceipt
@@ -16,10 +16,6 @@ from serai.contract.events import AgentSessionEvent
 from serai.contract.identity import AgentId, AgentIdentity
 from serai.contract.messages import RelayMessage
 from serai.errors import CapabilityUnsupported
-
-if TYPE_CHECKING:
-    from logging import Logger  # takes long to import, and is only a name here
-
 
 EventHandler: TypeAlias = Callable[[AgentSessionEvent], None]
 """Is called with each event, in the order in which they happened. It must not block."""
@@ -33,19 +29,16 @@ class AgentSession(Protocol):
     """A session as the relay knows it.
 
     Every session has all of these methods. Those that it does not declare in its capabilities raise
-    `CapabilityUnsupported`, and nobody who asks the capabilities first ever calls them.
+    `CapabilityUnsupported`, as those do that a class inherits from here, and nobody who asks the capabilities
+    first ever calls them.
     """
 
-    @property
-    def identity(self) -> AgentIdentity:
-        """Under which name the session takes part."""
-        ...
+    identity: AgentIdentity
+    """Under which name the session takes part."""
+    capabilities: AgentSessionCapabilities
+    """What it can do. This does not change while it is registered."""
 
-    @property
-    def capabilities(self) -> AgentSessionCapabilities:
-        """What it can do. This does not change while it is registered."""
-        ...
-
+    @abstractmethod
     async def receive_message(self, message: RelayMessage, context: MessageContext) -> MessageReceipt:
         """Take a message in, and say what became of it.
 
@@ -56,130 +49,54 @@ class AgentSession(Protocol):
         """
         ...
 
-    def on_event(self, handler: EventHandler) -> Unsubscribe:
+    def on_event(self, handler: EventHandler) -> Unsubscribe:  # noqa: ARG002 - there is nothing to call it with
         """Call `handler` with each event from now on, until the returned function is called.
 
         Only the events that `capabilities.events.emits` names are promised. A session that emits none never
         calls the handler. Secrets are masked before an event is emitted.
         """
-        ...
+        return lambda: None
 
-    async def release(self, reason: str | None = None) -> None:
+    async def release(self, reason: str | None = None) -> None:  # noqa: ARG002 - for those who override it
         """Undo what creating the session did. Releasing it again does nothing.
 
         Cancelling leaves the session half released; only another `release` may follow.
         """
-        ...
+        raise _refusal(self, LifecycleOperation.RELEASE)
 
-    async def pause(self, reason: str | None = None) -> None:
+    async def pause(self, reason: str | None = None) -> None:  # noqa: ARG002 - for those who override it
         """Stop working at the next boundary and keep everything. Cancelling leaves the session as it was."""
-        ...
+        raise _refusal(self, LifecycleOperation.PAUSE)
 
     async def resume(self) -> None:
         """Go on where `pause` stopped. Cancelling leaves the session paused."""
-        ...
+        raise _refusal(self, LifecycleOperation.RESUME)
 
     async def fork(self) -> AgentSession:
         """Make a second session that starts with what this one knows; both then go their own ways.
 
         Cancelling makes no session.
         """
-        ...
+        raise _refusal(self, LifecycleOperation.FORK)
 
     async def snapshot(self) -> dict[str, Any]:
         """The session's state as JSON that its harness can read. It goes on, and cancelling is harmless."""
-        ...
+        raise _refusal(self, LifecycleOperation.SNAPSHOT)
 
 
-class BasicSession(ABC):
-    """An `AgentSession` that emits nothing and refuses every lifecycle operation.
+def _refusal(session: AgentSession, operation: LifecycleOperation) -> CapabilityUnsupported:
+    declared = tuple(other.value for other in session.capabilities.lifecycle.operations)
+    return CapabilityUnsupported(
+        f"lifecycle.{operation}", operation.value, declared, agent=session.identity.name
+    )
 
-    Subclass it, write `receive_message`, and override what your agent can really do.
-    """
+
+class BasicSession(AgentSession):
+    """A session to inherit from: write `receive_message`, and override what your agent can really do."""
 
     def __init__(self, identity: AgentIdentity, capabilities: AgentSessionCapabilities) -> None:
         self.identity = identity
         self.capabilities = capabilities
-
-    @abstractmethod
-    async def receive_message(self, message: RelayMessage, context: MessageContext) -> MessageReceipt:
-        """See `AgentSession.receive_message`."""
-
-    def on_event(self, handler: EventHandler) -> Unsubscribe:  # noqa: ARG002 - there is nothing to call it with
-        """Nothing is emitted, so the handler is never called."""
-        return lambda: None
-
-    async def release(self, reason: str | None = None) -> None:  # noqa: ARG002 - for those who override it
-        """Refuse."""
-        raise self._refusal(LifecycleOperation.RELEASE)
-
-    async def pause(self, reason: str | None = None) -> None:  # noqa: ARG002 - for those who override it
-        """Refuse."""
-        raise self._refusal(LifecycleOperation.PAUSE)
-
-    async def resume(self) -> None:
-        """Refuse."""
-        raise self._refusal(LifecycleOperation.RESUME)
-
-    async def fork(self) -> AgentSession:
-        """Refuse."""
-        raise self._refusal(LifecycleOperation.FORK)
-
-    async def snapshot(self) -> dict[str, Any]:
-        """Refuse."""
-        raise self._refusal(LifecycleOperation.SNAPSHOT)
-
-    def _refusal(self, operation: LifecycleOperation) -> CapabilityUnsupported:
-        declared = tuple(other.value for other in self.capabilities.lifecycle.operations)
-        return CapabilityUnsupported(
-            f"lifecycle.{operation}", operation.value, declared, agent=self.identity.name
-        )
-
-
-class HarnessContext(Protocol):
-    """What a harness gets from the host in order to make one session."""
-
-    @property
-    def workspace(self) -> str:
-        """The workspace in which the session will be registered."""
-        ...
-
-    @property
-    def identity(self) -> AgentIdentity:
-        """The identity that the session will have."""
-        ...
-
-    @property
-    def environment(self) -> Mapping[str, str]:
-        """The environment variables for what the harness starts."""
-        ...
-
-    @property
-    def secrets(self) -> Mapping[str, str]:
-        """The secrets that this session may use. They never go into an event, a receipt or a log."""
-        ...
-
-    @property
-    def logger(self) -> Logger:
-        """Where the harness logs."""
-        ...
-
-
-@runtime_checkable
-class Harness(Protocol):
-    """How one kind of agent gets on the host."""
-
-    @property
-    def name(self) -> str:
-        """The name under which it is asked for."""
-        ...
-
-    async def create(self, settings: Mapping[str, Any], context: HarnessContext) -> AgentSession:
-        """Make a session: start a process, attach, connect, resume, or wrap something that is there.
-
-        Calls may overlap. Cancelling undoes what has been started and makes no session.
-        """
-        ...
 
 
 @runtime_checkable

@@ -32,7 +32,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class HostContext:
-    """What a harness gets in order to make the agent of one session: the contract's `HarnessContext`."""
+    """What a harness gets in order to make the agent of one session."""
 
     workspace: str
     identity: AgentIdentity
@@ -76,7 +76,10 @@ class HostedHarness(Protocol):
         ...
 
     async def create(self, settings: Mapping[str, Any], context: HostContext) -> AgentSession:
-        """Make the agent of one session. See `serai.contract.Harness.create`."""
+        """Make the agent of one session: start a process, attach, connect, resume, or wrap what is there.
+
+        Calls may overlap. Cancelling undoes what has been started and makes no session.
+        """
         ...
 
 

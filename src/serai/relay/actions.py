@@ -81,9 +81,7 @@ class Actions:
 
     # -- registering ---------------------------------------------------------------------------------------
 
-    def register(
-        self, params: c.ActionRegisterParams, caller: Caller, owner: Participant
-    ) -> c.ActionDescriptor:
+    def register(self, caller: Caller, params: c.ActionRegisterParams) -> c.ActionDescriptor:
         """Have a participant do something when it is asked for, as long as its connection is there.
 
         Raises:
@@ -91,8 +89,8 @@ class Actions:
             NameTaken: There is an action of that name, of someone else.
             InvalidParams: A schema is none, or the caller cannot be asked.
         """
+        owner, link = self._workspace.speaker(caller), caller.link
         self._require(owner, c.ActionUse.EXPOSE)
-        link = caller.link
         if link is None:
             raise InvalidParams("an action is registered over the WebSocket", field="params")
         known = self._actions.get(params.name)
@@ -123,32 +121,36 @@ class Actions:
         described = c.ActionDescriptor(**asdict(params))
         self._actions[params.name] = _Registered(described, run, None, self, may_ask)
 
-    def unregister(self, name: str, owner: Participant, *, is_host_owner: bool) -> None:
+    def unregister(self, caller: Caller, params: c.ActionParams) -> c.Empty:
         """Take an action back.
 
         Raises:
             ActionNotFound: There is none.
             Forbidden: Someone else has registered it.
         """
-        found = self._found(name)
-        if found.owner is None or (found.owner.number != owner.number and not is_host_owner):
-            raise Forbidden(f"{name!r} is not an action of {owner.handle}")
-        del self._actions[name]
+        found, who = self._found(params.name), self._workspace.speaker(caller)
+        if found.owner is None or (found.owner.number != who.number and caller.role != c.Role.OWNER):
+            raise Forbidden(f"{params.name!r} is not an action of {who.handle}")
+        del self._actions[params.name]
+        return c.Empty()
 
     def _left(self, connection: object) -> None:
         """A connection is gone, and what was registered over it."""
         self._actions = {name: one for name, one in self._actions.items() if one.connection is not connection}
 
-    def list(self, caller: Caller, who: Participant) -> tuple[c.ActionDescriptor, ...]:
+    def list(self, caller: Caller, _params: c.Empty) -> c.ActionsResult:
         """The actions that someone may ask for, by name."""
+        if caller.only_reads:
+            return c.ActionsResult(actions=())
+        who = self._workspace.speaker(caller)
         if (declared := self._declared(who)) is not None and not c.supports(declared, c.ActionUse.INVOKE):
-            return ()
+            return c.ActionsResult(actions=())
         mine = [one.descriptor for one in self._actions.values() if one.may_ask(caller, who)]
-        return tuple(sorted(mine, key=lambda one: one.name))
+        return c.ActionsResult(actions=tuple(sorted(mine, key=lambda one: one.name)))
 
     # -- invoking ------------------------------------------------------------------------------------------
 
-    async def invoke(self, params: c.InvokeParams, caller: Caller, who: Participant) -> c.InvokeResult:
+    async def invoke(self, caller: Caller, params: c.InvokeParams) -> c.InvokeResult:
         """Have an action done. Returns at once, or when the outcome is there if the caller waits for it.
 
         Cancelling does not stop the action.
@@ -157,6 +159,7 @@ class Actions:
             CapabilityUnsupported: The caller's session does not declare `actions.invoke`.
             ActionNotFound: There is no such action.
         """
+        who = self._workspace.speaker(caller)
         self._require(who, c.ActionUse.INVOKE)
         invocation_id = params.invocation_id or self._new_id("inv")
         key = who.number, invocation_id

@@ -19,6 +19,7 @@ from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from serai import contract as c
@@ -27,11 +28,11 @@ from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import ALL, record_of
 from serai.host.session.deliveries import Delivery
+from serai.host.session.turns import MOST_OF_ANSWER
 from serai.relay.inbox import CallerLink
 from serai.relay.policy import RelayPolicy
-from serai.relay.receipts import answer_in, kept_receipt
 from serai.relay.session_events import status_events
-from serai.relay.signed_post import post_signed
+from serai.relay.webhooks import post_signed
 
 __all__ = ["AdapterBox"]
 
@@ -43,6 +44,11 @@ _OFFLINE_LEAST, _OFFLINE_MOST = timedelta(seconds=30), timedelta(hours=1)
 _AWAY = frozenset(
     {c.AgentStatus.OFFLINE, c.AgentStatus.STARTING, c.AgentStatus.RELEASED, c.AgentStatus.FAILED}
 )
+
+_SOONEST = timedelta(milliseconds=100)
+"""What a harness puts off is not offered again before that."""
+_OWN_WORDS = frozenset({"heldBy", "waitsFor", "answer"})
+"""What a receipt may not say of itself, or is kept beside it."""
 
 Tell = Callable[[Participant, Sequence[c.AgentSessionEvent]], None]
 Fitting = Callable[[c.RelayMessage, "AdapterBox"], c.RelayMessage]
@@ -80,8 +86,8 @@ class AdapterBox:
         self._on_the_way: dict[str, c.DeliveryRecord] = {}
         """All that are `handing`."""
         self._asking: dict[str, asyncio.Task[None]] = {}
-        self._backlog = self._idle_backlog = self._recalls = False
-        """Whether the tables may have some that can be offered; at idle; that an earlier connection held."""
+        self._backlog = self._recalls = False
+        """Whether the tables may have some that can be offered; that an earlier connection held."""
         self._reading = asyncio.Lock()
         self._pumping: asyncio.Task[None] | None = None
         self._arrived = asyncio.Event()
@@ -122,24 +128,22 @@ class AdapterBox:
 
     def _held_for(self, record: c.DeliveryRecord) -> c.DeliveryRecord | None:
         """A delivery that has to wait, with the receipt that says for what; `None` if it can leave now."""
+        is_idle = record.mode == c.DeliveryMode.ON_IDLE
         if record.mode == c.DeliveryMode.MANUAL:
             return self._hold(record, "flush")
-        if self.status == c.AgentStatus.PAUSED and record.mode != c.DeliveryMode.ON_IDLE:
+        if self.status == c.AgentStatus.PAUSED and not is_idle:
             return self._hold(record, "turn")
         if not self._can_leave and not self._fetches:
             return self._put_off(record)
-        if record.mode == c.DeliveryMode.ON_IDLE and not self._is_safe:
+        if is_idle and not self._is_free:
             return self._hold(record, "idle")
         if not self._can_leave:
             return self._hold(record, "take")
-        if record.mode == c.DeliveryMode.ON_IDLE:
-            if self._backlog or self._idle_backlog or self._reading.locked() or not self._idle_room:
-                self._idle_backlog = True
-                return self._hold(record, "idle")
-        elif self._backlog or self._reading.locked() or not self._room:
+        if self._backlog or self._reading.locked() or not self._room:
             self._backlog = True
             self._pump()
-            return record if record.state == c.DeliveryState.CREATED else self._hold(record, "turn")
+            is_new = record.state == c.DeliveryState.CREATED
+            return record if is_new and not is_idle else self._hold(record, "idle" if is_idle else "turn")
         return None
 
     def drop(self, record: c.DeliveryRecord, why: str | None = None) -> None:
@@ -170,12 +174,12 @@ class AdapterBox:
         return max(0, (_WINDOW if self._link is not None else 1) - len(self._on_the_way))
 
     @property
-    def _idle_room(self) -> int:
-        """How many may leave that wait for idle. Who says when it is idle may not be, after the first."""
-        if not self._tells_status:
-            return self._room
-        waits = any(record.mode == c.DeliveryMode.ON_IDLE for record in self._on_the_way.values())
-        return 0 if waits else min(1, self._room)
+    def _is_free(self) -> bool:
+        """Whether one more may leave that waits for idle. Who says when it is idle may not be, after one."""
+        if not self._is_safe:
+            return False
+        waits = (record.mode == c.DeliveryMode.ON_IDLE for record in self._on_the_way.values())
+        return not self._tells_status or not any(waits)
 
     @property
     def _tells_status(self) -> bool:
@@ -258,12 +262,7 @@ class AdapterBox:
         """It is committed that a message is about to leave."""
         if self._on_the_way.get(entry.id) is not entry.record:
             return  # it was cancelled meanwhile, or the connection is another one
-        task = self._asking[entry.id] = asyncio.create_task(self._ask(entry))
-        task.add_done_callback(lambda task: self._asked(entry.id, task))
-
-    def _asked(self, delivery_id: str, task: asyncio.Task[None]) -> None:
-        if self._asking.get(delivery_id) is task:
-            del self._asking[delivery_id]
+        self._asking[entry.id] = asyncio.create_task(self._ask(entry))
 
     async def _ask(self, entry: Delivery) -> None:
         """Offer a message over the connection, or post it, and keep the receipt."""
@@ -292,8 +291,8 @@ class AdapterBox:
 
     def _settle(self, record: c.DeliveryRecord, receipt: c.MessageReceipt) -> c.DeliveryRecord:
         """Keep what the session says of a delivery. Only the relay says who holds it, and for what."""
-        answer = answer_in(record, receipt)
-        told = kept_receipt(record, receipt, self._ledger.now)
+        answer = _answer_in(record, receipt)
+        told = _kept_receipt(record, receipt, self._ledger.now)
         if isinstance(told, c.Delivered):
             self.hops = record.hops
         return self._settled(self._answered_with(self._ledger.settle(record, told), answer))
@@ -301,6 +300,8 @@ class AdapterBox:
     def _settled(self, record: c.DeliveryRecord) -> c.DeliveryRecord:
         """A delivery is not on its way any more: the next one may leave."""
         self._forget(record.id)
+        if record.mode == c.DeliveryMode.ON_IDLE and self._tells_status:
+            self._backlog = True
         if not record.is_open:
             self._is_over()
         self._pump()
@@ -339,11 +340,7 @@ class AdapterBox:
     def _has_more(self) -> bool:
         """Whether the tables may have something that can be offered now."""
         is_open = self._can_leave and self.status != c.AgentStatus.PAUSED
-        return is_open and bool(
-            self._recalls
-            or (self._backlog and self._room)
-            or (self._idle_backlog and self._idle_room and self._is_safe)
-        )
+        return is_open and (self._recalls or (self._backlog and self._room > 0))
 
     async def _offer_what_waits(self) -> None:
         while self._has_more:
@@ -351,12 +348,12 @@ class AdapterBox:
                 if self._recalls:
                     await self._recall_held()
                 link = self._link
-                entries = await self._offerable(self._room, self._idle_room)
+                entries = await self._offerable(self._room)
                 # What was on its way over an earlier connection comes before what was found meanwhile.
                 if self._link is link and self._can_leave:
                     self._hand(entries)
                 else:
-                    self._backlog = self._idle_backlog = True
+                    self._backlog = True
 
     async def _recall_held(self) -> None:
         """What an earlier connection held is offered again: whoever has it still will know its id."""
@@ -369,41 +366,26 @@ class AdapterBox:
             if record.id not in seen:
                 self._ledger.put(replace(record, held_by=None, waits_for="connection"))
 
-    async def _offerable(self, room: int, idle_room: int) -> list[Delivery]:
-        """What can be offered now. While this looks, what comes in is left to the next look."""
-        store, number = self._ledger.store, self.participant.number
-        rows: list[tuple[Any, ...]] = []
-        looks, looks_idle = (
-            bool(room and self._backlog),
-            bool(idle_room and self._idle_backlog and self._is_safe),
-        )
-        # What comes from here on sets them again, and is perhaps not among what is committed below.
-        self._backlog, self._idle_backlog = self._backlog and not looks, self._idle_backlog and not looks_idle
+    async def _offerable(self, room: int) -> list[Delivery]:
+        """What can be offered now, in its order. While this looks, what comes in is left to the next look."""
+        number, is_free, entries = self.participant.number, self._is_free, list[Delivery]()
+        self._backlog = False  # what comes from here on sets it, and is perhaps not among what is found
         with self._ledger.watching() as seen:
             await self._host.journal.committed()
-            if looks:
-                rows += (some := await store.relay("offers_of_agent", number, "", room))
-                self._backlog = self._backlog or len(some) == room
-            if looks_idle:
-                rows += (some := await store.relay("offers_of_agent", number, "idle", idle_room))
-                self._idle_backlog = self._idle_backlog or len(some) == idle_room
-        found = [(record_of(row[:2]), row[2]) for row in rows]
-        found.sort(key=lambda one: (one[0].priority != c.Priority.URGENT, one[0].sequence))
-        entries: list[Delivery] = []
-        for found_record, message in found:
-            record = seen.get(found_record.id, found_record)
-            is_idle = record.mode == c.DeliveryMode.ON_IDLE
+            rows = await self._ledger.store.relay("offers_of_agent", number, is_free, room)
+        self._backlog = self._backlog or len(rows) == room
+        for *row, message in rows:
+            found = record_of(row)
+            record = seen.get(found.id, found)
             if record.id in self._on_the_way or not record.is_open:
                 continue
-            if is_idle and (not idle_room or not self._is_safe):
-                self._idle_backlog = True
-                if record.waits_for != "idle":
-                    self._hold(record, "idle")
-            elif len(entries) == room:
-                self._backlog = True
-            else:
-                idle_room = min(idle_room - is_idle, room - len(entries) - 1)
-                entries.append(Delivery(record, self._fitting(c.decode(message, c.RelayMessage), self)))
+            if record.mode == c.DeliveryMode.ON_IDLE:
+                if not is_free or not self._is_free:
+                    if record.waits_for != "idle":
+                        self._hold(record, "idle")
+                    continue
+                is_free = not self._tells_status
+            entries.append(Delivery(record, self._fitting(c.decode(message, c.RelayMessage), self)))
         return entries
 
     async def fetch(self, limit: int, seconds: float) -> tuple[c.Offer, ...]:
@@ -417,8 +399,7 @@ class AdapterBox:
         while True:
             self._arrived.clear()
             async with self._reading:
-                self._backlog = self._idle_backlog = True
-                found = await self._offerable(limit, limit) if self.status != c.AgentStatus.PAUSED else []
+                found = await self._offerable(limit) if self.status != c.AgentStatus.PAUSED else []
                 handed = self._hand(found, fetched=True)
             if handed:
                 return tuple(map(self.offer, handed))
@@ -462,7 +443,7 @@ class AdapterBox:
             raise LeaseLost(f"{delivery_id} was offered again, since no receipt came in time")
         if record.is_open:
             return self._settle(record, receipt)
-        return self._answered_with(self._ledger.settle(record, receipt), answer_in(record, receipt))
+        return self._answered_with(self._ledger.settle(record, receipt), _answer_in(record, receipt))
 
     def extend(self, delivery_id: str, lease: str | None, link: CallerLink | None) -> c.DeliveryRecord:
         """Let a lease begin anew.
@@ -518,7 +499,7 @@ class AdapterBox:
 
     async def recover(self) -> None:
         """After a restart: what was taken may still be answered, and all else is offered again."""
-        self._backlog = self._idle_backlog = self._recalls = True
+        self._backlog = self._recalls = True
         for row in await self._ledger.store.relay("entries_of_session", self.participant.number):
             record = record_of(row)
             if record.state == c.DeliveryState.HANDING:
@@ -542,7 +523,7 @@ class AdapterBox:
     def _reached(self) -> None:
         """It is there: what waited for that can be offered."""
         if self.status in _AWAY:
-            self._backlog = self._idle_backlog = True
+            self._backlog = True
             self._become(c.AgentStatus.IDLE)
         self._pump()
 
@@ -595,10 +576,9 @@ class AdapterBox:
         if status == before:
             return
         self.status = status
-        self._backlog = self._backlog or before == c.AgentStatus.PAUSED
+        self._backlog = self._backlog or before == c.AgentStatus.PAUSED or self._is_safe
         self._tell(self.participant, status_events(status, before, reason))
         if self._is_safe:
-            self._idle_backlog = True
             self._arrived.set()
             if status != c.AgentStatus.OFFLINE:  # else it is tried when something is due, or comes
                 self._pump()
@@ -607,3 +587,34 @@ class AdapterBox:
 def _uncounted(record: c.DeliveryRecord) -> c.DeliveryRecord:
     """A record whose last attempt does not count: nobody was there."""
     return replace(record, attempts=max(0, record.attempts - 1))
+
+
+def _kept_receipt(record: c.DeliveryRecord, receipt: c.MessageReceipt, now: datetime) -> c.MessageReceipt:
+    """A receipt as it is kept. One that names another delivery is a failure, to be tried again."""
+    if receipt.delivery_id not in {None, record.id}:
+        return c.Failed(delivery_id=record.id, reason="receipt_of_another_delivery", retryable=True)
+    own = {key: value for key, value in receipt.metadata.items() if key not in _OWN_WORDS}
+    match receipt:
+        case c.Accepted():
+            return replace(receipt, metadata={**own, "heldBy": "adapter", "waitsFor": "adapter"})
+        case c.Delivered():
+            via = record.evidence.get("via", "receipt")
+            return replace(receipt, metadata={"evidence": "receipt", "via": via, **own})
+        case c.Deferred():
+            at = max(receipt.available_at, now + _SOONEST)
+            return replace(receipt, delivery_id=record.id, available_at=at, metadata=own)
+        case c.Failed():
+            return replace(receipt, delivery_id=record.id, metadata=own)
+
+
+def _answer_in(record: c.DeliveryRecord, receipt: c.MessageReceipt) -> c.DeliveryAnswer | None:
+    """What came of the message, as a receipt tells it: a text, or the fields of an answer."""
+    told: Any = receipt.metadata.get("answer")
+    if told is None or not isinstance(receipt, c.Delivered):
+        return None
+    fields: Any = {"text": told} if isinstance(told, str) else told
+    try:
+        answer = msgspec.convert({"turnId": record.id, "state": "complete", **fields}, c.DeliveryAnswer)
+    except (msgspec.ValidationError, TypeError):
+        return None  # the message is delivered all the same
+    return replace(answer, text=answer.text[:MOST_OF_ANSWER])

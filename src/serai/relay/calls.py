@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
+from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,7 +18,6 @@ from serai.host.ledger import record_of
 from serai.redact.managed import SHORTEST
 from serai.relay.adapters import AdapterBox
 from serai.relay.inbox import Caller
-from serai.relay.registration import register
 from serai.relay.rooms import KeptRoom
 from serai.relay.runner import check_kept
 
@@ -50,7 +50,7 @@ _OWNERS = frozenset({"devices", "tokens", "webhooks", "secrets"})
 
 
 class Calls:
-    """The methods of one workspace. A method `family.verb` is `_family_verb` here.
+    """The methods of one workspace. A method `family.verb` is `_family_verb` here, or `verb` of a part.
 
     Args:
         workspace: The relay.
@@ -65,13 +65,23 @@ class Calls:
         self._inboxes = workspace.inboxes
         self._runner = workspace.runner
         self._post = workspace.post
-        self._methods: dict[str, Callable[[Caller, Any], Awaitable[Any]]] = {
+        parts = {
+            "messages": workspace.inboxes,
+            "actions": workspace.actions,
+            "devices": workspace.tokens,
+            "sessions": workspace.lifecycle,
+            "tokens": workspace.tokens,
+            "webhooks": workspace.webhooks,
+        }
+        self._methods: dict[str, Callable[[Caller, Any], Any]] = {
             f"sessions.{operation}": partial(workspace.lifecycle.do, operation)
             for operation in c.LifecycleOperation
         }
         for name in c.METHODS:
-            if name not in self._methods and not name.startswith("events."):
-                self._methods[name] = getattr(self, f"_{name.replace('.', '_')}")
+            family, _, verb = name.partition(".")
+            if name not in self._methods and family != "events":
+                own = getattr(self, f"_{name.replace('.', '_')}", None)
+                self._methods[name] = own or getattr(parts[family], verb)
 
     async def call(self, caller: Caller, method: str, params: c.Record) -> Any:
         """Do what a method does. What is answered has been committed.
@@ -87,7 +97,9 @@ class Calls:
             raise Forbidden(f"only the owner of the host may call {method}")
         if method not in _MASKED_BY_SENDER:
             params = self._host.redactor.redact_value(params, observed=False)
-        result = await self._methods[method](caller, params)
+        result = self._methods[method](caller, params)
+        if isawaitable(result):
+            result = await result
         if method not in _COMMITTED:
             await self._host.journal.committed(patient=False)
         match result:
@@ -108,33 +120,16 @@ class Calls:
 
     # -- who calls -----------------------------------------------------------------------------------------
 
-    def _speaker(self, caller: Caller, name: str | None = None) -> Participant:
-        """On whose behalf a call is made."""
-        if name is not None:
-            found = self._identities.get(name)
-            if caller.participant is not None and caller.participant.number == found.number:
-                return found
-            if caller.role != Role.OWNER:
-                raise Forbidden("only the owner of the host may speak for someone else")
-            if found.session is not None:
-                raise Forbidden(f"{found.handle} is an agent with a session: it speaks for itself")
-            return found
-        if caller.participant is not None:
-            return caller.participant
-        if caller.role == Role.OWNER:
-            return self._workspace.owner
-        raise Forbidden("an observer speaks for nobody")
-
     def _sender(self, caller: Caller, name: str | None) -> Participant:
         """On whose behalf something is sent: a session elsewhere only if it declared that it sends."""
-        sender = self._speaker(caller, name)
+        sender = self._workspace.speaker(caller, name)
         if sender.capabilities is not None:
             c.require(sender.capabilities, c.MessageUse.SEND, agent=sender.identity.name)
         return sender
 
     def _about(self, caller: Caller, name: str | None) -> Participant:
         """Whom a call is about: someone else only if the owner calls."""
-        speaker = self._speaker(caller)
+        speaker = self._workspace.speaker(caller)
         if name is None:
             return speaker
         found = self._identities.get(name)
@@ -143,7 +138,7 @@ class Calls:
         return found
 
     async def _hello(self, caller: Caller, _params: c.Empty) -> c.HelloResult:
-        speaker = None if caller.only_reads else self._speaker(caller)
+        speaker = None if caller.only_reads else self._workspace.speaker(caller)
         return c.HelloResult(
             workspace=self._workspace.name,
             identity=speaker.identity if speaker else None,
@@ -175,17 +170,10 @@ class Calls:
     async def _messages_get(self, caller: Caller, params: c.MessageParams) -> c.RelayMessage:
         return await self._inboxes.message(caller, params.message_id)
 
-    async def _messages_list(self, caller: Caller, params: c.MessagesListParams) -> c.MessagesResult:
-        room = self._inboxes.room(caller, params.room)
-        return c.MessagesResult(messages=await self._inboxes.last(room, params.before, params.limit))
-
-    async def _messages_thread(self, caller: Caller, params: c.MessageParams) -> c.MessagesResult:
-        return c.MessagesResult(messages=await self._inboxes.thread(caller, params.message_id))
-
     async def _messages_react(
         self, caller: Caller, params: c.ReactParams, *, on: bool = True
     ) -> c.RelayMessage:
-        speaker = self._speaker(caller, params.sender)
+        speaker = self._workspace.speaker(caller, params.sender)
         message = await self._inboxes.message(caller, params.message_id)
         self._inboxes.room(caller, message.conversation_id or "", to_write=True)
         self._inboxes.react(speaker, message, params.emoji, on=on)
@@ -195,28 +183,25 @@ class Calls:
         return await self._messages_react(caller, params, on=False)
 
     async def _messages_read(self, caller: Caller, params: c.ReadParams) -> c.Empty:
-        speaker = self._speaker(caller, params.sender)
+        speaker = self._workspace.speaker(caller, params.sender)
         self._inboxes.read(speaker, await self._inboxes.message(caller, params.message_id))
         return c.Empty()
 
     async def _messages_retract(self, caller: Caller, params: c.MessageParams) -> c.SendResult:
         message = await self._inboxes.message(caller, params.message_id)
-        if caller.role != Role.OWNER and message.sender.id != self._speaker(caller).identity.id:
+        if caller.role != Role.OWNER and message.sender.id != self._workspace.speaker(caller).identity.id:
             raise Forbidden("only its sender may take a message back")
         return await self._post.retract(message)
 
-    async def _messages_search(self, caller: Caller, params: c.SearchParams) -> c.SearchResult:
-        return c.SearchResult(hits=await self._inboxes.search(caller, params.query, params.limit))
-
     async def _inbox_get(self, caller: Caller, params: c.InboxParams) -> c.Inbox:
-        speaker = self._speaker(caller, params.sender)
+        speaker = self._workspace.speaker(caller, params.sender)
         return await self._inboxes.inbox(speaker, params.limit, peek=params.peek)
 
     # -- rooms ---------------------------------------------------------------------------------------------
 
     async def _rooms_create(self, caller: Caller, params: c.RoomCreateParams) -> c.Room:
         topic = self._host.redactor.redact_value(params.topic, observed=True)
-        return self._rooms.shown(self._rooms.create(params.name, topic, self._speaker(caller)))
+        return self._rooms.shown(self._rooms.create(params.name, topic, self._workspace.speaker(caller)))
 
     async def _rooms_list(self, caller: Caller, params: c.RoomsListParams) -> c.RoomsResult:
         rooms = [room for room in self._rooms if self._inboxes.may_see(caller, room)]
@@ -297,12 +282,6 @@ class Calls:
     async def _adapter_of(self, caller: Caller, delivery_id: str) -> AdapterBox:
         """The box that a delivery is for."""
         return self._adapter(caller, (await self._delivery(caller, delivery_id)).agent)
-
-    async def _sessions_register(self, caller: Caller, params: c.RegisterParams) -> c.RegisterResult:
-        params = replace(params, identity=self._host.redactor.redact_value(params.identity, observed=True))
-        participant, result = register(self._identities, caller, params, self._workspace.policy)
-        self._workspace.registered(participant, caller.link)
-        return result
 
     async def _sessions_unregister(self, caller: Caller, params: c.AgentParams) -> c.Empty:
         await self._workspace.unregister(self._adapter(caller, params.agent))
@@ -414,56 +393,7 @@ class Calls:
         again = c.SendParams(to=(), mode=record.requested_mode or record.mode, priority=record.priority)
         return self._runner.deliver(message, agent, record.reason, sender, again, redelivery_of=record.id)
 
-    # -- actions -------------------------------------------------------------------------------------------
-
-    async def _actions_register(self, caller: Caller, params: c.ActionRegisterParams) -> c.ActionDescriptor:
-        return self._workspace.actions.register(params, caller, self._speaker(caller))
-
-    async def _actions_unregister(self, caller: Caller, params: c.ActionParams) -> c.Empty:
-        is_owner = caller.role == Role.OWNER
-        self._workspace.actions.unregister(params.name, self._speaker(caller), is_host_owner=is_owner)
-        return c.Empty()
-
-    async def _actions_list(self, caller: Caller, _params: c.Empty) -> c.ActionsResult:
-        if caller.only_reads:
-            return c.ActionsResult(actions=())
-        return c.ActionsResult(actions=self._workspace.actions.list(caller, self._speaker(caller)))
-
-    async def _actions_invoke(self, caller: Caller, params: c.InvokeParams) -> c.InvokeResult:
-        return await self._workspace.actions.invoke(params, caller, self._speaker(caller))
-
     # -- what only the owner does --------------------------------------------------------------------------
-
-    async def _devices_link(self, _caller: Caller, params: c.DeviceLinkParams) -> c.DeviceLinkResult:
-        code, expires_at = self._workspace.tokens.link(params.role, params.name or "")
-        return c.DeviceLinkResult(code=code, expires_at=expires_at)
-
-    async def _tokens_create(self, _caller: Caller, params: c.TokenCreateParams) -> c.TokenResult:
-        agent = None
-        if params.agent is not None:
-            name = params.agent.removeprefix("@")
-            found = self._identities.find(f"@{name}")
-            agent = found or self._identities.enlist(name, params.kind)
-        token, info = self._workspace.tokens.create(agent, params.label)
-        return c.TokenResult(token=token, info=info)
-
-    async def _tokens_list(self, _caller: Caller, _params: c.Empty) -> c.TokensResult:
-        return c.TokensResult(tokens=self._workspace.tokens.list())
-
-    async def _tokens_revoke(self, _caller: Caller, params: c.IdParams) -> c.Empty:
-        self._workspace.tokens.revoke(params.id)
-        return c.Empty()
-
-    async def _webhooks_create(self, caller: Caller, params: c.WebhookParams) -> c.WebhookResult:
-        self._workspace.filter_of(caller, params)
-        return self._workspace.webhooks.create(params)
-
-    async def _webhooks_list(self, _caller: Caller, _params: c.Empty) -> c.WebhooksResult:
-        return c.WebhooksResult(webhooks=self._workspace.webhooks.list())
-
-    async def _webhooks_delete(self, _caller: Caller, params: c.IdParams) -> c.Empty:
-        self._workspace.webhooks.delete(params.id)
-        return c.Empty()
 
     async def _secrets_register(self, _caller: Caller, params: c.SecretParams) -> c.Empty:
         if not params.name.strip() or not self._host.redactor.register(params.name, params.value):

@@ -21,10 +21,9 @@ from serai.contract import RelayMessage, WorkspaceEvent, decode, to_wire
 from serai.host.identities import Identities
 from serai.host.ledger import RELAY
 from serai.journal.journal import Journal
-from serai.relay.predicates import has_type, rooms_of
 from serai.store.contract import StoredRow
 
-__all__ = ["EventStream", "Wanted", "wanted"]
+__all__ = ["EventStream", "Place", "Wanted"]
 
 _RECENT = 2000
 _MESSAGES = 500
@@ -35,19 +34,6 @@ Place = tuple[int, int]
 
 Wanted = Callable[[WorkspaceEvent], bool]
 """Whether someone wants to hear of an event."""
-
-
-def wanted(types: tuple[str, ...] = (), agent_id: str | None = None, room: str | None = None) -> Wanted:
-    """A filter by types, which may have wildcards, by the id of an agent, and by the id or name of a room."""
-
-    def wants(event: WorkspaceEvent) -> bool:
-        if not has_type(event, types):
-            return False
-        if agent_id is not None and agent_id not in {event.actor, event.subject}:
-            return False
-        return room is None or room in rooms_of(event)
-
-    return wants
 
 
 class EventStream:

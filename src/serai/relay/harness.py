@@ -26,7 +26,7 @@ from serai import contract as c
 from serai.errors import CapabilityUnsupported, ConnectionLost, SeraiError
 from serai.relay.sdk import Relay
 
-__all__ = ["Receive", "Registration", "define_harness", "register", "stay_registered"]
+__all__ = ["Receive", "Registration", "define_harness", "stay_registered"]
 
 _log = logging.getLogger(__name__)
 
@@ -113,14 +113,21 @@ def define_harness(
 
 
 class Registration:
-    """A session that takes part over one connection. Made by `register`."""
+    """A session that takes part: over one connection, or over several after each other. See `Relay.register`.
 
-    def __init__(self, relay: Relay, session: c.AgentSession, seen: SeenDeliveries | None) -> None:
-        self._relay = relay
+    It remembers the deliveries that the session was given: each id gets to it once, over all connections.
+
+    Args:
+        session: What receives the messages.
+        stays: Whether what the session has begun goes on when a connection is over.
+    """
+
+    def __init__(self, session: c.AgentSession, *, stays: bool = False) -> None:
         self._session = session
-        self._seen = seen or SeenDeliveries()
-        self._owns_seen = seen is None
-        self._is_over = False
+        self._stays = stays
+        self._relay: Relay | None = None
+        self._tasks: OrderedDict[str, asyncio.Task[c.MessageReceipt]] = OrderedDict()
+        """What becomes of each message that the session was given."""
         self._lease_seconds = 30.0
         self._events: asyncio.Queue[c.AgentSessionEvent] = asyncio.Queue()
         self._reporting: asyncio.Task[None] | None = None
@@ -130,16 +137,28 @@ class Registration:
         self.secret: str | None = None
         """What is posted to its URL is signed with this."""
 
-    async def begin(self, **more: Any) -> None:
-        """Register, and answer from then on."""
+    @property
+    def relay(self) -> Relay:
+        """The connection.
+
+        Raises:
+            ConnectionLost: It is over.
+        """
+        if self._relay is None:
+            raise ConnectionLost("the session takes part no longer")
+        return self._relay
+
+    async def begin(self, relay: Relay, **more: Any) -> None:
+        """Register over a connection, and answer from then on."""
         session = self._session
         c.check_registration(session)
-        _answer_for_all(self._relay)
-        self._relay.registrations[c.handle_of(session.identity.name)] = self
+        self._relay = relay
+        _answer_for_all(relay)
+        relay.registrations[c.handle_of(session.identity.name)] = self
         if isinstance(session, FunctionSession):
             session.reply = self._reply
         self._unsubscribe = session.on_event(self._events.put_nowait)
-        found: c.RegisterResult = await self._relay.call(
+        found: c.RegisterResult = await relay.call(
             "sessions.register",
             identity=c.to_wire(session.identity),
             capabilities=c.to_wire(session.capabilities),
@@ -147,7 +166,7 @@ class Registration:
         )
         self.identity, self.secret = found.identity, found.secret
         self._lease_seconds = found.lease_seconds
-        self._reporting = asyncio.create_task(self._report())
+        self._reporting = asyncio.create_task(self._report(relay))
 
     async def receipt(self, receipt: c.MessageReceipt) -> c.DeliveryRecord:
         """Say what became of a message that the session has held.
@@ -156,23 +175,30 @@ class Registration:
             LeaseLost: It was offered elsewhere since.
             DeliveryFinal: The delivery is over, and ended otherwise.
         """
-        return await self._relay.call("deliveries.receipt", receipt=c.to_wire(receipt))
+        return await self.relay.call("deliveries.receipt", receipt=c.to_wire(receipt))
 
     async def unregister(self) -> None:
         """Take part no longer. What is still open for the session fails, and its senders are told."""
-        self.end()
-        await self._relay.call("sessions.unregister", agent=self.identity.handle)
+        relay = self.relay
+        self.close()
+        await relay.call("sessions.unregister", agent=self.identity.handle)
 
     def end(self) -> None:
-        """Take and report nothing any more. What is at work over several connections goes on."""
-        self._is_over = True
-        if self._owns_seen:
-            self._seen.close()
+        """Take and report nothing any more over this connection."""
+        self._relay = None
         self._unsubscribe()
         if self._reporting is not None:
             self._reporting.cancel()
+        if not self._stays:
+            for task in self._tasks.values():
+                task.cancel()
 
-    async def _report(self) -> None:
+    def close(self) -> None:
+        """Take and report nothing any more, and stop what the session makes of messages now."""
+        self._stays = False
+        self.end()
+
+    async def _report(self, relay: Relay) -> None:
         """Report events in their order, several at once where they are faster than the relay."""
         while True:
             events = [await self._events.get()]
@@ -180,7 +206,7 @@ class Registration:
                 events.append(self._events.get_nowait())
             try:
                 told = [c.to_wire(event) for event in events]
-                await self._relay.call("sessions.report", agent=self.identity.handle, events=told)
+                await relay.call("sessions.report", agent=self.identity.handle, events=told)
             except ConnectionLost:
                 return
             except SeraiError as error:
@@ -190,23 +216,30 @@ class Registration:
 
     async def _reply(self, message_id: str, text: str) -> str:
         """Answer a message as the session, also over a connection of the owner's."""
-        return (await self._relay.reply(message_id, text, **{"as": self.identity.handle})).message.id
+        return (await self.relay.reply(message_id, text, **{"as": self.identity.handle})).message.id
 
     # -- what the relay asks -------------------------------------------------------------------------------
 
     async def receive(self, offer: c.Offer) -> c.MessageReceipt:
         """Take a message, or wait for what the session makes of it already; keep the lease meanwhile."""
-        if self._is_over:  # the connection is about to close: what has no answer is offered again
+        if self._relay is None:  # the connection is about to close: what has no answer is offered again
             await asyncio.get_running_loop().create_future()
-        task = self._seen.begin(offer, self._session)
+        relay, delivery_id = self.relay, offer.context.id
+        task = self._tasks.get(delivery_id)
+        if task is None or (task.done() and _may_come_again(task)):
+            task = asyncio.create_task(self._session.receive_message(offer.message, offer.context))
+            self._tasks[delivery_id] = task
+            task.add_done_callback(lambda _task: self._trim())
         while not task.done():
             await asyncio.wait({task}, timeout=self._lease_seconds / 3)
             if not task.done():
                 with contextlib.suppress(SeraiError):
-                    await self._relay.call(
-                        "deliveries.extend", deliveryId=offer.context.id, lease=offer.lease
-                    )
+                    await relay.call("deliveries.extend", deliveryId=delivery_id, lease=offer.lease)
         return task.result()
+
+    def _trim(self) -> None:
+        while len(self._tasks) > _REMEMBERED and next(iter(self._tasks.values())).done():
+            self._tasks.popitem(last=False)
 
     async def asked(self, method: str, params: bytes) -> Any:
         """Have the session do what the relay asks of it: with a message that it holds, or as a whole."""
@@ -221,7 +254,7 @@ class Registration:
             return {}
         match c.LifecycleOperation(method):
             case c.LifecycleOperation.FORK:  # the new one takes part over the same connection
-                return {"agent": (await register(self._relay, await session.fork())).identity.handle}
+                return {"agent": (await self.relay.register(await session.fork())).identity.handle}
             case c.LifecycleOperation.SNAPSHOT:
                 return await session.snapshot()
             case c.LifecycleOperation.RESUME:
@@ -230,7 +263,7 @@ class Registration:
                 await session.pause(c.decode(params, c.OperationParams).reason)
             case c.LifecycleOperation.RELEASE:  # it is asked nothing any more
                 await session.release(c.decode(params, c.OperationParams).reason)
-                self.end()
+                self.close()
         return {}
 
 
@@ -249,28 +282,7 @@ def _answer_for_all(relay: Relay) -> None:
         return await registration.asked(method, params)
 
     for method in _ASKED:
-        relay.link.answer(method, partial(answer, method))
-
-
-async def register(
-    relay: Relay, session: c.AgentSession, *, seen: SeenDeliveries | None = None, **more: Any
-) -> Registration:
-    """Have a session take part over a connection, for as long as that lasts.
-
-    Args:
-        relay: The connection.
-        session: What receives the messages. Each delivery id gets to it once.
-        seen: What it was given over earlier connections.
-        more: What else `sessions.register` takes: `strict`, `leaseSeconds`.
-
-    Raises:
-        CapabilityUnsupported: It declares too little, or something that it does not have.
-        NameTaken: Someone else has its name.
-        Forbidden: The token is for another participant.
-    """
-    registration = Registration(relay, session, seen)
-    await registration.begin(**more)
-    return registration
+        relay.link.answers[method] = partial(answer, method)
 
 
 async def stay_registered(
@@ -295,12 +307,12 @@ async def stay_registered(
     Raises:
         SeraiError: The host refuses the token, or the session.
     """
-    seen, wait = SeenDeliveries(), _FIRST_WAIT
+    registration, wait = Registration(session, stays=True), _FIRST_WAIT
     try:
         while True:
             try:
                 async with await Relay.connect(url, token, home=home) as relay:
-                    registration = await register(relay, session, seen=seen, **more)
+                    await registration.begin(relay, **more)
                     wait = _FIRST_WAIT
                     if registered is not None:
                         registered(registration)
@@ -310,33 +322,7 @@ async def stay_registered(
             await asyncio.sleep(wait)
             wait = min(wait * 2, _LONGEST_WAIT)
     finally:
-        seen.close()
-
-
-class SeenDeliveries:
-    """The deliveries that a session was given: each id gets to it once, over any number of connections."""
-
-    def __init__(self) -> None:
-        self._tasks: OrderedDict[str, asyncio.Task[c.MessageReceipt]] = OrderedDict()
-
-    def begin(self, offer: c.Offer, session: c.AgentSession) -> asyncio.Task[c.MessageReceipt]:
-        """What becomes of a message: what is known already, or what the session makes of it now."""
-        delivery_id = offer.context.id
-        task = self._tasks.get(delivery_id)
-        if task is None or (task.done() and _may_come_again(task)):
-            task = asyncio.create_task(session.receive_message(offer.message, offer.context))
-            self._tasks[delivery_id] = task
-            task.add_done_callback(lambda _task: self._trim())
-        return task
-
-    def close(self) -> None:
-        """Stop what the session makes of messages now: they are offered again."""
-        for task in self._tasks.values():
-            task.cancel()
-
-    def _trim(self) -> None:
-        while len(self._tasks) > _REMEMBERED and next(iter(self._tasks.values())).done():
-            self._tasks.popitem(last=False)
+        registration.close()
 
 
 def _may_come_again(task: asyncio.Task[c.MessageReceipt]) -> bool:

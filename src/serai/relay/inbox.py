@@ -11,9 +11,9 @@ import contextlib
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -27,6 +27,7 @@ from serai.store.contract import RelayWrite
 from serai.store.sqlite.relay import words_of_turn
 
 if TYPE_CHECKING:
+    from serai.relay.links import LocalLink, RpcPeer
     from serai.relay.workspace import Workspace
 
 __all__ = ["Caller", "CallerLink", "InboxBox", "Inboxes"]
@@ -48,21 +49,8 @@ _PRIVATE = frozenset(
 """The types of events that concern those alone who are named in them. A `log` of no agent is ours."""
 
 
-class CallerLink(Protocol):
-    """A connection over which the relay can ask whoever calls."""
-
-    async def request(self, method: str, params: c.Record) -> bytes:
-        """Ask something. Returns the result, as JSON. Cancelling forgets the question.
-
-        Raises:
-            ConnectionLost: The connection is over, and nobody answers any more.
-            ProtocolError: The answer is an error.
-        """
-        ...
-
-    def when_closed(self, call: Callable[[], None]) -> None:
-        """Call something once the connection is over, after all questions have been given up."""
-        ...
+CallerLink: TypeAlias = "RpcPeer | LocalLink"
+"""A connection over which the relay can ask whoever calls."""
 
 
 class Caller(NamedTuple):
@@ -197,22 +185,25 @@ class Inboxes:
 
     # -- lists ---------------------------------------------------------------------------------------------
 
-    async def last(self, room: KeptRoom, before: str | None, limit: int) -> tuple[c.RelayMessage, ...]:
+    async def list(self, caller: Caller, params: c.MessagesListParams) -> c.MessagesResult:
         """The last messages of a room, oldest first, without those in threads."""
+        room = self.room(caller, params.room)
         await self._journal.committed()
         until = 1 << 62
-        if before is not None:
-            rows = await self._store.relay("message", before)
+        if params.before is not None:
+            rows = await self._store.relay("message", params.before)
             until = rows[0][0] if rows else until
-        rows = await self._store.relay("messages_of_room", room.number, until, _bounded(limit))
-        return await self._shown([c.decode(data, c.RelayMessage) for _, data in reversed(rows)])
+        rows = await self._store.relay("messages_of_room", room.number, until, _bounded(params.limit))
+        found = await self._shown([c.decode(data, c.RelayMessage) for _, data in reversed(rows)])
+        return c.MessagesResult(messages=found)
 
-    async def thread(self, caller: Caller, message_id: str) -> tuple[c.RelayMessage, ...]:
+    async def thread(self, caller: Caller, params: c.MessageParams) -> c.MessagesResult:
         """A message and all answers in its thread, oldest first."""
-        message = await self.message(caller, message_id)
+        message = await self.message(caller, params.message_id)
         first = await self.message(caller, message.thread_id) if message.thread_id else message
         rows = await self._store.relay("messages_of_thread", first.id, _MOST)
-        return (first, *await self._shown([c.decode(data, c.RelayMessage) for _, data in rows]))
+        replies = await self._shown([c.decode(data, c.RelayMessage) for _, data in rows])
+        return c.MessagesResult(messages=(first, *replies))
 
     async def _shown(self, messages: Sequence[c.RelayMessage]) -> tuple[c.RelayMessage, ...]:
         """Messages with their reactions, and with how many answers and readers they have."""
@@ -308,7 +299,7 @@ class Inboxes:
 
     # -- search --------------------------------------------------------------------------------------------
 
-    async def search(self, caller: Caller, query: str, limit: int) -> tuple[c.SearchHit, ...]:
+    async def search(self, caller: Caller, params: c.SearchParams) -> c.SearchResult:
         """Messages and turns that have all words of a query, the best first; of common words the newest.
 
         What the background has not come to yet is indexed first.
@@ -316,7 +307,7 @@ class Inboxes:
         Raises:
             InvalidParams: There is no word in it.
         """
-        words = _WORD.findall(query)
+        words = _WORD.findall(params.query)
         if not words:
             raise InvalidParams("there is no word to look for", field="query")
         await self._journal.committed()
@@ -326,7 +317,7 @@ class Inboxes:
         found_of = [await self._store.relay("count_of_word", term, _COMMON) for term in terms]
         order = "search_newest" if any(count >= _COMMON for ((count,),) in found_of) else "search"
         rooms = None if caller.sees_all else _json(r.number for r in self._rooms if self.may_see(caller, r))
-        rows = await self._store.relay(order, " ".join(terms), _bounded(limit), rooms)
+        rows = await self._store.relay(order, " ".join(terms), _bounded(params.limit), rooms)
         numbers = [number for (number,) in rows]
         found: dict[int, c.SearchHit] = {}
         messages, turns = (_json(n // 2 for n in numbers if n % 2 == odd) for odd in (0, 1))
@@ -335,7 +326,7 @@ class Inboxes:
         for row, uri, turn_id, turn in await self._store.relay("turns_by_row", turns):
             text = words_of_turn(turn)[:_SHOWN_OF_TURN]
             found[2 * row + 1] = c.SearchHit(session=uri, turn_id=turn_id, text=text)
-        return tuple(found[number] for number in numbers if number in found)
+        return c.SearchResult(hits=tuple(found[number] for number in numbers if number in found))
 
     async def keep_indexed(self) -> None:
         """Index what is new for searches to come: now and then, in short steps, until it is cancelled."""

@@ -1,19 +1,27 @@
-"""What may be done to a session as a whole: release, pause, resume, fork, snapshot; here and elsewhere.
+"""Sessions as a whole: those elsewhere register; all are released, paused, resumed, forked; agents are made.
 
-The owner may do all of it. An agent may do it to itself, and to the agents that it made.
+The owner may do all of it. An agent may do it to itself, and to the agents that it made: in its own folder,
+and only so many below each other.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict, replace
 
 from serai import contract as c
-from serai.errors import Forbidden, SessionGone
+from serai.ahp.commands import CreateSessionParams
+from serai.errors import CapabilityUnsupported, Forbidden, InvalidParams, NameTaken, SessionGone
 from serai.host.identities import Participant
-from serai.host.session.delegation import PARENT
+from serai.host.session.delegation import PARENT, check_depth
 from serai.host.session.session import Session
+from serai.relay.actions import Actions, MayAsk, RunAction
 from serai.relay.adapters import AdapterBox
 from serai.relay.inbox import Caller
+from serai.relay.webhooks import check_url
 
 if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
@@ -22,6 +30,29 @@ __all__ = ["Lifecycle"]
 
 _OF_AGENT = frozenset({c.LifecycleOperation.FORK, c.LifecycleOperation.SNAPSHOT})
 """What only an agent that is there can do, and say whether it can."""
+_LONGEST_LEASE = 3600.0
+_QUEUED = frozenset({c.DeliveryMode.NEXT_TOOL_CALL, c.DeliveryMode.NEXT_MESSAGE})
+"""Boundaries that only the session itself knows."""
+
+
+def _schema(*required: str, **properties: str) -> dict[str, Any]:
+    described = {name: {"type": "string", "description": what} for name, what in properties.items()}
+    return {
+        "type": "object",
+        "properties": described,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+_AGENT = _schema("agent", agent="Its handle")
+_WITH_REASON = _schema("agent", agent="Its handle", reason="Why")
+_CREATE = _schema(
+    "provider",
+    provider="The kind of agent",
+    name="How others call it; by default after its kind",
+    workingDirectory="Its folder, as a path or a file URI; by default that of whoever asks",
+)
 
 
 class Lifecycle:
@@ -34,6 +65,67 @@ class Lifecycle:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._host = workspace.host
+        self._identities = workspace.identities
+
+    def register(self, caller: Caller, params: c.RegisterParams) -> c.RegisterResult:
+        """Take a session elsewhere in, or again under the name that it has.
+
+        Raises:
+            CapabilityUnsupported: It declares too little.
+            NameTaken: Someone else has the name, or, if it is strict, anyone.
+            Forbidden: A token of a participant is only for that participant, and names no URL.
+            InvalidParams: The name, the lease or the URL cannot be used.
+        """
+        given, declared = (
+            self._host.redactor.redact_value(params.identity, observed=True),
+            params.capabilities,
+        )
+        name = given.name.strip().removeprefix("@")
+        _check_capabilities(declared, name)
+        if not name or c.handle_of(name) == "@":
+            raise InvalidParams("a session needs a name", field="params.identity.name")
+        _check_ways(params, caller)
+        if given.kind not in {c.IdentityKind.AGENT, c.IdentityKind.SERVICE}:
+            raise Forbidden(f"a session cannot register as {given.kind.value}", remedy="Register as an agent")
+        known = self._identities.find(c.handle_of(name))
+        number = caller.participant.number if caller.participant is not None else None
+        if caller.role != c.Role.OWNER and (known is None or known.number != number):
+            raise Forbidden("a token of a participant is for that participant alone")
+        if known is not None and (
+            known.session is not None
+            or known.is_person
+            or (params.strict and known.capabilities is not None and not known.gone)
+        ):
+            raise NameTaken(f"someone is called {name!r} already", remedy="Choose another name")
+        fields: dict[str, Any] = asdict(given) | {"id": "", "name": name, "handle": ""}
+        if (
+            caller.role != c.Role.OWNER and known is not None
+        ):  # what others decide by is not the holder's to say
+            tags = {key: value for key, value in known.identity.metadata.items() if key == "tags"}
+            own = {key: value for key, value in given.metadata.items() if key != "tags"}
+            fields |= {"kind": known.identity.kind, "metadata": own | tags}
+        described = c.AgentIdentity(**fields)
+        secret = None
+        if params.url is not None and (known is None or known.url != params.url or known.secret is None):
+            secret = secrets.token_urlsafe(32)
+        if known is None:
+            known = self._identities.enlist(name, given.kind, described=described)
+        kept = replace(
+            known,
+            identity=replace(
+                described, id=known.identity.id, name=known.identity.name, handle=known.identity.handle
+            ),
+            capabilities=declared,
+            url=params.url,
+            secret=(secret or known.secret) if params.url else None,
+            lease_seconds=params.lease_seconds,
+            gone=False,
+        )
+        if kept != known:
+            self._identities.put(kept, "agent.registered")
+        self._workspace.registered(kept, caller.link)
+        seconds = params.lease_seconds or self._workspace.policy.lease.total_seconds()
+        return c.RegisterResult(identity=kept.identity, lease_seconds=seconds, secret=secret)
 
     async def do(
         self, operation: c.LifecycleOperation, caller: Caller, params: c.OperationParams
@@ -49,7 +141,7 @@ class Lifecycle:
             CapabilityUnsupported: The session does not declare it.
             Offline: A session elsewhere is not connected, so that nobody can be asked.
         """
-        agent = self._host.identities.get(params.agent)
+        agent = self._identities.get(params.agent)
         box = self._workspace.box_of(agent)
         session = None
         if agent.gone or (agent.session and not (session := await self._host.sessions.bring(agent.session))):
@@ -86,7 +178,7 @@ class Lifecycle:
                 session.resume()
             case c.LifecycleOperation.FORK:
                 forked = await (await session.agent()).fork()
-                agent = self._workspace.info(self._host.identities.get(forked.identity.id))
+                agent = self._workspace.info(self._identities.get(forked.identity.id))
             case c.LifecycleOperation.SNAPSHOT:
                 taken = await (await session.agent()).snapshot()
                 snapshot = self._host.redactor.redact_value(taken, observed=True)
@@ -101,7 +193,97 @@ class Lifecycle:
             await self._workspace.unregister(box)
             return c.OperationResult(status=c.AgentStatus.RELEASED)
         if operation == c.LifecycleOperation.FORK:
-            agent = self._workspace.info(self._host.identities.get(str(told.get("agent"))))
+            agent = self._workspace.info(self._identities.get(str(told.get("agent"))))
         elif operation == c.LifecycleOperation.SNAPSHOT:
             snapshot = self._host.redactor.redact_value(told, observed=True)
         return c.OperationResult(status=box.status, agent=agent, snapshot=snapshot)
+
+    # -- the same, as actions ------------------------------------------------------------------------------
+
+    def add_to(self, actions: Actions) -> None:
+        """Register them."""
+        status = "What an agent does right now, and what waits for it"
+        pause = "Let nothing enter an agent's session by itself"
+        table: tuple[tuple[str, str, dict[str, Any], RunAction, MayAsk], ...] = (
+            ("agent.create", "Make an agent", _CREATE, self._create, _is_of_host),
+            ("agent.status", status, _AGENT, self._status, lambda _caller, _who: True),
+            ("agent.pause", pause, _WITH_REASON, self._operate, _has_session),
+            ("agent.resume", "Let a paused agent go on", _AGENT, self._operate, _has_session),
+            ("agent.release", "End an agent's session for good", _WITH_REASON, self._operate, _has_session),
+        )
+        for name, description, schema, run, may_ask in table:
+            described = c.ActionRegisterParams(name=name, description=description, input_schema=schema)
+            actions.build_in(described, run, may_ask)
+
+    async def _create(self, call: c.ActionRunParams, caller: Caller) -> Any:
+        wanted: dict[str, str] = call.input
+        provider, name, folder = wanted["provider"], wanted.get("name"), wanted.get("workingDirectory")
+        uri, meta = caller.participant.session if caller.participant else None, None
+        parent = await self._host.sessions.bring(uri) if uri else None
+        if parent is not None:
+            await check_depth(parent.core, self._host.sessions.bring)
+            own = parent.live.head.summary.working_directory
+            if folder is not None and _uri(folder) != own:
+                raise Forbidden("an agent makes others in its own folder only")
+            folder, meta = own, {PARENT: parent.uri}
+        await self._host.sought(provider)
+        uri = f"ahp-session:/{self._host.new_id()}"
+        if name is not None:
+            self._identities.enlist(name, c.IdentityKind.AGENT, session=uri)
+        params = CreateSessionParams(
+            channel=uri, provider=provider, working_directory=_uri(folder) if folder else None
+        )
+        try:
+            session = await self._host.create(params, call.caller.name, meta)
+        except BaseException:
+            if name is not None:
+                self._identities.retire(uri)
+            raise
+        await session.ready()
+        return c.to_wire(self._workspace.info(self._identities.of_session(uri)))
+
+    async def _status(self, call: c.ActionRunParams, _caller: Caller) -> Any:
+        return c.to_wire(self._workspace.info(self._identities.get(call.input["agent"])))
+
+    async def _operate(self, call: c.ActionRunParams, caller: Caller) -> Any:
+        operation = c.LifecycleOperation(call.name.removeprefix("agent."))
+        params = c.OperationParams(agent=call.input["agent"], reason=call.input.get("reason"))
+        return c.to_wire(await self.do(operation, caller, params))
+
+
+def _check_ways(params: c.RegisterParams, caller: Caller) -> None:
+    """Go on only if messages can get there as is asked for."""
+    if params.url is not None:
+        check_url(params.url)
+        if caller.role != c.Role.OWNER:  # the host may reach what its participants may not
+            raise Forbidden("only the owner of the host says where messages are posted")
+    lease = params.lease_seconds
+    if lease is not None and not 0 < lease <= _LONGEST_LEASE:
+        raise InvalidParams(f"a lease has up to {_LONGEST_LEASE:.0f} seconds", field="params.leaseSeconds")
+
+
+def _check_capabilities(declared: c.AgentSessionCapabilities, agent: str) -> None:
+    c.check_receives(declared, agent)
+    queued = [mode for mode in declared.delivery.modes if mode in _QUEUED]
+    if queued and not declared.delivery.queue:
+        raise CapabilityUnsupported(
+            "delivery.queue",
+            queued[0].value,
+            tuple(mode.value for mode in declared.delivery.modes if mode not in _QUEUED),
+            agent=agent,
+            remedy="Only a session that holds messages itself (queue: true) knows this boundary",
+        )
+
+
+def _is_of_host(caller: Caller, who: Participant) -> bool:
+    """Whether the owner asks, or the agent of a session of this host."""
+    return caller.role == c.Role.OWNER or who.session is not None
+
+
+def _has_session(caller: Caller, who: Participant) -> bool:
+    """The same, or a session elsewhere."""
+    return _is_of_host(caller, who) or who.capabilities is not None
+
+
+def _uri(folder: str) -> str:
+    return folder if folder.startswith("file:") else Path(folder).absolute().as_uri()

@@ -37,13 +37,15 @@ _ALSO_OF_WORKSPACE = frozenset(
     {_Type.SESSION_STARTED, _Type.SESSION_RESUMED, _Type.SESSION_FORKED, _Type.LOG, _Type.ERROR}
 )
 """The session events that the workspace has under the same name."""
-_ONLY_OF_SESSIONS = frozenset(kind for kind in _Type if kind.value.startswith(OF_SESSIONS))
-"""Those that are asked for by their own name, and come wrapped."""
-_STATUSES = {f"agent.status.{status.value}": status for status in c.AgentStatus}
-_LIVE = frozenset(
-    {"session.event", "agent.status.changed", *_STATUSES, *_ALSO_OF_WORKSPACE, *_ONLY_OF_SESSIONS}
-)
-"""The types that only come while someone listens."""
+_LIVE: dict[str, tuple[c.Wish, ...]] = {
+    "session.event": (),
+    "agent.status.changed": (_Type.STATUS_CHANGED,),
+    **{f"agent.status.{status}": (_Type.STATUS_CHANGED,) for status in c.AgentStatus},
+    "agent.status.paused": (_Type.STATUS_CHANGED, c.LifecycleOperation.PAUSE),
+    **{kind.value: (kind,) for kind in _Type if kind.value.startswith(OF_SESSIONS)},
+    **{kind.value: (kind,) for kind in _ALSO_OF_WORKSPACE},
+}
+"""The types that only come while someone listens, with what an agent has to declare for each."""
 _ALWAYS = (
     *(f"message.{what}" for what in ("created", "updated", "read", "reacted")),
     *(f"delivery.{what}" for what in ("created", "accepted", "delivered", "deferred", "failed")),
@@ -77,33 +79,16 @@ def check_can_come(capabilities: c.AgentSessionCapabilities, types: Iterable[str
 
 def _refusal(capabilities: c.AgentSessionCapabilities, name: str, agent: str) -> CapabilityUnsupported | None:
     """Why a live event of this type never comes from an agent."""
-    try:
-        if name == "session.event":
-            if not capabilities.events.emits:
-                return CapabilityUnsupported("events.emits", name, agent=agent)
-        elif name == "agent.status.changed":
-            c.require(capabilities, _Type.STATUS_CHANGED, agent=agent)
-        elif (status := _STATUSES.get(name)) is not None:
-            _require_status(capabilities, status, agent)
-        else:
-            c.require(capabilities, _Type(name), agent=agent)
-    except CapabilityUnsupported as error:
-        return error
-    return None
-
-
-def _require_status(capabilities: c.AgentSessionCapabilities, status: c.AgentStatus, agent: str) -> None:
-    own = f"status.{status.value}"
-    emits = capabilities.events.emits
-    if status == c.AgentStatus.PAUSED:
-        c.require(capabilities, c.LifecycleOperation.PAUSE, agent=agent)
-    # Who names some statuses means those; who only says that it changes means all.
-    is_particular = any(kind.family == "status" and kind != _Type.STATUS_CHANGED for kind in emits)
-    c.require(
-        capabilities,
-        _Type(own) if is_particular and own in c.EVENT_TYPES else _Type.STATUS_CHANGED,
-        agent=agent,
+    if name == "session.event" and not capabilities.events.emits:
+        return CapabilityUnsupported("events.emits", name, agent=agent)
+    # Who names some statuses means those; who only says that its status changes means all.
+    named = {f"agent.{kind}": kind for kind in _Type if kind.family == "status"}
+    is_particular = any(
+        kind in capabilities.events.emits for kind in named.values() if kind != "status.changed"
     )
+    wishes = (named[name],) if is_particular and name in named else _LIVE[name]
+    refusals = (c.refusal(capabilities, wish, agent=agent) for wish in wishes)
+    return next((refusal for refusal in refusals if refusal), None)
 
 
 class Observer:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from serai.contract import AgentIdentity, AgentStatus, WorkspaceEvent, name_key
 
@@ -106,23 +106,30 @@ def named(*types: str) -> Predicate:
     return Predicate(types)
 
 
+def _about(agent: str, *types: str) -> Predicate:
+    """Events about one participant. The relay finds it by its handle, name or id."""
+    return Predicate(types, lambda event: _is(event.data.get("agent"), agent), agent)
+
+
 class _Words:
     """Predicates by the last words of their types: `events.message.created()` is `message.created`."""
 
-    def __init__(self, family: str, *words: str, agent: str | None = None) -> None:
-        self._family, self._words, self._agent = family, words, agent
+    def __init__(self, family: str, words: str, predicate: Callable[..., Predicate] = named) -> None:
+        self._family, self._words, self._predicate = family, words.split(), predicate
 
-    def __getattr__(self, word: str) -> Callable[[], Predicate]:
+    def __getattr__(self, word: str) -> Callable[..., Predicate]:
         if word not in self._words:
             raise AttributeError(f"there is no event {self._family}.{word}")
-        return partial(_about, self._agent, f"{self._family}.{word}")
+        return partial(self._predicate, f"{self._family}.{word}")
 
 
-def _about(agent: str | None, *types: str) -> Predicate:
-    """Events of some types, perhaps about one participant. The relay finds it by its handle, name or id."""
-    if agent is None:
-        return Predicate(types)
-    return Predicate(types, lambda event: _is(event.data.get("agent"), agent), agent)
+class _Agent:
+    """Events about one agent: changes of its status, and its tool calls."""
+
+    def __init__(self, agent: str) -> None:
+        self.status = _Statuses(agent)
+        self.tools = _Words("tool", "called completed failed", partial(_of_tool, agent))
+        """`called`, `completed` and `failed`, of any tool or of one that is named."""
 
 
 class _Statuses:
@@ -140,27 +147,12 @@ class _Statuses:
         return _about(self._agent, f"agent.status.{AgentStatus(status).value}")
 
 
-class _Tools:
-    """Tool calls of an agent; of one tool if it is named."""
-
-    def __init__(self, agent: str) -> None:
-        self.called, self.completed, self.failed = (
-            partial(self._of, agent, f"tool.{what}") for what in ("called", "completed", "failed")
-        )
-
-    def _of(self, agent: str, kind: str, tool: str | None = None) -> Predicate:
-        every = _about(agent, kind)
-        return every if tool is None else every.where(lambda event: event.data["event"]["tool"] == tool)
+def _of_tool(agent: str, kind: str, tool: str | None = None) -> Predicate:
+    every = _about(agent, kind)
+    return every if tool is None else every.where(lambda event: event.data["event"]["tool"] == tool)
 
 
-class _Agent(NamedTuple):
-    """Events about one agent: changes of its status, and its tool calls."""
-
-    status: _Statuses
-    tools: _Tools
-
-
-class ActionEvents:
+class ActionEvents(_Words):
     """Events about one registered action: it was `invoked`, and has `completed`, `failed`, or was `denied`.
 
     Args:
@@ -168,10 +160,8 @@ class ActionEvents:
     """
 
     def __init__(self, name: str) -> None:
+        super().__init__("action", "invoked completed failed denied", self._named)
         self.name = name
-        self.invoked, self.completed, self.failed, self.denied = (
-            partial(self._named, f"action.{what}") for what in ("invoked", "completed", "failed", "denied")
-        )
 
     def _named(self, kind: str) -> Predicate:
         return Predicate((kind,), lambda event: event.data.get("action") == self.name)
@@ -188,16 +178,14 @@ action = ActionEvents
 class _Events:
     """Where predicates begin."""
 
-    message = _Words("message", "created", "updated", "read", "reacted")
-    delivery = _Words("delivery", "created", "accepted", "delivered", "deferred", "failed")
-
-    def agent(self, agent: str) -> _Agent:
-        """Events about an agent: what it does, and its status."""
-        return _Agent(_Statuses(agent), _Tools(agent))
+    message = _Words("message", "created updated read reacted")
+    delivery = _Words("delivery", "created accepted delivered deferred failed")
+    agent = _Agent
+    """Events about an agent: what it does, and its status."""
 
     def session(self, agent: str) -> _Words:
         """Events about the life of an agent's session: `started`, `resumed`, `forked`, `released`."""
-        return _Words("session", "started", "released", "resumed", "forked", agent=agent)
+        return _Words("session", "started released resumed forked", partial(_about, agent))
 
 
 events = _Events()

@@ -17,28 +17,24 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextvars import ContextVar
 from functools import partialmethod
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
 from serai import contract as c
 from serai.client.address import find_address
-from serai.client.connection import Transport, websocket_opener
-from serai.errors import (
-    CapabilityUnsupported,
-    ConnectionLost,
-    MethodNotFound,
-    ProtocolError,
-    RelayError,
-    SeraiError,
-)
+from serai.client.connection import websocket_opener
+from serai.errors import MethodNotFound, SeraiError
+from serai.relay.links import Link, LocalLink, RemoteLink
 from serai.relay.predicates import ActionEvents, Predicate, events, named
 
 if TYPE_CHECKING:
     from serai.relay.harness import Registration
+    from serai.relay.inbox import Caller
+    from serai.relay.workspace import Workspace
 
-__all__ = ["ActionCall", "ActionHandler", "Answer", "EventHandler", "Link", "Listening", "Relay"]
+__all__ = ["ActionCall", "ActionHandler", "EventHandler", "Listening", "Relay", "relay_of"]
 
 _log = logging.getLogger(__name__)
 
@@ -47,10 +43,6 @@ _led_by: ContextVar[dict[str, Any]] = ContextVar("led_by", default={})  # noqa: 
 
 EventHandler = Callable[[c.WorkspaceEvent], Awaitable[None] | None]
 """Is called with each event, one after the other. What it raises is logged, and disturbs nobody else."""
-
-
-Answer = Callable[[bytes], Awaitable[Any]]
-"""Answers what the relay asks: takes the parameters, as JSON. What it raises is told to the relay."""
 
 
 class ActionCall(NamedTuple):
@@ -64,36 +56,6 @@ class ActionCall(NamedTuple):
 
 ActionHandler = Callable[[ActionCall], Awaitable[Any] | Any]
 """Does what an action is for, and returns its output. What it raises is told to the caller as its failure."""
-
-
-class Link(Protocol):
-    """How calls get to the relay, and events and questions back."""
-
-    async def call(self, method: str, params: dict[str, Any]) -> Any:
-        """Call a method. Returns its result, as its type.
-
-        Raises:
-            SeraiError: The relay refused, or cannot be reached.
-        """
-        ...
-
-    async def subscribe(
-        self, params: c.SubscribeParams
-    ) -> tuple[c.SubscribeResult, AsyncGenerator[c.WorkspaceEvent]]:
-        """Subscribe to events. They come from the moment this returns, until their iterator is closed."""
-        ...
-
-    def answer(self, method: str, answer: Answer) -> None:
-        """Answer a method that the relay asks for. There is one answer to each; the last one counts."""
-        ...
-
-    async def closed(self) -> None:
-        """Wait until nothing can be called any more."""
-        ...
-
-    async def close(self) -> None:
-        """Call nothing any more."""
-        ...
 
 
 class Listening:
@@ -131,7 +93,7 @@ class Relay:
         self._handlers: dict[str, ActionHandler] = {}
         self.registrations: dict[str, Registration] = {}
         """The sessions that take part over this connection, by their handles."""
-        link.answer("actions.run", self._run_action)
+        link.answers["actions.run"] = self._run_action
 
     @classmethod
     async def connect(
@@ -168,10 +130,22 @@ class Relay:
         await self.link.closed()
 
     async def register(self, session: c.AgentSession, **more: Any) -> Registration:
-        """Have a session take part: see `serai.relay.harness.register`."""
-        from serai.relay.harness import register  # noqa: PLC0415 - it needs this module
+        """Have a session take part over this connection, for as long as that lasts.
 
-        return await register(self, session, **more)
+        Args:
+            session: What receives the messages. Each delivery id gets to it once.
+            more: What else `sessions.register` takes: `strict`, `leaseSeconds`.
+
+        Raises:
+            CapabilityUnsupported: It declares too little, or something that it does not have.
+            NameTaken: Someone else has its name.
+            Forbidden: The token is for another participant.
+        """
+        from serai.relay.harness import Registration  # noqa: PLC0415 - it needs this module
+
+        registration = Registration(session)
+        await registration.begin(self, **more)
+        return registration
 
     async def call(self, method: str, **params: Any) -> Any:
         """Call a method of the relay, with its parameters under their names on the wire.
@@ -369,134 +343,9 @@ class Relay:
             _log.exception("a listener failed with the event %s (%s)", event.id, event.type)
 
 
-class RemoteLink:
-    """Calls over a WebSocket to `/relay`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-        self._last_id = 0
-        self._calls: dict[int, tuple[str, asyncio.Future[Any]]] = {}
-        self._subscriptions: dict[str, asyncio.Queue[c.WorkspaceEvent | None]] = {}
-        self._answers: dict[str, Answer] = {}
-        self._answering: set[asyncio.Task[None]] = set()
-        self._lost: ConnectionLost | None = None
-        self._reading = asyncio.create_task(self._read())
-
-    async def call(self, method: str, params: dict[str, Any]) -> Any:
-        """See `Link`."""
-        if self._lost is not None:
-            raise self._lost
-        self._last_id += 1
-        call_id = self._last_id
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._calls[call_id] = method, answer
-        try:
-            call = {"jsonrpc": "2.0", "id": call_id, "method": method, "params": params}
-            await self._transport.send(msgspec.json.encode(call))
-            return await answer
-        finally:
-            self._calls.pop(call_id, None)
-
-    async def subscribe(
-        self, params: c.SubscribeParams
-    ) -> tuple[c.SubscribeResult, AsyncGenerator[c.WorkspaceEvent]]:
-        """See `Link`."""
-        started: c.SubscribeResult = await self.call("events.subscribe", c.to_wire(params))
-        return started, self._events(started.subscription)
-
-    async def _events(self, subscription: str) -> AsyncGenerator[c.WorkspaceEvent]:
-        queue = self._queue(subscription)
-        try:
-            while (event := await queue.get()) is not None:
-                yield event
-            if self._lost is not None:
-                raise self._lost
-        finally:
-            with contextlib.suppress(SeraiError):
-                await self.call("events.unsubscribe", {"subscription": subscription})
-            self._subscriptions.pop(subscription, None)
-
-    def answer(self, method: str, answer: Answer) -> None:
-        """See `Link`."""
-        self._answers[method] = answer
-
-    async def closed(self) -> None:
-        """See `Link`."""
-        await asyncio.wait({self._reading})
-
-    async def _respond(self, method: str, call_id: Any, params: bytes) -> None:
-        answer = self._answers.get(method)
-        response: dict[str, Any] = {"jsonrpc": "2.0", "id": call_id}
-        try:
-            if answer is None:
-                raise MethodNotFound(f"nobody here answers {method!r}")  # noqa: TRY301 - it is told like all else
-            told = msgspec.json.encode({**response, "result": await answer(params)})
-        except Exception as error:  # noqa: BLE001 - whatever it is, the relay gets an answer
-            told = msgspec.json.encode({**response, "error": told_as_error(error)})
-        with contextlib.suppress(ConnectionLost):
-            await self._transport.send(told)
-
-    def _queue(self, subscription: str) -> asyncio.Queue[c.WorkspaceEvent | None]:
-        return self._subscriptions.setdefault(subscription, asyncio.Queue())
-
-    async def close(self) -> None:
-        """See `Link`."""
-        await self._transport.close()
-        tasks = [self._reading, *self._answering]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _read(self) -> None:
-        try:
-            while True:
-                self._take(_read(await self._transport.receive()))
-        except ConnectionLost as error:
-            self._lost = error
-        finally:
-            self._lost = self._lost or ConnectionLost("the connection is closed")
-            for _, answer in self._calls.values():
-                if not answer.done():
-                    answer.set_exception(self._lost)
-            for queue in self._subscriptions.values():
-                queue.put_nowait(None)
-
-    def _take(self, message: _Message) -> None:
-        if message.method == "event":
-            told = _read_event(message.params)
-            self._queue(told.subscription).put_nowait(told.event)
-            return
-        if message.method:
-            task = asyncio.create_task(self._respond(message.method, message.id, bytes(message.params)))
-            self._answering.add(task)
-            task.add_done_callback(self._answering.discard)
-            return
-        method, answer = self._calls.get(message.id, ("", None))
-        if answer is None or answer.done():
-            return
-        if message.error is not None:
-            answer.set_exception(_refusal(message.error))
-        else:
-            answer.set_result(c.decode(bytes(message.result), c.METHODS[method][1]))
-
-
-class _Message(msgspec.Struct):
-    """What the relay says, with what it says unread: an event, a question, or the answer to a call."""
-
-    method: str = ""
-    id: Any = None
-    params: msgspec.Raw = msgspec.Raw(b"{}")
-    result: msgspec.Raw = msgspec.Raw(b"{}")
-    error: dict[str, Any] | None = None
-
-
-class _Told(msgspec.Struct):
-    subscription: str
-    event: c.WorkspaceEvent
-
-
-_read = msgspec.json.Decoder(_Message).decode
-_read_event = msgspec.json.Decoder(_Told).decode
+def relay_of(workspace: Workspace, caller: Caller) -> Relay:
+    """The relay for a program in the host's own process."""
+    return Relay(LocalLink(workspace, caller))
 
 
 def _schema_of(described: dict[str, Any] | type | None) -> dict[str, Any] | None:
@@ -505,28 +354,3 @@ def _schema_of(described: dict[str, Any] | type | None) -> dict[str, Any] | None
         return described
     of_pydantic = getattr(described, "model_json_schema", None)
     return of_pydantic() if of_pydantic is not None else msgspec.json.schema(described)
-
-
-def told_as_error(error: Exception) -> dict[str, Any]:
-    """An exception as the relay is told of it."""
-    if isinstance(error, SeraiError):
-        number = error.number if isinstance(error, ProtocolError) else -32000
-        return {"code": number, "message": str(error), "data": {"message": error.message, **error.to_wire()}}
-    return {"code": -32603, "message": f"{type(error).__name__}: {error}"}
-
-
-def _refusal(error: dict[str, Any]) -> SeraiError:
-    """The error that the relay told of, as the class that has its code."""
-    data: dict[str, Any] = error.get("data") or {}
-    if data.get("code") == CapabilityUnsupported.code:
-        return CapabilityUnsupported(
-            data["capability"],
-            data["requested"],
-            tuple(data.get("available", ())),
-            agent=data.get("agent"),
-            remedy=data.get("remedy"),
-        )
-    for kind in RelayError.__subclasses__():
-        if kind.code == data.get("code"):
-            return kind(data.get("message") or error["message"], remedy=data.get("remedy"))
-    return ProtocolError(error["message"], number=error["code"], data=data)

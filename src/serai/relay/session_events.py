@@ -28,25 +28,13 @@ from serai.store.contract import BlobRow
 
 __all__ = ["SessionEvents", "status_events"]
 
-_NAMED_AFTER = {
-    c.AgentStatus.IDLE: c.StatusIdle,
-    c.AgentStatus.ACTIVE: c.StatusActive,
-    c.AgentStatus.BLOCKED: c.StatusBlocked,
-    c.AgentStatus.WAITING: c.StatusWaiting,
-    c.AgentStatus.OFFLINE: c.StatusOffline,
-}
-
 
 def status_events(
     status: c.AgentStatus, previous: c.AgentStatus | None, reason: str | None = None
 ) -> list[c.AgentSessionEvent]:
     """The events of one change of status: the general one, and the one that is named after the status."""
-    told: list[c.AgentSessionEvent] = [
-        c.StatusChanged(status=status, previous_status=previous, reason=reason),
-    ]
-    if (kind := _NAMED_AFTER.get(status)) is not None:
-        told.append(kind(status=status, previous_status=previous, reason=reason))
-    return told
+    kinds: Any = (c.StatusChanged, c.EVENT_TYPES.get(f"status.{status.value}"))
+    return [kind(status=status, previous_status=previous, reason=reason) for kind in kinds if kind]
 
 
 @dataclass(slots=True)

@@ -16,7 +16,20 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from serai.contract import Record, Role, TokenInfo, decode, encode
+from serai.contract import (
+    DeviceLinkParams,
+    DeviceLinkResult,
+    Empty,
+    IdParams,
+    Record,
+    Role,
+    TokenCreateParams,
+    TokenInfo,
+    TokenResult,
+    TokensResult,
+    decode,
+    encode,
+)
 from serai.errors import InvalidParams, LinkSpent
 from serai.host.identities import Identities, Participant
 from serai.host.ledger import Ledger
@@ -91,10 +104,18 @@ class Tokens:
         caller = self.caller(token_digest)
         return None if caller is None else caller.role
 
-    def create(
+    def create(self, _caller: Caller, params: TokenCreateParams) -> TokenResult:
+        """Make a token for a participant, perhaps a new one, or for an observer."""
+        name = params.agent.removeprefix("@") if params.agent is not None else None
+        agent = None
+        if name is not None:
+            agent = self._identities.find(f"@{name}") or self._identities.enlist(name, params.kind)
+        token, info = self._create(agent, params.label)
+        return TokenResult(token=token, info=info)
+
+    def _create(
         self, agent: Participant | None, label: str, role: Role = Role.OBSERVER
     ) -> tuple[str, TokenInfo]:
-        """Make a token for a participant; without one, for someone of another role."""
         token = f"srt_{secrets.token_urlsafe(32)}"
         found = digest(token)
         info = TokenInfo(
@@ -107,20 +128,21 @@ class Tokens:
         self._put(found, _KeptToken(info=info, agent=agent.number if agent else None), revoked=False)
         return token, info
 
-    def link(self, role: Role, name: str = "", code: str | None = None) -> tuple[str, datetime]:
-        """Have a code, by default a new one, be good for one token of a device. Returns when it ends, too.
+    def link(self, _caller: Caller, params: DeviceLinkParams, code: str | None = None) -> DeviceLinkResult:
+        """Have a code, by default a new one, be good for one token of a device.
 
         Raises:
             InvalidParams: No device has such a role.
         """
-        if role not in {Role.OWNER, Role.RESPONDER}:
-            raise InvalidParams(f"a device is an owner's or a responder's, not {role}", field="params.role")
+        if params.role not in {Role.OWNER, Role.RESPONDER}:
+            what = f"a device is an owner's or a responder's, not {params.role}"
+            raise InvalidParams(what, field="params.role")
         code = code or new_code()
-        link = _Link(role, _name_of(name), self._ledger.now + _CODE_LASTS)
+        link = _Link(params.role, _name_of(params.name or ""), self._ledger.now + _CODE_LASTS)
         self._links[digest(code)] = link
         if len(self._links) > _MOST_CODES:
             del self._links[next(iter(self._links))]
-        return code, link.expires_at
+        return DeviceLinkResult(code=code, expires_at=link.expires_at)
 
     def redeem(self, code: str, name: str = "", has: str = "") -> tuple[str, TokenInfo]:
         """The token of a device, for its code. The name is what the device calls itself, if it has none.
@@ -139,7 +161,7 @@ class Tokens:
         kept = self._kept.get(digest(has))
         if kept is not None and not link.name and kept.info.role in {link.role, Role.OWNER}:
             return has, kept.info
-        return self.create(None, link.name or _name_of(name) or "a device", link.role)
+        return self._create(None, link.name or _name_of(name) or "a device", link.role)
 
     def lend(self, agent: Participant) -> str:
         """The token for the agent of a session, as long as this host and the session are there.
@@ -152,23 +174,23 @@ class Tokens:
         self._passing[digest(token)] = agent.number
         return token
 
-    def list(self) -> tuple[TokenInfo, ...]:
+    def list(self, _caller: Caller, _params: Empty) -> TokensResult:
         """All tokens that are not revoked."""
-        return tuple(kept.info for kept in self._kept.values())
+        return TokensResult(tokens=tuple(kept.info for kept in self._kept.values()))
 
-    def revoke(self, token_id: str) -> None:
+    def revoke(self, _caller: Caller, params: IdParams) -> Empty:
         """A token opens nothing any more.
 
         Raises:
             InvalidParams: There is no such token.
         """
         for found, kept in list(self._kept.items()):
-            if kept.info.id == token_id:
+            if kept.info.id == params.id:
                 del self._kept[found]
                 self._put(found, kept, revoked=True)
                 self.revoked(found)
-                return
-        raise InvalidParams(f"there is no token {token_id!r}", field="id")
+                return Empty()
+        raise InvalidParams(f"there is no token {params.id!r}", field="id")
 
     def _put(self, found: str, kept: _KeptToken, *, revoked: bool) -> None:
         if not revoked:

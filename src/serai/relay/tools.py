@@ -2,11 +2,18 @@
 
 Answers are short, since an agent reads all of them: ids and states, and never the text that it sent. Who
 calls is the holder of the connection's token, never an argument.
+
+Each action that the caller may use is a tool, too. A tool's name has letters, digits, `_` and `-`, so
+`agent.create` is `agent_create`. Where two would have one name the relay's own tool has it, then the host's
+action, then the first by name; `invoke_action` reaches them all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import aclosing
 from inspect import signature
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias, get_type_hints
 
@@ -19,8 +26,8 @@ from serai.contract.record import mismatch
 from serai.contract.relay_calls import misfit
 from serai.contract.tool_schema import tool_schema
 from serai.errors import Forbidden, MethodNotFound
-from serai.relay.action_tools import ActionTool, action_tools, outcome
-from serai.relay.idle_notices import IdleNotices
+from serai.host.identities import Participant
+from serai.relay.boundaries import SessionBox
 from serai.relay.inbox import Caller
 from serai.relay.workspace import Workspace
 
@@ -28,6 +35,8 @@ __all__ = ["RelayTools", "Tool"]
 
 _EXCERPT = 300
 """How much a hit of a search shows, in characters."""
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_LONGEST_NAME = 64
 
 
 _Wait = Annotated[
@@ -91,16 +100,24 @@ class RelayTools:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._do = workspace.call
-        self._notices = IdleNotices(workspace)
+        self._identities = workspace.identities
+        self._notices: dict[tuple[int, int], asyncio.Task[None]] = {}
+        """Who is told when someone else is idle, once: whom, and about whom."""
 
     async def tools(self, caller: Caller) -> list[Tool]:
         """The tools of a caller, as it is told of them: the relay's own, and one for each of its actions."""
         actions = await self._actions(caller)
-        return [*self.own, *(Tool(name, one.action.description, one.schema) for name, one in actions.items())]
+        return [*self.own, *(Tool(name, one.description, _schema(one)) for name, one in actions.items())]
 
-    async def _actions(self, caller: Caller) -> dict[str, ActionTool]:
-        found = await self._do(caller, "actions.list", c.Empty())
-        return action_tools(found.actions, _RUNS)
+    async def _actions(self, caller: Caller) -> dict[str, c.ActionDescriptor]:
+        """The actions that a caller may ask for, by the names of their tools."""
+        found: Iterable[c.ActionDescriptor] = (await self._do(caller, "actions.list", c.Empty())).actions
+        tools: dict[str, c.ActionDescriptor] = {}
+        for action in sorted(found, key=lambda one: (one.owner is not None, one.name)):
+            name = _NOT_IN_A_NAME.sub("_", action.name)[:_LONGEST_NAME]
+            if name not in _RUNS:
+                tools.setdefault(name, action)
+        return tools
 
     async def call(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Any:
         """Do what a tool does. Returns JSON.
@@ -114,7 +131,8 @@ class RelayTools:
             action = (await self._actions(caller)).get(name)
             if action is None:
                 raise MethodNotFound(f"there is no tool {name!r}")
-            return await self._invoke(caller, action.action.name, action.input_of(arguments), 50)
+            given = arguments.get("input") if _is_wrapped(action) else dict(arguments)
+            return await self._invoke(caller, action.name, given, 50)
         kind, run, _ = _RUNS[name]
         try:
             read = msgspec.convert(arguments, kind, strict=False)
@@ -124,13 +142,16 @@ class RelayTools:
 
     async def close(self) -> None:
         """Notify nobody any more."""
-        await self._notices.close()
+        notices = list(self._notices.values())
+        for notice in notices:
+            notice.cancel()
+        await asyncio.gather(*notices, return_exceptions=True)
 
-    async def _own(self, caller: Caller) -> c.AgentIdentity:
+    async def _own(self, caller: Caller) -> Participant:
         """Who calls and receives."""
         if (identity := (await self._do(caller, "hello", c.Empty())).identity) is None:
             raise Forbidden("an observer receives nothing")
-        return identity
+        return self._identities.get(identity.id)
 
     # -- messages ------------------------------------------------------------------------------------------
 
@@ -250,10 +271,33 @@ class RelayTools:
 
     @_tool("Get a message, once, when someone has nothing to do any more, or is gone.")
     async def _notify_when_idle(self, caller: Caller, *, agent: _Handle) -> Any:
-        own = await self._own(caller)
-        about = await self._do(caller, "agents.get", c.AgentParams(agent=agent))
-        will_notify = self._notices.watch(own.id, about.identity.id)
-        return {"agent": about.identity.handle, "status": about.status, "willNotify": will_notify}
+        own, about = await self._own(caller), self._identities.get(agent)
+        box = self._workspace.box_of(about)
+        told = {"agent": about.handle, "status": self._workspace.info(about).status}
+        if about.gone or not isinstance(box, SessionBox) or self._is_idle(box):
+            return told | {"willNotify": False}  # whoever is idle now does not become so
+        key = own.number, about.number
+        if key not in self._notices:
+            # The notice continues the chain of messages that led to the wish for it.
+            hops = self._workspace.runner.hops_of(own, None)
+            task = self._notices[key] = asyncio.create_task(self._notify(own, about, box, hops))
+            task.add_done_callback(lambda _: self._notices.pop(key, None))
+        return told | {"willNotify": True}
+
+    def _is_idle(self, box: SessionBox) -> bool:
+        return self._workspace.host.status_of(box.uri) == c.AgentStatus.IDLE and not box.waiting["idle"]
+
+    async def _notify(self, asker: Participant, agent: Participant, box: SessionBox, hops: int) -> None:
+        """Tell someone once another is idle, or gone."""
+        params = c.SubscribeParams(types=("agent.status.idle", "session.released"), agent=agent.handle)
+        _, events = await self._workspace.subscribe(Caller(c.Role.OWNER), params)
+        async with aclosing(events):
+            while not (is_gone := self._identities[agent.number].gone) and not self._is_idle(box):
+                await anext(events)
+        text = f"{agent.handle} is gone." if is_gone else f"{agent.handle} is idle now."
+        if not self._identities[asker.number].gone:
+            sender, reason = self._workspace.system, c.DeliveryReason.NOTIFICATION
+            self._workspace.post.notify(sender, asker, text, reason, metadata={}, hops=hops)
 
     # -- actions -------------------------------------------------------------------------------------------
 
@@ -282,7 +326,11 @@ class RelayTools:
 
     async def _invoke(self, caller: Caller, name: str, given: Any, seconds: int) -> Any:
         params = c.InvokeParams(name=name, input=given, wait_ms=seconds * 1000)
-        return outcome(await self._do(caller, "actions.invoke", params))
+        result = await self._do(caller, "actions.invoke", params)
+        told = {"invocation": result.invocation_id, "state": result.state}
+        if result.state == c.ActionState.COMPLETED:
+            return told | {"output": result.output}
+        return told | _without_nothing(code=result.code, error=result.error)  # or a message tells later
 
     # -- how things are told -------------------------------------------------------------------------------
 
@@ -311,10 +359,22 @@ class RelayTools:
         )
 
     def _handle(self, agent_id: str) -> str:
-        return self._workspace.identities.get(agent_id).handle
+        return self._identities.get(agent_id).handle
 
     own: ClassVar = tuple(Tool(name, told, tool_schema(kind)) for name, (kind, _, told) in _RUNS.items())
     """All tools, as agents are told of them."""
+
+
+def _is_wrapped(action: c.ActionDescriptor) -> bool:
+    """Whether an action's input is the argument `input`, since it is no object, as that of a tool."""
+    return bool(action.input_schema) and action.input_schema.get("type") != "object"
+
+
+def _schema(action: c.ActionDescriptor) -> dict[str, Any]:
+    """The JSON Schema of the arguments of an action's tool."""
+    if _is_wrapped(action):
+        return {"type": "object", "properties": {"input": action.input_schema}, "required": ["input"]}
+    return {"type": "object", "properties": {}, **action.input_schema}
 
 
 def _until(wait: int) -> dict[str, Any]:

@@ -2,32 +2,44 @@
 
 Each webhook has its own place in the order of events, which is kept. What is not taken is posted again, later
 each time, also after a restart; so an event may come twice, and none is left out as long as it is kept.
+
+Posts show who sent them: HMAC-SHA256 over the time and the body, in two headers. Whoever receives one
+computes the same, and refuses what is old.
+
+    X-Serai-Timestamp: 1767225600
+    X-Serai-Signature: sha256=<hex of HMAC(secret, timestamp + "." + body)>
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
+import hmac
 import logging
 import random
 import secrets
+import time
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
 from serai import contract as c
-from serai.errors import InvalidParams, SeraiError
+from serai.errors import ConnectionLost, InvalidParams, ProtocolError, SeraiError
 from serai.relay.inbox import Caller
-from serai.relay.signed_post import check_url, post_signed
 from serai.store.contract import RelayWrite
 
 if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
 
-__all__ = ["Webhooks"]
+__all__ = ["SIGNATURE", "TIMESTAMP", "Webhooks", "check_url", "post_signed", "signature"]
 
 _log = logging.getLogger(__name__)
 
+TIMESTAMP, SIGNATURE = "X-Serai-Timestamp", "X-Serai-Signature"
+_MOST = 64 * 1024
+"""How much of an answer is read."""
 _TIMEOUT = 30.0
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 300.0
 _PASSED_OVER = 1000
@@ -66,12 +78,13 @@ class Webhooks:
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
-    def create(self, params: c.WebhookParams) -> c.WebhookResult:
+    def create(self, caller: Caller, params: c.WebhookParams) -> c.WebhookResult:
         """Post the events of a filter from now on.
 
         Raises:
             InvalidParams: The URL cannot be posted to.
         """
+        self._workspace.filter_of(caller, params)
         check_url(params.url)
         number = max(map(int, self._kept), default=0) + 1
         webhook = c.Webhook(
@@ -87,23 +100,24 @@ class Webhooks:
         self._begin(kept)
         return c.WebhookResult(webhook=self._masked(webhook), secret=kept.secret)
 
-    def list(self) -> tuple[c.Webhook, ...]:
+    def list(self, _caller: Caller, _params: c.Empty) -> c.WebhooksResult:
         """All of them, the oldest first. A secret in a URL is masked."""
-        return tuple(self._masked(kept.webhook) for kept in self._kept.values())
+        return c.WebhooksResult(webhooks=tuple(self._masked(kept.webhook) for kept in self._kept.values()))
 
     def _masked(self, webhook: c.Webhook) -> c.Webhook:
         return self._redactor.redact_value(webhook, observed=True)
 
-    def delete(self, webhook_id: str) -> None:
+    def delete(self, _caller: Caller, params: c.IdParams) -> c.Empty:
         """Post nothing there any more.
 
         Raises:
             InvalidParams: There is no such webhook.
         """
-        if self._kept.pop(webhook_id, None) is None:
-            raise InvalidParams(f"there is no webhook {webhook_id!r}", field="params.id")
-        self._tasks.pop(webhook_id).cancel()
-        self._write("delete_webhook", int(webhook_id))
+        if self._kept.pop(params.id, None) is None:
+            raise InvalidParams(f"there is no webhook {params.id!r}", field="params.id")
+        self._tasks.pop(params.id).cancel()
+        self._write("delete_webhook", int(params.id))
+        return c.Empty()
 
     def _write(self, statement: str, *values: object) -> None:
         self._ledger.quietly(RelayWrite(statement, values))
@@ -149,3 +163,64 @@ class Webhooks:
                 wait = min(wait * 2, _LONGEST_WAIT)
             else:
                 return
+
+
+# -- signed posts ------------------------------------------------------------------------------------------
+
+
+def check_url(url: str) -> None:
+    """Go on only with a URL that can be posted to.
+
+    Raises:
+        InvalidParams: It is none.
+    """
+    try:
+        parts = urlsplit(url)
+        is_fit = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        is_fit = False
+    if not is_fit:
+        raise InvalidParams("the URL must begin with http: or https:, and name a host", field="params.url")
+
+
+def signature(secret: str, timestamp: str, body: bytes) -> str:
+    """What the signature of a body is."""
+    signed = hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256)
+    return f"sha256={signed.hexdigest()}"
+
+
+async def post_signed(url: str, content: c.Record, secret: str, seconds: float) -> bytes:
+    """Post a record as JSON, and return the body of the answer. Redirects are not followed.
+
+    Cancelling ends the wait; what was sent may have arrived.
+
+    Raises:
+        ConnectionLost: Nobody answers there, or not in time.
+        ProtocolError: The answer is not one of success.
+    """
+    body = c.encode(content)
+    timestamp = str(int(time.time()))
+    headers = {
+        "Content-Type": "application/json",
+        TIMESTAMP: timestamp,
+        SIGNATURE: signature(secret, timestamp, body),
+    }
+    # It takes a while to import, and few are posted to.
+    from httpx2 import AsyncClient, HTTPError, InvalidURL  # noqa: PLC0415 - that is why
+
+    answer = b""
+    try:
+        async with (
+            asyncio.timeout(seconds),
+            AsyncClient(trust_env=False, timeout=seconds) as client,
+            client.stream("POST", url, content=body, headers=headers) as response,
+        ):
+            async for piece in response.aiter_bytes():
+                if len(answer := answer + piece) > _MOST:
+                    break
+    except (HTTPError, InvalidURL, OSError, TimeoutError, ValueError) as error:
+        what = str(error) or type(error).__name__
+        raise ConnectionLost(f"nobody answers at the URL ({what})") from None
+    if not response.is_success:
+        raise ProtocolError(f"the URL answers {response.status_code}")
+    return answer

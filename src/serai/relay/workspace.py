@@ -13,6 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from serai import contract as c
+from serai.errors import Forbidden
 from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import record_of
@@ -20,15 +21,15 @@ from serai.relay.actions import Actions
 from serai.relay.adapters import AdapterBox
 from serai.relay.boundaries import BOUNDARIES, SessionBox
 from serai.relay.calls import Calls
-from serai.relay.events import EventStream, Place, Wanted, wanted
+from serai.relay.events import EventStream, Place, Wanted
 from serai.relay.inbox import Caller, CallerLink, InboxBox, Inboxes
 from serai.relay.lifecycle import Lifecycle
 from serai.relay.observer import Observer, check_can_come, wants_live
 from serai.relay.policy import RelayPolicy
 from serai.relay.post import Post
+from serai.relay.predicates import Predicate, rooms_of
 from serai.relay.rooms import Rooms
 from serai.relay.runner import Box, Runner
-from serai.relay.runtime_actions import RuntimeActions
 from serai.relay.tokens import Tokens
 from serai.relay.webhooks import Webhooks
 
@@ -60,7 +61,7 @@ class Workspace:
         self.inboxes = Inboxes(self)
         self.actions = Actions(self)
         self.lifecycle = Lifecycle(self)
-        RuntimeActions(self).add_to(self.actions)
+        self.lifecycle.add_to(self.actions)
         self.tokens = Tokens(self.ledger, self.identities)
         self.events = EventStream(host.journal, self.identities, WORKSPACE)
         self.observer = Observer(self)
@@ -70,7 +71,8 @@ class Workspace:
         self._owner: Participant | None = None
         self._indexing: asyncio.Task[None] | None = None
         self._last_id = self._subscribed = 0
-        self._calls = Calls(self)
+        self.call = Calls(self).call
+        """Does what a method does."""
         self._maker = secrets.token_hex(4)
         """Ends the ids that are made here, so that nobody else makes the same one."""
 
@@ -144,9 +146,26 @@ class Workspace:
         self._last_id = max(self._last_id + 1, time.time_ns() // 1000)
         return f"{kind}_{self._last_id:014x}{self._maker}"
 
-    async def call(self, caller: Caller, method: str, params: c.Record) -> Any:
-        """Do what a method does: see `Calls.call`."""
-        return await self._calls.call(caller, method, params)
+    def speaker(self, caller: Caller, name: str | None = None) -> Participant:
+        """On whose behalf a call is made.
+
+        Raises:
+            Forbidden: The caller may not speak for that one, or for nobody.
+        """
+        if name is not None:
+            found = self.identities.get(name)
+            if caller.participant is not None and caller.participant.number == found.number:
+                return found
+            if caller.role != c.Role.OWNER:
+                raise Forbidden("only the owner of the host may speak for someone else")
+            if found.session is not None:
+                raise Forbidden(f"{found.handle} is an agent with a session: it speaks for itself")
+            return found
+        if caller.participant is not None:
+            return caller.participant
+        if caller.role == c.Role.OWNER:
+            return self.owner
+        raise Forbidden("an observer speaks for nobody")
 
     # -- who takes part ------------------------------------------------------------------------------------
 
@@ -236,7 +255,12 @@ class Workspace:
             if is_new:
                 check_can_come(self.box_of(about).capabilities, params.types, about.handle)
         room = self.inboxes.room(caller, params.room).room.id if params.room else None
-        return wanted(params.types, agent, room)
+
+        def wants(event: c.WorkspaceEvent) -> bool:
+            is_about = agent is None or agent in {event.actor, event.subject}
+            return is_about and (room is None or room in rooms_of(event))
+
+        return Predicate(params.types, wants)
 
     async def subscribe(
         self, caller: Caller, params: c.SubscribeParams

@@ -10,9 +10,10 @@ a stable `code`, a `message`, and a `remedy` where there is one.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from starlette.requests import Request as HttpRequest
@@ -21,7 +22,6 @@ from starlette.routing import Route
 
 from serai.contract import (
     Empty,
-    Record,
     Role,
     SubscribeParams,
     SubscribeResult,
@@ -34,12 +34,10 @@ from serai.errors import (
     InvalidParams,
     InvalidRequest,
     LinkSpent,
-    ParseError,
-    ProtocolError,
     SeraiError,
 )
 from serai.relay.inbox import Caller
-from serai.relay.sdk import told_as_error
+from serai.relay.links import RpcPeer, answer, read_call, told_as_error
 from serai.relay.workspace import Workspace
 from serai.serve import Connection
 from serai.serve.frames import text_frame
@@ -49,21 +47,8 @@ __all__ = ["RelayPeer", "relay_routes"]
 
 _log = logging.getLogger(__name__)
 
-_MOST_UNDER_WAY = 1000
-"""How many calls of one connection may be under way."""
 _LONGEST_CODE = 4096
 """So long may be what a device sends with its code, in bytes."""
-
-
-class _Call(msgspec.Struct):
-    """A call, with its parameters unread, or, without a method, the answer to one of ours."""
-
-    jsonrpc: Literal["2.0"]
-    method: str = ""
-    id: int | float | str | msgspec.UnsetType | None = msgspec.UNSET
-    params: msgspec.Raw = msgspec.Raw(b"{}")
-    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    error: _Error | msgspec.UnsetType = msgspec.UNSET
 
 
 class _LinkBody(msgspec.Struct):
@@ -73,43 +58,19 @@ class _LinkBody(msgspec.Struct):
     """The token that the device has already."""
 
 
-class _Error(msgspec.Struct):
-    code: int = 0
-    message: str = ""
-    data: Any = None
-
-
-_read_call = msgspec.json.Decoder(_Call).decode
-
-
 def caller_of(workspace: Workspace, token_digest: str, role: Role) -> Caller | None:
     """Who holds a token; `None` when it opens nothing any more."""
     return Caller(role) if role == Role.OWNER else workspace.tokens.caller(token_digest)
 
 
-def _read(data: bytes) -> _Call:
-    try:
-        call = _read_call(data)
-    except msgspec.ValidationError as error:
-        raise InvalidRequest(f"not a call: {error}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ParseError(f"not JSON: {error}") from None
-    if not call.method and call.result is call.error is msgspec.UNSET:
-        raise InvalidRequest("not a call: it names no method")
-    return call
-
-
-def _success(call_id: Any, result: Any) -> bytes:
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": call_id, "result": result})
-
-
-def _failure(call_id: Any, error: Exception) -> bytes:
+def _told(error: Exception) -> dict[str, Any]:
+    """What a caller is told of an error. What was not foreseen stands in the host's log alone."""
     told = told_as_error(error)
     if not isinstance(error, SeraiError):
         _log.exception("a call of the relay failed", exc_info=error)
         told["message"] = "the host could not answer; see its log"
         told["data"] = {"code": "error", "message": told["message"]}
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": call_id, "error": told})
+    return told
 
 
 async def _redeem(workspace: Workspace, request: HttpRequest) -> Response:
@@ -139,17 +100,17 @@ def relay_routes(workspace: Workspace) -> list[Route]:
     async def post(request: HttpRequest) -> Response:
         call_id: Any = None
         try:
-            call = _read(await request.body())
-            call_id = None if call.id is msgspec.UNSET else call.id
+            call = read_call(await request.body())
+            call_id = call.number
             caller = caller_of(workspace, request.state.token_digest, request.state.role)
             if caller is None or call.method.startswith("events."):
                 what = "events are heard over the WebSocket" if caller else "the token opens nothing any more"
                 raise InvalidRequest(what)  # noqa: TRY301 - it is told like all else
             params = read_params(call.method, bytes(call.params))
-            answer = _success(call_id, await workspace.call(caller, call.method, params))
+            told = answer(call_id, result=await workspace.call(caller, call.method, params))
         except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets an answer
-            answer = _failure(call_id, error)
-        return Response(answer, media_type="application/json")
+            told = answer(call_id, error=_told(error))
+        return Response(told, media_type="application/json")
 
     async def link(request: HttpRequest) -> Response:
         return await _redeem(workspace, request)
@@ -157,35 +118,14 @@ def relay_routes(workspace: Workspace) -> list[Route]:
     return [Route("/relay", post, methods=["POST"]), Route("/link", link, methods=["POST"])]
 
 
-class RelayPeer:
+class RelayPeer(RpcPeer):
     """A participant, or a program of the owner's, on one WebSocket."""
 
     def __init__(self, workspace: Workspace, link: Connection) -> None:
+        super().__init__()
         self._workspace = workspace
         self._link = link
-        self._under_way: set[asyncio.Task[None]] = set()
         self._subscriptions: dict[str, asyncio.Task[None]] = {}
-        self._last_request = 0
-        self._requests: dict[int | float | str | None, asyncio.Future[bytes]] = {}
-        """What the client was asked and has not answered yet."""
-        self._when_closed: list[Callable[[], None]] = []
-
-    def received(self, data: bytes) -> None:
-        """Take a call. Calls do not wait for each other; what they store is in their order."""
-        try:
-            call = _read(data)
-        except SeraiError as error:
-            self._respond(_failure(None, error))
-            return
-        if not call.method:
-            self._answered(call)
-            return
-        if len(self._under_way) >= _MOST_UNDER_WAY:
-            self._respond(_failure(call.id, InvalidRequest("too many calls are under way")))
-            return
-        task = asyncio.create_task(self._answer(call))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
 
     def holds_up(self, go_on: Callable[[], None]) -> bool:
         """Whether nothing should be read now: too much waits for the disk."""
@@ -195,79 +135,38 @@ class RelayPeer:
         """The connection is over. What was begun is done to its end; nobody hears of it here."""
         for task in self._subscriptions.values():
             task.cancel()
-        for answer in self._requests.values():
-            if not answer.done():
-                answer.set_exception(ConnectionLost("the connection is over"))
-        for call in self._when_closed:
-            call()
+        self.over(ConnectionLost("the connection is over"))
 
-    # -- asking the client ---------------------------------------------------------------------------------
+    async def request(self, method: str, params: Any) -> bytes:
+        """See `RpcPeer`. Nothing is asked of whoever has a token that was revoked."""
+        self._caller()
+        return await super().request(method, params)
 
-    async def request(self, method: str, params: Record) -> bytes:
-        """Ask the client. The question is written before anything is waited for.
+    async def write(self, data: bytes) -> None:
+        """See `RpcPeer`."""
+        self._link.respond(text_frame(data))
 
-        Returns the result, as JSON. Cancelling forgets the question: an answer that comes later is ignored.
+    def told(self, error: Exception) -> dict[str, Any]:
+        """See `RpcPeer`."""
+        return _told(error)
 
-        Raises:
-            ConnectionLost: The connection is over, and nobody answers any more.
-            ProtocolError: The answer is an error.
-        """
-        if not self._link.is_open or self._caller() is None:
-            raise ConnectionLost("the connection is over")
-        self._last_request = number = self._last_request + 1
-        answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._requests[number] = answer
-        try:
-            call = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-            self._respond(msgspec.json.encode(call))  # whoever asks bounds how much is asked at once
-            return await answer
-        finally:
-            del self._requests[number]
-
-    def when_closed(self, call: Callable[[], None]) -> None:
-        """Call something once the connection is over, after all questions have been given up."""
-        self._when_closed.append(call)
-
-    def _answered(self, call: _Call) -> None:
-        answer = self._requests.get(None if call.id is msgspec.UNSET else call.id)
-        if answer is None or answer.done():
-            return
-        if isinstance(call.error, _Error):
-            error = ProtocolError(call.error.message, number=call.error.code, data=call.error.data)
-            answer.set_exception(error)
-        elif isinstance(call.result, msgspec.Raw):
-            answer.set_result(bytes(call.result))
-
-    def _caller(self) -> Caller | None:
+    def _caller(self) -> Caller:
         """Who is there. With a token that was revoked nobody is, and the connection is closed."""
         caller = caller_of(self._workspace, self._link.token_digest, self._link.role)
         if caller is None:
             self._link.close(4401, "the token was revoked")
-            return None
+            raise ConnectionLost("the connection is over")
         return caller._replace(link=self)
 
-    # -- answering it --------------------------------------------------------------------------------------
-
-    async def _answer(self, call: _Call) -> None:
-        call_id = None if call.id is msgspec.UNSET else call.id
-        try:
-            if (caller := self._caller()) is None:
-                return
-            params = read_params(call.method, bytes(call.params))
-            if isinstance(params, SubscribeParams):
-                answer = _success(call_id, await self._subscribe(caller, params))
-            elif isinstance(params, UnsubscribeParams):
-                self._unsubscribe(params)
-                answer = _success(call_id, Empty())
-            else:
-                answer = _success(call_id, await self._workspace.call(caller, call.method, params))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets an answer
-            answer = _failure(call_id, error)
-        if call.id is not msgspec.UNSET:
-            self._respond(answer)
-
-    def _respond(self, answer: bytes) -> None:
-        self._link.respond(text_frame(answer))
+    async def respond(self, method: str, params: bytes) -> Any:
+        """See `RpcPeer`."""
+        caller, read = self._caller(), read_params(method, params)
+        if isinstance(read, SubscribeParams):
+            return await self._subscribe(caller, read)
+        if isinstance(read, UnsubscribeParams):
+            self._unsubscribe(read)
+            return Empty()
+        return await self._workspace.call(caller, method, read)
 
     # -- events --------------------------------------------------------------------------------------------
 
@@ -287,9 +186,9 @@ class RelayPeer:
         task.cancel()
 
     async def _tell(self, subscription: str, events: AsyncIterator[WorkspaceEvent]) -> None:
-        async for event in events:
-            if self._caller() is None:
-                return
-            told = {"subscription": subscription, "event": event}
-            notice = {"jsonrpc": "2.0", "method": "event", "params": told}
-            self._link.send(text_frame(msgspec.json.encode(notice)))
+        with contextlib.suppress(ConnectionLost):
+            async for event in events:
+                self._caller()
+                told = {"subscription": subscription, "event": event}
+                notice = {"jsonrpc": "2.0", "method": "event", "params": told}
+                self._link.send(text_frame(msgspec.json.encode(notice)))

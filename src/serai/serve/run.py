@@ -12,9 +12,10 @@ from weakref import WeakSet
 
 from starlette.routing import BaseRoute, Route
 
-from serai.contract import Role
+from serai.contract import DeviceLinkParams, Role
 from serai.errors import StorageFailed
 from serai.host.host import Host
+from serai.relay.inbox import Caller
 from serai.relay.policy import RelayPolicy
 from serai.relay.workspace import Workspace
 from serai.serve import Connection, Peer
@@ -108,7 +109,7 @@ async def run_host(
     for harness in joining:
         harness.join(workspace)
     for code in first_codes:
-        workspace.tokens.link(Role.OWNER, code=code)
+        workspace.tokens.link(Caller(Role.OWNER), DeviceLinkParams(), code)
     sessions = SessionRoutes(host)
     peers = Peers(workspace)
     workspace.tokens.revoked = lambda token_digest: (peers.cut(token_digest), sessions.cut(token_digest))

@@ -156,11 +156,10 @@ SELECT d.seq, d.record, m.message FROM deliveries AS d JOIN messages AS m ON m.i
 WHERE d.open AND d.agent = ?1 AND d.waits = ?2 ORDER BY d.urgent DESC, d.seq LIMIT ?3
 
 -- offers_of_agent --
--- What a session elsewhere can be offered, urgent ones first: what waits for idle, or (?2 empty) once it is reached.
+-- What a session elsewhere can be offered, urgent ones first; what waits for idle, too (?2), or not.
 SELECT d.seq, d.record, m.message FROM deliveries AS d JOIN messages AS m ON m.id = d.message
-WHERE d.open AND d.agent = ?1 AND CASE ?2
-    WHEN 'idle' THEN d.waits = 'idle'
-    ELSE d.state = 'created' OR d.waits IN ('connection', 'take', 'turn', 'fetch') END
+WHERE d.open AND d.agent = ?1
+    AND (d.state = 'created' OR d.waits IN ('connection', 'take', 'turn', 'fetch') OR (?2 AND d.waits = 'idle'))
 ORDER BY d.urgent DESC, d.seq LIMIT ?3
 
 -- entries_of_session --
