@@ -75,6 +75,8 @@ _TOOL_OUTPUT = (a.SessionToolCallCompleteAction, a.SessionToolCallContentChanged
 """What a tool said that a client ran: it is observed, not typed."""
 
 
+_OF_MODELS = frozenset({"model", "workflow"})
+"""Kinds of agents that there are once a model is described."""
 _OF_EVERY_SESSION = (
     DeliveryMode.ON_IDLE,
     DeliveryMode.IMMEDIATE,
@@ -380,6 +382,8 @@ class Host:
             return harness
         known = ", ".join(sorted(one.provider for one in self._agents())) or "none"
         message = f"there is no agent {provider!r}; there are: {known}"
+        if provider in _OF_MODELS:
+            message += "; it needs a model: describe one in serai.toml, under [models.NAME]"
         raise ProtocolError(message, number=AhpErrorCode.PROVIDER_NOT_FOUND)
 
     async def sought(self, provider: str) -> HostedHarness:
