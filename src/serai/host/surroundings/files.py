@@ -28,7 +28,7 @@ from serai.ahp.types import (
     SessionInputSingleSelectQuestion,
     SessionInputSubmitted,
 )
-from serai.errors import ConnectionLost, ProtocolError
+from serai.errors import ConnectionLost, ProtocolError, SessionGone
 from serai.host.session.questions import Answers
 from serai.journal.sessions import ADDITIONAL_DIRECTORIES, folders_of
 from serai.journal.subscriptions import Subscriber
@@ -176,13 +176,15 @@ class Files:
         self._askers[question.id] = client_id
         try:
             async with asyncio.timeout(_ANSWER_WITHIN):
-                hours = _hours(await session.questions.ask(question))
+                hours = _hours(await session.questions.keep_asking(question))
         except TimeoutError:
             raise _denied(params, f"nobody answered in {_ANSWER_WITHIN:g} s") from None
+        except SessionGone:
+            raise _denied(params, "the session in which it was asked has ended; ask again") from None
         finally:
             del self._askers[question.id]
         if hours is None:
-            raise _denied(params, "nobody said yes; a question ends with the turn in which it is asked")
+            raise _denied(params, "the person said no")
         now = self._now()
         self._grants = {grant: until for grant, until in self._grants.items() if now < until}
         self._grants[client_id, root] = now + hours * 3600

@@ -10,6 +10,7 @@ import os
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from watchfiles import Change, watch
 
@@ -17,7 +18,10 @@ from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
 from serai.machine.files.refusals import not_found
 from serai.machine.safe_paths import identity
-from serai.machine.watch.events import LONGEST, QUIET, Sink, WatchEvent, watch_failed
+from serai.machine.watch.events import LONGEST, QUIET, WatchEvent, watch_failed
+
+if TYPE_CHECKING:
+    from serai.machine.watch.watch import FolderWatch
 
 __all__ = ["in_order", "watch_folder"]
 
@@ -28,7 +32,7 @@ _POLL = 100
 
 
 def watch_folder(
-    root: str, *, recursive: bool, prunes: Callable[[str], bool], sink: Sink
+    root: str, *, recursive: bool, prunes: Callable[[str], bool], sink: FolderWatch
 ) -> Callable[[], None]:
     """See `events.watch_folder`."""
     stop = threading.Event()
@@ -50,7 +54,7 @@ def watch_folder(
 
 
 def _watch(
-    root: str, recursive: bool, prunes: Callable[[str], bool], sink: Sink, stop: threading.Event
+    root: str, recursive: bool, prunes: Callable[[str], bool], sink: FolderWatch, stop: threading.Event
 ) -> None:
     start = len(root.rstrip(os.sep)) + 1
     is_open = False

@@ -88,14 +88,14 @@ class FolderWatch:
         self._stop()
         await asyncio.shield(self.ended)
 
-    # -- in the thread of the watch: see `Sink` ------------------------------------------------------------
+    # -- in the thread of the watch ------------------------------------------------------------------------
 
     def opened(self, identity: Identity) -> None:
-        """The folder is watched."""
+        """The folder is watched: what happens in it from now on will be told."""
         self._call(lambda: None if self.ready.done() else self.ready.set_result(identity))
 
     def told(self, events: Sequence[WatchEvent]) -> None:
-        """See `Sink`."""
+        """A batch, in the order in which things happened."""
         if self._gone:
             return
         self._gone = any(event.kind is _DELETED and event.path == self._root for event in events)
@@ -105,7 +105,7 @@ class FolderWatch:
             self._stop()
 
     def over(self, error: ProtocolError | None) -> None:
-        """See `Sink`."""
+        """Nothing more will be told. The last call."""
         self._call(lambda: self._finish(error))
 
     def _call(self, call: Callable[[], None]) -> None:
