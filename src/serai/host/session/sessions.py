@@ -6,6 +6,7 @@ What nobody watches and nothing runs in is put out of memory above a budget, the
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
@@ -30,6 +31,10 @@ from serai.store.contract import SessionRow
 __all__ = ["Sessions"]
 
 _log = logging.getLogger(__name__)
+
+
+_COLLECT_AFTER = 8 * 1024 * 1024
+"""Bytes of state that were put out of memory before they are really freed."""
 
 
 class Sessions:
@@ -78,6 +83,7 @@ class Sessions:
         """Sessions that have not been in memory since the host started."""
         self._wanted: Counter[str] = Counter()
         """Sessions that someone is about to do something with, once they are in memory."""
+        self._let_go_bytes = 0
 
     async def open(self) -> None:
         """Learn of all that are in the store, and bring those back that were doing something."""
@@ -251,5 +257,14 @@ class Sessions:
             return False
         del self._sessions[uri]
         self._rows[uri] = session.kept.row()
-        self._run(session.close())  # what belongs to it ends
+        self._run(self._let_go(session))
         return True
+
+    async def _let_go(self, session: Session) -> None:
+        """End what belongs to a session that was put out of memory, and see to it that the memory is free."""
+        await session.close()
+        self._let_go_bytes += session.kept.size
+        if self._let_go_bytes > _COLLECT_AFTER:
+            # A session and its parts refer to each other, and Python would find that out much later.
+            self._let_go_bytes = 0
+            gc.collect()
