@@ -49,6 +49,7 @@ function Open({ uri }) {
   const summary = state?.summary ?? page.host.summaries.value.get(uri);
   if (!summary) return html`<h1 class="grow">Serai</h1>`;
   const shared = conflicts.value.get(uri) ?? [];
+  const files = new Set(shared.map(({ path }) => path)).size;
   const cost = costOf(summary);
   return html`
     <${Title} uri=${uri} title=${summary.title} />
@@ -59,8 +60,8 @@ function Open({ uri }) {
     ${state && html`<${Context} state=${state} />`}
     ${cost !== null && html`<button class="quiet small" onClick=${() => showAside("cost")}>${money(cost)}</button>`}
     ${shared.length > 0 && html`<span class="shared row small" data-colour="needs">
-      ${shared.length}
-      <${Menu} label=${`${shared.length} changed while another session runs in this folder`} icon="warning"
+      ${files}
+      <${Menu} label=${`${files} changed while another session runs in this folder`} icon="warning"
         items=${shared.map((one) => ({ label: one.path, icon: "warning", run: () => goTo(one.other) }))} />
     </span>`}
   `;
