@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
-
-if TYPE_CHECKING:
-    from serai.machine.watch.watch import FolderWatch
+from serai.machine.safe_paths import Identity
 
 __all__ = [
     "LONGEST",
     "QUIET",
+    "Sink",
     "WatchEvent",
     "replaced",
     "watch_failed",
@@ -38,8 +37,21 @@ class WatchEvent(NamedTuple):
     """It is a folder that was moved away: of what was in it nothing is told but this."""
 
 
+class Sink(Protocol):
+    """Gets the changes of a folder, on a thread."""
+
+    def opened(self, identity: Identity) -> None:
+        """What happens from now on in this folder will be told."""
+
+    def told(self, events: Sequence[WatchEvent]) -> None:
+        """A batch, in the order in which things happened."""
+
+    def over(self, error: ProtocolError | None) -> None:
+        """Nothing more will be told. The last call."""
+
+
 def watch_folder(
-    root: str, *, recursive: bool, prunes: Callable[[str], bool], sink: FolderWatch
+    root: str, *, recursive: bool, prunes: Callable[[str], bool], sink: Sink
 ) -> Callable[[], None]:
     """Watch a folder in the way that fits this system.
 
@@ -47,7 +59,7 @@ def watch_folder(
         root: The folder, without links in its path.
         recursive: Whether what is in its folders is meant too.
         prunes: Which folders below, relative to the root, are left out with all that is in them.
-        sink: Who is told, in a thread.
+        sink: Who is told.
 
     Returns:
         What ends it soon: any thread may call it, also again.

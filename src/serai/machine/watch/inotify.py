@@ -23,16 +23,13 @@ import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
 from serai.machine.files.refusals import not_found
 from serai.machine.safe_paths import MAX_DEPTH, Identity, PathRefused, identity, open_below
-from serai.machine.watch.events import LONGEST, QUIET, WatchEvent, watch_failed, watch_limit
-
-if TYPE_CHECKING:
-    from serai.machine.watch.watch import FolderWatch
+from serai.machine.watch.events import LONGEST, QUIET, Sink, WatchEvent, watch_failed, watch_limit
 
 __all__ = ["Inotify", "InotifyEvent", "watch_folder"]
 
@@ -147,7 +144,7 @@ class Inotify:
 
 
 def watch_folder(
-    root: str, *, recursive: bool, prunes: Callable[[str], bool], sink: FolderWatch
+    root: str, *, recursive: bool, prunes: Callable[[str], bool], sink: Sink
 ) -> Callable[[], None]:
     """See `events.watch_folder`."""
     tree = _WatchedTree(root, recursive, prunes, sink)
@@ -167,7 +164,7 @@ class _WatchedTree:
     root: str
     recursive: bool
     prunes: Callable[[str], bool]
-    sink: FolderWatch
+    sink: Sink
     identity: Identity = (0, 0)
     paths: dict[int, str] = field(default_factory=dict[int, str])
     """The folders, by their watches."""

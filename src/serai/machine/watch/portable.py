@@ -10,7 +10,6 @@ import os
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from watchfiles import Change, watch
 
@@ -18,10 +17,7 @@ from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
 from serai.machine.files.refusals import not_found
 from serai.machine.safe_paths import identity
-from serai.machine.watch.events import LONGEST, QUIET, WatchEvent, watch_failed
-
-if TYPE_CHECKING:
-    from serai.machine.watch.watch import FolderWatch
+from serai.machine.watch.events import LONGEST, QUIET, Sink, WatchEvent, watch_failed
 
 __all__ = ["in_order", "watch_folder"]
 
@@ -32,7 +28,7 @@ _POLL = 100
 
 
 def watch_folder(
-    root: str, *, recursive: bool, prunes: Callable[[str], bool], sink: FolderWatch
+    root: str, *, recursive: bool, prunes: Callable[[str], bool], sink: Sink
 ) -> Callable[[], None]:
     """See `events.watch_folder`."""
     stop = threading.Event()
@@ -54,7 +50,7 @@ def watch_folder(
 
 
 def _watch(
-    root: str, recursive: bool, prunes: Callable[[str], bool], sink: FolderWatch, stop: threading.Event
+    root: str, recursive: bool, prunes: Callable[[str], bool], sink: Sink, stop: threading.Event
 ) -> None:
     start = len(root.rstrip(os.sep)) + 1
     is_open = False

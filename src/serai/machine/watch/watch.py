@@ -88,14 +88,14 @@ class FolderWatch:
         self._stop()
         await asyncio.shield(self.ended)
 
-    # -- in the thread of the watch ------------------------------------------------------------------------
+    # -- in the thread of the watch: see `Sink` ------------------------------------------------------------
 
     def opened(self, identity: Identity) -> None:
-        """The folder is watched: what happens in it from now on will be told."""
+        """The folder is watched."""
         self._call(lambda: None if self.ready.done() else self.ready.set_result(identity))
 
     def told(self, events: Sequence[WatchEvent]) -> None:
-        """A batch, in the order in which things happened."""
+        """See `Sink`."""
         if self._gone:
             return
         self._gone = any(event.kind is _DELETED and event.path == self._root for event in events)
@@ -105,7 +105,7 @@ class FolderWatch:
             self._stop()
 
     def over(self, error: ProtocolError | None) -> None:
-        """Nothing more will be told. The last call."""
+        """See `Sink`."""
         self._call(lambda: self._finish(error))
 
     def _call(self, call: Callable[[], None]) -> None:
