@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from inspect import getdoc, getmembers, isclass
-from typing import NamedTuple
 
 from serai import errors
 from serai.errors import (
@@ -19,41 +17,6 @@ from serai.errors import (
 CLASSES: dict[str, type[SeraiError]] = {
     name: member for name, member in getmembers(errors, isclass) if issubclass(member, SeraiError)
 }
-
-
-class Line(NamedTuple):
-    """A line of the tree in the module's docstring."""
-
-    name: str
-    parent: str
-    code: str
-    number: int | None
-
-
-def tree() -> Iterator[Line]:
-    """The tree as the docstring draws it: four columns for each level."""
-    pattern = re.compile(r"(?P<indent>[│ ]*)[├└]── (?P<name>\w+) +(?P<code>\w+) +(?P<number>-\d+)? *\S.*")
-    above = ["SeraiError"]
-    for line in (errors.__doc__ or "").splitlines():
-        match = pattern.fullmatch(line.removeprefix("    "))
-        if match:
-            depth = len(match["indent"]) // 4
-            del above[depth + 1 :]
-            yield Line(match["name"], above[depth], match["code"], int(match["number"] or 0) or None)
-            above.append(match["name"])
-
-
-def test_the_docstring_draws_every_error_under_its_parent_with_its_code_and_number() -> None:
-    drawn = list(tree())
-    assert {line.name for line in drawn} | {"SeraiError"} == CLASSES.keys()
-    assert len(drawn) == len(CLASSES) - 1
-    for line in drawn:
-        error = CLASSES[line.name]
-        assert error.__bases__ == (CLASSES[line.parent],)
-        assert error.code == line.code
-        if line.number is not None:
-            assert issubclass(error, ProtocolError)
-            assert error.number == line.number
 
 
 def test_every_error_has_a_code_of_its_own_and_says_what_it_is() -> None:

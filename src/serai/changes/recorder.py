@@ -21,8 +21,8 @@ from pathlib import Path
 from serai.changes.diff import DIFF_TREE, Change, Side, parse
 from serai.changes.git import Answer, Git, TooMuchOutput
 from serai.changes.repository import EMPTY_TREES, IndexFacts, Repository, listed
+from serai.config.private import write_private
 from serai.errors import FolderTooLarge, GitFailed, GitTimedOut
-from serai.machine.draft import write_private
 
 MAX_FILES = 100_000
 """Most files that a folder may have for its changes to be recorded."""

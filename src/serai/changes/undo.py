@@ -24,8 +24,9 @@ from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from serai.config.private import write_private
 from serai.errors import DiscardBusy, FolderMoved
-from serai.machine.draft import copy_entry, remove, rename_exclusively, write_private
+from serai.machine.draft import copy_entry, remove, rename_exclusively
 from serai.machine.safe_paths import (
     Identity,
     PathRefused,

@@ -59,11 +59,7 @@ def replace_private(path: Path, data: bytes, what: str) -> None:
 
 def _put(path: Path, data: bytes, what: str, place: Callable[[Path, Path], None]) -> None:
     try:
-        temporary = _write_beside(path, data)
-        try:
-            place(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        write_private(path, data, place=place, sync=True)
         _sync_directory(path.parent)
     except FileExistsError:
         raise
@@ -71,18 +67,25 @@ def _put(path: Path, data: bytes, what: str, place: Callable[[Path, Path], None]
         raise ConfigInvalid(f"the {what} {path} cannot be written: {error.strerror}") from None
 
 
-def _write_beside(path: Path, data: bytes) -> Path:
+def write_private(
+    path: Path, data: bytes, *, place: Callable[[Path, Path], None] = os.replace, sync: bool = False
+) -> None:
+    """Write a file beside its place, and put it there: with `sync`, it is on the disk then.
+
+    Raises:
+        OSError: It cannot be written; the old one is there.
+    """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(file, "wb") as stream:
             stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-    except OSError:
+            if sync:
+                stream.flush()
+                os.fsync(stream.fileno())
+        place(temporary, path)
+    finally:
         temporary.unlink(missing_ok=True)
-        raise
-    return temporary
 
 
 def _sync_directory(path: Path) -> None:

@@ -46,7 +46,6 @@ __all__ = [
     "remove_leftovers",
     "rename_exclusively",
     "write_all",
-    "write_private",
 ]
 
 PIECE = 256 * 1024
@@ -285,25 +284,6 @@ def write_all(descriptor: int, data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
-
-
-def write_private(path: Path, data: bytes, *, sync: bool = False) -> None:
-    """Write a small file of the host's own, for its owner alone: a reader sees the old one or the new one.
-
-    Raises:
-        OSError: It cannot be written; the old one is there.
-    """
-    draft = path.with_name(f"{path.name}.new")
-    try:
-        with open(draft, "wb", opener=_private) as file:
-            file.write(data)
-            if sync:
-                file.flush()
-                os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
 
 
 def copy_entry(

@@ -32,6 +32,18 @@ OUR_TYPES: dict[str, tuple[str, ...]] = {
 }
 """Types of the page that have another name here, or are several types."""
 
+TAGGED = {
+    "CustomizationLoadStatus": "CustomizationLoadState",
+    "MessageAttachmentKind": "MessageAttachment",
+    "ResponsePartKind": "ResponsePart",
+    "SessionInputAnswerState": "SessionInputAnswer",
+    "SessionInputAnswerValueKind": "SessionInputAnswerValue",
+    "SessionInputQuestionKind": "SessionInputQuestion",
+    "ToolCallStatus": "ToolCallState",
+    "ToolResultContentType": "ToolResultContent",
+}
+"""Enumerations of the page that are here the tags of a union."""
+
 TAGS: dict[str, tuple[str, ...]] = {
     "MarkdownResponsePart.kind": ("markdown",),
     "ReasoningResponsePart.kind": ("reasoning",),
@@ -129,16 +141,24 @@ def test_a_field_is_read_and_written_under_its_name_and_is_needed_or_not(require
                 assert whole[name] == requirement.value
 
 
+def members(name: str) -> set[Any]:
+    if name in TAGGED:
+        return {tag_of(variant)[1] for variant in known(named(TAGGED[name]))}
+    enum: type[Enum] = named(name)
+    return {member.value for member in enum.__members__.values()}
+
+
 @pytest.mark.parametrize("requirement", required_of("member"))
 def test_a_member_has_its_value(requirement: Requirement) -> None:
     enum, _, member = requirement.key.partition(".")
-    assert named(enum)[snake(member).lstrip("_").upper()].value == requirement.value
+    assert requirement.value in members(enum)
+    if enum not in TAGGED:
+        assert named(enum)[snake(member).lstrip("_").upper()].value == requirement.value
 
 
 @pytest.mark.parametrize("name", sorted(of_heading("member")))
 def test_an_enumeration_has_no_other_members(name: str) -> None:
-    enum: type[Enum] = named(name)
-    assert {m.value for m in enum.__members__.values()} == {r.value for r in of_heading("member")[name]}
+    assert members(name) == {r.value for r in of_heading("member")[name]}
 
 
 @pytest.mark.parametrize("requirement", required_of("union"))

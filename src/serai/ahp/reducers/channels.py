@@ -20,7 +20,7 @@ from serai.ahp.types import (
     TerminalUnclassifiedPart,
 )
 
-__all__ = ["LiveChangeset", "LiveResourceWatch", "LiveRoot", "LiveTerminal"]
+__all__ = ["LiveChangeset", "LiveResourceWatch", "LiveRoot", "LiveTerminal", "with_text"]
 
 
 class LiveRoot(SimpleLive[RootState]):
@@ -103,7 +103,7 @@ class LiveTerminal(LiveState[TerminalState]):
         """The state as a value of its own."""
         content = self._state.content.copy()
         if self._tail is not None:
-            content[-1] = _with_text(content[-1], str(self._tail))
+            content[-1] = with_text(content[-1], str(self._tail))
         return replace(self._state, content=content)
 
     def _push(self, part: TerminalContentPart) -> None:
@@ -112,7 +112,7 @@ class LiveTerminal(LiveState[TerminalState]):
 
     def _settle(self) -> None:
         if self._tail is not None:
-            self._state.content[-1] = _with_text(self._state.content[-1], str(self._tail))
+            self._state.content[-1] = with_text(self._state.content[-1], str(self._tail))
             self._tail = None
 
     @handlers.on(a.TerminalDataAction)
@@ -167,7 +167,8 @@ def _growing_text(content: list[TerminalContentPart]) -> str | None:
             return None
 
 
-def _with_text(part: TerminalContentPart, text: str) -> TerminalContentPart:
+def with_text(part: TerminalContentPart, text: str) -> TerminalContentPart:
+    """The part with another text; one of an unknown kind has none."""
     match part:
         case TerminalCommandPart():
             return replace(part, output=text)

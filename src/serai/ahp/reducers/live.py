@@ -21,11 +21,11 @@ H = TypeVar("H", bound=Callable[..., None])
 class Handlers(dict[type, Callable[[Any, Any, Number], None]]):
     """Which method handles which action."""
 
-    def on(self, action: type) -> Callable[[H], H]:
-        """Register the decorated method for an action."""
+    def on(self, *actions: type) -> Callable[[H], H]:
+        """Register the decorated method for some actions."""
 
         def register(handler: H) -> H:
-            self[action] = handler
+            self.update(dict.fromkeys(actions, handler))
             return handler
 
         return register
@@ -36,6 +36,16 @@ class Handlers(dict[type, Callable[[Any, Any, Number], None]]):
         def put(live: Any, action: Any, _now: Number) -> None:
             for field in fields:
                 setattr(live.head, field, getattr(action, field))
+
+        self[action] = put
+
+    def puts_in_summary(self, action: type, field: str, *, touches: bool) -> None:
+        """The same for a field of a session's summary; some count as a change of the session."""
+
+        def put(live: Any, action: Any, now: Number) -> None:
+            setattr(live.head.summary, field, getattr(action, field))
+            if touches:
+                live.head.summary.modified_at = now
 
         self[action] = put
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -13,7 +12,6 @@ from serai.ahp.reducers.live import Handlers, LiveState, merged
 from serai.ahp.reducers.turn import LiveTurn
 from serai.ahp.types import (
     ActiveTurn,
-    ErrorInfo,
     MarkdownResponsePart,
     Number,
     PendingMessage,
@@ -24,7 +22,6 @@ from serai.ahp.types import (
     SessionState,
     SessionStatus,
     ToolCallResponsePart,
-    ToolCallState,
     Turn,
     TurnState,
 )
@@ -33,6 +30,12 @@ __all__ = ["LiveSession"]
 
 _DOING = 31
 """The status bits that say what a session is doing; the others are the person's flags, or not ours."""
+
+_ENDS = {
+    a.SessionTurnCompleteAction: TurnState.COMPLETE,
+    a.SessionTurnCancelledAction: TurnState.CANCELLED,
+    a.SessionErrorAction: TurnState.ERROR,
+}
 
 
 class LiveSession(LiveState[SessionState]):
@@ -48,6 +51,11 @@ class LiveSession(LiveState[SessionState]):
     handlers.puts(a.SessionActiveClientChangedAction, "active_client")
     handlers.puts(a.SessionCustomizationsChangedAction, "customizations")
     handlers.puts(a.SessionMetaChangedAction, "meta")
+    handlers.puts_in_summary(a.SessionTitleChangedAction, "title", touches=True)
+    handlers.puts_in_summary(a.SessionModelChangedAction, "model", touches=True)
+    handlers.puts_in_summary(a.SessionAgentChangedAction, "agent", touches=True)
+    handlers.puts_in_summary(a.SessionActivityChangedAction, "activity", touches=False)
+    handlers.puts_in_summary(a.SessionChangesetsChangedAction, "changesets", touches=False)
 
     def __init__(self, state: SessionState) -> None:
         self._state = replace(
@@ -102,28 +110,6 @@ class LiveSession(LiveState[SessionState]):
         summary = self._state.summary
         summary.status = summary.status & ~_DOING | int(doing)
 
-    def _end_turn(self, turn_id: str, how: TurnState, now: Number, error: ErrorInfo | None = None) -> None:
-        turn = self._running(turn_id)
-        if turn is None:
-            return
-        self._state.turns.append(
-            Turn(
-                id=turn.id,
-                user_message=turn.user_message,
-                response_parts=turn.finished_parts(),
-                usage=turn.usage,
-                state=how.value,
-                error=error,
-            )
-        )
-        self._turn = None
-        self._state.input_requests = None
-        self._touch(now)
-        if how is TurnState.ERROR:
-            self._set_doing(SessionStatus.ERROR)
-        else:
-            self._refresh_status()
-
     # -- the session's beginning ---------------------------------------------------------------------------
 
     @handlers.on(a.SessionReadyAction)
@@ -173,17 +159,33 @@ class LiveSession(LiveState[SessionState]):
         if turn := self._running(action.turn_id):
             turn.usage = action.usage
 
-    @handlers.on(a.SessionTurnCompleteAction)
-    def _turn_complete(self, action: a.SessionTurnCompleteAction, now: Number) -> None:
-        self._end_turn(action.turn_id, TurnState.COMPLETE, now)
-
-    @handlers.on(a.SessionTurnCancelledAction)
-    def _turn_cancelled(self, action: a.SessionTurnCancelledAction, now: Number) -> None:
-        self._end_turn(action.turn_id, TurnState.CANCELLED, now)
-
-    @handlers.on(a.SessionErrorAction)
-    def _error(self, action: a.SessionErrorAction, now: Number) -> None:
-        self._end_turn(action.turn_id, TurnState.ERROR, now, action.error)
+    @handlers.on(*_ENDS)
+    def _turn_ends(
+        self,
+        action: a.SessionTurnCompleteAction | a.SessionTurnCancelledAction | a.SessionErrorAction,
+        now: Number,
+    ) -> None:
+        turn = self._running(action.turn_id)
+        if turn is None:
+            return
+        how = _ENDS[type(action)]
+        self._state.turns.append(
+            Turn(
+                id=turn.id,
+                user_message=turn.user_message,
+                response_parts=turn.finished_parts(),
+                usage=turn.usage,
+                state=how.value,
+                error=action.error if isinstance(action, a.SessionErrorAction) else None,
+            )
+        )
+        self._turn = None
+        self._state.input_requests = None
+        self._touch(now)
+        if how is TurnState.ERROR:
+            self._set_doing(SessionStatus.ERROR)
+        else:
+            self._refresh_status()
 
     @handlers.on(a.SessionTruncatedAction)
     def _truncated(self, action: a.SessionTruncatedAction, now: Number) -> None:
@@ -210,25 +212,11 @@ class LiveSession(LiveState[SessionState]):
         if turn := self._running(action.turn_id):
             turn.grow_input(action.tool_call_id, action.content, action.invocation_message)
 
-    @handlers.on(a.SessionToolCallReadyAction)
-    def _tool_call_ready(self, action: a.SessionToolCallReadyAction, _now: Number) -> None:
-        self._step(action, lambda call: toolcalls.ready(call, action))
-
-    @handlers.on(a.SessionToolCallConfirmedAction)
-    def _tool_call_confirmed(self, action: a.SessionToolCallConfirmedAction, _now: Number) -> None:
-        self._step(action, lambda call: toolcalls.confirm(call, action))
-
-    @handlers.on(a.SessionToolCallCompleteAction)
-    def _tool_call_complete(self, action: a.SessionToolCallCompleteAction, _now: Number) -> None:
-        self._step(action, lambda call: toolcalls.complete(call, action))
-
-    @handlers.on(a.SessionToolCallResultConfirmedAction)
-    def _tool_call_result(self, action: a.SessionToolCallResultConfirmedAction, _now: Number) -> None:
-        self._step(action, lambda call: toolcalls.confirm_result(call, action))
-
-    def _step(self, action: a.ToolCallActionBase, step: Callable[[ToolCallState], ToolCallState]) -> None:
+    @handlers.on(*toolcalls.STEPS)
+    def _tool_call_step(self, action: a.ToolCallActionBase, _now: Number) -> None:
+        step = toolcalls.STEPS[type(action)]
         if turn := self._running(action.turn_id):
-            turn.change_call(action.tool_call_id, step)
+            turn.change_call(action.tool_call_id, lambda call: step(call, action))
         # Also when no call was found: a stray action turns an error into idle. The protocol has it so.
         self._refresh_status()
 
@@ -237,22 +225,7 @@ class LiveSession(LiveState[SessionState]):
         if turn := self._running(action.turn_id):
             turn.change_call(action.tool_call_id, lambda call: toolcalls.set_content(call, action))
 
-    # -- the summary ---------------------------------------------------------------------------------------
-
-    @handlers.on(a.SessionTitleChangedAction)
-    def _title(self, action: a.SessionTitleChangedAction, now: Number) -> None:
-        self._state.summary.title = action.title
-        self._touch(now)
-
-    @handlers.on(a.SessionModelChangedAction)
-    def _model(self, action: a.SessionModelChangedAction, now: Number) -> None:
-        self._state.summary.model = action.model
-        self._touch(now)
-
-    @handlers.on(a.SessionAgentChangedAction)
-    def _agent(self, action: a.SessionAgentChangedAction, now: Number) -> None:
-        self._state.summary.agent = action.agent
-        self._touch(now)
+    # -- flags of the summary ------------------------------------------------------------------------------
 
     @handlers.on(a.SessionIsReadChangedAction)
     def _is_read(self, action: a.SessionIsReadChangedAction, _now: Number) -> None:
@@ -261,14 +234,6 @@ class LiveSession(LiveState[SessionState]):
     @handlers.on(a.SessionIsArchivedChangedAction)
     def _is_archived(self, action: a.SessionIsArchivedChangedAction, _now: Number) -> None:
         self._flag(SessionStatus.IS_ARCHIVED, on=action.is_archived)
-
-    @handlers.on(a.SessionActivityChangedAction)
-    def _activity(self, action: a.SessionActivityChangedAction, _now: Number) -> None:
-        self._state.summary.activity = action.activity
-
-    @handlers.on(a.SessionChangesetsChangedAction)
-    def _changesets(self, action: a.SessionChangesetsChangedAction, _now: Number) -> None:
-        self._state.summary.changesets = action.changesets
 
     # -- tools, clients, customisations, settings ----------------------------------------------------------
 

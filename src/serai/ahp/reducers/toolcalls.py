@@ -6,6 +6,7 @@ fresh state: what the next one does not list is gone.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import UNSET
@@ -35,7 +36,7 @@ from serai.ahp.types import (
     ToolCallStreamingState,
 )
 
-__all__ = ["complete", "confirm", "confirm_result", "is_waiting", "ready", "set_content", "skip", "start"]
+__all__ = ["STEPS", "is_waiting", "set_content", "skip", "start"]
 
 _WAITING = frozenset({ToolCallPendingConfirmationState, ToolCallPendingResultConfirmationState})
 
@@ -139,6 +140,15 @@ def confirm_result(call: ToolCallState, action: SessionToolCallResultConfirmedAc
         reason=ToolCallCancellationReason.RESULT_DENIED,
         selected_option=call.selected_option,
     )
+
+
+STEPS: Mapping[type, Callable[[ToolCallState, Any], ToolCallState]] = {
+    SessionToolCallReadyAction: ready,
+    SessionToolCallConfirmedAction: confirm,
+    SessionToolCallCompleteAction: complete,
+    SessionToolCallResultConfirmedAction: confirm_result,
+}
+"""The actions that move a call, and may move the session's status with it."""
 
 
 def set_content(call: ToolCallState, action: SessionToolCallContentChangedAction) -> ToolCallState:

@@ -24,20 +24,13 @@ from serai.ahp.wire import State, UnknownKind, UnknownType, Value
 # -- a terminal --------------------------------------------------------------------------------------------
 
 
-class TerminalClaimKind(StrEnum):
-    """Who holds a terminal: a client, or a session's tool call."""
-
-    CLIENT = "client"
-    SESSION = "session"
-
-
-class TerminalClientClaim(Value, tag_field="kind", tag=TerminalClaimKind.CLIENT.value):
+class TerminalClientClaim(Value, tag_field="kind", tag="client"):
     """A client holds it."""
 
     client_id: str
 
 
-class TerminalSessionClaim(Value, tag_field="kind", tag=TerminalClaimKind.SESSION.value):
+class TerminalSessionClaim(Value, tag_field="kind", tag="session"):
     """A session holds it, perhaps for one tool call."""
 
     session: URI

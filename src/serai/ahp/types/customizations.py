@@ -78,30 +78,21 @@ ChildCustomization: TypeAlias = (
 )
 
 
-class CustomizationLoadStatus(StrEnum):
-    """How far the host is with a container."""
-
-    LOADING = "loading"
-    LOADED = "loaded"
-    DEGRADED = "degraded"
-    ERROR = "error"
-
-
-class CustomizationLoadingState(Value, tag_field="kind", tag=CustomizationLoadStatus.LOADING.value):
+class CustomizationLoadingState(Value, tag_field="kind", tag="loading"):
     """The host is reading it."""
 
 
-class CustomizationLoadedState(Value, tag_field="kind", tag=CustomizationLoadStatus.LOADED.value):
+class CustomizationLoadedState(Value, tag_field="kind", tag="loaded"):
     """All of it was read."""
 
 
-class CustomizationDegradedState(Value, tag_field="kind", tag=CustomizationLoadStatus.DEGRADED.value):
+class CustomizationDegradedState(Value, tag_field="kind", tag="degraded"):
     """Some of it was read; the message says what was not."""
 
     message: str
 
 
-class CustomizationErrorState(Value, tag_field="kind", tag=CustomizationLoadStatus.ERROR.value):
+class CustomizationErrorState(Value, tag_field="kind", tag="error"):
     """It could not be read; the message says why."""
 
     message: str

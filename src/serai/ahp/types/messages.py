@@ -11,14 +11,6 @@ from serai.ahp.types.common import URI, ContentRef, FreeForm, Number, TextRange,
 from serai.ahp.wire import UnknownKind, UnknownState, UnknownType, Value
 
 
-class MessageAttachmentKind(StrEnum):
-    """What tells attachments apart."""
-
-    SIMPLE = "simple"
-    EMBEDDED_RESOURCE = "embeddedResource"
-    RESOURCE = "resource"
-
-
 class MessageAttachmentBase(Value, tag_field="type"):
     """What all attachments have. `range` is the place in the message's text that stands for it."""
 
@@ -28,15 +20,13 @@ class MessageAttachmentBase(Value, tag_field="type"):
     meta: FreeForm | None = field(default=None, name="_meta")
 
 
-class SimpleMessageAttachment(MessageAttachmentBase, tag=MessageAttachmentKind.SIMPLE.value):
+class SimpleMessageAttachment(MessageAttachmentBase, tag="simple"):
     """An attachment that its producer describes: `model_representation` is what the model gets to read."""
 
     model_representation: str | None = None
 
 
-class MessageEmbeddedResourceAttachment(
-    MessageAttachmentBase, tag=MessageAttachmentKind.EMBEDDED_RESOURCE.value
-):
+class MessageEmbeddedResourceAttachment(MessageAttachmentBase, tag="embeddedResource"):
     """Content that travels inside the message, in base64."""
 
     data: str
@@ -44,7 +34,7 @@ class MessageEmbeddedResourceAttachment(
     selection: TextSelection | None = None
 
 
-class MessageResourceAttachment(ContentRef, tag_field="type", tag=MessageAttachmentKind.RESOURCE.value):
+class MessageResourceAttachment(ContentRef, tag_field="type", tag="resource"):
     """Content that is kept elsewhere and read when it is needed."""
 
     label: str
@@ -89,17 +79,6 @@ class SessionInputResponseKind(StrEnum):
     CANCEL = "cancel"
 
 
-class SessionInputQuestionKind(StrEnum):
-    """What a question wants to know."""
-
-    TEXT = "text"
-    NUMBER = "number"
-    INTEGER = "integer"
-    BOOLEAN = "boolean"
-    SINGLE_SELECT = "single-select"
-    MULTI_SELECT = "multi-select"
-
-
 class SessionInputOption(Value):
     """One of the choices."""
 
@@ -118,7 +97,7 @@ class SessionInputQuestionBase(Value, tag_field="kind"):
     required: bool | None = None
 
 
-class SessionInputTextQuestion(SessionInputQuestionBase, tag=SessionInputQuestionKind.TEXT.value):
+class SessionInputTextQuestion(SessionInputQuestionBase, tag="text"):
     """Asks for text; `min` and `max` bound its length."""
 
     format: str | None = None
@@ -127,7 +106,7 @@ class SessionInputTextQuestion(SessionInputQuestionBase, tag=SessionInputQuestio
     default_value: str | None = None
 
 
-class SessionInputNumberQuestion(SessionInputQuestionBase, tag=SessionInputQuestionKind.NUMBER.value):
+class SessionInputNumberQuestion(SessionInputQuestionBase, tag="number"):
     """Asks for a number."""
 
     min: Number | None = None
@@ -135,28 +114,24 @@ class SessionInputNumberQuestion(SessionInputQuestionBase, tag=SessionInputQuest
     default_value: Number | None = None
 
 
-class SessionInputIntegerQuestion(SessionInputNumberQuestion, tag=SessionInputQuestionKind.INTEGER.value):
+class SessionInputIntegerQuestion(SessionInputNumberQuestion, tag="integer"):
     """Asks for a whole number. On the page it is the number question with another kind."""
 
 
-class SessionInputBooleanQuestion(SessionInputQuestionBase, tag=SessionInputQuestionKind.BOOLEAN.value):
+class SessionInputBooleanQuestion(SessionInputQuestionBase, tag="boolean"):
     """Asks yes or no."""
 
     default_value: bool | None = None
 
 
-class SessionInputSingleSelectQuestion(
-    SessionInputQuestionBase, tag=SessionInputQuestionKind.SINGLE_SELECT.value
-):
+class SessionInputSingleSelectQuestion(SessionInputQuestionBase, tag="single-select"):
     """Asks for one of several choices."""
 
     options: list[SessionInputOption]
     allow_freeform_input: bool | None = None
 
 
-class SessionInputMultiSelectQuestion(
-    SessionInputQuestionBase, tag=SessionInputQuestionKind.MULTI_SELECT.value
-):
+class SessionInputMultiSelectQuestion(SessionInputQuestionBase, tag="multi-select"):
     """Asks for some of several choices; `min` and `max` bound how many."""
 
     options: list[SessionInputOption]
@@ -176,46 +151,32 @@ SessionInputQuestion: TypeAlias = (
 )
 
 
-class SessionInputAnswerValueKind(StrEnum):
-    """What an answer is."""
-
-    TEXT = "text"
-    NUMBER = "number"
-    BOOLEAN = "boolean"
-    SELECTED = "selected"
-    SELECTED_MANY = "selected-many"
-
-
-class SessionInputTextAnswerValue(Value, tag_field="kind", tag=SessionInputAnswerValueKind.TEXT.value):
+class SessionInputTextAnswerValue(Value, tag_field="kind", tag="text"):
     """Text."""
 
     value: str
 
 
-class SessionInputNumberAnswerValue(Value, tag_field="kind", tag=SessionInputAnswerValueKind.NUMBER.value):
+class SessionInputNumberAnswerValue(Value, tag_field="kind", tag="number"):
     """A number."""
 
     value: Number
 
 
-class SessionInputBooleanAnswerValue(Value, tag_field="kind", tag=SessionInputAnswerValueKind.BOOLEAN.value):
+class SessionInputBooleanAnswerValue(Value, tag_field="kind", tag="boolean"):
     """Yes or no."""
 
     value: bool
 
 
-class SessionInputSelectedAnswerValue(
-    Value, tag_field="kind", tag=SessionInputAnswerValueKind.SELECTED.value
-):
+class SessionInputSelectedAnswerValue(Value, tag_field="kind", tag="selected"):
     """The id of the choice that was taken."""
 
     value: str
     freeform_values: list[str] | None = None
 
 
-class SessionInputSelectedManyAnswerValue(
-    Value, tag_field="kind", tag=SessionInputAnswerValueKind.SELECTED_MANY.value
-):
+class SessionInputSelectedManyAnswerValue(Value, tag_field="kind", tag="selected-many"):
     """The ids of the choices that were taken."""
 
     value: list[str]
@@ -232,29 +193,21 @@ SessionInputAnswerValue: TypeAlias = (
 )
 
 
-class SessionInputAnswerState(StrEnum):
-    """How far an answer is."""
-
-    DRAFT = "draft"
-    SUBMITTED = "submitted"
-    SKIPPED = "skipped"
-
-
 class SessionInputAnswered(Value, tag_field="state"):
     """An answer with a value. The page has one shape for two states; here each state is a type."""
 
     value: SessionInputAnswerValue
 
 
-class SessionInputDraft(SessionInputAnswered, tag=SessionInputAnswerState.DRAFT.value):
+class SessionInputDraft(SessionInputAnswered, tag="draft"):
     """An answer that is still being written."""
 
 
-class SessionInputSubmitted(SessionInputAnswered, tag=SessionInputAnswerState.SUBMITTED.value):
+class SessionInputSubmitted(SessionInputAnswered, tag="submitted"):
     """An answer that was given."""
 
 
-class SessionInputSkipped(Value, tag_field="state", tag=SessionInputAnswerState.SKIPPED.value):
+class SessionInputSkipped(Value, tag_field="state", tag="skipped"):
     """A question that was passed over, perhaps with a word why."""
 
     freeform_values: list[str] | None = None

@@ -27,41 +27,31 @@ from serai.ahp.wire import State, UnknownKind, Value
 # -- turns -------------------------------------------------------------------------------------------------
 
 
-class ResponsePartKind(StrEnum):
-    """What tells the parts of an answer apart."""
-
-    MARKDOWN = "markdown"
-    CONTENT_REF = "contentRef"
-    TOOL_CALL = "toolCall"
-    REASONING = "reasoning"
-    SYSTEM_NOTIFICATION = "systemNotification"
-
-
-class MarkdownResponsePart(Value, tag_field="kind", tag=ResponsePartKind.MARKDOWN.value):
+class MarkdownResponsePart(Value, tag_field="kind", tag="markdown"):
     """Text of the agent; `session/delta` adds to it by `id`."""
 
     id: str
     content: str
 
 
-class ResourceResponsePart(ContentRef, tag_field="kind", tag=ResponsePartKind.CONTENT_REF.value):
+class ResourceResponsePart(ContentRef, tag_field="kind", tag="contentRef"):
     """Large content that is kept elsewhere. The page spells this type `ResourceReponsePart`."""
 
 
-class ToolCallResponsePart(Value, tag_field="kind", tag=ResponsePartKind.TOOL_CALL.value):
+class ToolCallResponsePart(Value, tag_field="kind", tag="toolCall"):
     """A tool call, at its place among the text. Its `toolCallId` is the part's id."""
 
     tool_call: ToolCallState
 
 
-class ReasoningResponsePart(Value, tag_field="kind", tag=ResponsePartKind.REASONING.value):
+class ReasoningResponsePart(Value, tag_field="kind", tag="reasoning"):
     """What the model thought; `session/reasoning` adds to it by `id`."""
 
     id: str
     content: str
 
 
-class SystemNotificationResponsePart(Value, tag_field="kind", tag=ResponsePartKind.SYSTEM_NOTIFICATION.value):
+class SystemNotificationResponsePart(Value, tag_field="kind", tag="systemNotification"):
     """A notice that both the agent and the person are to see."""
 
     content: StringOrMarkdown

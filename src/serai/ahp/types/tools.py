@@ -48,48 +48,35 @@ class ToolDefinition(Value):
     meta: FreeForm | None = field(default=None, name="_meta")
 
 
-class ToolResultContentType(StrEnum):
-    """What tells the contents of a result apart."""
-
-    TEXT = "text"
-    EMBEDDED_RESOURCE = "embeddedResource"
-    RESOURCE = "resource"
-    FILE_EDIT = "fileEdit"
-    TERMINAL = "terminal"
-    SUBAGENT = "subagent"
-
-
-class ToolResultTextContent(Value, tag_field="type", tag=ToolResultContentType.TEXT.value):
+class ToolResultTextContent(Value, tag_field="type", tag="text"):
     """Text."""
 
     text: str
 
 
-class ToolResultEmbeddedResourceContent(
-    Value, tag_field="type", tag=ToolResultContentType.EMBEDDED_RESOURCE.value
-):
+class ToolResultEmbeddedResourceContent(Value, tag_field="type", tag="embeddedResource"):
     """Bytes, in base64."""
 
     data: str
     content_type: str
 
 
-class ToolResultResourceContent(ContentRef, tag_field="type", tag=ToolResultContentType.RESOURCE.value):
+class ToolResultResourceContent(ContentRef, tag_field="type", tag="resource"):
     """Content that is kept elsewhere."""
 
 
-class ToolResultFileEditContent(FileEdit, tag_field="type", tag=ToolResultContentType.FILE_EDIT.value):
+class ToolResultFileEditContent(FileEdit, tag_field="type", tag="fileEdit"):
     """A file that the tool changed."""
 
 
-class ToolResultTerminalContent(Value, tag_field="type", tag=ToolResultContentType.TERMINAL.value):
+class ToolResultTerminalContent(Value, tag_field="type", tag="terminal"):
     """A terminal that can be followed while the tool runs."""
 
     resource: URI
     title: str
 
 
-class ToolResultSubagentContent(Value, tag_field="type", tag=ToolResultContentType.SUBAGENT.value):
+class ToolResultSubagentContent(Value, tag_field="type", tag="subagent"):
     """Another session, which the tool started and which can be subscribed to."""
 
     resource: URI
@@ -164,17 +151,6 @@ class FileEdits(Value):
     items: list[FileEdit]
 
 
-class ToolCallStatus(StrEnum):
-    """Where a call is in its life."""
-
-    STREAMING = "streaming"
-    PENDING_CONFIRMATION = "pending-confirmation"
-    RUNNING = "running"
-    PENDING_RESULT_CONFIRMATION = "pending-result-confirmation"
-    COMPLETED = "completed"
-    CANCELLED = "cancelled"
-
-
 class ToolCallBase(Value, tag_field="status"):
     """What a call keeps through its whole life. With `tool_client_id`, that client runs it."""
 
@@ -185,14 +161,14 @@ class ToolCallBase(Value, tag_field="status"):
     meta: FreeForm | None = field(default=None, name="_meta")
 
 
-class ToolCallStreamingState(ToolCallBase, tag=ToolCallStatus.STREAMING.value):
+class ToolCallStreamingState(ToolCallBase, tag="streaming"):
     """The model is still writing the call's input."""
 
     partial_input: str | None = None
     invocation_message: StringOrMarkdown | None = None
 
 
-class ToolCallPendingConfirmationState(ToolCallBase, tag=ToolCallStatus.PENDING_CONFIRMATION.value):
+class ToolCallPendingConfirmationState(ToolCallBase, tag="pending-confirmation"):
     """Someone is asked whether the call may run, or go on running."""
 
     invocation_message: StringOrMarkdown
@@ -203,7 +179,7 @@ class ToolCallPendingConfirmationState(ToolCallBase, tag=ToolCallStatus.PENDING_
     options: list[ConfirmationOption] | None = None
 
 
-class ToolCallRunningState(ToolCallBase, tag=ToolCallStatus.RUNNING.value):
+class ToolCallRunningState(ToolCallBase, tag="running"):
     """The tool is at work; `content` is what it has to show so far."""
 
     invocation_message: StringOrMarkdown
@@ -227,17 +203,15 @@ class ToolCallWithResult(ToolCallBase):
     selected_option: ConfirmationOption | None = None
 
 
-class ToolCallPendingResultConfirmationState(
-    ToolCallWithResult, tag=ToolCallStatus.PENDING_RESULT_CONFIRMATION.value
-):
+class ToolCallPendingResultConfirmationState(ToolCallWithResult, tag="pending-result-confirmation"):
     """The tool is done, and someone is asked whether its result may be used."""
 
 
-class ToolCallCompletedState(ToolCallWithResult, tag=ToolCallStatus.COMPLETED.value):
+class ToolCallCompletedState(ToolCallWithResult, tag="completed"):
     """The tool is done, well or not."""
 
 
-class ToolCallCancelledState(ToolCallBase, tag=ToolCallStatus.CANCELLED.value):
+class ToolCallCancelledState(ToolCallBase, tag="cancelled"):
     """The call did not run, or its result was refused."""
 
     invocation_message: StringOrMarkdown

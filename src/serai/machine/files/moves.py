@@ -163,15 +163,14 @@ def _rename(source: Place, destination: Place, *, exclusive: bool) -> None:
 def delete(params: ResourceDeleteParams, roots: Roots) -> EmptyResult:
     """Delete a file, a link or a directory. Of a link only the link goes, never what it leads to.
 
-    A pipe or a socket goes as well, as it would with its directory: it is not opened. A file with several
-    names may be deleted: the others stay. A directory that is a root stays.
+    A file with several names may be deleted: the others stay. A directory that is a root stays.
 
     Raises:
         ProtocolError: `NOT_FOUND` or `PERMISSION_DENIED`.
         InvalidParams: It is a directory with something in it, and `recursive` was not asked for.
     """
     with (
-        find(params.uri, roots, Access.WRITE, follow=False, itself=False, whole=True, pipes=True) as place,
+        find(params.uri, roots, Access.WRITE, follow=False, itself=False, whole=True) as place,
         told(params.uri),
         alone_at(place),
     ):

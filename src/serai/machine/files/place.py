@@ -24,13 +24,12 @@ from serai.uris import path_of
 __all__ = ["Place", "etag", "find", "find_or_make", "open_regular"]
 
 _USUAL = frozenset({stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK})
-_PIPES = frozenset({stat.S_IFIFO, stat.S_IFSOCK})
 
 
 class Place:
     """A name in a directory that is held open. Use it in a `with`, which closes the directory."""
 
-    def __init__(self, uri: str, walk: Walk, *, pipes: bool = False) -> None:
+    def __init__(self, uri: str, walk: Walk) -> None:
         self.uri = uri
         """As it was asked for."""
         self.path = f"/{walk.path}"
@@ -41,7 +40,6 @@ class Place:
         self.above: tuple[Identity, ...] = walk.above
         """The directories that it is in, from `/` on."""
         self.directory = walk.keep()
-        self._pipes = pipes
 
     def __enter__(self) -> Self:
         return self
@@ -63,7 +61,7 @@ class Place:
             OSError: The system does not say.
         """
         self.info = look(self.directory, self.name)
-        _refuse_unusual(self.info, self.uri, pipes=self._pipes)
+        _refuse_unusual(self.info, self.uri)
         return self.info
 
     @property
@@ -95,7 +93,6 @@ def find(
     follow: bool = True,
     itself: bool = True,
     whole: bool = False,
-    pipes: bool = False,
 ) -> Place:
     """Where a URI leads, when that may be had. The last name need not be there, all before it must.
 
@@ -106,7 +103,6 @@ def find(
         follow: Whether a link at the very end is followed. Other links always are.
         itself: Whether a directory may be had that is a root and in no other; otherwise it must be below one.
         whole: Whether a directory is meant with all that is in it; then nothing closed may be there.
-        pipes: Whether a pipe or a socket may be there: for who does not open it.
 
     Raises:
         ProtocolError: `PERMISSION_DENIED` when it ends outside, passes through `/proc` or the like, has a
@@ -119,8 +115,8 @@ def find(
         except OSError as error:
             raise _failed(walk, error, uri, roots, access) from error
         _judge(walk, uri, roots, access, itself=itself, whole=whole)
-        _refuse_unusual(walk.info, uri, pipes=pipes)
-        return Place(uri, walk, pipes=pipes)
+        _refuse_unusual(walk.info, uri)
+        return Place(uri, walk)
 
 
 def find_or_make(uri: str, roots: Roots) -> Place:
@@ -235,7 +231,6 @@ def _above(paths: tuple[str, ...]) -> set[Identity]:
     return found
 
 
-def _refuse_unusual(info: os.stat_result | None, uri: str, *, pipes: bool = False) -> None:
-    kind = stat.S_IFMT(info.st_mode) if info is not None else stat.S_IFREG
-    if kind not in _USUAL and not (pipes and kind in _PIPES):
+def _refuse_unusual(info: os.stat_result | None, uri: str) -> None:
+    if info is not None and stat.S_IFMT(info.st_mode) not in _USUAL:
         raise denied(uri, "it is a device, a pipe or a socket")

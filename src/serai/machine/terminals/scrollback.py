@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from serai.ahp import actions as a
 from serai.ahp.reducers import LiveState, LiveTerminal
+from serai.ahp.reducers.channels import with_text
 from serai.ahp.types import (
     Number,
     TerminalCommandPart,
@@ -98,7 +99,7 @@ class BoundedTerminal(LiveState[TerminalState]):
         content = state.content[1:] if self.notice else state.content
         match content[-1:]:
             case [TerminalCommandPart(is_complete=False) | TerminalUnclassifiedPart() as last]:
-                content[-1] = _with_text(last, _text(last) + "".join(self._texts))
+                content[-1] = with_text(last, _text(last) + "".join(self._texts))
             case _:
                 content.append(TerminalUnclassifiedPart(value="".join(self._texts)))
         self._texts.clear()
@@ -127,7 +128,7 @@ def _newest(content: list[TerminalContentPart], room: int) -> tuple[list[Termina
         end = end[end.find("\n", 0, _LINE) + 1 :]
         cut = sum(len(_text(each)) for each in content[:index]) + len(text) - len(end)
         kept = content[index + 1 :]
-        return [_with_text(part, end), *kept] if end or not kept else kept, cut
+        return [with_text(part, end), *kept] if end or not kept else kept, cut
     return content, 0
 
 
@@ -139,16 +140,6 @@ def _text(part: TerminalContentPart) -> str:
             return part.value
         case _:
             return ""
-
-
-def _with_text(part: TerminalContentPart, text: str) -> TerminalContentPart:
-    match part:
-        case TerminalCommandPart():
-            return replace(part, output=text)
-        case TerminalUnclassifiedPart():
-            return replace(part, value=text)
-        case _:
-            return part
 
 
 def _size(part: TerminalContentPart) -> int:
