@@ -8,24 +8,18 @@ from ahp.following import (
     LOGS,
     NOW,
     OTHER,
-    TERMINAL,
-    TERMINAL_JSON,
     S,
     envelope,
     following,
     queue,
     queued,
-    session_json,
-    session_of,
     snapshot,
     title,
     titled,
 )
 from serai.ahp.client import ClientState
 from serai.ahp.commands import InitializeResult, ReconnectReplayResult, Snapshot, SubscribeResult
-from serai.ahp.reducers import reduce
-from serai.ahp.types import SessionState, TerminalState
-from serai.ahp.wire import convert, to_json
+from serai.ahp.wire import to_json
 from serai.errors import Mismatch
 
 # --- connecting
@@ -39,14 +33,6 @@ def test_the_first_message_says_who_speaks_which_versions_and_what_to_follow() -
         "initialSubscriptions": [S],
     }
     assert "initialSubscriptions" not in to_json(ClientState("me").initialize(["0.2.0"]))
-
-
-def test_the_snapshots_of_the_first_answer_are_followed() -> None:
-    client = following(S, TERMINAL, LOGS)
-    assert sorted(client.subscriptions) == [LOGS, S, TERMINAL]
-    assert session_of(client) == client.confirmed(S) == convert(session_json(), SessionState)
-    assert client.state(TERMINAL, NOW) == convert(TERMINAL_JSON, TerminalState)
-    assert client.last_seen_server_seq == 10
 
 
 def test_a_second_initialize_begins_anew() -> None:
@@ -82,20 +68,6 @@ def test_the_clients_own_numbers_never_come_twice_not_even_after_another_initial
 # --- subscribing
 
 
-def test_envelopes_that_come_before_the_snapshot_wait_for_it() -> None:
-    client = following()
-    assert to_json(client.subscribe(S)) == {"channel": S}
-    assert not client.receive(envelope(11, queued("a")), NOW)
-    assert not client.receive(envelope(12, queued("b")), NOW)
-    assert not client.receive(envelope(13, queued("c")), NOW)
-    assert client.state(S, NOW) is None
-    client.subscribed(S, SubscribeResult(snapshot=snapshot(seq=11, title="A")), NOW)
-    assert queue(client) == ["b", "c"]  # the snapshot has the first already
-    assert not client.receive(envelope(13, queued("d")), NOW)
-    assert client.receive(envelope(14, queued("e")), NOW)
-    assert queue(client) == ["b", "c", "e"]
-
-
 def test_a_channel_without_state_is_subscribed_to_without_a_snapshot() -> None:
     client = following()
     client.subscribe(LOGS)
@@ -103,17 +75,6 @@ def test_a_channel_without_state_is_subscribed_to_without_a_snapshot() -> None:
     assert client.subscriptions == [LOGS]
     assert client.state(LOGS, NOW) is None
     assert client.reconnect().subscriptions == [LOGS]
-
-
-def test_a_channel_that_is_unsubscribed_is_forgotten_at_once() -> None:
-    client = following(S, LOGS)
-    client.dispatch(S, titled("mine"))
-    assert to_json(client.unsubscribe(S)) == {"channel": S}
-    client.unsubscribe(LOGS)
-    assert client.subscriptions == []
-    assert client.pending == []
-    assert client.state(S, NOW) is None
-    assert not client.receive(envelope(11, titled("late")), NOW)
 
 
 def test_an_answer_to_what_was_unsubscribed_is_not_taken_for_that_to_the_subscribe_after_it() -> None:
@@ -129,38 +90,6 @@ def test_an_answer_to_what_was_unsubscribed_is_not_taken_for_that_to_the_subscri
     assert queue(client) == ["a"]
 
 
-def test_a_second_subscribe_starts_from_the_new_snapshot_and_loses_nothing() -> None:
-    client = following(S)
-    kept = client.dispatch(S, queued("mine"))
-    client.subscribe(S)
-    client.receive(envelope(11, queued("a")), NOW)
-    client.receive(envelope(12, queued("mine"), kept), NOW)
-    client.receive(envelope(13, queued("b")), NOW)
-    assert queue(client) == ["a", "mine", "b"]  # it is followed all the time
-    state = convert(session_json(), SessionState)
-    for each in ("a", "mine"):
-        state = reduce(state, queued(each), NOW)
-    client.subscribed(S, SubscribeResult(snapshot=Snapshot(resource=S, state=state, from_seq=12)), NOW)
-    assert queue(client) == ["a", "mine", "b"]
-    assert client.pending == []
-
-
-@pytest.mark.parametrize(("refusal", "outcome"), [(None, True), ("no", False)])
-def test_an_answer_that_the_snapshot_has_overtaken_is_not_applied_and_still_an_answer(
-    refusal: str | None, outcome: bool
-) -> None:
-    client = following(S)
-    sent = client.dispatch(S, queued("mine"))
-    client.subscribe(S)
-    client.subscribed(S, SubscribeResult(snapshot=snapshot(seq=20, title="B")), NOW)
-    assert queue(client) == ["mine"]
-    assert client.receive(envelope(15, queued("mine"), sent, rejected=refusal), NOW) is outcome
-    assert client.pending == []
-    assert queue(client) == []
-    assert title(client) == "B"
-    assert not client.receive(envelope(16, queued("late")), NOW)
-
-
 @pytest.mark.parametrize("resumed", [True, False])
 def test_a_subscribe_that_broke_with_its_connection_is_not_waited_for(resumed: bool) -> None:
     client = following(S)
@@ -171,16 +100,6 @@ def test_a_subscribe_that_broke_with_its_connection_is_not_waited_for(resumed: b
         client.initialize(["0.2.0"])
     assert not client.receive(envelope(11, titled("B"), uri=OTHER), NOW)
     assert client.state(OTHER, NOW) is None
-
-
-def test_a_subscribe_right_behind_a_reconnect_is_answered_after_it() -> None:
-    client = following(S)
-    client.reconnect()
-    client.subscribe(OTHER)
-    client.reconnected(ReconnectReplayResult(actions=[], missing=[]), NOW)
-    assert not client.receive(envelope(12, titled("B"), uri=OTHER), NOW)
-    client.subscribed(OTHER, SubscribeResult(snapshot=snapshot(OTHER, 11)), NOW)
-    assert title(client, OTHER) == "B"
 
 
 def test_a_snapshot_that_does_not_fit_its_channel_is_a_mismatch() -> None:

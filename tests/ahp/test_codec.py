@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from ahp.strategies import json_values, plain
 from ahp.types.examples import full
 from requirements import proves
-from serai.ahp.actions import ActionEnvelope, SessionDeltaAction
+from serai.ahp.actions import ActionEnvelope
 from serai.ahp.codec import CODEC, NOTIFICATIONS, REQUESTS, decode, encode
 from serai.ahp.commands import CreateSessionParams, FetchTurnsParams, PingParams
-from serai.errors import InvalidParams, InvalidRequest, MethodNotFound, Mismatch, ParseError, ProtocolError
+from serai.errors import InvalidParams, InvalidRequest, MethodNotFound, ParseError, ProtocolError
 from serai.jsonrpc import ErrorObject, Failure, Message, Notification, Request, Success
 
 PING: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"channel": "ahp-root://"}}
@@ -61,14 +61,6 @@ def test_a_request_is_read_with_typed_params() -> None:
     )
 
 
-def test_a_notification_is_read_with_typed_params() -> None:
-    message = read({"jsonrpc": "2.0", "method": "action", "params": ENVELOPE})
-    assert isinstance(message, Notification)
-    assert isinstance(message.params, ActionEnvelope)
-    assert message.params.server_seq == 7
-    assert message.params.action == SessionDeltaAction(turn_id="t1", part_id="p1", content="Hi")
-
-
 @proves("ahp:createSession/request", "ahp:disposeSession/request", "ahp:completions/request")
 @pytest.mark.parametrize("method", REQUESTS)
 def test_every_command_is_a_request_that_survives_a_round_trip(method: str) -> None:
@@ -111,15 +103,6 @@ def test_null_is_a_result(method: str) -> None:
     assert result_of(message, method) is None
 
 
-def test_a_result_that_the_command_does_not_give_is_a_mismatch() -> None:
-    message = read({"jsonrpc": "2.0", "id": 5, "result": {"turns": [], "hasMore": "no"}})
-    assert isinstance(message, Success)
-    with pytest.raises(Mismatch, match="hasMore"):
-        result_of(message, "fetchTurns")
-    with pytest.raises(Mismatch):
-        result_of(message, "ping")
-
-
 @pytest.mark.parametrize("data", [None, {"supportedVersions": ["^0.2.0"]}, [1, None], "text", 0, False])
 @pytest.mark.parametrize("request_id", [4, 4.5, None])
 def test_an_error_is_read_with_its_number_words_and_data(request_id: float | None, data: Any) -> None:
@@ -130,27 +113,6 @@ def test_an_error_is_read_with_its_number_words_and_data(request_id: float | Non
     assert json.loads(encode(message)) == value
 
 
-# --- what is newer than we are
-
-
-def test_a_notification_that_nobody_knows_is_kept_as_plain_json() -> None:
-    value = {"jsonrpc": "2.0", "method": "root/later", "params": {"channel": "x", "a": [None, 1.5]}}
-    message = read(value)
-    assert message == Notification(method="root/later", params={"channel": "x", "a": [None, 1.5]})
-    assert json.loads(encode(message)) == value
-
-
-def test_the_name_of_a_command_without_an_id_is_a_notification_that_nobody_knows() -> None:
-    value = {"jsonrpc": "2.0", "method": "ping", "params": {"channel": "ahp-root://"}}
-    assert read(value) == Notification(method="ping", params={"channel": "ahp-root://"})
-
-
-def test_fields_of_the_frame_that_nobody_knows_are_passed_over() -> None:
-    assert read({**PING, "traceparent": "x"}) == read(PING)
-    envelope = {"jsonrpc": "2.0", "method": "action", "params": ENVELOPE}
-    assert read({**envelope, "traceparent": "x"}) == read(envelope)
-
-
 # --- what is refused, and how
 
 
@@ -158,18 +120,12 @@ def test_fields_of_the_frame_that_nobody_knows_are_passed_over() -> None:
     "data",
     [
         "",
-        " ",
         "{",
-        "nul",
-        '{"jsonrpc": "1.0", "id": 1,',
         '{"jsonrpc": "2.0"} {}',
-        "{'jsonrpc': '2.0'}",
         b"\xff\xfe",
         '{"jsonrpc": "2.0", "method": "unsubscribe", "params": {"channel": "\\ud800"}}',
         '{"jsonrpc": "2.0", "id": 1, "result": "\\ud800"}',
-        '{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"channel": "\\ud800"}',
         '{"jsonrpc": "2.0", "id": 1e999, "method": "ping", "params": {}}',
-        '{"jsonrpc": "2.0", "method": "later", "params": {"n": -1e999}}',
         '{"jsonrpc": "2.0", "method": "later", "params": {"n": NaN}}',
     ],
 )
@@ -203,13 +159,8 @@ def test_half_a_character_in_a_request_is_a_parse_error_with_its_id(data: bytes 
         ('{"jsonrpc": "2.0", "id": "seven", "method": "ping", "params": %s}', "seven"),
         ('{"jsonrpc": "2.0", "method": "dispatchAction", "params": %s}', None),
         ('{"jsonrpc": "2.0", "id": 7, "result": %s}', None),
-        ('{"jsonrpc": "2.0", "error": {"data": %s}, "id": 7}', None),
-        ('{"jsonrpc": "2.0", "id": true, "method": "ping", "params": %s}', None),
         ('{"jsonrpc": "2.0", "id": [7], "method": "ping", "params": %s}', None),
-        ('[{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": %s}]', None),
         ('{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": %s', None),
-        ('{"params": {"id": 7, "n": %s}}', None),
-        ("%s", None),
     ],
 )
 @pytest.mark.parametrize(
@@ -235,18 +186,12 @@ def test_json_that_is_no_object_is_an_invalid_request_and_so_is_a_batch(value: A
     ("changes", "salvaged"),
     [
         ({"jsonrpc": "1.0"}, 1),
-        ({"jsonrpc": 2.0}, 1),
-        ({"jsonrpc": None}, 1),
-        ({"jsonrpc": "1.0", "id": "text"}, "text"),
-        ({"jsonrpc": "1.0", "id": [1]}, None),
+        ({"jsonrpc": None, "id": [1]}, None),
         ({"method": 7}, 1),
-        ({"method": None}, 1),
         ({"method": ["ping"], "id": 2.5}, 2.5),
         ({"id": "text"}, "text"),
         ({"id": None}, None),
         ({"id": True}, None),
-        ({"id": [1]}, None),
-        ({"id": {"n": 1}}, None),
     ],
 )
 def test_an_object_that_is_no_message_is_an_invalid_request_under_the_id_that_can_be_read(
@@ -264,11 +209,8 @@ def test_an_object_that_is_no_message_is_an_invalid_request_under_the_id_that_ca
     [
         {},
         {"result": None, "error": {"code": 1, "message": "no"}},
-        {"result": {}, "error": {"code": 1, "message": "no"}},
         {"error": "no"},
-        {"error": {"code": "no", "message": "no"}},
         {"error": {"message": "no"}},
-        {"error": {"code": 1}},
     ],
 )
 def test_an_answer_has_either_a_result_or_an_error(parts: dict[str, Any]) -> None:
@@ -300,32 +242,19 @@ def test_a_request_for_what_is_no_command_is_a_method_not_found_under_its_id(
     assert repr(method) in str(error)
 
 
-@pytest.mark.parametrize("method", NOTIFICATIONS)
-def test_the_name_of_a_notification_with_an_id_is_no_notification(method: str) -> None:
-    value = {"jsonrpc": "2.0", "method": method, "params": full(NOTIFICATIONS[method])}
-    assert isinstance(refused(frame({**value, "id": 9})), MethodNotFound)
-    assert isinstance(refused(frame({**value, "id": None})), InvalidRequest)
-
-
 @pytest.mark.parametrize(
     ("method", "params", "field"),
     [
         ("fetchTurns", {}, "params.channel"),
-        ("fetchTurns", {"channel": None}, "params.channel"),
-        ("fetchTurns", {"channel": "x", "limit": "many"}, "params.limit"),
         ("fetchTurns", {"channel": "x", "limit": 1.5}, "params.limit"),
         ("fetchTurns", {"channel": "x", "later": 1, "before": 7}, "params.before"),
-        ("fetchTurns", [], "params"),
         ("fetchTurns", None, "params"),
-        ("ping", {"channel": "ahp-session:/1"}, "params.channel"),
         ("createSession", {"channel": "x", "fork": {"session": "y"}}, "params.fork.turnId"),
         (
             "createSession",
             {"channel": "x", "activeClient": {"clientId": "me", "tools": [{"name": "a"}, {"name": 1}]}},
             "params.activeClient.tools[1].name",
         ),
-        ("completions", {"channel": "x", "kind": "userMessage", "text": "a"}, "params.offset"),
-        ("initialize", {"channel": "ahp-root://", "clientId": "me"}, "params.protocolVersions"),
     ],
 )
 def test_params_that_do_not_fit_are_refused_under_the_id_with_the_field(
@@ -343,26 +272,6 @@ def test_a_notification_whose_params_do_not_fit_has_no_id_to_answer_to() -> None
     error = refused(frame({"jsonrpc": "2.0", "method": "action", "params": params}))
     assert isinstance(error, InvalidParams)
     assert (error.id, error.field) == (None, "params.action.content")
-
-
-@pytest.mark.parametrize(
-    ("error", "number", "data"),
-    [
-        (ParseError("broken"), -32700, None),
-        (InvalidRequest("broken", id=3), -32600, None),
-        (MethodNotFound("broken", id="text"), -32601, None),
-        (InvalidParams("broken", field="params.x", id=1.5), -32602, {"field": "params.x"}),
-        (ProtocolError("broken", id=3), -32603, None),
-        (ProtocolError("broken", id=3, number=-32001, data=[1]), -32001, [1]),
-    ],
-)
-def test_every_error_can_be_answered_and_the_answer_read(
-    error: ProtocolError, number: int, data: Any
-) -> None:
-    answer = Failure.of(error)
-    assert answer == Failure(id=error.id, error=ErrorObject(code=number, message="broken", data=data))
-    assert ("data" in json.loads(encode(answer))["error"]) is (data is not None)
-    assert decode(encode(answer)) == answer
 
 
 def test_text_that_is_not_unicode_cannot_be_sent() -> None:
@@ -467,17 +376,3 @@ def test_a_frame_with_a_wrong_value_somewhere_raises_nothing_but_the_codecs_erro
         inside = inside[key]
     inside[last] = wrong
     survives(frame(value))
-
-
-@pytest.mark.parametrize(
-    "frame",
-    [
-        b'{"jsonrpc":"2.0","id":1,"result":"\xff"}',
-        b'{"jsonrpc":"2.0","id":1,"result":1e400}',
-        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"channel":"ahp-root://"},"x":"\xff"}',
-        b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","x":"\xff"}}',
-    ],
-)
-def test_a_frame_that_is_not_json_in_utf8_is_refused_wherever_it_is_broken(frame: bytes) -> None:
-    with pytest.raises(ParseError):
-        decode(frame)

@@ -19,15 +19,6 @@ def test_text_is_all_its_pieces_joined(start: str, pieces: list[str]) -> None:
     assert str(text) == start + "".join(pieces)
 
 
-@pytest.mark.parametrize("piece", ["", "a", "ä", "€uro", "🙂", "x" * 70_000, "\ud800"])
-@pytest.mark.parametrize("times", [1, 255, 256, 257, 600])
-def test_text_is_whole_however_its_pieces_were_folded(piece: str, times: int) -> None:
-    text = GrowingText("start ")
-    for _ in range(times):
-        text.append(piece)
-    assert str(text) == "start " + piece * times
-
-
 def test_halves_of_a_pair_in_two_pieces_are_not_mended() -> None:
     text = GrowingText()
     for _ in range(300):

@@ -125,7 +125,8 @@ class FolderWatch:
 class Pending:
     """Changes that wait to be taken, in the order of their first mention, at most one for each resource.
 
-    A folder that was moved away takes along what waits below it.
+    A folder that was moved away takes along what waits below it. When its name is used again it is told
+    twice, as `deleted` and then as `added`: what was in it was never told one by one.
 
     Args:
         root: The URI that stands for all when too many wait.
@@ -134,6 +135,8 @@ class Pending:
     def __init__(self, root: str) -> None:
         self._root = root
         self._kinds: dict[str, ResourceChangeType] = {}
+        self._swept: set[str] = set()
+        """Folders that were moved away: `deleted` is told of them first."""
 
     def __bool__(self) -> bool:
         return bool(self._kinds)
@@ -142,20 +145,36 @@ class Pending:
         """Take a change of a resource; with `whole`, of a folder that was moved away with all in it."""
         if whole and uri != self._root:  # without its root a watch is over
             for below in [each for each in self._kinds if each.startswith(f"{uri}/")]:
-                del self._kinds[below]
+                self._forget(below)
         before = self._kinds.get(uri)
         together = kind if before is None else _TOGETHER[before, kind]
+        if uri in self._swept:
+            together = _DELETED if kind is _DELETED else _ADDED
+        elif whole and together is _DELETED:
+            self._swept.add(uri)
         if together is None:
-            del self._kinds[uri]
+            self._forget(uri)
             return
         self._kinds[uri] = together
         if len(self._kinds) > PENDING_LIMIT:
+            self._swept.clear()
             self._kinds = {self._root: _UPDATED}
 
     def take(self) -> list[ResourceChange]:
         """The oldest changes, as many as go into one action. They wait no longer."""
-        uris = list(islice(self._kinds, BATCH_LIMIT))
-        return [ResourceChange(uri=uri, type=self._kinds.pop(uri)) for uri in uris]
+        taken: list[ResourceChange] = []
+        for uri in list(islice(self._kinds, BATCH_LIMIT)):
+            kind = self._kinds[uri]
+            kinds = [_DELETED, kind] if uri in self._swept and kind is not _DELETED else [kind]
+            if len(taken) + len(kinds) > BATCH_LIMIT:
+                break
+            taken += (ResourceChange(uri=uri, type=each) for each in kinds)
+            self._forget(uri)
+        return taken
+
+    def _forget(self, uri: str) -> None:
+        self._kinds.pop(uri, None)
+        self._swept.discard(uri)
 
 
 class Watch:
@@ -164,8 +183,8 @@ class Watch:
     A folder that disappears is told as `deleted`, and the watch ends. A file may come and go; its watch ends
     with the folder that it is in. `updated` on the root may mean that too much has changed to be told one by
     one. A folder that is moved away is told as `deleted`, and stands for all that was in it; so it is told
-    also when only some of that was asked for. If another one has its name by then, it is told as `updated`:
-    look at all of it again. Made by `Watches.watch`.
+    also when only some of that was asked for, and before the `added` of another one that has its name by
+    then. Made by `Watches.watch`.
     """
 
     def __init__(
