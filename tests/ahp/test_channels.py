@@ -11,7 +11,6 @@ from serai.ahp.commands import Snapshot
 from serai.ahp.reducers import LiveChangeset, LiveResourceWatch, LiveRoot, LiveSession, LiveTerminal, live
 from serai.ahp.types import ChangesetState, ResourceWatchState, RootState, SessionState, TerminalState
 from serai.ahp.wire import convert, to_json
-from serai.errors import Mismatch
 
 STATEFUL: list[tuple[str, type[Any], type[Any]]] = [
     ("ahp-root://", RootState, LiveRoot),
@@ -58,29 +57,9 @@ def test_the_scheme_picks_the_type_of_the_state_and_its_reducer(
     assert type(live(convert(plain, state_type))) is live_type
 
 
-@pytest.mark.parametrize(("uri", "state_type", "live_type"), STATEFUL)
-def test_a_snapshot_that_was_made_here_has_its_state_already(
-    uri: str, state_type: type[Any], live_type: type[Any]
-) -> None:
-    state = live_type(convert(full(state_type), state_type)).snapshot()
-    assert state_of(Snapshot(resource=uri, state=state, from_seq=1)) is state
-
-
 @pytest.mark.parametrize("uri", ["ahp-otlp:logs", "ahp-later:/1", "nonsense"])
 def test_a_channel_without_state_or_of_an_unknown_kind_has_no_state(uri: str) -> None:
     assert state_of(Snapshot(resource=uri, state={"anything": 1}, from_seq=1)) is None
-
-
-@pytest.mark.parametrize("state", [{}, [], None, 7, full(RootState)])
-def test_a_state_that_does_not_fit_its_channel_is_a_mismatch(state: Any) -> None:
-    with pytest.raises(Mismatch):
-        state_of(Snapshot(resource="ahp-session:/1", state=state, from_seq=1))
-
-
-@pytest.mark.parametrize("uri", ["ahp-session:/1", "ahp-terminal:/über/白", "ahp-session:/a b"])
-def test_a_client_may_choose_any_name_that_can_be_shown(uri: str) -> None:
-    assert problem_with_choice(uri) is None
-    assert problem_with_choice(uri.ljust(LONGEST_URI, "x")) is None
 
 
 @pytest.mark.parametrize(

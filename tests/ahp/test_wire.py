@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from ahp.strategies import Json, actions_of, plain, values
 from ahp.types.examples import full, wire_fields
 from serai.ahp import types as t
-from serai.ahp import wire
 from serai.ahp.actions import (
     ActionEnvelope,
     SessionActiveClientChangedAction,
@@ -125,18 +124,6 @@ def _structs(value: Any) -> list[Any]:
         fields = [getattr(value, name) for name in value.__struct_fields__ if name != "extra"]
         return [value, *(each for item in fields for each in _structs(item))]
     return []
-
-
-def test_what_marks_the_unknown_inside_never_gets_out() -> None:
-    strange = with_strangers(full(t.SessionState))
-    mark: str = wire._MARK
-    value = decode(dumps(strange), t.SessionState)
-    assert mark.encode() not in encode(value)
-    assert mark not in str(to_json(value))
-    strange["turns"][0]["userMessage"]["text"] = 5
-    with pytest.raises(Mismatch) as caught:
-        decode(dumps(strange), t.SessionState)
-    assert mark not in str(caught.value)
 
 
 # -- null and absent ---------------------------------------------------------------------------------------
@@ -254,9 +241,6 @@ def test_what_does_not_fit_is_named(data: Any, as_type: Any, field: str) -> None
     with pytest.raises(Mismatch) as caught:
         decode(dumps(data), as_type)
     assert caught.value.field.replace("[0]", "[...]") == field
-
-
-# -- what is not JSON --------------------------------------------------------------------------------------
 
 
 # -- anything at all ---------------------------------------------------------------------------------------

@@ -32,24 +32,6 @@ def undo(changes: FolderChanges) -> Discard:
     return changes.trash.undo(last)
 
 
-async def test_what_is_in_the_way_is_moved_and_comes_back(repo: Repo, own: Path) -> None:
-    repo.write(".gitignore", "*.log\n")
-    changes = await begun(repo.top, own)
-    (repo.top / "a.txt").unlink()
-    repo.write("a.txt/only copy.log", "ignored\n")
-    os.mkfifo(repo.top / "a.txt/pipe")
-    shutil.rmtree(repo.top / "src/deep")
-    repo.write("src/deep", "a file\n").chmod(0o400)
-    before = everything(repo.top)
-    assert await discard(changes) == {}
-    assert (repo.top / "a.txt").read_text() == "one\ntwo\nthree\n"
-    assert (repo.top / "src/deep/c.txt").read_text() == "c\n"
-    undo(changes)
-    assert {path: seen[:2] for path, seen in everything(repo.top).items()} == {
-        path: seen[:2] for path, seen in before.items()
-    }
-
-
 async def test_nothing_is_written_behind_a_link(repo: Repo, own: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     repo.write("link/x", "x\n")
@@ -120,31 +102,6 @@ async def test_when_git_fails_everything_is_given_back(
     assert (repo.top / "a.txt").read_text() == "mine\n"
     assert (repo.top / "new/file").read_text() == "mine\n"
     assert changes.last_discard() is None
-
-
-async def test_what_git_cannot_write_is_named_and_given_back(
-    repo: Repo, own: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    changes = await begun(repo.top, own)
-    repo.write("a.txt", "mine\n")
-
-    async def write_nothing(*_: Any, **__: Any) -> None:
-        return
-
-    monkeypatch.setattr(FolderRecorder, "check_out", write_nothing)
-    assert await discard(changes) == {"a.txt": "git could not write it"}
-    assert (repo.top / "a.txt").read_text() == "mine\n"
-
-
-async def test_what_was_written_since_the_discard_is_not_lost_by_its_undo(repo: Repo, own: Path) -> None:
-    changes = await begun(repo.top, own)
-    repo.write("a.txt", "discarded\n")
-    await discard(changes)
-    repo.write("a.txt", "written since\n")
-    counter = undo(changes)
-    assert (repo.top / "a.txt").read_text() == "discarded\n"
-    changes.trash.undo(counter)
-    assert (repo.top / "a.txt").read_text() == "written since\n"
 
 
 async def test_a_home_on_another_file_system_makes_no_difference(

@@ -86,18 +86,6 @@ async def test_recorded_content_is_read_byte_for_byte(anywhere: Repo, own: Path)
     assert found["link"].mode == LINK_MODE
 
 
-async def test_content_of_others_or_of_nobody_is_not_read(repo: Repo, own: Path) -> None:
-    changes = await begun(repo.top, own)
-    head = repo.git("rev-parse", "HEAD:a.txt").decode().strip()
-    for uri in (
-        f"serai-change:/other/{head}/a.txt",
-        f"serai-change:/s1/{'0' * 40}/a.txt",
-        "file:///etc/passwd",
-    ):
-        with pytest.raises(ProtocolError):
-            await changes.read(uri)
-
-
 @pytest.mark.parametrize("was_looked_at", [True, False])
 async def test_a_turn_that_was_cut_off_has_what_was_seen_of_it(
     repo: Repo, own: Path, was_looked_at: bool
@@ -147,14 +135,6 @@ async def test_ignored_files_are_left_out_by_every_list_that_git_knows(
     for path in ("src/x.log", "src/only", "src/excluded", "src/of mine", "src/new", "src/deep/only"):
         repo.write(path, "x\n")
     assert await seen(changes) == ["added deep/only +1 -0", "added new +1 -0"]
-
-
-async def test_new_files_that_are_ignored_from_now_on_go_from_the_list(anywhere: Repo, own: Path) -> None:
-    changes = await begun(anywhere.top, own)
-    anywhere.write("build/out", "x\n")
-    assert await seen(changes) == ["added build/out +1 -0"]
-    anywhere.write(".gitignore", "build\n")
-    assert await seen(changes) == ["added .gitignore +1 -0"]
 
 
 async def test_files_that_are_tracked_although_ignored_are_seen(repo: Repo, own: Path) -> None:
@@ -420,12 +400,3 @@ async def test_objects_that_the_person_deletes_take_no_other_changeset_with_them
     assert await seen(changes, UNCOMMITTED) == ["added staged +1 -0"]
     found = await changes.compute_all([UNCOMMITTED, T1])
     assert isinstance(found[UNCOMMITTED], Changes)
-
-
-async def test_a_folder_that_its_repository_ignores_is_recorded_as_one_without(repo: Repo, own: Path) -> None:
-    repo.write(".gitignore", "*.tmp\n")
-    repo.write("out.tmp/sub/x", "x\n")
-    changes = await begun(repo.top / "out.tmp/sub", own)
-    assert not changes.has_git
-    repo.write("out.tmp/sub/y", "y\n")
-    assert await seen(changes) == ["added y +1 -0"]

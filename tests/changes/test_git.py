@@ -61,13 +61,6 @@ async def test_a_failure_is_one_sentence_with_what_git_said(repo: Repo) -> None:
     assert "\n" not in caught.value.message
 
 
-async def test_a_lock_is_explained(repo: Repo) -> None:
-    (repo.top / ".git/index.lock").write_bytes(b"")
-    with pytest.raises(GitFailed) as caught:
-        await (await the_git()).run("add", "-A", doing="add", folder=str(repo.top))
-    assert "Another git command" in (caught.value.remedy or "")
-
-
 async def test_a_command_that_takes_too_long_is_ended_with_its_children(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,10 +75,3 @@ async def test_too_much_output_is_refused_without_being_kept(tmp_path: Path) -> 
     git = program(tmp_path, "yes")
     with pytest.raises(TooMuchOutput, match="more than 1 MB"):
         await git.run("x", doing="print", folder=str(tmp_path), max_bytes=1 << 20)
-
-
-async def test_much_input_output_and_complaint_at_once_does_not_block(tmp_path: Path) -> None:
-    git = program(tmp_path, "head -c 3000000 /dev/zero >&2; cat")
-    data = b"x" * 3_000_000
-    answer = await git.run("x", doing="copy", folder=str(tmp_path), data=data)
-    assert answer.output == data

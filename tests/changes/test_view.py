@@ -46,13 +46,6 @@ def test_a_modified_file() -> None:
     }
 
 
-def test_a_file_of_a_turn_that_is_over_refers_to_what_was_kept() -> None:
-    file = show(Change(None, Side("a", NEW), 1, 0), "/inn", "s1", live=False)
-    assert file.edit.before is None
-    assert file.edit.after is not None
-    assert file.edit.after.content.uri == f"serai-change:/s1/{NEW}/a"
-
-
 @pytest.mark.parametrize(
     ("directory", "after"),
     [("/inn", Side("link", NEW, LINK_MODE)), ("/inn", Side("\udcff", NEW)), ("/w\udcff", Side("a", NEW))],
@@ -96,18 +89,6 @@ def test_renames_modes_binaries_and_conflicts_are_told() -> None:
 )
 def test_uris_that_name_no_file_in_the_directory(uri: str) -> None:
     assert path_below("/inn", uri) is None
-
-
-@pytest.mark.parametrize(
-    "uri", ["serai-change:/s1/HEAD/x", f"serai-change:/s1/{OLD}", f"serai-change://{OLD}/x", "x:/"]
-)
-def test_uris_that_name_no_content(uri: str) -> None:
-    assert content_address(uri) is None
-
-
-def test_names_are_shown_without_control_characters() -> None:
-    assert printable("a\nb\x1b[31m") == "a\\nb\\x1b[31m"
-    assert printable(os.fsdecode(b"\xff")) == "\N{REPLACEMENT CHARACTER}"
 
 
 def test_what_was_left_out_is_told_in_one_sentence() -> None:

@@ -43,10 +43,6 @@ def project(tmp_path: Path) -> Path:
     return tmp_path / "project"
 
 
-def test_without_a_file_there_are_none(paths: Paths) -> None:
-    assert load(paths, {}).agents == {}
-
-
 def test_the_persons_file_describes_agents_beside_its_settings(paths: Paths) -> None:
     paths.user_config.write_text(MINE)
     configuration = load(paths, {})
@@ -87,12 +83,6 @@ def test_a_trusted_folder_adds_agents_and_takes_the_place_of_the_persons(paths: 
     }
 
 
-def test_neither_environment_nor_flags_describe_agents(paths: Paths) -> None:
-    assert load(paths, {"SERAI_AGENTS": "x"}).agents == {}
-    with pytest.raises(ConfigInvalid, match="no setting 'agents'"):
-        load(paths, {}, flags={"agents": "x"})
-
-
 @pytest.mark.parametrize(
     ("text", "what"),
     [
@@ -122,13 +112,6 @@ def test_no_message_and_no_representation_shows_a_value_of_env(paths: Paths) -> 
     assert SECRET not in str(caught.value)
     paths.user_config.write_text(MINE)
     assert SECRET not in repr(load(paths, {}))
-
-
-def test_a_misspelt_table_names_the_right_one(paths: Paths) -> None:
-    paths.user_config.write_text('[agent.mine]\ncommand = "x"\n')
-    with pytest.raises(ConfigInvalid) as caught:
-        load(paths, {})
-    assert caught.value.remedy == "Did you mean agents?"
 
 
 @pytest.mark.parametrize(

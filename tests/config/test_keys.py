@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import stat
-import sys
 from pathlib import Path
 
 import pytest
@@ -95,13 +94,6 @@ def test_a_keyring_that_keeps_nothing_is_noticed(paths: Paths) -> None:
     assert made.notes == ("the keyring does not keep what it is given",)
 
 
-def test_a_key_in_a_file_is_used_when_a_keyring_comes_later(paths: Paths) -> None:
-    made = find_database_key(paths, {}, use_keyring=False)
-    ring = Ring()
-    assert find_database_key(paths, {}, keyring=ring).value == made.value
-    assert ring.kept == {}
-
-
 def test_for_a_database_that_exists_no_new_key_is_made(paths: Paths) -> None:
     paths.make_home()
     paths.database.write_bytes(b"x")
@@ -125,14 +117,6 @@ def test_none_is_made_where_none_is_wanted(paths: Paths) -> None:
     assert find_database_key(paths, {}, keyring=ring, make=False) == made
 
 
-def test_the_systems_keyring_is_imported_only_when_it_is_asked(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "keyring", None)  # importing it fails
-    find_database_key(paths, {"SERAI_DATABASE_KEY": "x"})
-    assert find_database_key(paths, {}).notes
-
-
 def test_a_damaged_or_open_key_file_is_refused(paths: Paths) -> None:
     find_database_key(paths, {}, use_keyring=False)
     paths.database_key.chmod(0o640)
@@ -144,10 +128,6 @@ def test_a_damaged_or_open_key_file_is_refused(paths: Paths) -> None:
         paths.database_key.write_bytes(content)
         with pytest.raises(ConfigInvalid, match="damaged"):
             find_database_key(paths, {}, use_keyring=False)
-
-
-def test_a_key_is_never_shown() -> None:
-    assert "abc" not in repr(DatabaseKey("abc", "keyring"))
 
 
 # -- the token ---------------------------------------------------------------------------------------------

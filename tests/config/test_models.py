@@ -72,13 +72,6 @@ def test_the_persons_file_describes_models_and_chat(paths: Paths) -> None:
     )
 
 
-def test_without_a_file_there_are_no_models_and_tools_stay_in_their_folder(paths: Paths) -> None:
-    configuration = load(paths, {})
-    assert configuration.models == {}
-    assert configuration.settings.chat.fs_scope is FsScopeTier.SANDBOXED
-    assert configuration.settings.chat.allowed_commands == ()
-
-
 @pytest.mark.parametrize("trusted", [False, True])
 def test_no_project_describes_servers_whatever_is_trusted(
     paths: Paths, tmp_path: Path, trusted: bool

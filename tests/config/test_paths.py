@@ -44,11 +44,6 @@ def test_without_a_home_the_platform_says_where(tmp_path: Path, monkeypatch: pyt
     assert not paths.home.exists()
 
 
-def test_a_relative_home_becomes_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert find_paths("a/../b", {}).home == tmp_path / "b"
-
-
 def test_the_home_is_made_for_its_owner_alone(tmp_path: Path) -> None:
     paths = find_paths(tmp_path / "a" / "b", {})
     assert paths.make_home() == tmp_path / "a" / "b"
@@ -56,12 +51,6 @@ def test_the_home_is_made_for_its_owner_alone(tmp_path: Path) -> None:
     paths.home.chmod(0o755)
     paths.make_home()
     assert stat.S_IMODE(paths.home.stat().st_mode) == 0o700
-
-
-def test_a_home_that_cannot_be_made_says_so(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(ConfigInvalid, match="--home"):
-        find_paths(tmp_path / "file" / "home", {}).make_home()
 
 
 def test_in_a_folder_that_is_gone_there_is_no_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from serai.config.load import Configuration, Provenance, Source, load, variable
+from serai.config.load import Provenance, Source, load, variable
 from serai.config.paths import Paths, find_paths
 from serai.config.settings import FROM_PROJECTS, Settings
 from serai.config.trust import Trust
@@ -114,13 +114,6 @@ def test_an_unknown_key_names_what_is_near(paths: Paths) -> None:
     assert "allowed_hosts" in str(caught.value.remedy)
 
 
-def test_wrong_values_in_environment_and_flags_name_them(paths: Paths) -> None:
-    with pytest.raises(ConfigInvalid, match="SERAI_PORT"):
-        load(paths, {"SERAI_PORT": "many"})
-    with pytest.raises(ConfigInvalid, match="--mailbox-size"):
-        load(paths, {}, flags={"mailbox_size": -1})
-
-
 def test_a_file_that_is_no_toml_is_refused(paths: Paths) -> None:
     paths.user_config.write_text("port = \n")
     with pytest.raises(ConfigInvalid, match="line 1"):
@@ -137,12 +130,6 @@ def test_a_file_that_is_no_toml_is_refused(paths: Paths) -> None:
 def test_a_mark_that_editors_put_before_the_text_is_passed_over(paths: Paths, text: str) -> None:
     paths.user_config.write_bytes(text.encode("utf-8-sig"))
     assert load(paths, {}).settings.port == 1234
-
-
-def test_a_file_that_cannot_be_read_is_refused(paths: Paths) -> None:
-    paths.user_config.mkdir()
-    with pytest.raises(ConfigInvalid, match="cannot be read"):
-        load(paths, {})
 
 
 def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(paths: Paths, tmp_path: Path) -> None:
@@ -226,17 +213,6 @@ def test_what_an_untrusted_folder_may_not_do_is_ignored_and_reported(paths: Path
     assert set(configuration.provenance.values()) == {Provenance(Source.DEFAULT)}
 
 
-def test_an_untrusted_folder_that_says_what_holds_anyway_has_chosen_nothing(
-    paths: Paths, project: Path
-) -> None:
-    wanted(project, 'default_agent = "demo"\n')
-    configuration = load(paths, {}, project=project)
-    assert configuration.ignored == ()
-    assert configuration.provenance["default_agent"] == Provenance(Source.DEFAULT)
-    Trust(paths.trust).trust(project)
-    assert load(paths, {}, project=project).provenance["default_agent"].source is Source.PROJECT
-
-
 def test_a_trusted_folder_sets_what_concerns_its_sessions_and_nothing_of_the_hosts(
     paths: Paths, project: Path
 ) -> None:
@@ -250,13 +226,6 @@ def test_a_trusted_folder_sets_what_concerns_its_sessions_and_nothing_of_the_hos
     assert configuration.settings == Settings(default_agent="shell")
     ignored = ["host", "port", "allowed_hosts", "require_token", "use_keyring", "chat"]
     assert [one.key for one in configuration.ignored] == ignored
-
-
-def test_the_persons_own_file_is_not_read_as_a_project(paths: Paths) -> None:
-    paths.user_config.write_text("port = 80")
-    configuration: Configuration = load(paths, {}, project=paths.home)
-    assert configuration.ignored == ()
-    assert configuration.settings.port == 80
 
 
 @pytest.mark.parametrize("name", ["loop", "a\0b", "n" * 300])

@@ -24,12 +24,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "work"
 
 
-def test_nothing_is_trusted_at_first(file: Path, folder: Path) -> None:
-    assert not Trust(file).is_trusted(folder)
-    assert Trust(file).folders() == []
-    assert not file.exists()
-
-
 def test_a_folder_in_a_trusted_one_is_trusted_and_a_namesake_is_not(file: Path, folder: Path) -> None:
     assert Trust(file).trust(folder) == folder
     trust = Trust(file)
@@ -96,14 +90,3 @@ def test_a_list_that_others_may_write_is_refused(file: Path, folder: Path) -> No
     file.chmod(0o666)
     with pytest.raises(ConfigInvalid, match="0666"):
         Trust(file).is_trusted(folder)
-
-
-@pytest.mark.parametrize("name", ["loop", "a\0b"])
-def test_a_folder_that_nobody_can_find_is_refused_with_words(file: Path, folder: Path, name: str) -> None:
-    (folder / "loop").symlink_to(folder / "pool")
-    (folder / "pool").symlink_to(folder / "loop")
-    for ask in (Trust(file).trust, Trust(file).distrust):
-        with pytest.raises(ConfigInvalid, match="cannot be followed"):
-            ask(folder / name)
-    with pytest.raises(ConfigInvalid, match="cannot be followed"):
-        Trust(file).is_trusted(folder / name)

@@ -57,13 +57,6 @@ def test_a_choice_has_its_name_on_the_wire(field: str, value: str) -> None:
     assert getattr(decode(json.dumps({**CONTEXT, field: value}), c.MessageContext), field) == value
 
 
-@pytest.mark.parametrize("field", ["mode", "reason", "priority"])
-def test_a_context_takes_no_unknown_member(field: str) -> None:
-    with pytest.raises(Mismatch) as caught:
-        decode(json.dumps({**CONTEXT, field: "whenever"}), c.MessageContext)
-    assert caught.value.field == field
-
-
 @proves("delivery:Delivery-Context/deadline-date-or-text")
 def test_a_deadline_is_given_as_a_date_or_read_from_its_text() -> None:
     noon = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from contract.shapes import Shape, members, shape_tests
 from requirements import proves
-from serai.contract import AgentIdentity, AgentStatus, IdentityKind, decode, handle_of, name_key
+from serai.contract import AgentIdentity, AgentStatus, handle_of, name_key
 
 SHAPES = [
     Shape(
@@ -26,31 +26,11 @@ SHAPES = [
 test_it_is_written_exactly_as_it_was_read, test_each_field_is_needed_or_may_be_left_out = shape_tests(SHAPES)
 
 
-@pytest.mark.parametrize("kind", ["agent", "human", "system", "service"])
-def test_a_participant_is_of_one_of_four_kinds(kind: str) -> None:
-    wire = f'{{"id":"a","name":"n","handle":"@n","kind":"{kind}"}}'
-    assert decode(wire, AgentIdentity).kind is IdentityKind(kind)
-
-
 @proves("caps:Status-States/not-in-identity")
 def test_an_identity_says_nothing_about_status() -> None:
     assert not any("status" in name for name in AgentIdentity.__struct_fields__)
     hints = str(AgentIdentity.__annotations__)
     assert AgentStatus.__name__ not in hints
-
-
-@pytest.mark.parametrize(
-    ("name", "handle"),
-    [
-        ("reviewer", "@reviewer"),
-        ("code reviewer", "@code-reviewer"),
-        ("code \t\n reviewer two", "@code-reviewer-two"),
-        ("  reviewer ", "@reviewer"),
-        ("Reviewer-2", "@Reviewer-2"),
-    ],
-)
-def test_a_handle_is_the_name_with_runs_of_white_space_as_a_dash(name: str, handle: str) -> None:
-    assert handle_of(name) == handle
 
 
 @given(st.text())

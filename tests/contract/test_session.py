@@ -110,11 +110,6 @@ def test_a_session_with_one_method_of_its_own_receives_and_has_a_release(minimal
     assert inspect.iscoroutinefunction(minimal.release)
 
 
-def test_a_session_cannot_be_made_without_receive_message() -> None:
-    with pytest.raises(TypeError, match="receive_message"):
-        c.BasicSession(IDENTITY, CAPABILITIES)  # pyright: ignore[reportAbstractUsage]
-
-
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_an_operation_that_is_not_overridden_raises_the_structured_error(operation: str) -> None:
     declared = c.LifecycleCapabilities(release=operation == "pause")
@@ -149,11 +144,6 @@ class Callback(c.AgentDeliveryAdapter):
 
     async def receive_message(self, message: c.RelayMessage, context: c.MessageContext) -> c.MessageReceipt:  # noqa: ARG002
         return c.Delivered(delivery_id=context.id)
-
-
-def test_an_adapter_cannot_be_made_without_receive_message() -> None:
-    with pytest.raises(TypeError, match="receive_message"):
-        type("Nothing", (c.AgentDeliveryAdapter,), {})()
 
 
 @proves("delivery:AgentDeliveryAdapter.flush", "delivery:AgentDeliveryAdapter.cancel")

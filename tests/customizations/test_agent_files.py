@@ -11,7 +11,6 @@ from serai.ahp.types import CustomizationDegradedState
 from serai.customizations.agent_files import find_agent
 from serai.customizations.watched import watched
 from serai.errors import AgentUnknown, DocumentInvalid, FileUnreadable
-from serai.session.agent_file import Known
 
 MINE = "slug: {slug}\nname: {name}\nmodel: local:small\n"
 
@@ -67,14 +66,6 @@ def test_an_agent_is_found_by_its_slug_the_project_first(work: Path, settings: P
     assert find_agent("a", None, settings, trusted=False).name == "of the person"
 
 
-def test_an_agent_is_found_by_its_uri_and_by_its_path(work: Path, tmp_path: Path, write: Write) -> None:
-    file = write(tmp_path, "elsewhere/x.agent.yaml", agent("x"))
-    inside = write(work, "x.agent.yaml", agent("y"))
-    assert find_agent(file.as_uri(), work, None, trusted=False).slug == "x"
-    assert find_agent(str(file), work, None, trusted=False).slug == "x"
-    assert find_agent(inside.name, work, None, trusted=True).slug == "y"
-
-
 def test_an_agent_in_a_folder_that_is_not_trusted_is_refused_also_through_a_link(
     work: Path, tmp_path: Path, write: Write
 ) -> None:
@@ -92,12 +83,6 @@ def test_the_broken_file_of_another_agent_keeps_none_from_being_found(work: Path
     assert find_agent("b", work, None, trusted=True).slug == "b"
     with pytest.raises(DocumentInvalid):
         find_agent("a", work, None, trusted=True)
-
-
-def test_what_an_agent_names_is_checked(work: Path, write: Write) -> None:
-    write(work, ".serai/agents/a.agent.yaml", agent("a"))
-    with pytest.raises(DocumentInvalid, match=r"a\.agent\.yaml:3: .*local:small"):
-        find_agent("a", work, None, trusted=True, known=Known(models=["local:large"].__contains__))
 
 
 @pytest.mark.parametrize("named", ["nobody", "no/such.agent.yaml", "file:///no/such.agent.yaml", "/dev/zero"])

@@ -60,15 +60,6 @@ def found(*plugins: PluginCustomization, locked: frozenset[str] = frozenset()) -
     return Customizations(list(plugins), tuple(definitions), locked)
 
 
-def test_what_is_found_and_what_is_published_is_switched_as_the_session_says() -> None:
-    both = together(
-        found(plugin("a"), plugin("b")), [found(plugin("c"))], {"a": False, "c": False, "x": True}
-    )
-    assert both.containers == [plugin("a", enabled=False), plugin("b"), plugin("c", enabled=False)]
-    marked = [(item.container, item.enabled, item.runnable) for item in both.definitions]
-    assert marked == [("a", False, False), ("b", True, True), ("c", False, False)]
-
-
 def test_what_is_locked_stays_off() -> None:
     locked = found(plugin("a", enabled=False), locked=frozenset({"a"}))
     assert together(locked, [], {"a": True}).containers == [plugin("a", enabled=False)]
@@ -87,20 +78,6 @@ def test_of_two_with_the_same_id_the_first_counts() -> None:
         assert isinstance(item, PluginCustomization)
         assert isinstance(item.load, CustomizationErrorState)
         assert not item.enabled
-
-
-def test_a_container_that_changed_is_updated_alone() -> None:
-    changed = container("b", "z", "new")
-    assert difference([A, B, C], [A, changed, C]) == [
-        SessionCustomizationUpdatedAction(customization=changed)
-    ]
-
-
-def test_a_container_that_is_new_at_the_end_is_added_and_one_that_is_gone_is_removed() -> None:
-    assert difference([A, B], [B, C]) == [
-        SessionCustomizationRemovedAction(id="a"),
-        SessionCustomizationUpdatedAction(customization=C),
-    ]
 
 
 def _container(name: str, children: list[str], enabled: bool) -> DirectoryCustomization:

@@ -21,15 +21,12 @@ from customizations.conftest import (
 from requirements import proves
 from serai.ahp.types import (
     CustomizationDegradedState,
-    CustomizationErrorState,
     CustomizationLoadedState,
     DirectoryCustomization,
-    HookCustomization,
 )
 from serai.ahp.wire import encode
 from serai.customizations.containers import MAX_SHOWN
 from serai.customizations.discovery import discover
-from serai.customizations.trees import MAX_FILE
 
 HOOKS = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "touch ran"}]}]}}'
 SERVERS = '{"mcpServers": {"a": {"command": "touch", "args": ["ran"]}}}'
@@ -49,17 +46,6 @@ def test_ids_are_the_same_each_time_and_all_different(
     assert len(ids) == len(set(ids)) == 6 + 8
 
 
-def test_files_of_one_tool_in_one_folder_share_a_container(work: Path, look: Look, write: Write) -> None:
-    for name in ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".claude/CLAUDE.md"):
-        write(work, name, "x")
-    found = containers(look())
-    assert {name: child_names(item) for name, item in found.items()} == {
-        "AGENTS.md rules (.)": ["AGENTS.md"],
-        "Claude Code rules (.)": ["CLAUDE.md", "CLAUDE.local.md"],
-        "Claude Code rules (.claude)": ["CLAUDE.md"],
-    }
-
-
 # -- what is broken ----------------------------------------------------------------------------------------
 
 
@@ -70,19 +56,6 @@ def test_one_broken_file_does_not_hide_the_others(work: Path, look: Look, write:
     assert child_names(container) == ["good"]
     assert isinstance(container.load, CustomizationDegradedState)
     assert message(container).startswith(".claude/agents/bad.md, line ")
-
-
-def test_a_container_of_which_nothing_can_be_read_is_an_error(
-    work: Path, home: Path, look: Look, write: Write
-) -> None:
-    write(work, ".mcp.json", '{\n"mcpServers": {"a" 1}\n}')
-    write(home, ".codex/config.toml", "[mcp_servers")
-    found = containers(look())
-    project, personal = found["Claude Code MCP servers (.)"], found["Codex MCP servers (~/.codex)"]
-    assert isinstance(project.load, CustomizationErrorState)
-    assert message(project).startswith(".mcp.json, line 2: ")
-    assert isinstance(personal.load, CustomizationErrorState)
-    assert message(personal).startswith("~/.codex/config.toml: ")
 
 
 def test_links_out_of_the_working_directory_are_told_and_not_followed(
@@ -130,16 +103,6 @@ def test_of_a_folder_that_is_not_trusted_all_is_listed_and_nothing_runs(
     assert all(item.runnable for item in trusted.definitions)
     assert trusted.locked == frozenset()
     assert not (work / "ran").exists()
-
-
-def test_a_home_that_is_the_working_directory_is_listed_once_and_trusted(home: Path, write: Write) -> None:
-    write(home, ".claude/settings.json", HOOKS)
-    write(home, ".mcp.json", SERVERS)
-    found = discover(home, home, trusted=False)
-    assert len(found.containers) == 2
-    hook, server = sorted(found.definitions, key=lambda item: not isinstance(item.child, HookCustomization))
-    assert (hook.runnable, server.runnable) == (True, False)
-    assert found.locked == {server.container}
 
 
 # -- where clients may write -------------------------------------------------------------------------------
@@ -201,19 +164,6 @@ def test_installed_plugins_count_for_the_person_or_for_their_project(
     assert {name: item.enabled for name, item in found.items()} == {"user": True, "mine": False}
 
 
-def test_plugins_that_lead_out_of_the_working_directory_are_told_and_not_read(
-    work: Path, tmp_path: Path, look: Look, write: Write
-) -> None:
-    write(tmp_path, "outside/skills/s/SKILL.md", "secret")
-    write(work, ".agents/plugins/p/skills/ok/SKILL.md", "x")
-    (work / ".agents/plugins/link").symlink_to(tmp_path / "outside")
-    found = containers(look())
-    assert child_names(found.pop("p")) == ["ok"]
-    [told] = found.values()
-    assert message(told) == ".agents/plugins/link is not read: it leads out of the folder"
-    assert not told.enabled
-
-
 # -- what strangers write --------------------------------------------------------------------------------
 
 
@@ -271,13 +221,6 @@ def test_the_servers_that_claude_code_has_for_a_project_are_those_of_its_folder(
     children = {child.name: child for child in children_of(container)}
     lines = (home / ".claude.json").read_text().splitlines()
     assert lines[children["local"].range.start.line].strip() == '"local": {'
-
-
-def test_what_claude_code_keeps_in_its_file_may_be_long(home: Path, look: Look, write: Write) -> None:
-    settings = {"history": ["x" * 100] * 30_000, "mcpServers": {"user": {"command": "x"}}}
-    write(home, ".claude.json", json.dumps(settings))
-    assert (home / ".claude.json").stat().st_size > MAX_FILE
-    assert names_of(look()) == ["user"]
 
 
 GOOD = "---\nname: good\ndescription: fine\n---\nx"

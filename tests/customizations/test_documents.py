@@ -112,21 +112,6 @@ def test_the_body_of_a_rules_file_is_the_rule(ending: str) -> None:
     assert definition.body() == "# Style\n\nWrite briefly.\n"
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "problem"),
-    [
-        ("f/a.md", "---\nname: x\nlist: [a\n---\n", "f/a.md, line"),
-        ("f/a.md", b"one\n\xff\xfe", "f/a.md, line 2: this is not UTF-8"),
-        ("f/a.toml", "x = ", "f/a.toml: Invalid value (at end of document)"),
-        ("f/a.toml", "x = 1", "it has no 'prompt'"),
-    ],
-)
-def test_a_broken_file_is_told_and_left_out(path: str, text: str | bytes, problem: str) -> None:
-    into = read(path, text, AGENT)
-    assert into.definitions == []
-    assert problem in into.problems[0]
-
-
 def test_a_rule_that_always_applies_counts_even_when_its_frontmatter_is_broken() -> None:
     into = read("AGENTS.md", "---\nRules follow.\n", RULE, folder="", always=True)
     assert into.problems == []

@@ -28,11 +28,6 @@ def test_a_file_is_taken_apart() -> None:
     assert read("---\r\nname: x\r\n---\r\nBody.\r\n") == ({"name": "x"}, "Body.\r\n")
 
 
-@pytest.mark.parametrize("text", ["", "Body.\n", "# Title\n---\nname: x\n---\n", "--- \t-\n"])
-def test_without_frontmatter_all_is_body(text: str) -> None:
-    assert read(text) == ({}, text)
-
-
 @pytest.mark.parametrize(
     ("text", "value"),
     [

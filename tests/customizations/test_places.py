@@ -18,7 +18,6 @@ from serai.ahp.types import (
 )
 from serai.ahp.wire import encode
 from serai.customizations.places import (
-    MANIFESTS,
     PLACES,
     PLUGINS,
     FilePlace,
@@ -135,23 +134,6 @@ def test_each_place_is_found(
     assert watched(work, home, settings).concerns(str(file))
 
 
-@pytest.mark.parametrize(
-    ("place", "where"),
-    [(place, where) for place, where in rows() if "**" in place.pattern],
-    ids=lambda value: value.name if isinstance(value, Where) else f"{value.folder}/{value.pattern}",
-)
-def test_places_of_any_depth_are_searched_in_depth(
-    place: FilePlace, where: Where, work: Path, home: Path, look: Look, write: Write
-) -> None:
-    root = work if where is Where.DIRECTORY else home
-    path = f"{place.folder}/{place.pattern}".replace("**", "a/b").replace("*", "sample")
-    file = write(root, path, sample(place))
-    [container] = look().containers
-    assert isinstance(container, DirectoryCustomization)
-    assert [child.uri for child in children_of(container)] == [file.as_uri()]
-    assert watched(work, home).concerns(str(file))
-
-
 def plugin_rows() -> list[tuple[PluginPlace, Where]]:
     scopes = {Where.BOTH: (Where.DIRECTORY, Where.HOME)}
     return [(place, where) for place in PLUGINS for where in scopes.get(place.where, (place.where,))]
@@ -184,11 +166,3 @@ def test_each_place_of_plugins_is_found(
     assert [child.name for child in children_of(container)] == ["greet"]
     changed = told or plugin / "skills" / "greet" / "SKILL.md"
     assert watched(work, home).concerns(str(changed))
-
-
-@pytest.mark.parametrize("manifest", MANIFESTS)
-def test_each_manifest_names_its_plugin(manifest: str, work: Path, look: Look, write: Write) -> None:
-    write(work, f".agents/plugins/folder/{manifest}", '{"name": "from-manifest"}')
-    [container] = look().containers
-    assert isinstance(container, PluginCustomization)
-    assert container.name == "from-manifest"

@@ -11,7 +11,6 @@ from requirements import proves
 from serai.ahp.types import (
     ClientPluginCustomization,
     CustomizationDegradedState,
-    CustomizationLoadedState,
     McpServerCustomization,
     PluginCustomization,
     SkillCustomization,
@@ -164,23 +163,6 @@ def published(
 def published_container(found: Customizations) -> PluginCustomization:
     [only] = found.containers
     return cast("PluginCustomization", only)
-
-
-def test_a_published_plugin_is_read_like_any_other() -> None:
-    found = read_client_plugin(published(), FILES, "editor")
-    plugin = published_container(found)
-    assert (plugin.id, plugin.uri, plugin.name, plugin.client_id) == (
-        "p1",
-        "virtual://editor/p",
-        "P",
-        "editor",
-    )
-    assert type(plugin) is PluginCustomization
-    assert plugin.load == CustomizationLoadedState()
-    [skill] = found.definitions
-    assert skill.child.uri == "virtual://editor/p/skills/greet/SKILL.md"
-    assert skill.body() == "Hello.\n"
-    assert not skill.runnable
 
 
 def test_its_hooks_and_servers_do_not_run_here() -> None:

@@ -48,21 +48,6 @@ def test_a_file_of_hooks_is_one_child_with_what_is_done_at_each_event() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ("h.json", {"model": "x"}),
-        ("h.json", {"hooks": {}}),
-        ("h.json", {"hooks": None}),
-        ("m.json", {"model": "x"}),
-        ("m.json", {"mcpServers": {}}),
-        ("m.json", {"mcpServers": None}),
-    ],
-)
-def test_settings_without_hooks_or_servers_are_passed_over(path: str, value: Any) -> None:
-    assert read(path, value) == Contents()
-
-
-@pytest.mark.parametrize(
     ("path", "value", "problem"),
     [
         ("h.json", '{"hooks": {\n"a": [}\n', "h.json, line 2"),
@@ -112,18 +97,6 @@ def test_what_is_switched_off_or_not_trusted_does_not_run(path: str, value: Any)
     on = json.loads(json.dumps(value).replace("disable", "x").replace("enabled", "x"))
     assert [item.runnable for item in read(path, on).definitions] == [True]
     assert [item.runnable for item in read(path, on, trusted=False).definitions] == [False]
-
-
-@pytest.mark.parametrize("bad", ["{}", "3"])
-def test_one_broken_server_does_not_hide_the_others(bad: str) -> None:
-    into = read("m.json", f'{{"mcpServers": {{"a": {{"command": "x"}}, "bad": {bad}}}}}')
-    assert [item.name for item in into.definitions] == ["a"]
-    assert "m.json: the MCP server 'bad' has neither" in into.problems[0]
-
-
-def test_a_plugins_file_may_be_the_servers_themselves() -> None:
-    assert [item.name for item in read("m.json", {"a": {"command": "x"}}, bare=True).definitions] == ["a"]
-    assert read("m.json", {"a": {"command": "x"}}) == Contents()
 
 
 def test_secrets_are_not_shown_when_a_definition_is_printed() -> None:

@@ -288,27 +288,9 @@ def test_a_candidate_past_the_limit_is_masked_and_its_rest_dropped() -> None:
     assert most <= LIMIT
 
 
-def test_a_name_goes_out_at_once_and_only_its_value_is_held() -> None:
-    stream = Redactor().stream()
-    assert stream.feed("my password") == "my password"
-    assert stream.feed("=") == "="
-    assert stream.feed("x1") == ""
-    assert stream.held == 2
-    assert stream.feed("y ") == "x1y "
-    assert stream.held == 0
-
-
 def test_a_secret_inside_a_name_that_turns_out_to_be_none_is_held() -> None:
     key = "sk-abc1" + rnd(30)
     assert streamed(f"--my-{key}", 1) == "--my-[masked:api-key]"
-
-
-def test_what_was_held_is_given_at_the_end_and_the_stream_is_as_new() -> None:
-    stream = Redactor().stream()
-    assert stream.feed("ghp_abc") == ""
-    assert stream.flush() == "ghp_abc"
-    assert stream.flush() == ""
-    assert stream.feed("def ") == "def "
 
 
 def test_what_a_person_typed_keeps_its_shapes() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ahp.rules.world import HELLO, ME, YOU, Json, accepts, busy, rejection, session
+from ahp.rules.world import HELLO, ME, YOU, Json, accepts, rejection, session
 from requirements import proves
 from serai.ahp.reducers import LiveSession
 
@@ -21,11 +21,6 @@ def claim(client: str | None) -> Json:
 
 
 TOOLS: Json = {"type": "session/activeClientToolsChanged", "tools": []}
-
-
-def test_a_client_may_become_the_active_one_and_claim_the_role_anew() -> None:
-    assert accepts(lent_by(None), claim(ME))
-    assert accepts(lent_by(ME), claim(ME))
 
 
 @proves("ahp:session/activeClientChanged/rejected-while-taken", "ahp:SessionActiveClient/one-at-a-time")
@@ -71,22 +66,8 @@ def waiting(message_id: str) -> Json:
     return {"id": message_id, "userMessage": HELLO}
 
 
-@pytest.mark.parametrize("kind", ["steering", "queued"])
-def test_a_message_may_wait_whether_a_turn_is_running_or_not(kind: str) -> None:
-    for state in (session(), busy(), session(queuedMessages=[waiting("m1")], steeringMessage=waiting("m1"))):
-        assert accepts(state, put(kind))
-        assert accepts(state, put(kind), YOU)
-
-
 def test_a_message_of_a_kind_that_nobody_knows_cannot_wait() -> None:
     assert rejection(session(), put("later")) == "bad_value"
-
-
-def test_a_message_that_waits_may_be_taken_back_by_anyone() -> None:
-    state = session(queuedMessages=[waiting("m0"), waiting("m1")], steeringMessage=waiting("m2"))
-    assert accepts(state, taken_back("queued", "m0"))
-    assert accepts(state, taken_back("queued", "m1"), YOU)
-    assert accepts(state, taken_back("steering", "m2"))
 
 
 @pytest.mark.parametrize("kind", ["steering", "queued", "later"])
@@ -95,13 +76,6 @@ def test_a_message_that_waits_may_be_taken_back_by_anyone() -> None:
 )
 def test_a_message_that_does_not_wait_cannot_be_taken_back(kind: str, fields: dict[str, Any]) -> None:
     assert rejection(session(**fields), taken_back(kind)) == "no_such_message"
-
-
-def test_a_message_is_taken_back_under_its_own_kind() -> None:
-    state = session(queuedMessages=[waiting("m1")], steeringMessage=waiting("m2"))
-    assert rejection(state, taken_back("steering", "m1")) == "no_such_message"
-    assert rejection(state, taken_back("queued", "m2")) == "no_such_message"
-    assert rejection(state, taken_back("later", "m1")) == "no_such_message"
 
 
 @pytest.mark.parametrize("order", [[], ["m1"], ["m9", "m1", "m1"]])

@@ -39,16 +39,3 @@ def test_input_goes_to_a_process_that_is_alive() -> None:
     assert accepts(terminal(), INPUT)
     assert rejection(terminal(exitCode=0), INPUT) == "terminal_exited"
     assert rejection(terminal(exitCode=1), INPUT) == "terminal_exited"
-
-
-@pytest.mark.parametrize(
-    "action",
-    [
-        {"type": "terminal/resized", "cols": 80, "rows": 24},
-        {"type": "terminal/titleChanged", "title": "build"},
-        {"type": "terminal/cleared"},
-    ],
-)
-def test_what_it_looks_like_may_be_changed_also_after_the_process_has_ended(action: Json) -> None:
-    assert accepts(terminal(), action)
-    assert accepts(terminal(exitCode=0), action)

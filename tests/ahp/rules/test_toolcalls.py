@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ahp.rules.world import CALL_STATES, ME, YOU, Json, accepts, busy, call, rejection, session
+from ahp.rules.world import CALL_STATES, ME, YOU, Json, accepts, busy, call, rejection
 from requirements import proves
 
 
@@ -67,28 +67,8 @@ def test_only_a_call_that_waits_for_it_can_be_confirmed(answer: Json, status: st
         assert rejection(state, answer) == "not_pending"
 
 
-@pytest.mark.parametrize("make", [approved, denied])
-def test_a_confirmation_names_a_call_of_the_running_turn(make: Any) -> None:
-    state = busy(call("pending-confirmation"))
-    assert rejection(state, make("t1")) == "not_pending"
-    assert rejection(state, make("t9")) == "not_pending"
-    assert rejection(state, make("t2", "c9")) == "not_pending"
-    assert rejection(session(), make()) == "not_pending"
-
-
-@pytest.mark.parametrize("reason", ["not-needed", "user-action", "setting"])
-def test_an_approval_says_why_the_call_may_run(reason: str) -> None:
-    assert accepts(busy(call("pending-confirmation")), approved(confirmed=reason))
-
-
 def test_an_approval_for_a_reason_that_nobody_knows_is_rejected() -> None:
     assert rejection(busy(call("pending-confirmation")), approved(confirmed="user")) == "bad_value"
-
-
-@pytest.mark.parametrize("reason", ["denied", "skipped"])
-def test_a_denial_says_why_the_call_may_not_run(reason: str) -> None:
-    state = busy(call("pending-confirmation"))
-    assert accepts(state, denied(reason=reason, userSuggestion={"text": "ask"}, reasonMessage="no"))
 
 
 @pytest.mark.parametrize("reason", ["result-denied", "later", ""])
@@ -104,12 +84,6 @@ def test_the_input_of_a_call_that_is_not_editable_cannot_be_edited(editable: boo
     assert accepts(state, approved())
 
 
-def test_the_input_of_an_editable_call_may_be_edited() -> None:
-    state = busy(call("pending-confirmation", toolInput="ls", editable=True))
-    assert accepts(state, approved(editedToolInput="ls -l"))
-    assert accepts(state, approved(editedToolInput=""))
-
-
 OPTIONS: list[Json] = [
     {"id": "always", "label": "Always", "kind": "approve"},
     {"id": "never", "label": "Never", "kind": "deny"},
@@ -123,13 +97,6 @@ def test_the_chosen_option_means_the_same_as_the_answer() -> None:
     assert accepts(state, denied(selectedOptionId="never"))
     assert rejection(state, approved(selectedOptionId="never")) == "option_mismatch"
     assert rejection(state, denied(selectedOptionId="always")) == "option_mismatch"
-
-
-def test_a_suggestion_is_a_message_like_any_other() -> None:
-    state = busy(call("pending-confirmation"))
-    mystery = {"text": "look at this", "attachments": [{"type": "simple", "label": "mystery"}]}
-    assert accepts(state, denied(userSuggestion={"text": "look first"}))
-    assert rejection(state, denied(userSuggestion=mystery)) == "bad_attachment"
 
 
 # --- what the client that runs a call tells of it
@@ -163,15 +130,6 @@ def test_a_call_can_be_completed_from_running_and_from_pending_confirmation(stat
         assert accepts(state, completed())
     else:
         assert rejection(state, completed()) in {"not_running", "no_such_call"}
-
-
-@pytest.mark.parametrize("status", CALL_STATES)
-def test_only_a_running_call_has_something_to_show(status: str) -> None:
-    state = busy(call(status, toolClientId=ME))
-    if status == "running":
-        assert accepts(state, shown())
-    else:
-        assert rejection(state, shown()) in {"not_running", "no_such_call"}
 
 
 # --- results

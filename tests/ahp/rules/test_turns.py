@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ahp.rules.world import HELLO, YOU, Json, accepts, busy, judged, rejection, session
+from ahp.rules.world import HELLO, Json, accepts, busy, judged, rejection, session
 from requirements import proves
 from serai.ahp.rules import Verdict
 
@@ -35,11 +35,6 @@ def test_the_id_of_an_ended_turn_cannot_be_used_again(state: str) -> None:
     assert accepts(idle, started("t3"))
 
 
-def test_any_client_may_cancel_the_running_turn() -> None:
-    assert accepts(busy(), cancelled("t2"))
-    assert accepts(busy(), cancelled("t2"), YOU)
-
-
 def test_a_turn_that_is_not_running_cannot_be_cancelled() -> None:
     assert rejection(session(), cancelled("t2")) == "no_active_turn"
     assert rejection(session(turns=[ENDED]), cancelled("t1")) == "no_active_turn"
@@ -69,10 +64,3 @@ def test_the_choice_of_a_model_or_an_agent_waits_for_the_end_of_the_turn(action:
     assert judgement.verdict is Verdict.DEFER
     assert judgement.reason
     assert not judgement.accepted
-
-
-@pytest.mark.parametrize("action", CHOICES)
-def test_between_turns_the_choice_is_accepted_and_the_hosts_own_always(action: Json) -> None:
-    assert accepts(session(turns=[ENDED]), action)
-    assert accepts(session(lifecycle="creating"), action)
-    assert accepts(busy(), action, None)

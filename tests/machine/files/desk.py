@@ -98,13 +98,13 @@ class Desk:
         params = c.ResourceMkdirParams(channel=ROOT, uri=uri(named))
         assert files.make_directory(params, self.roots) == c.EmptyResult()
 
-    def refuses_all(self, named: Named, number: int = DENIED, *, but_deleting: bool = False) -> None:
-        """Every command that can name it is refused; deleting may be left out."""
+    def refuses_all(self, named: Named, number: int = DENIED) -> None:
+        """Every command that can name it is refused."""
         spare = self.work / "spare.txt"
         spare.write_text("spare")
-        deleting = (lambda: self.delete(named), lambda: self.delete(named, recursive=True))
         for attempt in (
-            *(() if but_deleting else deleting),
+            lambda: self.delete(named),
+            lambda: self.delete(named, recursive=True),
             lambda: self.read(named),
             lambda: self.write(named),
             lambda: self.write(named, mode="append"),

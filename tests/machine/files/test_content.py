@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 from machine.files.desk import Desk
 from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceReadResult
 from serai.ahp.types import ROOT
-from serai.errors import InvalidParams
 from serai.machine import files
 from serai.machine.draft import PIECE
 from serai.machine.files import content as content_module
-from serai.machine.files.content import BEGINNING
 
 
 def result(desk: Desk, path: Path, encoding: str | None = None) -> ResourceReadResult:
@@ -52,25 +50,6 @@ def test_the_content_tells_when_the_name_does_not(
     (desk.work / "nameless").write_bytes(data)
     found = result(desk, desk.work / "nameless")
     assert (found.encoding, found.content_type) == (encoding, content_type)
-
-
-@pytest.mark.parametrize(
-    "data", [b"text", "ü".encode() * BEGINNING, b"te\0xt", b"\xff", b"x" * BEGINNING + b"\xff"]
-)
-@pytest.mark.parametrize("name", ["nameless", "a.py"])
-def test_the_content_type_does_not_depend_on_the_encoding_that_is_asked_for(
-    desk: Desk, data: bytes, name: str
-) -> None:
-    (desk.work / name).write_bytes(data)
-    kinds = {result(desk, desk.work / name, asked).content_type for asked in (None, "utf-8", "base64")}
-    assert len(kinds) == 1
-
-
-def test_the_encoding_that_is_asked_for_is_given(desk: Desk) -> None:
-    (desk.work / "a").write_bytes(b"a\0b")
-    assert result(desk, desk.work / "a", "utf-8").data == "a\0b"
-    assert result(desk, desk.work / "a", "base64").data == "YQBi"
-    assert result(desk, desk.work / "a", "utf-16").encoding == "base64", "unknown: ours to choose"
 
 
 def whole(content: files.Content) -> str:
@@ -145,12 +124,3 @@ def test_some_lines_are_those_of_the_whole(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(content_module, "PIECE", 16)
         assert some(desk, file, first, last) == "".join(whole[first:last])
-
-
-def test_few_lines_of_a_large_text_can_be_read_and_many_cannot(desk: Desk) -> None:
-    file = desk.work / "log"
-    file.write_bytes(b"0123456789\n" * 100_000)
-    assert some(desk, file, 99_999, None) == "0123456789\n"
-    assert some(desk, file, 50_000, 50_002) == "0123456789\n" * 2
-    with pytest.raises(InvalidParams, match="at most 1,000 bytes"):
-        some(desk, file, 0, 100)

@@ -35,18 +35,6 @@ def test_what_is_there_is_replaced_unless_that_fails(desk: Desk) -> None:
     assert (desk.work / "a").read_text() == "a"
 
 
-def test_links_that_are_named_are_followed(desk: Desk) -> None:
-    (desk.work / "a").write_text("a")
-    (desk.work / "b").write_text("b")
-    (desk.work / "to-a").symlink_to("a")
-    (desk.work / "to-b").symlink_to("b")
-    desk.copy(desk.work / "to-a", desk.work / "to-b")
-    assert (desk.work / "to-b").is_symlink()
-    assert (desk.work / "b").read_text() == "a"
-    with refused(EXISTS):
-        desk.copy(desk.work / "a", desk.work / "to-b", fail_if_exists=True)
-
-
 def test_a_directory_is_copied_with_all_that_is_in_it(desk: Desk) -> None:
     box = desk.library / "box"
     (box / "deep" / "deeper").mkdir(parents=True)

@@ -71,11 +71,3 @@ def test_it_is_read_in_pieces(desk: Desk, huge: Path) -> None:
         assert content.size == LARGE
         pieces = [len(piece) for piece in itertools.islice(content.pieces(), 200)]
         assert set(pieces) == {256 * 1024}
-
-
-def test_whether_it_is_text_is_found_out_piece_by_piece(desk: Desk, huge: Path) -> None:
-    with huge.open("r+b") as file:
-        file.seek(LARGE // 2)
-        file.write(b"\xff")
-    with in_little_memory(), desk.open(huge, "utf-8") as content:
-        assert content.encoding == "base64"

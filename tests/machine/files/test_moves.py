@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -137,15 +136,6 @@ def test_links_go_and_what_they_lead_to_stays(desk: Desk) -> None:
     assert desk.secret.exists()
     with refused(DENIED):
         desk.delete(desk.secret)
-
-
-def test_pipes_and_sockets_that_someone_left_are_deleted(desk: Desk) -> None:
-    os.mkfifo(desk.work / "pipe")
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(os.path.relpath(desk.work / "socket"))
-    desk.delete(desk.work / "pipe")
-    desk.delete(desk.work / "socket", recursive=True)
-    assert contents(desk.work) == {}
 
 
 def test_a_deep_tree_is_deleted_and_one_that_is_too_deep_takes_no_more_handles_than_there_are(

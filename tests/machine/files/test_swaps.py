@@ -115,11 +115,7 @@ def at_call(number: int, act: Callable[[], None]) -> Generator[list[str]]:
 
 # A swap is tried with the operations that come near it.
 NEAR_THE_FOLDER = ("list", "list-below", "copy-tree", "delete-below", "delete-tree")
-NEAR_THE_FILE = tuple(
-    operation
-    for operation in OPERATIONS
-    if operation not in {"write-new", "move-new", "list", "list-below", "delete-below", "mkdir"}
-)
+NEAR_THE_FILE = ("read", "write", "append", "insert", "copy-from", "copy-to", "copy-tree", "move-to")
 CASES = [
     *((swap_door, operation) for operation in OPERATIONS),
     *((swap_folder, operation) for operation in NEAR_THE_FOLDER),

@@ -7,9 +7,7 @@ import os
 import resource
 import stat
 import sys
-from collections import Counter
 from collections.abc import Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,14 +27,6 @@ def file(desk: Desk) -> Path:
     file = desk.work / "a.txt"
     file.write_bytes(b"0123456789")
     return file
-
-
-@pytest.mark.parametrize("mode", ["truncate", "append", "insert"])
-@pytest.mark.parametrize("position", [0, 5])
-def test_a_file_that_is_not_there_is_made(desk: Desk, mode: str, position: int) -> None:
-    desk.write(desk.work / "new", "x", mode=mode, position=position)
-    assert (desk.work / "new").read_text() == "x"
-    assert list(desk.list(desk.work)) == ["new"]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
@@ -127,16 +117,6 @@ def test_a_version_that_was_seen_can_be_changed_once(desk: Desk, file: Path) -> 
     assert not file.exists()
 
 
-def test_of_many_that_change_one_version_one_does(desk: Desk, file: Path) -> None:
-    seen = desk.resolve(file).etag
-
-    def change(number: int) -> int:
-        return outcome(lambda: desk.write(file, f"{number:10}", if_match=seen))
-
-    with ThreadPoolExecutor(8) as pool:
-        assert Counter(pool.map(change, range(40))) == {DONE: 1, CONFLICT: 39}
-
-
 @pytest.mark.parametrize(
     "options", [{"mode": "insert"}, {"position": 5}, {"mode": "append", "position": 1}, {"if_match": "seen"}]
 )
@@ -188,13 +168,6 @@ def test_a_file_that_may_not_be_written_is_not_replaced(desk: Desk, file: Path) 
     with refused(DENIED):
         desk.write(file)
     assert file.read_bytes() == b"0123456789"
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser can give files away")
-def test_the_owner_is_kept(desk: Desk, file: Path) -> None:
-    os.chown(file, 12345, 23456)
-    desk.write(file, "new")
-    assert (file.stat().st_uid, file.stat().st_gid) == (12345, 23456)
 
 
 @contextmanager

@@ -57,7 +57,7 @@ async def test_one_that_listens_is_given_time_to_end(tmp_path: Path) -> None:
         assert (content(file), process.returncode) == ("bye", 3)
 
 
-@pytest.mark.parametrize("steps", [0, 2, 5, 11])
+@pytest.mark.parametrize("steps", [0, 5])
 def test_cancelled_twice_as_the_host_ends_it_leaves_neither_a_process_nor_a_pipe(steps: int) -> None:
     async def use() -> None:
         async with brief("sleep", "600", folder=None, environment=os.environ, stdin=PIPE) as process:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from machine.processes.watching import LIMIT, content, runs, until
-from serai.machine.processes.leftovers import ChildNotes, end_leftovers
+from serai.machine.processes.leftovers import end_leftovers
 
 HOST = Path(__file__).with_name("dying_host.py")
 
@@ -93,11 +93,3 @@ def test_a_later_session_of_the_same_number_is_left_alone(tmp_path: Path) -> Non
     finally:
         sleeper.kill()
         sleeper.wait()
-
-
-def test_what_is_over_has_no_note(tmp_path: Path) -> None:
-    notes = ChildNotes(tmp_path)
-    notes.add(os.getpid())
-    assert len(list(tmp_path.iterdir())) == (sys.platform == "linux")
-    notes.remove(os.getpid())
-    assert list(tmp_path.iterdir()) == []

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from serai.machine.terminals import environment
 from serai.machine.terminals.environment import default_shell, plan_launch
 
 BASE = {"PATH": "/bin", "HOME": "/home/me", "LANG": "de_DE.UTF-8", "SHELL": "/bin/sh"}
@@ -40,12 +39,6 @@ def test_the_scripts_are_there() -> None:
     assert (Path(zsh.environ["ZDOTDIR"]) / ".zshenv").is_file()
     assert zsh.environ["SERAI_ZDOTDIR"] == "/z"
     assert bash.environ["SERAI_NONCE"] == zsh.environ["SERAI_NONCE"] == "n"
-
-
-def test_on_a_mac_shells_are_login_shells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environment.sys, "platform", "darwin")
-    assert plan_launch(["zsh"], BASE, nonce="n").argv == ["zsh", "--login"]
-    assert plan_launch(["bash"], BASE, nonce="n").environ["SERAI_SHELL_LOGIN"] == "1"
 
 
 def test_the_persons_shell_is_the_default(tmp_path: Path) -> None:

@@ -61,7 +61,6 @@ async def test_what_a_shell_remembers_is_as_without_us(shell: Viewer) -> None:
     "line",
     [
         "echo 'a;b' \\\\ \"c\"",
-        "echo é 🦊 宿",
         "echo $'\\a\\e]633;x'",
         "cat <<< '\x16\x07 \x16\x1b'",
         "echo " + "long " * 60,
@@ -84,16 +83,6 @@ async def test_repeated_and_hidden_lines_are_told(shell: Viewer) -> None:
     lines = ["echo one", "echo one", " echo hidden", "echo one", "echo one", " echo one", "echo two"]
     told = [(await shell.run(line)).command_line.strip() for line in lines]
     assert told == [line.strip() for line in lines]
-
-
-async def test_empty_lines_are_no_commands(shell: Viewer) -> None:
-    await shell.run("true")
-    for _ in range(3):
-        seen = len(shell.text)
-        shell.terminal.write("\r")
-        await shell.sees("me> ", after=seen)
-    await shell.run("false")
-    assert [part.command_line for part in shell.commands] == ["true", "false"]
 
 
 async def test_an_interrupted_command_has_ended(shell: Viewer) -> None:
@@ -135,8 +124,6 @@ async def test_the_directory_is_told(shell: Viewer, home: Path) -> None:
 
 
 ZSH_SETTINGS = {
-    "arrays like those of ksh": "setopt ksh_arrays",
-    "words that are split": "setopt sh_word_split glob_subst",
     "errors that end functions": "setopt err_return no_unset",
     "as sh": "emulate sh",
 }
@@ -172,43 +159,6 @@ async def test_who_follows_what_a_shell_does_does_not_follow_us(open_shell: Open
     await shell.run("true")
     assert "633" not in shell.text
     assert "serai" not in shell.text
-
-
-IMPOSSIBLE = {
-    "bash, what is shown before a command": ("bash", "readonly PS0=''"),
-    "bash, what is done before a prompt": ("bash", "readonly PROMPT_COMMAND=''"),
-    "bash, without printf": ("bash", "enable -n printf"),
-    "zsh, with a trap before each command": ("zsh", "trap 'echo \"+ $ZSH_DEBUG_CMD\" >> ~/log' DEBUG"),
-    "zsh, what is done before a prompt": ("zsh", "typeset -ar precmd_functions"),
-}
-
-
-@pytest.mark.parametrize("name", IMPOSSIBLE)
-async def test_where_commands_cannot_be_told_the_shell_is_as_without_us(
-    open_shell: OpenShell, home: Path, name: str
-) -> None:
-    shell = await open_shell(*IMPOSSIBLE[name])
-    await shell.sees("me> ")
-    assert plain(shell.text).strip().removeprefix("%").removeprefix("#").strip() == "me>"
-    shell.terminal.write("echo hello\r")
-    await shell.sees("hello\r\n", after=len(shell.text) + len("echo hello"))
-    assert not shell.live.head.supports_command_detection
-    assert not shell.commands
-    log = (home / "log").read_text() if (home / "log").exists() else ""
-    assert "serai" not in log.partition("echo hello")[2]
-
-
-async def test_a_shell_inside_has_nothing_of_ours(open_shell: OpenShell) -> None:
-    shell = await open_shell("bash", "export PS1 PS0 PROMPT_COMMAND='true'")
-    part = await shell.run("env | grep -cE '[0-9a-f]{32}'")
-    assert plain(part.output) == "0\n", "programs do not learn what makes a mark"
-    await shell.ready()
-    shell.terminal.write("bash --norc\r")
-    await shell.until(lambda: plain(shell.text).count("me> ") == 3)
-    shell.terminal.write("echo deep; exit 6\r")
-    await shell.until(lambda: len(shell.finished) == 2)
-    assert shell.commands[-1].exit_code == 6
-    assert "not found" not in shell.text
 
 
 @pytest.mark.parametrize("zdotdir", [None, "given", "chosen"])

@@ -238,27 +238,17 @@ async def test_links_are_told_and_not_followed(watches: Watches, folder: Path, t
 @here_only
 async def test_a_burst_of_files_is_told_whole(watches: Watches, folder: Path) -> None:
     heard = Heard(await watches.watch(folder, recursive=True), folder)
-    for number in range(5_000):
-        if number % 500 == 0:
-            (folder / f"d{number // 500}").mkdir()
-        (folder / f"d{number // 500}/f{number}").write_text("1")
+    for number in range(1_000):
+        if number % 100 == 0:
+            (folder / f"d{number // 100}").mkdir()
+        (folder / f"d{number // 100}/f{number}").write_text("1")
     shutil.rmtree(folder / "d0")
     (folder / "end").write_text("1")
     told = await heard.until("end")  # a file may be told as added, and then as updated
-    stayed = {f"d{number // 500}/f{number}" for number in range(500, 5_000)}
+    stayed = {f"d{number // 100}/f{number}" for number in range(100, 1_000)}
     assert {name for name in stayed if heard.first.get(name) != "added"} == set()
     assert {f"d{number}" for number in range(1, 10)} <= told.keys()
     assert told.get("d0/f0") in (None, "deleted")
-
-
-@linux
-@here_only
-async def test_names_that_are_not_utf8_are_told(watches: Watches, folder: Path) -> None:
-    heard = Heard(await watches.watch(folder, recursive=True), folder)
-    strange = os.fsdecode(os.fsencode(folder) + b"/\xff")
-    (Path(strange) / "").mkdir()
-    (Path(strange) / "a").write_text("1")
-    assert await heard.until("%FF/a") == {"%FF": "added", "%FF/a": "added"}
 
 
 def identity_at(path: Path) -> tuple[int, int]:
