@@ -15,8 +15,6 @@ from serai.ahp import types as t
 from serai.ahp.actions import (
     ActionEnvelope,
     SessionActiveClientChangedAction,
-    SessionAgentChangedAction,
-    SessionMetaChangedAction,
     StateAction,
     TerminalCommandExecutedAction,
 )
@@ -160,17 +158,6 @@ def test_null_is_kept_inside_free_form_records() -> None:
         assert written(decode(dumps(plain_json), as_type)) == exactly(plain_json)
         strange = {**plain_json, "x-new": None}  # the slow way keeps them too
         assert written(decode(dumps(strange), as_type)) == exactly(strange)
-
-
-def test_only_the_active_client_is_written_as_null() -> None:
-    assert json.loads(encode(SessionActiveClientChangedAction())) == {
-        "type": "session/activeClientChanged",
-        "activeClient": None,
-    }
-    assert json.loads(encode(SessionAgentChangedAction())) == {"type": "session/agentChanged"}
-    assert json.loads(encode(SessionMetaChangedAction())) == {"type": "session/metaChanged"}
-    left = decode(b'{"type":"session/activeClientChanged","x":1}', SessionActiveClientChangedAction)
-    assert written(left) == exactly({"type": "session/activeClientChanged", "activeClient": None, "x": 1})
 
 
 @given(actions_of(StateAction, strange=True))

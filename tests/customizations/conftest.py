@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -80,15 +79,6 @@ def look(work: Path, home: Path, settings: Path) -> Look:
         return found
 
     return discovered
-
-
-@pytest.fixture
-def permissions_count(tmp_path: Path) -> None:
-    """Skip where this process may read and write whatever the permissions say, as root may."""
-    closed = tmp_path / "closed"
-    closed.touch(0)
-    if os.access(closed, os.R_OK):
-        pytest.skip("NOT CHECKED: this process may read and write everything")
 
 
 @pytest.fixture

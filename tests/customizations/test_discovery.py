@@ -132,14 +132,6 @@ def test_neutral_folders_are_offered_before_they_exist(look: Look) -> None:
     assert all(item.load == CustomizationLoadedState() and item.children == [] for item in found.values())
 
 
-@pytest.mark.usefixtures("permissions_count")
-def test_a_folder_that_the_disk_protects_is_not_writable(work: Path, look: Look, write: Write) -> None:
-    write(work, ".claude/agents/a.md", "x").parent.chmod(0o500)
-    container = containers(look(writable=True))["Claude Code agents (.claude/agents)"]
-    assert isinstance(container, DirectoryCustomization)
-    assert not container.writable
-
-
 # -- plugins that Claude Code has installed ----------------------------------------------------------------
 
 

@@ -8,7 +8,6 @@ from requirements import proves
 from serai.ahp.types import (
     AgentCustomization,
     CustomizationType,
-    PromptCustomization,
     RuleCustomization,
     SkillCustomization,
 )
@@ -64,14 +63,6 @@ def test_a_skill_is_known_by_its_folder_and_may_be_for_people_or_for_the_model_a
     assert definition.user_invocable
     [quiet] = read("f/q/SKILL.md", "---\nuser-invocable: false\n---\nx", SKILL).definitions
     assert not quiet.user_invocable
-
-
-def test_a_prompt_in_a_folder_is_named_by_its_path() -> None:
-    into = read("f/git/commit.toml", 'description = "Commits."\nprompt = "Commit {{args}}"', PROMPT)
-    [child], [definition] = into.children, into.definitions
-    assert isinstance(child, PromptCustomization)
-    assert (child.name, child.description) == ("git:commit", "Commits.")
-    assert definition.body() == "Commit {{args}}"
 
 
 @pytest.mark.parametrize(

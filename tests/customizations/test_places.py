@@ -151,8 +151,6 @@ def test_each_place_of_plugins_is_found(
     match place.layout:
         case PluginLayout.FOLDERS:
             plugin, told = root / place.path / "tools", None
-        case PluginLayout.ITSELF:
-            plugin, told = root, write(root, place.path, '{"name": "tools"}')
         case PluginLayout.REGISTRY:
             plugin = home / "elsewhere" / "tools"
             entry = {"scope": "user", "installPath": str(plugin)}
@@ -162,7 +160,7 @@ def test_each_place_of_plugins_is_found(
     [container] = look().containers
     assert isinstance(container, PluginCustomization)
     assert (container.name, container.uri) == ("tools", plugin.as_uri())
-    assert container.enabled is (place.layout is not PluginLayout.ITSELF)
+    assert container.enabled
     assert [child.name for child in children_of(container)] == ["greet"]
     changed = told or plugin / "skills" / "greet" / "SKILL.md"
     assert watched(work, home).concerns(str(changed))

@@ -54,27 +54,6 @@ def handle(work: Path) -> Iterator[int]:
     os.close(handle)
 
 
-def test_a_draft_takes_its_place_only_when_it_is_committed(work: Path, handle: int, notes: Path) -> None:
-    for commits in (False, True):
-        with Draft(handle, "file", notes=notes) as draft:
-            os.write(draft.file(), b"content")
-            assert [note.name for note in notes.iterdir()] == [draft.beside]
-            if commits:
-                draft.commit(exclusive=True)
-        assert [path.name for path in work.iterdir()] == (["file"] if commits else [])
-        assert list(notes.iterdir()) == []
-
-
-def test_an_exclusive_draft_replaces_nothing(work: Path, handle: int) -> None:
-    (work / "file").write_text("theirs")
-    with Draft(handle, "file") as draft:
-        draft.file()
-        with pytest.raises(FileExistsError):
-            draft.commit(exclusive=True)
-    assert (work / "file").read_text() == "theirs"
-    assert len(list(work.iterdir())) == 1
-
-
 def test_a_draft_takes_after_the_file_that_it_replaces(work: Path, handle: int) -> None:
     (work / "file").write_text("old")
     (work / "file").chmod(0o4640)

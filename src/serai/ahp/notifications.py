@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
-
 from msgspec import UNSET, UnsetType
 
 from serai.ahp.actions import StateAction
@@ -71,18 +68,12 @@ class SessionSummaryChangedParams(BaseParams):
     changes: SessionSummaryChanges
 
 
-class AuthRequiredReason(StrEnum):
-    """Why a token is needed."""
-
-    REQUIRED = "required"
-    EXPIRED = "expired"
-
-
 class AuthRequiredParams(BaseParams):
     """A protected resource needs a token, or a new one."""
 
     resource: str
-    reason: Annotated[str, AuthRequiredReason] | None = None
+    reason: str | None = None
+    """`required` or `expired`."""
 
 
 class OtlpExportParams(BaseParams):

@@ -26,7 +26,7 @@ from serai.customizations.containers import (
 )
 from serai.customizations.documents import read_document
 from serai.customizations.places import PLACES, PLUGINS, FilePlace, Format, PluginLayout, PluginPlace, Where
-from serai.customizations.plugins import is_there, read_plugin
+from serai.customizations.plugins import read_plugin
 from serai.customizations.servers import (
     members,
     read_hooks,
@@ -203,9 +203,6 @@ class _Look:
             match row.layout:
                 case PluginLayout.FOLDERS:
                     self._plugin_folders(row, problems)
-                case PluginLayout.ITSELF:
-                    if is_there(self._tree, row.path):
-                        self._plugin(self._tree, enabled=False)
                 case PluginLayout.REGISTRY:
                     self._registered(row)
         except FileUnreadable as error:

@@ -80,8 +80,6 @@ class PluginLayout(Enum):
     """Each folder in it is a plugin."""
     REGISTRY = auto()
     """A file of Claude Code that says where its plugins are."""
-    ITSELF = auto()
-    """The folder is a plugin when it has a manifest. It is being written, not installed: off at first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +178,6 @@ PLACES: tuple[FilePlace, ...] = (
 
 PLUGINS: tuple[PluginPlace, ...] = (
     PluginPlace("Open Plugins", _BOTH, ".agents/plugins", PluginLayout.FOLDERS),
-    PluginPlace("Open Plugins", _DIRECTORY, ".plugin/plugin.json", PluginLayout.ITSELF),
-    PluginPlace("Claude Code", _DIRECTORY, ".claude-plugin/plugin.json", PluginLayout.ITSELF),
     PluginPlace("Claude Code", _HOME, ".claude/plugins/installed_plugins.json", PluginLayout.REGISTRY),
 )
 

@@ -19,14 +19,6 @@ def test_text_is_all_its_pieces_joined(start: str, pieces: list[str]) -> None:
     assert str(text) == start + "".join(pieces)
 
 
-def test_halves_of_a_pair_in_two_pieces_are_not_mended() -> None:
-    text = GrowingText()
-    for _ in range(300):
-        text.append("\ud83d")
-    text.append("\ude00")
-    assert str(text) == "\ud83d" * 300 + "\ude00"
-
-
 @pytest.mark.parametrize("piece", ["abc ", "äöü ", "🙂"])
 def test_what_is_kept_is_about_as_large_as_what_was_sent(piece: str) -> None:
     text = GrowingText()

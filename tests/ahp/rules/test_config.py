@@ -112,13 +112,6 @@ HOST: dict[str, Json] = {
 }
 
 
-def test_clients_may_change_the_hosts_settings() -> None:
-    state = root(config=settings({"log": "info", "port": 1}, HOST))
-    assert accepts(state, change({"log": "debug"}, kind="root"))
-    assert accepts(state, change({"log": "debug", "port": 1}, kind="root"))
-    assert accepts(state, change({"port": 1}, replace=True, kind="root"))
-
-
 def test_what_is_read_only_on_the_host_can_neither_be_changed_nor_dropped() -> None:
     state = root(config=settings({"log": "info", "port": 1}, HOST))
     assert "'port'" in problem(state, change({"port": 2}, kind="root"))

@@ -163,12 +163,6 @@ def test_a_request_ends_in_one_of_three_ways() -> None:
 NEEDED = question("text", required=True)
 
 
-@pytest.mark.parametrize("response", ["decline", "cancel"])
-def test_declining_and_cancelling_need_no_answers(response: str) -> None:
-    assert accepts(asking(NEEDED), completed(response))
-    assert accepts(asking(NEEDED), completed(response, answers={"q1": given("draft", "text", "x")}))
-
-
 @pytest.mark.parametrize("answer", [None, {"state": "skipped"}, given("draft", "text", "x")])
 def test_accepting_needs_a_submitted_answer_to_every_required_question(answer: Json | None) -> None:
     answers = {"q1": answer} if answer else {}
@@ -198,14 +192,3 @@ def test_a_draft_that_would_be_no_answer_keeps_a_request_from_being_accepted(ask
 def test_a_draft_for_a_question_that_is_not_asked_any_more_keeps_nobody_from_accepting() -> None:
     # Drafts stay when a request is replaced by one that asks something else.
     assert accepts(asking(question("text"), answers={"q0": given("draft", "number", 1)}), completed())
-
-
-def test_answers_that_were_synced_and_those_that_come_with_the_end_count_together() -> None:
-    first, second = NEEDED, {**NEEDED, "id": "q2"}
-    synced = asking(first, second, answers={"q1": given("submitted", "text", "x")})
-    assert rejection(synced, completed()) == "bad_answer"
-    assert accepts(synced, completed(answers={"q2": given("submitted", "text", "y")}))
-    assert accepts(
-        asking(first, second),
-        completed(answers={"q1": given("submitted", "text", "x"), "q2": given("submitted", "text", "y")}),
-    )

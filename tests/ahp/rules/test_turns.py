@@ -35,13 +35,6 @@ def test_the_id_of_an_ended_turn_cannot_be_used_again(state: str) -> None:
     assert accepts(idle, started("t3"))
 
 
-def test_a_turn_that_is_not_running_cannot_be_cancelled() -> None:
-    assert rejection(session(), cancelled("t2")) == "no_active_turn"
-    assert rejection(session(turns=[ENDED]), cancelled("t1")) == "no_active_turn"
-    assert rejection(busy(), cancelled("t1")) == "no_active_turn"
-    assert rejection(busy(), cancelled("t9")) == "no_active_turn"
-
-
 def test_history_is_cut_after_a_turn_that_is_in_it_or_before_all() -> None:
     told = session(turns=[ENDED])
     assert accepts(told, {"type": "session/truncated", "turnId": "t1"})

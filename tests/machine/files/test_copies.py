@@ -8,17 +8,6 @@ import stat
 from machine.files.desk import DENIED, EXISTS, INVALID, Desk, contents, refused
 
 
-def test_a_file_is_copied_with_its_permissions(desk: Desk) -> None:
-    source = desk.library / "run.sh"
-    source.write_text("#!/bin/sh")
-    source.chmod(0o4750)
-    desk.copy(source, desk.work / "run.sh")
-    copy = desk.work / "run.sh"
-    assert copy.read_text() == "#!/bin/sh"
-    assert stat.S_IMODE(copy.stat().st_mode) == 0o750
-    assert copy.stat().st_uid == os.geteuid()
-
-
 def test_what_is_there_is_replaced_unless_that_fails(desk: Desk) -> None:
     (desk.work / "a").write_text("a")
     (desk.work / "b").write_text("b")
@@ -50,18 +39,6 @@ def test_a_directory_is_copied_with_all_that_is_in_it(desk: Desk) -> None:
     assert (desk.work / "box" / "out").is_symlink(), "a link stays a link"
     with refused(DENIED):
         desk.list(desk.work / "box" / "out")
-
-
-def test_a_directory_takes_nobodys_place(desk: Desk) -> None:
-    (desk.work / "box").mkdir()
-    (desk.work / "there").mkdir()
-    (desk.work / "file").write_text("x")
-    for destination in ("there", "file", "box"):
-        with refused(EXISTS):
-            desk.copy(desk.work / "box", desk.work / destination)
-    with refused(EXISTS):
-        desk.copy(desk.work / "file", desk.work / "there")
-    assert (desk.work / "file").read_text() == "x"
 
 
 def test_a_directory_is_not_copied_into_itself(desk: Desk) -> None:

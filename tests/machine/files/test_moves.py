@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from machine.files.desk import DENIED, EXISTS, INVALID, NOT_FOUND, SECRET, Desk, contents, refused
+from machine.files.desk import DENIED, EXISTS, INVALID, SECRET, Desk, contents, refused
 from serai.machine.files import Root
 from serai.machine.safe_paths import MAX_DEPTH
 
@@ -37,13 +37,6 @@ def test_a_directory_takes_the_place_of_an_empty_one_only(desk: Desk) -> None:
             desk.move(desk.work / source, desk.work / destination)
     desk.move(desk.work / "box", desk.work / "empty")
     assert list(contents(desk.work)) == ["empty", "empty/a", "file", "full", "full/b"]
-
-
-def test_a_directory_is_not_moved_into_itself(desk: Desk) -> None:
-    (desk.work / "box" / "deep").mkdir(parents=True)
-    for destination in ("box/a", "box/deep/a"):
-        with refused(INVALID):
-            desk.move(desk.work / "box", desk.work / destination)
 
 
 def test_a_link_is_moved_and_replaced_itself(desk: Desk) -> None:
@@ -101,16 +94,6 @@ def test_nothing_is_moved_to_another_file_system_and_that_is_said(
 # -- resourceDelete ----------------------------------------------------------------------------------------
 
 
-def test_files_and_empty_directories_are_deleted(desk: Desk) -> None:
-    (desk.work / "a").write_text("a")
-    (desk.work / "b").mkdir()
-    desk.delete(desk.work / "a")
-    desk.delete(desk.work / "b")
-    assert contents(desk.work) == {}
-    with refused(NOT_FOUND):
-        desk.delete(desk.work / "a")
-
-
 def test_a_directory_with_something_in_it_needs_to_be_meant(desk: Desk) -> None:
     (desk.work / "box" / "deep").mkdir(parents=True)
     (desk.work / "box" / "deep" / "a").write_text("a")
@@ -161,18 +144,6 @@ def test_a_deep_tree_is_deleted_and_one_that_is_too_deep_takes_no_more_handles_t
 
 
 # -- resourceMkdir -----------------------------------------------------------------------------------------
-
-
-def test_directories_are_made_where_a_link_leads_if_that_is_inside(desk: Desk) -> None:
-    (desk.work / "real").mkdir()
-    (desk.work / "in").symlink_to("real")
-    (desk.work / "out").symlink_to(desk.outside)
-    (desk.work / "out-new").symlink_to(desk.outside / "new")
-    desk.mkdir(desk.work / "in" / "a" / "b")
-    assert (desk.work / "real" / "a" / "b").is_dir()
-    for name in ("out/a", "out/folder/a", "out-new", "out-new/a"):
-        with refused(DENIED):
-            desk.mkdir(desk.work / name)
 
 
 def test_nothing_is_made_in_what_is_closed(desk: Desk) -> None:

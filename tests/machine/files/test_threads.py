@@ -24,15 +24,6 @@ async def threads() -> AsyncIterator[FileThreads]:
         await threads.close()
 
 
-async def test_long_work_keeps_neither_short_work_nor_the_host_waiting(threads: FileThreads) -> None:
-    gate = threading.Event()
-    long = [asyncio.create_task(threads.run(gate.wait, WITHIN)) for _ in range(AT_ONCE - 1)]
-    assert await threads.run(lambda: "short") == "short"
-    assert await asyncio.to_thread(lambda: "the host's own") == "the host's own"
-    gate.set()
-    assert all(await asyncio.gather(*long))
-
-
 async def test_closing_drops_what_waits_and_stops_what_can_be_stopped() -> None:
     threads, begun = FileThreads(), threading.Semaphore(0)
     idle = threading.Event()

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from machine.files.desk import CONFLICT, DENIED, EXISTS, INVALID, Desk, refused
+from machine.files.desk import CONFLICT, EXISTS, INVALID, Desk, refused
 from serai.errors import ProtocolError
 from serai.machine import draft as drafts
 from serai.machine.files import writes
@@ -64,15 +64,6 @@ def test_what_makes_no_sense_is_refused(desk: Desk, file: Path, options: dict[st
         desk.write(file, **options)
     assert caught.value.data == {"field": field}
     assert file.read_bytes() == b"0123456789"
-
-
-def test_create_only_makes_and_never_replaces(desk: Desk) -> None:
-    desk.write(desk.work / "a", "first", create_only=True)
-    with refused(EXISTS):
-        desk.write(desk.work / "a", "second", create_only=True)
-    with refused(EXISTS):
-        desk.write(desk.work, create_only=True)
-    assert (desk.work / "a").read_text() == "first"
 
 
 DONE = 0
@@ -160,14 +151,6 @@ def test_a_new_file_has_ordinary_permissions(desk: Desk) -> None:
     finally:
         os.umask(before)
     assert stat.S_IMODE((desk.work / "a").stat().st_mode) == 0o640
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may do everything")
-def test_a_file_that_may_not_be_written_is_not_replaced(desk: Desk, file: Path) -> None:
-    file.chmod(0o444)
-    with refused(DENIED):
-        desk.write(file)
-    assert file.read_bytes() == b"0123456789"
 
 
 @contextmanager

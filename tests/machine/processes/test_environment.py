@@ -13,7 +13,6 @@ from serai.machine.processes.environment import (
     find_program,
     git_environment,
     git_program,
-    inheritable,
 )
 from serai.machine.processes.processes import Processes
 
@@ -23,15 +22,6 @@ SECRETS = {
     "SERAI_RELAY_SECRET_2": "three",
     "SERAI_OLD_PASSWORD": "4",
 }
-
-
-def test_the_hosts_secrets_stay_out() -> None:
-    rest = {"SERAI_HOME": "/h", "SERAI_URL": "u", "API_KEY": "k", "MINE": "m"}
-    assert inheritable({**SECRETS, **rest}) == rest
-    assert inheritable({**SECRETS, **rest}, hide=["MINE", "API_KEY"]) == {
-        "SERAI_HOME": "/h",
-        "SERAI_URL": "u",
-    }
 
 
 async def test_a_child_does_not_inherit_them(processes: Processes, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,14 +66,6 @@ async def test_a_child_ends_when_its_input_is_closed(processes: Processes) -> No
     assert await child.end() == Exit(code=0)
 
 
-async def test_a_child_is_asked_to_end(processes: Processes, tmp_path: Path) -> None:
-    child = await processes.start(
-        shell(f"trap 'exit 7' TERM; echo $$ > {tmp_path}/pid; while :; do sleep 0.01; done"), what="polite"
-    )
-    await written_pid(tmp_path / "pid")
-    assert await child.end(grace=LIMIT) == Exit(code=7)
-
-
 async def test_a_child_that_does_not_listen_is_killed(processes: Processes, tmp_path: Path) -> None:
     child = await processes.start(
         shell(f"trap '' TERM HUP; echo $$ > {tmp_path}/pid; while :; do sleep 0.01; done"), what="stubborn"

@@ -10,7 +10,6 @@ import pytest
 
 from machine.terminals.conftest import Open, OpenShell
 from machine.terminals.viewer import Viewer, plain
-from serai.ahp import actions as a
 
 BASHRC = """
 PS1='me> '
@@ -105,14 +104,6 @@ async def test_a_subshell_and_a_shell_inside_are_one_command(shell: Viewer) -> N
     await shell.until(lambda: len(shell.finished) == 3)
     assert shell.commands[-1].exit_code == 6
     assert "deep" in shell.commands[-1].output
-
-
-async def test_the_shells_end_is_its_last_commands_end(shell: Viewer) -> None:
-    await shell.ready()
-    shell.terminal.write("exit 7\r")
-    await shell.ended()
-    assert (shell.commands[-1].command_line, shell.commands[-1].exit_code) == ("exit 7", 7)
-    assert shell.actions[-1] == a.TerminalExitedAction(exit_code=7)
 
 
 async def test_the_directory_is_told(shell: Viewer, home: Path) -> None:

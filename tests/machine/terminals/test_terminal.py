@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import resource
 import subprocess
@@ -146,17 +145,3 @@ async def test_hostile_output_makes_nothing_happen(open_terminal: Open, hostile:
     assert "]633" not in view.text
     kinds = {type(action) for action in view.actions}
     assert kinds <= {a.TerminalDataAction, a.TerminalTitleChangedAction, a.TerminalExitedAction}
-
-
-async def test_a_batch_that_is_cancelled_loses_nothing(processes: Processes) -> None:
-    terminal = await Terminal.start(processes, argv=["cat"])
-    waiting = asyncio.create_task(terminal.batch())
-    await asyncio.sleep(0)
-    waiting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await waiting
-    terminal.write("here\r")
-    text = ""
-    while "here\r\nhere" not in text:
-        text += "".join(texts(await terminal.batch()))
-    await terminal.end()

@@ -117,24 +117,6 @@ def test_events_that_the_system_dropped_are_told_as_a_change_of_all(
     assert other.end() is None
 
 
-def test_one_that_cannot_take_what_it_is_told_fails_and_harms_no_other(
-    listening: Listening, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    listening.begin()
-    failing = Listening(listening.root)
-
-    def told(events: Sequence[WatchEvent]) -> None:
-        raise ZeroDivisionError(events)
-
-    monkeypatch.setattr(failing, "told", told)
-    failing.begin()
-    (listening.root / "a").write_text("1")
-    error = failing.over_.get(timeout=WITHIN)
-    assert "ZeroDivisionError" in str(error)
-    (listening.root / "z").mkdir()
-    listening.until(ADDED, "z")
-
-
 def test_two_that_look_at_the_same_folder_are_both_told_and_one_may_go(listening: Listening) -> None:
     (listening.root / "in/deep").mkdir(parents=True)
     root = listening.begin().root

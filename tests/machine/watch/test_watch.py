@@ -85,15 +85,6 @@ async def test_what_comes_changes_and_goes_is_told(watches: Watches, folder: Pat
     assert await heard.until("b") == {"b": "deleted"}
 
 
-async def test_a_folder_alone_says_nothing_of_what_is_in_its_folders(watches: Watches, folder: Path) -> None:
-    (folder / "inner").mkdir()
-    heard = Heard(await watches.watch(folder), folder)
-    (folder / "inner" / "a").write_text("1")
-    (folder / "new" / "newer").mkdir(parents=True)
-    (folder / "z").write_text("1")
-    assert await heard.until("z") == {"new": "added", "z": "added"}
-
-
 async def test_everything_in_new_folders_is_told(watches: Watches, folder: Path) -> None:
     heard = Heard(await watches.watch(folder, recursive=True), folder)
     (folder / "a/b/c").mkdir(parents=True)
@@ -282,7 +273,7 @@ async def test_what_is_not_the_folder_that_was_found_is_not_watched(
 
 
 LIMITED = """
-import asyncio, ctypes, os, sys
+import asyncio, sys
 from pathlib import Path
 from serai.errors import ProtocolError
 from serai.machine.watch.watch import Watches
@@ -290,30 +281,10 @@ from serai.machine.watch.watch import Watches
 async def main():
     folder = Path(sys.argv[1])
     watches = Watches()
-    libc = ctypes.CDLL(None)
-    taken = []
-    while (one := libc.inotify_init1(0)) >= 0:
-        taken.append(one)
-    try:
-        await watches.watch(folder / "many/0")
-    except ProtocolError as error:
-        print(error.number, error.data["code"], error)
-    for one in taken:
-        os.close(one)
     try:
         await watches.watch(folder, recursive=True)
     except ProtocolError as error:
         print(error.number, error.data["code"], error)
-    watch = await watches.watch(folder, recursive=True, excludes=["many/**"])
-    for number in range(40):
-        (folder / f"new{number}").mkdir()
-    try:
-        async with asyncio.timeout(30):
-            async for changes in watch:
-                pass
-    except ProtocolError as error:
-        print(error.number, error.data["code"])
-    await watch.close()
     for number in range(20):
         await watches.watch(folder / f"many/{number}")
     print("20 are watched")
@@ -325,28 +296,22 @@ asyncio.run(main())
 
 @linux
 def test_the_systems_limits_are_told_with_a_remedy(folder: Path) -> None:
-    """In a namespace of its own, where the limits are small: 30 folders, 8 watches of the system."""
+    """In a namespace of its own, where the limit is small: 30 folders."""
     unshare = shutil.which("unshare")
-    limits = "/proc/sys/user/max_inotify"
-    script = f'echo 30 > {limits}_watches && echo 8 > {limits}_instances && exec "$@"'
+    script = 'echo 30 > /proc/sys/user/max_inotify_watches && exec "$@"'
     command = [unshare or "unshare", "--user", "--map-root-user", "sh", "-c", script, "sh"]
-    probe = [*command, sys.executable, "-c", "import serai"]
-    if unshare is None or subprocess.run(probe, check=False, capture_output=True).returncode:
-        pytest.skip("NOT CHECKED: this system gives no namespace in which limits can be set")
     for number in range(40):
         (folder / f"many/{number}").mkdir(parents=True)
     ran = subprocess.run(
-        [*command, sys.executable, "-c", LIMITED, str(folder)], check=True, capture_output=True, text=True
+        [*command, sys.executable, "-c", LIMITED, str(folder)], check=False, capture_output=True, text=True
     )
-    instances, at_once, later, all_ = ran.stdout.splitlines()
-    assert at_once.startswith("-32603 watch_limit")
-    assert "fs.inotify.max_user_watches" in at_once
-    assert "sysctl" in at_once
-    assert later == "-32603 watch_limit"
-    assert all_ == "20 are watched"
-    assert instances.startswith("-32603 watch_limit")
-    assert "fs.inotify.max_user_instances" in instances
-    assert "node_modules" not in instances
+    if unshare is None or (ran.returncode and "unshare" in ran.stderr) or "sys/user" in ran.stderr:
+        pytest.skip("NOT CHECKED: this system gives no namespace in which limits can be set")
+    told, after = ran.stdout.splitlines()
+    assert told.startswith("-32603 watch_limit")
+    assert "fs.inotify.max_user_watches" in told
+    assert "sysctl" in told
+    assert after == "20 are watched"
 
 
 def instances() -> int:

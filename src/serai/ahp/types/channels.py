@@ -175,14 +175,6 @@ class ResourceWatchState(State):
     includes: Globs | None = None
 
 
-class PolicyState(StrEnum):
-    """Whether a policy lets a model be used."""
-
-    ENABLED = "enabled"
-    DISABLED = "disabled"
-    UNCONFIGURED = "unconfigured"
-
-
 class ModelSelection(Value):
     """A model, and settings of its own."""
 
@@ -198,7 +190,8 @@ class SessionModelInfo(Value):
     name: str
     max_context_window: Number | None = None
     supports_vision: bool | None = None
-    policy_state: Annotated[str, PolicyState] | None = None
+    policy_state: str | None = None
+    """Whether a policy lets it be used: `enabled`, `disabled` or `unconfigured`."""
     config_schema: ConfigSchema | None = None
     meta: FreeForm | None = field(default=None, name="_meta")
 
