@@ -65,16 +65,15 @@ VALUES: dict[str, tuple[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("state", BOTH)
 @pytest.mark.parametrize("asked", VALUES)
-@pytest.mark.parametrize("told", [*VALUES, "later"])
-def test_an_answer_is_of_the_kind_that_its_question_asks_for(asked: str, told: str, state: str) -> None:
-    kind, value = VALUES.get(told, ("later", "x"))
-    action = answered(given(state, kind, value))
-    if kind == VALUES[asked][0]:
-        assert accepts(asking(question(asked)), action)
-    else:
-        assert rejection(asking(question(asked)), action) == "bad_answer"
+def test_an_answer_is_of_the_kind_that_its_question_asks_for(asked: str) -> None:
+    for told in [*VALUES, "later"]:
+        kind, value = VALUES.get(told, ("later", "x"))
+        action = answered(given("draft", kind, value))
+        if kind == VALUES[asked][0]:
+            assert accepts(asking(question(asked)), action)
+        else:
+            assert rejection(asking(question(asked)), action) == "bad_answer"
 
 
 @pytest.mark.parametrize("asked", VALUES)
