@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from serai.errors import GitFailed, GitTimedOut, GitUnavailable
 from serai.machine import umask
-from serai.machine.processes.environment import HARDENED, git_environment, git_program
+from serai.machine.processes.environment import HARDENED, find_program, git_environment
 from serai.machine.processes.processes import brief, kill
 
 OLDEST = (2, 32)
@@ -128,7 +128,7 @@ async def find_git() -> Git:
     Raises:
         GitUnavailable: There is none, or it is too old.
     """
-    program = git_program(os.environ)
+    program = find_program("git", os.environ)
     if program is None:
         raise GitUnavailable("git is not installed, and changes are seen with it", remedy="Install git")
     git = Git(program, ())

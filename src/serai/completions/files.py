@@ -25,7 +25,7 @@ from unicodedata import normalize
 from serai.ahp.types import MessageResourceAttachment
 from serai.completions.completion import ITEM_LIMIT, KIND, Candidate
 from serai.completions.search import FoundPath, PathListing, PathListingBuilder, in_turns, search
-from serai.machine.processes.environment import HARDENED, git_environment, git_program
+from serai.machine.processes.environment import HARDENED, find_program, git_environment
 from serai.machine.processes.processes import brief
 
 ENTRY_LIMIT = 500_000
@@ -166,7 +166,7 @@ class _Look:
         Returns:
             `False` where git tells nothing, as of a folder that is ignored as a whole.
         """
-        program = await asyncio.to_thread(git_program, os.environ)
+        program = await asyncio.to_thread(find_program, "git", os.environ)
         if program is None:
             return False
         try:

@@ -13,21 +13,16 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, TypeAlias
+from typing import Any
 
 from serai.ahp.types import (
-    AgentCustomization,
     ChildCustomization,
     Customization,
     CustomizationDegradedState,
     CustomizationErrorState,
     CustomizationLoadedState,
     CustomizationLoadState,
-    HookCustomization,
-    McpServerCustomization,
-    PromptCustomization,
-    RuleCustomization,
-    SkillCustomization,
+    KnownChildCustomization,
 )
 from serai.ahp.wire import encode
 from serai.customizations.frontmatter import BrokenText, take_apart
@@ -50,16 +45,6 @@ _MAX_PROBLEMS = 5
 _MAX_PROBLEM = 400
 # Control characters, apart from breaks and tabs, and those that turn the direction of what follows.
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-Child: TypeAlias = (
-    AgentCustomization
-    | SkillCustomization
-    | PromptCustomization
-    | RuleCustomization
-    | HookCustomization
-    | McpServerCustomization
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +74,7 @@ class Definition:
         enabled: Whether its container is switched on. Discovery leaves it to the session.
     """
 
-    child: Child
+    child: KnownChildCustomization
     container: str
     path: str
     runnable: bool

@@ -8,12 +8,12 @@ from typing import Any, cast
 from serai.ahp.types import (
     AgentCustomization,
     CustomizationType,
+    KnownChildCustomization,
     PromptCustomization,
     RuleCustomization,
     SkillCustomization,
 )
 from serai.customizations.containers import (
-    Child,
     Contents,
     Definition,
     Origin,
@@ -90,7 +90,7 @@ def read_document(
 
 def _child(
     shown: dict[str, Any], fields: Mapping[str, Any], contents: CustomizationType, *, always: bool
-) -> Child:
+) -> KnownChildCustomization:
     match contents:
         case CustomizationType.AGENT:
             return AgentCustomization(**shown)

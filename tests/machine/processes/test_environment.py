@@ -12,7 +12,6 @@ import pytest
 from serai.machine.processes.environment import (
     find_program,
     git_environment,
-    git_program,
 )
 from serai.machine.processes.processes import Processes
 
@@ -57,10 +56,10 @@ def test_only_folders_that_are_the_same_from_everywhere_are_looked_into(
 
 
 def test_git_is_looked_for_where_the_path_says_and_never_where_one_happens_to_be() -> None:
-    found = git_program({"PATH": f":{os.environ['PATH']}"})
+    found = find_program("git", {"PATH": f":{os.environ['PATH']}"})
     assert found is not None
     assert found.startswith("/")
-    assert git_program({"PATH": ":."}) is None
+    assert find_program("git", {"PATH": ":."}) is None
     assert git_environment({"PATH": ":/bin:."})["PATH"] == "/bin", "so it is for what git starts"
 
 

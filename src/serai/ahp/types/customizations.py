@@ -67,15 +67,15 @@ class McpServerCustomization(CustomizationBase, tag=CustomizationType.MCP_SERVER
     """A file, or a part of one, that declares an MCP server."""
 
 
-ChildCustomization: TypeAlias = (
+KnownChildCustomization: TypeAlias = (
     AgentCustomization
     | SkillCustomization
     | PromptCustomization
     | RuleCustomization
     | HookCustomization
     | McpServerCustomization
-    | UnknownType
 )
+ChildCustomization: TypeAlias = KnownChildCustomization | UnknownType
 
 
 class CustomizationLoadingState(Value, tag_field="kind", tag="loading"):

@@ -81,11 +81,6 @@ _ENVIRONMENT = {
 }
 
 
-def git_program(environ: Mapping[str, str]) -> str | None:
-    """The whole path of git; `None` when there is none. Reads the disk."""
-    return find_program("git", environ)
-
-
 def git_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """An environment for git: what there is, without any word to git that is not ours."""
     kept = {
