@@ -12,35 +12,15 @@ from typing import Any
 from serai.ahp import actions as a
 from serai.ahp.reducers import CHANNEL_TYPES, LiveRoot, LiveSession, LiveState, LiveTerminal
 from serai.ahp.rules.config import problem_with_change
-from serai.ahp.rules.session import ACCEPTED, Judgement, Verdict, judge_session, judge_title, rejected
+from serai.ahp.rules.session import ACCEPTED, RULES, Judgement, Verdict, judge_session, judge_title, rejected
 from serai.ahp.types import TerminalClientClaim
 from serai.ahp.wire import Unknown, Value
 
 __all__ = ["CLIENT_ACTIONS", "Judgement", "Verdict", "judge", "rejected"]
 
 CLIENT_ACTIONS: frozenset[type[Value]] = frozenset({
+    *RULES,
     a.RootConfigChangedAction,
-    a.SessionTurnStartedAction,
-    a.SessionTurnCancelledAction,
-    a.SessionTruncatedAction,
-    a.SessionToolCallConfirmedAction,
-    a.SessionToolCallCompleteAction,
-    a.SessionToolCallResultConfirmedAction,
-    a.SessionToolCallContentChangedAction,
-    a.SessionTitleChangedAction,
-    a.SessionModelChangedAction,
-    a.SessionAgentChangedAction,
-    a.SessionIsReadChangedAction,
-    a.SessionIsArchivedChangedAction,
-    a.SessionActiveClientChangedAction,
-    a.SessionActiveClientToolsChangedAction,
-    a.SessionCustomizationToggledAction,
-    a.SessionConfigChangedAction,
-    a.SessionPendingMessageSetAction,
-    a.SessionPendingMessageRemovedAction,
-    a.SessionQueuedMessagesReorderedAction,
-    a.SessionInputAnswerChangedAction,
-    a.SessionInputCompletedAction,
     a.TerminalInputAction,
     a.TerminalResizedAction,
     a.TerminalClaimedAction,

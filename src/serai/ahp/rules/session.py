@@ -83,8 +83,11 @@ def judge_title(title: str) -> Judgement:
 
 def judge_session(session: LiveSession, action: a.StateAction, sender: str) -> Judgement:
     """What is to become of an action that a client dispatched on this session."""
-    rule = _RULES.get(type(action))
-    return rule(session, action, sender) if rule else ACCEPTED
+    return RULES[type(action)](session, action, sender)
+
+
+def _anything(_session: LiveSession, _action: a.StateAction, _sender: str) -> Judgement:
+    return ACCEPTED
 
 
 def _turn_started(session: LiveSession, action: a.SessionTurnStartedAction, _sender: str) -> Judgement:
@@ -274,22 +277,27 @@ def _title(_session: LiveSession, action: a.SessionTitleChangedAction, _sender: 
     return judge_title(action.title)
 
 
-_RULES: dict[type, Callable[[LiveSession, Any, str], Judgement]] = {
+RULES: dict[type, Callable[[LiveSession, Any, str], Judgement]] = {
     a.SessionTurnStartedAction: _turn_started,
     a.SessionTurnCancelledAction: _turn_cancelled,
     a.SessionTruncatedAction: _truncated,
     a.SessionTitleChangedAction: _title,
     a.SessionModelChangedAction: _choice,
     a.SessionAgentChangedAction: _choice,
+    a.SessionIsReadChangedAction: _anything,
+    a.SessionIsArchivedChangedAction: _anything,
     a.SessionToolCallConfirmedAction: _call_confirmed,
     a.SessionToolCallCompleteAction: _owned,
     a.SessionToolCallContentChangedAction: _owned,
     a.SessionToolCallResultConfirmedAction: _result_confirmed,
     a.SessionActiveClientChangedAction: _active_client,
     a.SessionActiveClientToolsChangedAction: _active_client_tools,
+    a.SessionCustomizationToggledAction: _anything,
     a.SessionConfigChangedAction: _config,
     a.SessionPendingMessageSetAction: _pending_set,
     a.SessionPendingMessageRemovedAction: _pending_removed,
+    a.SessionQueuedMessagesReorderedAction: _anything,
     a.SessionInputAnswerChangedAction: _input_answer,
     a.SessionInputCompletedAction: _input_completed,
 }
+"""What a client may dispatch on a session, and who says whether it may now."""
