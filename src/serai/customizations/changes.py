@@ -13,9 +13,9 @@ from serai.ahp.actions import (
     SessionCustomizationsChangedAction,
     SessionCustomizationUpdatedAction,
 )
-from serai.ahp.types import Customization, PluginCustomization
+from serai.ahp.types import Customization, CustomizationErrorState, PluginCustomization
 from serai.ahp.wire import Unknown
-from serai.customizations.containers import Customizations
+from serai.customizations.containers import Customizations, identity
 
 CustomizationAction: TypeAlias = (
     SessionCustomizationsChangedAction | SessionCustomizationUpdatedAction | SessionCustomizationRemovedAction
@@ -36,11 +36,13 @@ def together(
     """
     containers = _by_id(found.containers)
     definitions = list(found.definitions)
-    for item in published:
+    for place, item in enumerate(published):
         container = cast("PluginCustomization", item.containers[0])
-        if container.id not in containers:
-            containers[container.id] = container
+        if container.id in containers:
+            container = _refused(container, place)
+        else:
             definitions += item.definitions
+        containers[container.id] = container
     for container_id, wish in toggles.items():
         if (container := containers.get(container_id)) and not isinstance(container, Unknown):
             is_on = wish and container_id not in found.locked
@@ -51,6 +53,17 @@ def together(
         for item in definitions
     )
     return Customizations(list(containers.values()), tuple(marked), found.locked)
+
+
+def _refused(container: PluginCustomization, place: int) -> PluginCustomization:
+    """A plugin whose id is another one's: it is shown under an id that nobody has, and not used."""
+    return replace(
+        container,
+        id=identity("refused", container.client_id or "", container.uri, container.id, str(place)),
+        enabled=False,
+        load=CustomizationErrorState(message=f"the id {container.id!r} is another one's already"),
+        children=None,
+    )
 
 
 def difference(
