@@ -97,6 +97,17 @@ class Sqlite(Kind):
         return folder / "history.db"
 
 
+def contents(store: Store) -> bytes:
+    """Every value of every table of a store in memory."""
+    assert isinstance(store, MemoryStore)
+    db = store._db
+    tables = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    selects = [f'SELECT * FROM "{table}"' for table in tables]  # noqa: S608 - they are the schema's own
+    values = [value for select in selects for row in db.execute(select) for value in row]
+    texts = [value.encode() if isinstance(value, str) else value for value in values]
+    return b"\n".join(text for text in texts if isinstance(text, bytes))
+
+
 def copy_files(database: Path, destination: Path) -> None:
     """Copy a database as it lies on the disk, without the index of its log, which a crash need not leave."""
     for suffix in ("", "-wal", "-highwater"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from serai.store.contract import Batch, BlobRow, HeadRow, Row, SessionRow, Store
 from serai.store.sqlite.connection import connect
 from serai.store.sqlite.file import create
 from serai.store.sqlite.migrations import MIGRATIONS
-from serai.store.sqlite.prune import Piece, Plan
+from serai.store.sqlite.prune import Piece
 from serai.store.sqlite.store import SqliteStore
 from serai.store.sqlite.writer import Writer
 from store.conftest import Opened
@@ -208,8 +209,8 @@ class TestSqlite:
         found: asyncio.Queue[Piece] = asyncio.Queue()
         loop, prune = asyncio.get_running_loop(), Writer.prune
 
-        def told(writer: Writer, plan: Plan, after: int) -> Piece:
-            piece = prune(writer, plan, after)
+        def told(writer: Writer, first_day: int, whole: Collection[str], after: int) -> Piece:
+            piece = prune(writer, first_day, whole, after)
             loop.call_soon_threadsafe(found.put_nowait, piece)
             return piece
 

@@ -121,9 +121,9 @@ class Engine:
         self.reader = Reader(self._connect(), tail)
         self._beside_writer = self._connect()
         self.writer = Writer(
-            settings.path,
             database,
             tail,
+            settings.path,
             committed=self._committed,
             block=settings.block,
             locator_interval=settings.locator_interval,

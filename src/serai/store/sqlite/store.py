@@ -7,36 +7,21 @@ was committed from the log into the file. None of it runs on the event loop.
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import apsw
 
 from serai.errors import SeraiError, StorageUnavailable
-from serai.store.contract import (
-    Batch,
-    BlobRow,
-    ClientRow,
-    EventRow,
-    HeadRow,
-    Opening,
-    SessionRow,
-    StoredRow,
-    TurnRow,
-    failed,
-    first_day_kept,
-    settled,
-)
+from serai.store.contract import Batch, Opening, failed, first_day_kept, settled
 from serai.store.sqlite import care
 from serai.store.sqlite.connection import Database, read_fault
 from serai.store.sqlite.engine import CHECKPOINT_PAGES, Engine, EngineSettings
 from serai.store.sqlite.migrations import MIGRATIONS, Migration
-from serai.store.sqlite.prune import make_plan
-from serai.store.sqlite.reader import Reader
+from serai.store.sqlite.reader import Reader, ReadingStore
 from serai.store.sqlite.worker import Worker
 from serai.store.sqlite.writer import BLOCK, LOCATOR_INTERVAL
 
@@ -48,7 +33,7 @@ _SHORTEST_REST = 0.004
 """Between two pieces of pruning, in seconds: at most a quarter of the time is spent deleting."""
 
 
-class SqliteStore:
+class SqliteStore(ReadingStore):
     """A `Store` in one file, encrypted with ChaCha20.
 
     Cancelling a read, a check or `prune` is harmless. Cancelling `append`, `purge` or `close` does not stop
@@ -133,57 +118,6 @@ class SqliteStore:
             return settled(first)
         return engine.writing.run(partial(engine.writer.append, batch))
 
-    # -- reading -------------------------------------------------------------------------------------------
-    # All of these raise `DatabaseCorrupt` when they meet damage, and `StorageUnavailable` when the store is
-    # not open or cannot be read now.
-
-    async def sessions(self) -> list[SessionRow]:
-        """See `Store`."""
-        return [SessionRow(*row) for row in await self._fetch("sessions")]
-
-    async def head(self, uri: str) -> HeadRow | None:
-        """See `Store`."""
-        return next((HeadRow(*row) for row in await self._fetch("head", uri)), None)
-
-    async def turns(self, uri: str, *, before: int | None = None, limit: int | None = None) -> list[TurnRow]:
-        """See `Store`."""
-        bounds = (sys.maxsize if before is None else before, -1 if limit is None else limit)
-        return [TurnRow(*row) for row in reversed(await self._fetch("turns", uri, *bounds))]
-
-    async def rows(self, channel: str, after: int) -> list[StoredRow]:
-        """See `Store`."""
-        return await self._read(lambda reader: reader.rows(channel, after))
-
-    async def events(self, uri: str, after: int, limit: int) -> list[EventRow]:
-        """See `Store`."""
-        return await self._read(lambda reader: reader.events(uri, after, limit))
-
-    async def replay(
-        self, channels: Sequence[str], *, after: int, until: int, max_rows: int, max_bytes: int
-    ) -> list[StoredRow] | None:
-        """See `Store`."""
-        return await self._read(lambda reader: reader.replay(channels, after, until, max_rows, max_bytes))
-
-    async def gaps(self) -> list[tuple[int, int]]:
-        """See `Store`."""
-        return await self._fetch("openings")
-
-    async def client(self, client_id: str) -> ClientRow | None:
-        """See `Store`."""
-        return next((ClientRow(*row) for row in await self._fetch("client", client_id)), None)
-
-    async def mark(self, client_id: str) -> int:
-        """See `Store`."""
-        return next((mark for (mark,) in await self._fetch("mark", client_id)), 0)
-
-    async def blob(self, digest: str) -> BlobRow | None:
-        """See `Store`."""
-        return next((BlobRow(*row) for row in await self._fetch("blob", digest)), None)
-
-    async def relay(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """See `Store`."""
-        return await self._read(lambda reader: reader.relay(query, values))
-
     # -- care ----------------------------------------------------------------------------------------------
 
     async def index_words(self) -> bool:
@@ -216,17 +150,16 @@ class SqliteStore:
             ValueError: It is not at least one day.
         """
         first_day = first_day_kept(self._settings.now(), days)
-        plan = await self._visit(partial(make_plan, first_day=first_day, whole=whole))
-        behind = set[int]()
-        after = 0 if plan else None
-        while plan and after is not None:
+        behind: set[str] = set()
+        after: int | None = 0
+        while after is not None:
             async with self._care:
                 engine = self._opened()
-                piece = await engine.writing.run(partial(engine.writer.prune, plan, after))
+                piece = await engine.writing.run(partial(engine.writer.prune, first_day, whole, after))
             behind |= piece.behind
             after = piece.until
             await asyncio.sleep(max(_SHORTEST_REST, 3 * piece.seconds))
-        return sorted(plan.sessions[channel] for channel in behind) if plan else []
+        return sorted(behind)
 
     async def check(self, *, full: bool) -> list[str]:
         """See `Store`."""
@@ -240,10 +173,7 @@ class SqliteStore:
             raise StorageUnavailable("the store is not open")
         return self._engine
 
-    async def _fetch(self, query: str, *values: str | int) -> list[Any]:
-        return await self._read(lambda reader: reader.fetch(query, values))
-
-    async def _read(self, job: Callable[[Reader], T]) -> T:
+    async def _ask(self, job: Callable[[Reader], T]) -> T:
         engine = self._opened()
         try:
             return await engine.reading.run(lambda: job(engine.reader))

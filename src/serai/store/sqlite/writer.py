@@ -18,7 +18,7 @@ from serai.store.sqlite import relay
 from serai.store.sqlite.connection import SQL, Database, beside, write_fault
 from serai.store.sqlite.file import HighWater
 from serai.store.sqlite.locator import Group, Tail
-from serai.store.sqlite.prune import Piece, Plan, delete, find
+from serai.store.sqlite.prune import Piece, delete, find
 
 __all__ = ["BLOCK", "LOCATOR_INTERVAL", "Writer"]
 
@@ -47,9 +47,9 @@ class Writer:
     """The one that writes. All methods block, and belong to one thread.
 
     Args:
-        path: The database file.
-        connection: Its connection; nobody else uses it.
+        connection: A connection to the database; nobody else writes.
         tail: Where numbers are noted for readers, after each commit.
+        path: The database file; `None` when it is in memory.
         committed: Called now and then with how many pages were written in all.
         block: How many numbers are set aside at a time.
         locator_interval: After how many rows the tail is written to locators.
@@ -59,11 +59,11 @@ class Writer:
 
     def __init__(
         self,
-        path: Path,
         connection: Database,
         tail: Tail,
+        path: Path | None = None,
         *,
-        committed: Callable[[int], None],
+        committed: Callable[[int], None] = lambda _pages: None,
         block: int = BLOCK,
         locator_interval: int = LOCATOR_INTERVAL,
         clock: Callable[[], float] = time.monotonic,
@@ -127,8 +127,9 @@ class Writer:
         self._next = ceiling
         self._ceiling = ceiling + self._block
         self._high_water.write(self._ceiling)
-        # The log exists now. SQLite holds no lock on it, so a descriptor of our own disturbs nothing.
-        self._log = os.open(beside(self._path, "-wal"), os.O_RDONLY)
+        if self._path is not None:
+            # The log exists now. SQLite holds no lock on it, so a descriptor of our own disturbs nothing.
+            self._log = os.open(beside(self._path, "-wal"), os.O_RDONLY)
         return opening
 
     def end(self) -> None:
@@ -357,8 +358,8 @@ class Writer:
 
     # -- care ----------------------------------------------------------------------------------------------
 
-    def prune(self, plan: Plan, after: int) -> Piece:
-        """Delete what a plan names of the rows after a number: one piece of it.
+    def prune(self, first_day: int, whole: Collection[str], after: int) -> Piece:
+        """Delete a piece of what was written before a day, after a number. See `find`.
 
         It is not synced: whatever is synced later comes after it, and if it is lost it is done again.
 
@@ -372,7 +373,7 @@ class Writer:
             began = self._clock()
             committing = False
             try:
-                piece = find(self._db, plan, after)
+                piece = find(self._db, first_day, whole, after)
                 if piece.numbers:
                     self._sync_with(full=False)
                     self._begin()
