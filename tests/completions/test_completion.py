@@ -14,7 +14,6 @@ from serai.completions.completion import (
     items,
     token_at,
     units,
-    words_at,
 )
 from serai.errors import InvalidParams
 
@@ -137,17 +136,3 @@ def test_a_name_that_is_put_in_quotes_can_be_found_again_whatever_it_has(name: s
     else:
         assert '"' not in name
         assert " " not in name
-
-
-@pytest.mark.parametrize(
-    ("marked", "token"),
-    [
-        ("/two w|", Token("/", "two w", 0, 6)),
-        ("one\n/two |words", Token("/", "two ", 4, 9)),
-        ("/two|", None),
-        ("a /two w|", None),
-        ("two w|", None),
-    ],
-)
-def test_a_command_may_have_several_words(marked: str, token: Token | None) -> None:
-    assert words_at(*split(marked)) == token
