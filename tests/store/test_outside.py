@@ -10,7 +10,7 @@ import pytest
 
 from serai.errors import DatabaseCorrupt, SchemaNewer, StorageUnavailable, StorageUnreadable
 from serai.store.contract import Batch, HeadRow, Row, SessionRow
-from serai.store.sqlite.backup import back_up, disposed_sessions, look_over
+from serai.store.sqlite.backup import back_up, disposed_sessions, look_over, purge
 from serai.store.sqlite.connection import connect
 from serai.store.sqlite.file import PAGE_SIZE
 from serai.store.sqlite.store import SqliteStore
@@ -134,5 +134,6 @@ async def test_sessions_that_were_disposed_of_are_listed_until_they_are_purged(
     assert disposed_sessions(path, KEY) == []
     await store.append(Batch(disposed=[A, C]))
     assert [row.uri for row in disposed_sessions(path, KEY)] == [C, A]
-    await store.purge(C)
+    await store.close()
+    purge(path, KEY, C)
     assert disposed_sessions(path, KEY) == [rows[0]]

@@ -101,8 +101,6 @@ class TestItIsNotKnown:
         for later in (batch(b"3"), Batch(items=[None])):
             with pytest.raises(StorageFailed):
                 await store.append(later)
-        with pytest.raises(StorageFailed):
-            await store.purge(A)
         assert [row.action for row in await store.rows(A, 0)] == [b"1"]
 
     async def test_the_stop_after_it_is_not_a_clean_one(

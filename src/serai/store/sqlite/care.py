@@ -21,8 +21,6 @@ _BLOB_REFERENCE = re.compile(_BLOB_PREFIX + rb"([0-9a-f]{64})")
 
 _WITH_MARKS = 2
 """The version of the schema from which on channels have marks."""
-_WITH_RELAY = 3
-"""The version from which on there are the relay's tables."""
 
 
 def check(connection: Database, *, full: bool) -> list[str]:
@@ -76,36 +74,34 @@ def _check_locators(db: Database) -> Iterator[str]:
             yield f"the locators of channel {channel} do not list its rows"
 
 
-def erase(db: Database, uri: str) -> dict[str, int]:
-    """Delete all that is kept of a session, in one transaction, and return its channels, which are gone too.
+def erase(db: Database, uri: str) -> None:
+    """Delete all that is kept of a session, in one transaction.
 
     Raises:
         apsw.Error: Nothing was deleted.
     """
     deferred = f"serai-deferred:{uri}"
-    channels: dict[str, int] = {}
+    channels: list[int] = []
     former = f"serai-deliveries:{uri}"  # where hosts before the relay kept what entered a session
     for name in (uri, deferred, former, f"serai-agent:{uri}"):
         channel: int | None = db.execute(SQL["channel_id"], (name,)).get
         if channel is not None:
-            channels[name] = channel
+            channels.append(channel)
     with db:
         suspects = _references(db.execute(SQL["contents_of_session"], (uri, deferred)))
         suspects.update(digest for (digest,) in db.execute(SQL["uses_of_session"], (uri,)))
-        for channel in channels.values():
+        for channel in channels:
             for query in ("purge_rows", "purge_locators", "purge_channel"):
                 db.execute(SQL[query], (channel,))
         for query in ("purge_session", "purge_disposed", "purge_head", "purge_turns", "purge_uses"):
             db.execute(SQL[query], (uri,))
-        if int(db.pragma("user_version")) >= _WITH_RELAY:
-            relay.erase(db, uri)
+        relay.erase(db, uri)
         for query in ("forget_listed_terminals", "forget_terminals"):  # in this order
             db.execute(SQL[query], (uri,))
         if suspects:
             suspects -= {digest for (digest,) in db.execute(SQL["used_blobs"])}
             suspects -= _references(db.execute(SQL["contents_with_blobs"], (_BLOB_PREFIX,)))
             db.executemany(SQL["purge_blob"], [(digest,) for digest in suspects])
-    return channels
 
 
 def _references(contents: Iterable[tuple[bytes, ...]]) -> set[str]:

@@ -14,7 +14,6 @@ import apsw
 
 from serai.errors import StorageFailed, StorageUnavailable, StorageUnreadable
 from serai.store.contract import Opening
-from serai.store.sqlite import care
 from serai.store.sqlite.connection import Database, beside, connect, unreadable, write_fault
 from serai.store.sqlite.file import prepare
 from serai.store.sqlite.locator import Tail
@@ -135,30 +134,6 @@ class Engine:
         self.writing.chores = self.writer.do_chores
         self._opened = True
         return opening
-
-    def erase(self, uri: str) -> None:
-        """Erase a session for good. It may take long; erasing again after an error does no harm.
-
-        First the rows are deleted. Then the file is written anew: moving rows about leaves copies of them in
-        the unused space of pages, where deleting does not reach. At last the log is emptied, which holds
-        pages as they were.
-
-        Raises:
-            StorageFailed: It is not known what is on the disk.
-            StorageUnavailable: Something is not yet erased.
-        """
-        if self.writer.failure is not None:
-            raise self.writer.failure
-        try:
-            self.writer.forget(uri, care.erase(self._database, uri))
-            self._database.execute("VACUUM")
-            with self._checkpoint_lock:
-                self._database.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        except apsw.Error as error:
-            fault = write_fault(error, committing=True)
-            if isinstance(fault, StorageFailed):
-                self.writer.failure = self.writer.failure or fault
-            raise fault from error
 
     def visit(self, job: Callable[[Database], T]) -> T:
         """Do something long on a connection of its own. Any thread may call.

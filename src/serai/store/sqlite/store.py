@@ -36,7 +36,7 @@ _SHORTEST_REST = 0.004
 class SqliteStore(ReadingStore):
     """A `Store` in one file, encrypted with ChaCha20.
 
-    Cancelling a read, a check or `prune` is harmless. Cancelling `append`, `purge` or `close` does not stop
+    Cancelling a read, a check or `prune` is harmless. Cancelling `append` or `close` does not stop
     them.
 
     Args:
@@ -74,7 +74,7 @@ class SqliteStore(ReadingStore):
         )
         self._engine: Engine | None = None
         self._closing: asyncio.Future[None] | None = None
-        # One check, copy or purge at a time: what reads for long keeps the log from being emptied.
+        # One check at a time: what reads for long keeps the log from being emptied.
         self._care = asyncio.Lock()
 
     @property
@@ -125,22 +125,8 @@ class SqliteStore(ReadingStore):
         engine = self._opened()
         return await engine.writing.run(engine.writer.index_words)
 
-    async def purge(self, uri: str) -> None:
-        """Erase all that is kept of a session, for good. The file is written anew, and writing waits for it.
-
-        These are its rows, head and turns, the blobs that only it uses, and what the channels of the host as
-        a whole say of its terminals.
-
-        Raises:
-            StorageFailed: It is not known what is on the disk.
-            StorageUnavailable: Something is not yet erased; purge it again.
-        """
-        engine = self._opened()
-        async with self._care:
-            await engine.writing.run(partial(engine.erase, uri))
-
     async def prune(self, days: int, *, whole: Collection[str] = ()) -> list[str]:
-        """See `Store`. It goes in short pieces, between batches; a check, a copy or a purge goes first.
+        """See `Store`. It goes in short pieces, between batches; a check goes first.
 
         Pages that become free are overwritten, and used again: the file does not get shorter.
 

@@ -408,14 +408,6 @@ class Writer:
             except apsw.Error as error:
                 raise self._fault(error, committing=True) from error
 
-    def forget(self, uri: str, channels: dict[str, int]) -> None:
-        """Forget what is known of a session that was erased."""
-        with self._lock:
-            self._epochs.pop(uri, None)
-            for name, channel in channels.items():
-                self._channels.pop(name, None)
-                self._tail.forget(channel)
-
     def _begin(self) -> None:
         if not self._db.in_transaction:
             self._db.execute("BEGIN IMMEDIATE")
