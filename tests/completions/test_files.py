@@ -202,8 +202,7 @@ def slow_git(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     folder = tmp_path_factory.mktemp("slow") / "tools"
     slow = SlowGit(folder)
     monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
-    monkeypatch.setattr(index_module, "_LONGEST_AGE", 0.0)
-    monkeypatch.setattr(index_module, "_PATIENCE", 0.02)
+    monkeypatch.setattr(index_module, "_AGE", 0.0)
     yield slow
     slow.go_on()
 
