@@ -96,17 +96,6 @@ def test_an_offset_means_a_place_between_two_characters_or_is_refused(text: str,
         assert index_of(text, offset) == expected
 
 
-@given(TEXTS)
-def test_a_tokens_place_holds_the_trigger_and_the_query(text: str) -> None:
-    for offset, place in boundaries(text).items():
-        token = token_at(text, offset)
-        if token is None:
-            continue
-        start = index_of(text, token.start)
-        assert token.end == offset
-        assert text[start:place] in {token.trigger + token.query, f'{token.trigger}"{token.query}'}
-
-
 @pytest.mark.parametrize("piece", ["@", "(@", '"@', '@"', "@a(", "/", "a@", "@a", "-@a/", '@"\\\\'])
 def test_a_long_line_is_read_once(piece: str) -> None:
     text = piece * 100_000  # going back over it would take minutes

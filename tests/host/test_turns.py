@@ -51,28 +51,6 @@ async def test_a_message_that_is_queued_just_before_the_turn_is_interrupted_is_h
     assert "later" not in said(talk)
 
 
-async def test_what_an_agent_queues_just_before_its_turn_is_cancelled_is_held_too(talk: Conversation) -> None:
-    talk.start("work")
-    await talk.heard("session/delta")
-    talk.session.turns.enqueue(UserMessage(text="later"), "agent")
-    talk.cancel()
-    await settled(talk)
-    assert (talk.state.meta or {})[HELD] == "cancelled"
-    assert said(talk) == ["work"]
-
-
-async def test_a_message_that_starts_a_turn_and_is_cancelled_at_once_starts_no_other(
-    talk: Conversation,
-) -> None:
-    talk.dispatch(queued("work"))
-    talk.dispatch(queued("later"))
-    talk.cancel()
-    await settled(talk)
-    assert said(talk) == ["work"]
-    assert [message.id for message in talk.state.queued_messages or ()] == ["later"]
-    assert (talk.state.meta or {})[HELD] == "cancelled"
-
-
 async def test_a_queue_that_is_held_after_a_restart_does_not_start_because_someone_signs_in() -> None:
     async def answer(turn: Turn) -> None:
         await turn.say("done")
@@ -255,22 +233,6 @@ async def test_what_waited_is_sent_as_it_is(talk: Conversation, kind: str) -> No
     talk.dispatch(a.SessionTurnStartedAction(turn_id="t", user_message=message, queued_message_id="later"))
     await talk.until(lambda: len(talk.state.turns) == 2)
     assert (await outcomes(talk))[1:] == [(f"{kind} later", "delivered")]
-
-
-async def test_also_when_its_secrets_are_not_shown(talk: Conversation) -> None:
-    secret = "correct horse battery"
-    talk.host.redactor.register("HORSE", secret)
-    talk.start("work")
-    message = UserMessage(text=f"use {secret}")
-    talk.dispatch(a.SessionPendingMessageSetAction(kind="queued", id="q", user_message=message))
-    talk.cancel()
-    [shown] = talk.state.queued_messages or []
-    assert secret not in shown.user_message.text
-    talk.dispatch(
-        a.SessionTurnStartedAction(turn_id="t", user_message=shown.user_message, queued_message_id="q")
-    )
-    await talk.until(lambda: len(talk.state.turns) == 2)
-    assert [end for _, end in (await outcomes(talk))[1:]] == ["delivered"]
 
 
 async def test_two_messages_with_one_id_end_with_a_receipt_each(talk: Conversation) -> None:

@@ -95,16 +95,6 @@ async def test_deltas_of_one_part_that_wait_together_travel_as_one(
     assert msgspec.json.decode(rows[-1].action)["content"] == "abc"
 
 
-async def test_deltas_with_something_between_them_stay_apart(journal: Journal, kept: KeptSession) -> None:
-    listener = Listener()
-    begin_turn(journal, kept)
-    await journal.committed()
-    journal.subscriptions.add(SESSION, listener)
-    do(journal, kept, delta("a"), title("x"), delta("b"))
-    await journal.committed()
-    assert len(listener.lines) == 3
-
-
 async def test_a_merged_delta_stays_below_64_kib(journal: Journal, kept: KeptSession) -> None:
     listener = Listener()
     begin_turn(journal, kept)
@@ -414,16 +404,6 @@ async def test_a_session_that_cannot_be_saved_ends_the_journal(
     with pytest.raises(RecursionError):
         await journal.committed()
     assert not store.batches
-
-
-async def test_followers_of_one_channel_get_the_very_same_buffer(journal: Journal, kept: KeptSession) -> None:
-    listeners = [Listener() for _ in range(3)]
-    for listener in listeners:
-        journal.subscriptions.add(SESSION, listener)
-    do(journal, kept, title("a"), title("b"))
-    await journal.committed()
-    assert len({id(listener.writes[0]) for listener in listeners}) == 1
-    assert all(len(listener.writes) == 1 for listener in listeners)
 
 
 async def test_a_follower_of_several_channels_hears_them_in_one_order(

@@ -100,10 +100,6 @@ class TestKey:
 
 
 class TestNotOurs:
-    async def test_a_text_file(self, path: Path) -> None:
-        put(path, b"Dear diary\n" * 1000)
-        await refused(path, WrongKey)
-
     async def test_a_database_without_encryption(self, path: Path) -> None:
         other = apsw.Connection(str(path))
         other.execute("CREATE TABLE t (a)")
@@ -116,15 +112,6 @@ class TestNotOurs:
         other.execute("CREATE TABLE t (a)")
         other.close()
         await refused(path, WrongKey)
-
-    async def test_a_folder(self, path: Path) -> None:
-        path.joinpath("inside").mkdir(parents=True)
-        with pytest.raises(StorageUnreadable):
-            await SqliteStore(path, KEY).open()
-
-    async def test_a_place_that_does_not_exist(self, path: Path) -> None:
-        with pytest.raises(StorageUnreadable):
-            await SqliteStore(path / "deeper" / "history.db", KEY).open()
 
 
 class TestDamage:
@@ -315,9 +302,6 @@ class TestMigrations:
         names = {name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         database.close()
         return names
-
-    async def test_numbers_have_no_holes(self) -> None:
-        assert [step.version for step in MIGRATIONS] == list(range(1, len(MIGRATIONS) + 1))
 
     async def test_each_has_a_copy_from_before(self, path: Path, opened: Opened) -> None:
         store = SqliteStore(path, KEY, migrations=[*MIGRATIONS, WIDER, WIDEST])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from serai.telemetry.activities import CONSUMER, INTERNAL, Activities, current_span, wants_content
+from serai.telemetry.activities import CONSUMER, INTERNAL, Activities, current_span
 from serai.telemetry.metrics import Metrics
 from serai.telemetry.otlp import Signal, payload
 from telemetry.conftest import CANARY, CLEANER, SECRET, Clock, plain
@@ -121,16 +121,6 @@ def test_a_failure_has_a_type_and_a_cancelled_turn_is_no_error(world: World) -> 
     assert plain(undelivered["attributes"])["error.type"] == "mailbox_full"
 
 
-@pytest.mark.parametrize(
-    ("value", "wanted"),
-    [("true", True), ("TRUE", True), ("SPAN_ONLY", True), ("span_and_event", True)]
-    + [(value, False) for value in ("", "false", "1", "no_content", "event_only")],
-)
-def test_content_is_asked_for_with_the_standard_variable(value: str, wanted: bool) -> None:
-    assert wants_content({"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": value}) is wanted
-    assert not wants_content({})
-
-
 @pytest.mark.parametrize("recording", [True, False])
 def test_what_ended_is_counted_whether_anyone_traces_or_not(world: World, recording: bool) -> None:
     world.activities.recording = recording
@@ -208,17 +198,3 @@ async def test_the_current_span_is_the_parent_also_in_tasks_and_not_beside_them(
     assert current_span() is None
     assert await task == parent.span_id
     assert await asyncio.create_task(work()) == ""
-
-
-def test_what_begins_or_ends_while_nobody_listens_is_not_told(world: World) -> None:
-    begun = world.turn()
-    world.activities.recording = False
-    begun.end("completed")
-    idle = world.delivery()
-    idle.event("moment")
-    world.activities.recording = True
-    child = world.turn(parent=idle)
-    assert child.parent_id == ""
-    assert child.trace_id
-    idle.end("delivered")
-    assert world.told == []

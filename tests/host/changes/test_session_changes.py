@@ -316,23 +316,6 @@ async def test_without_git_it_is_said_that_changes_are_not_seen(
     assert state.error.error_type == "git_unavailable"
 
 
-async def test_a_turn_that_is_cancelled_before_its_base_is_recorded_is_over(
-    inn: Inn, slow_git: SlowGit
-) -> None:
-    session = await inn.begin()
-    await inn.until(lambda: counted(session) == [0, 0, None])
-    slow_git.hold()
-    inn.start(session)
-    await inn.host.journal.committed()
-    session.dispatch(a.SessionTurnCancelledAction(turn_id="t"), ORIGIN, inn.someone)
-    await inn.until(lambda: session.live.turn is None)
-    slow_git.let_go()
-    await idle(inn, session)
-    (inn.work / "later.txt").write_text("x\n")
-    state = await inn.follow(OF_TURN)
-    assert "later.txt" not in {file.id for file in state.files}
-
-
 async def test_a_discard_that_a_kill_cut_short_is_undone_at_the_next_start(inn: Inn) -> None:
     trash = Trash(inn.folder / "home")
     discard = trash.new("s", str(inn.work), "1 file", [DiscardStep("a.txt", was_there=True)])

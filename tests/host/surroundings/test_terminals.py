@@ -10,7 +10,6 @@ import pytest
 
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams, CreateTerminalParams
-from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import (
     TerminalClientClaim,
     TerminalSessionClaim,
@@ -18,7 +17,6 @@ from serai.ahp.types import (
     ToolResultTerminalContent,
     UserMessage,
 )
-from serai.errors import ProtocolError
 from serai.harness.callback import Answer, CallbackHarness
 from serai.host.host import Host
 from serai.host.session.session import Session
@@ -127,18 +125,6 @@ async def test_secrets_that_a_program_prints_are_masked(inn: Inn) -> None:
 
     await inn.begin(answer)
     assert (await done).strip() == "[secret:THE_KEY]"
-
-
-async def test_of_two_of_one_name_at_once_one_is_started(inn: Inn) -> None:
-    claim = TerminalClientClaim(client_id="c")
-    params = CreateTerminalParams(channel=TERMINAL, claim=claim, cwd=inn.folder.as_uri())
-    both = [inn.host.terminals.create(params, "c") for _ in range(2)]
-    [error] = [told for told in await asyncio.gather(*both, return_exceptions=True) if told is not None]
-    assert isinstance(error, ProtocolError)
-    assert error.number == AhpErrorCode.ALREADY_EXISTS
-    assert isinstance(terminal := inn.host.channels.get(TERMINAL), HostTerminal)
-    assert not terminal.has_ended
-    assert len(inn.host.processes.children) == 1
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,10 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import TypeVar
 
 import apsw
 
-from serai.errors import StorageFailed, StorageUnavailable, StorageUnreadable
+from serai.errors import StorageFailed, StorageUnreadable
 from serai.store.contract import Opening
 from serai.store.sqlite.connection import Database, beside, connect, unreadable, write_fault
 from serai.store.sqlite.file import prepare
@@ -24,8 +23,6 @@ from serai.store.sqlite.worker import Worker
 from serai.store.sqlite.writer import BLOCK, LOCATOR_INTERVAL, Writer
 
 __all__ = ["CHECKPOINT_PAGES", "Engine", "EngineSettings"]
-
-T = TypeVar("T")
 
 # To how many bytes a log that grew longer is cut when it begins anew.
 _LOG_LIMIT = 16 << 20
@@ -71,15 +68,12 @@ class Engine:
         self._key = b""
         # In the order in which they are closed; the writer's is the last.
         self._connections: list[Database] = []
-        # Connections of checks and copies that run now, in threads of their own.
-        self._guests: set[Database] = set()
-        self._guests_lock = Lock()
         # Held during every checkpoint: SQLite does not let one wait for another.
         self._checkpoint_lock = Lock()
         self._is_checkpointing = False
         # How many pages the writer had written in all when the last checkpoint was asked for.
         self._pages_before = 0
-        self._opened = self._closing = False
+        self._opened = False
 
     def open(self) -> Opening:
         """Check, lock, migrate and start.
@@ -135,31 +129,9 @@ class Engine:
         self._opened = True
         return opening
 
-    def visit(self, job: Callable[[Database], T]) -> T:
-        """Do something long on a connection of its own. Any thread may call.
-
-        Raises:
-            StorageUnavailable: It was interrupted, or the store was closed.
-        """
-        with self._guests_lock:
-            if self._closing:
-                raise StorageUnavailable("the store is closed")
-            guest = connect(self.settings.path, self._key, vfs=self.settings.vfs)
-            self._guests.add(guest)
-        try:
-            return job(guest)
-        except apsw.InterruptError as error:
-            raise StorageUnavailable("it was interrupted: the store is being closed") from error
-        finally:
-            with self._guests_lock:
-                self._guests.discard(guest)
-                guest.close()
-
-    def interrupt(self) -> None:
-        """Have what runs on connections of its own end at once. Any thread may call."""
-        with self._guests_lock:
-            for guest in self._guests:
-                guest.interrupt()
+    def connect_guest(self) -> Database:
+        """A connection for something long that only reads. Any thread may call; whoever calls closes it."""
+        return connect(self.settings.path, self._key, vfs=self.settings.vfs)
 
     def close(self) -> None:
         """Finish what waits, record a clean stop and let go of everything. Without `open`, do nothing.
@@ -170,8 +142,6 @@ class Engine:
         """
         if not self._opened:
             return
-        self._closing = True
-        self.interrupt()
         self.reading.stop()
         self._checkpointing.stop()
         self.reading.join()

@@ -18,11 +18,10 @@ import apsw
 from serai.errors import SeraiError, StorageUnavailable
 from serai.store.contract import Batch, Opening, failed, first_day_kept, settled
 from serai.store.sqlite import care
-from serai.store.sqlite.connection import Database, read_fault
+from serai.store.sqlite.connection import read_fault
 from serai.store.sqlite.engine import CHECKPOINT_PAGES, Engine, EngineSettings
 from serai.store.sqlite.migrations import MIGRATIONS, Migration
 from serai.store.sqlite.reader import Reader, ReadingStore
-from serai.store.sqlite.worker import Worker
 from serai.store.sqlite.writer import BLOCK, LOCATOR_INTERVAL
 
 __all__ = ["SqliteStore"]
@@ -74,8 +73,6 @@ class SqliteStore(ReadingStore):
         )
         self._engine: Engine | None = None
         self._closing: asyncio.Future[None] | None = None
-        # One check at a time: what reads for long keeps the log from being emptied.
-        self._care = asyncio.Lock()
 
     @property
     def path(self) -> Path:
@@ -126,7 +123,7 @@ class SqliteStore(ReadingStore):
         return await engine.writing.run(engine.writer.index_words)
 
     async def prune(self, days: int, *, whole: Collection[str] = ()) -> list[str]:
-        """See `Store`. It goes in short pieces, between batches; a check goes first.
+        """See `Store`. It goes in short pieces, between batches.
 
         Pages that become free are overwritten, and used again: the file does not get shorter.
 
@@ -139,17 +136,27 @@ class SqliteStore(ReadingStore):
         behind: set[str] = set()
         after: int | None = 0
         while after is not None:
-            async with self._care:
-                engine = self._opened()
-                piece = await engine.writing.run(partial(engine.writer.prune, first_day, whole, after))
+            engine = self._opened()
+            piece = await engine.writing.run(partial(engine.writer.prune, first_day, whole, after))
             behind |= piece.behind
             after = piece.until
             await asyncio.sleep(max(_SHORTEST_REST, 3 * piece.seconds))
         return sorted(behind)
 
     async def check(self, *, full: bool) -> list[str]:
-        """See `Store`."""
-        problems = await self._visit(partial(care.check, full=full))
+        """See `Store`. It reads on a connection of its own: cancel it before the store is closed."""
+        guest = self._opened().connect_guest()
+        checking = asyncio.ensure_future(asyncio.to_thread(care.check, guest, full=full))
+        try:
+            problems = await asyncio.shield(checking)
+        except asyncio.CancelledError:
+            guest.interrupt()
+            await asyncio.wait([checking])
+            raise
+        except apsw.Error as error:
+            raise read_fault(error, self.path) from error
+        finally:
+            guest.close()
         return [f"{self.path}: {problem}" for problem in problems]
 
     # -- inside --------------------------------------------------------------------------------------------
@@ -165,19 +172,3 @@ class SqliteStore(ReadingStore):
             return await engine.reading.run(lambda: job(engine.reader))
         except apsw.Error as error:
             raise read_fault(error, self.path) from error
-
-    async def _visit(self, job: Callable[[Database], T]) -> T:
-        engine = self._opened()
-        async with self._care:
-            visiting = Worker("serai-store-visitor")
-            visiting.start()
-            answer = visiting.run(partial(engine.visit, job))
-            visiting.stop()
-            try:
-                return await asyncio.shield(answer)
-            except asyncio.CancelledError:
-                engine.interrupt()
-                await asyncio.wait([answer])
-                raise
-            except apsw.Error as error:
-                raise read_fault(error, self.path) from error
