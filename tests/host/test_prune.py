@@ -24,6 +24,7 @@ from serai.host.settings import HostSettings
 from serai.host.turn import Turn
 from serai.journal.subscriptions import Subscriber
 from serai.store.memory import MemoryStore
+from serai.store.sqlite.writer import Tuning
 from store.kinds import Calendar
 
 WITHIN = 30.0
@@ -43,7 +44,7 @@ class CountingStore(MemoryStore):
     """It counts how often it is pruned, and fails while it is told to."""
 
     def __init__(self, now: Calendar) -> None:
-        super().__init__(now=now)
+        super().__init__(Tuning(now=now))
         self.is_full = False
         self.pruned: list[list[str]] = []
         self.refused = 0

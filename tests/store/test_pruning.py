@@ -18,7 +18,7 @@ from serai.store.sqlite.file import create
 from serai.store.sqlite.migrations import MIGRATIONS
 from serai.store.sqlite.prune import Piece
 from serai.store.sqlite.store import SqliteStore
-from serai.store.sqlite.writer import Writer
+from serai.store.sqlite.writer import Tuning, Writer
 from store.conftest import Opened
 from store.faults import Disk
 from store.kinds import BLOCK, KEY, Calendar, Kind, Sqlite, size_of
@@ -166,7 +166,7 @@ async def all_rows(store: Store) -> dict[str, list[int]]:
 class TestSqlite:
     @pytest.fixture
     async def store(self, path: Path, calendar: Calendar, opened: Opened) -> SqliteStore:
-        store = SqliteStore(path, KEY, locator_interval=700, now=calendar)
+        store = SqliteStore(path, KEY, Tuning(locator_interval=700, now=calendar))
         await opened(store)
         return store
 
@@ -259,7 +259,7 @@ class TestSqlite:
 
     async def test_a_full_disk_leaves_all_rows(self, path: Path, calendar: Calendar, opened: Opened) -> None:
         disk = Disk("pruning")
-        store = SqliteStore(path, KEY, vfs=disk.name, now=calendar)
+        store = SqliteStore(path, KEY, Tuning(vfs=disk.name, now=calendar))
         await opened(store)
         await append_with_head(store, A, 4)
         calendar.go_by(9)
@@ -275,7 +275,7 @@ class TestSqlite:
         self, tmp_path: Path, calendar: Calendar, opened: Opened
     ) -> None:
         make_old(tmp_path / "old.db")
-        store = SqliteStore(tmp_path / "old.db", KEY, now=calendar)
+        store = SqliteStore(tmp_path / "old.db", KEY, Tuning(now=calendar))
         await opened(store)
         assert (tmp_path / "old.db.before-0002").exists()
         await append(store, ROOT)

@@ -25,7 +25,7 @@ from serai.store.sqlite.backup import back_up
 from serai.store.sqlite.connection import connect, raw_key, salt_of
 from serai.store.sqlite.file import PAGE_SIZE
 from serai.store.sqlite.migrations import MIGRATIONS, Migration
-from serai.store.sqlite.store import SqliteStore
+from serai.store.sqlite.store import SqliteStore, Tuning
 from store.conftest import Opened
 from store.kinds import KEY, copy_files, damage, put
 
@@ -40,7 +40,7 @@ def files_of(path: Path) -> dict[str, bytes]:
 @pytest.fixture(params=["closed", "left with a log", "left with a log and its index"])
 async def left(request: pytest.FixtureRequest, path: Path, tmp_path: Path) -> Path:
     """A database that nobody has open, as a host may leave it."""
-    store = SqliteStore(path, KEY, checkpoint_pages=10)
+    store = SqliteStore(path, KEY, Tuning(checkpoint_pages=10))
     await store.open()
     for number in range(50):
         await store.append(Batch(items=[Row(A, b"secret-%d" % number * 20)], durable=False))
@@ -197,7 +197,7 @@ class TestNewFile:
         assert (await opened(SqliteStore(path, KEY))).first_new == 1
 
     async def test_nothing_of_it_can_be_read_without_the_key(self, path: Path, opened: Opened) -> None:
-        store = SqliteStore(path, KEY, checkpoint_pages=5)
+        store = SqliteStore(path, KEY, Tuning(checkpoint_pages=5))
         await opened(store)
         for _ in range(20):
             await store.append(
@@ -276,7 +276,7 @@ class TestOneHost:
 
 
 async def open_and_close(path: Path, key: bytes = b"k" * 32, **options: Any) -> Any:
-    store = SqliteStore(path, key, **options)
+    store = SqliteStore(path, key, Tuning(**options))
     opening = await store.open()
     await store.close()
     return opening
@@ -304,7 +304,7 @@ class TestMigrations:
         return names
 
     async def test_each_has_a_copy_from_before(self, path: Path, opened: Opened) -> None:
-        store = SqliteStore(path, KEY, migrations=[*MIGRATIONS, WIDER, WIDEST])
+        store = SqliteStore(path, KEY, Tuning(migrations=[*MIGRATIONS, WIDER, WIDEST]))
         await opened(store)
         assert len(await store.rows(A, 0)) == 1
         assert {"more", "most"} <= self.tables(path)
@@ -315,7 +315,7 @@ class TestMigrations:
         assert (await open_and_close(first, KEY)).last_committed == 1
 
     async def test_one_that_fails_changes_nothing(self, path: Path) -> None:
-        store = SqliteStore(path, KEY, migrations=[*MIGRATIONS, WIDER, WRONG])
+        store = SqliteStore(path, KEY, Tuning(migrations=[*MIGRATIONS, WIDER, WRONG]))
         with pytest.raises(StorageUnreadable, match=r"wrong.*before-"):
             await store.open()
         assert "half" not in self.tables(path)

@@ -269,7 +269,7 @@ class Host:
         self._attend(uri)
         if not self.sessions.is_wanted(uri) and not self.journal.subscriptions.is_followed(uri):
             self.channels.left(uri, abandoned=abandoned)
-            self.telemetry.left(uri)
+            self.telemetry.unfollow(uri)
 
     def _is_watched(self, uri: str) -> bool:
         """Whether someone follows a session, or the root channel has not been told yet what changed in it."""

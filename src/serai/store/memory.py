@@ -8,7 +8,6 @@ like the loss of one.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TypeVar
@@ -18,30 +17,30 @@ from serai.store.contract import Batch, Opening, failed, first_day_kept, settled
 from serai.store.sqlite import care
 from serai.store.sqlite.connection import Database
 from serai.store.sqlite.locator import Tail
-from serai.store.sqlite.migrations import MIGRATIONS, migrate
+from serai.store.sqlite.migrations import migrate
 from serai.store.sqlite.reader import Reader, ReadingStore
-from serai.store.sqlite.writer import BLOCK, Writer
+from serai.store.sqlite.writer import Tuning, Writer
 
 __all__ = ["MemoryStore"]
 
 T = TypeVar("T")
+
+_USUAL = Tuning()
 
 
 class MemoryStore(ReadingStore):
     """A `Store` without a disk. Cancelling any of its methods is harmless: none of them waits.
 
     Args:
-        block: How many numbers are set aside at a time.
-        now: The clock, in seconds since 1970.
+        tuning: How it is set up.
     """
 
-    def __init__(self, *, block: int = BLOCK, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, tuning: Tuning = _USUAL) -> None:
         self.failure: SeraiError | None = None
         """What `append` raises, until it is `None` again. Nothing is written then."""
-        self._block = block
-        self._now = now
+        self._tuning = tuning
         self._db = Database(":memory:")
-        migrate(self._db, MIGRATIONS, path=Path("memory"), keep_copy=False)
+        migrate(self._db, tuning.migrations, path=Path("memory"), keep_copy=False)
         self._reader = Reader(self._db, Tail())
         self._open: Writer | None = None
 
@@ -49,7 +48,7 @@ class MemoryStore(ReadingStore):
         """See `Store`."""
         tail = Tail()
         self._reader = Reader(self._db, tail)
-        self._open = Writer(self._db, tail, block=self._block, now=self._now)
+        self._open = Writer(self._db, tail, None, self._tuning)
         return self._open.begin()
 
     async def close(self) -> None:
@@ -87,7 +86,7 @@ class MemoryStore(ReadingStore):
 
     async def prune(self, days: int, *, whole: Collection[str] = ()) -> list[str]:
         """See `Store`."""
-        first_day = first_day_kept(self._now(), days)
+        first_day = first_day_kept(self._tuning.now(), days)
         behind: set[str] = set()
         after: int | None = 0
         while after is not None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
@@ -17,54 +14,41 @@ from serai.store.sqlite.connection import Database, beside, connect, unreadable,
 from serai.store.sqlite.file import prepare
 from serai.store.sqlite.locator import Tail
 from serai.store.sqlite.lock import FileLock
-from serai.store.sqlite.migrations import MIGRATIONS, Migration, migrate
+from serai.store.sqlite.migrations import migrate
 from serai.store.sqlite.reader import Reader
 from serai.store.sqlite.worker import Worker
-from serai.store.sqlite.writer import BLOCK, LOCATOR_INTERVAL, Writer
+from serai.store.sqlite.writer import Tuning, Writer
 
-__all__ = ["CHECKPOINT_PAGES", "Engine", "EngineSettings"]
+__all__ = ["Engine"]
 
 # To how many bytes a log that grew longer is cut when it begins anew.
 _LOG_LIMIT = 16 << 20
-
-CHECKPOINT_PAGES = 2_000
-"""After how many new pages in the log a checkpoint runs: about 4 MB."""
 
 # The log begins anew once a checkpoint has reached its end, which one beside a busy writer never does. From
 # this many times the usual size on, the writer does the little that is left.
 _OVERDUE = 4
 
 
-@dataclass(frozen=True, slots=True)
-class EngineSettings:
-    """How a store is opened."""
-
-    path: Path
-    key: bytes | str
-    block: int = BLOCK
-    locator_interval: int = LOCATOR_INTERVAL
-    checkpoint_pages: int = CHECKPOINT_PAGES
-    migrations: Sequence[Migration] = MIGRATIONS
-    vfs: str | None = None
-    now: Callable[[], float] = time.time
-
-
 class Engine:
     """An open store. It is opened and closed in the thread that writes; all methods block.
 
     Args:
-        settings: How to open it.
+        path: The database file.
+        key: Its key, or the passphrase.
+        tuning: How it is set up.
     """
 
     writer: Writer
     reader: Reader
 
-    def __init__(self, settings: EngineSettings) -> None:
-        self.settings = settings
+    def __init__(self, path: Path, key: bytes | str, tuning: Tuning) -> None:
+        self._path = path
+        self._given_key = key
+        self._tuning = tuning
         self.writing = Worker("serai-store-writer")
         self.reading = Worker("serai-store-reader")
         self._checkpointing = Worker("serai-store-checkpoints")
-        self._lock = FileLock(settings.path)
+        self._lock = FileLock(path)
         self._key = b""
         # In the order in which they are closed; the writer's is the last.
         self._connections: list[Database] = []
@@ -81,19 +65,18 @@ class Engine:
         Raises:
             StorageUnreadable: It cannot be opened; nothing is left open.
         """
-        settings = self.settings
         # The lock comes before the checks: they read without SQLite's own locks, and would take the page
         # that a living host is writing for a damaged one.
         self._lock.take()
         try:
-            self._key = prepare(settings.path, settings.key, settings.migrations)
+            self._key = prepare(self._path, self._given_key, self._tuning.migrations)
             try:
                 return self._start()
             except apsw.Error as error:
-                raise unreadable(error, settings.path) from error
+                raise unreadable(error, self._path) from error
             except OSError as error:
                 raise StorageUnreadable(
-                    f"{error.filename or settings.path} cannot be written ({error.strerror})",
+                    f"{error.filename or self._path} cannot be written ({error.strerror})",
                     remedy="Check the folder's permissions and the free space",
                 ) from error
         except BaseException:
@@ -102,11 +85,10 @@ class Engine:
             raise
 
     def _start(self) -> Opening:
-        settings = self.settings
-        has_log = beside(settings.path, "-wal").exists()
+        has_log = beside(self._path, "-wal").exists()
         database = self._connect()
         database.pragma("journal_mode", "wal")
-        migrate(database, settings.migrations, path=settings.path, keep_copy=True)
+        migrate(database, self._tuning.migrations, path=self._path, keep_copy=True)
         database.wal_autocheckpoint(0)
         database.pragma("journal_size_limit", _LOG_LIMIT)
         self._database = database
@@ -116,11 +98,9 @@ class Engine:
         self.writer = Writer(
             database,
             tail,
-            settings.path,
-            committed=self._committed,
-            block=settings.block,
-            locator_interval=settings.locator_interval,
-            now=settings.now,
+            self._path,
+            self._tuning,
+            self._committed,
         )
         opening = self.writer.begin(has_log=has_log)
         self.reading.start()
@@ -131,7 +111,7 @@ class Engine:
 
     def connect_guest(self) -> Database:
         """A connection for something long that only reads. Any thread may call; whoever calls closes it."""
-        return connect(self.settings.path, self._key, vfs=self.settings.vfs)
+        return connect(self._path, self._key, vfs=self._tuning.vfs)
 
     def close(self) -> None:
         """Finish what waits, record a clean stop and let go of everything. Without `open`, do nothing.
@@ -157,14 +137,14 @@ class Engine:
 
     def _committed(self, pages: int) -> None:
         """The writer has written so many pages in all: have a checkpoint run if it is time for one."""
-        if pages - self._pages_before >= self.settings.checkpoint_pages and not self._is_checkpointing:
+        if pages - self._pages_before >= self._tuning.checkpoint_pages and not self._is_checkpointing:
             self._is_checkpointing, self._pages_before = True, pages
             self._checkpointing.post(self._checkpoint_beside_writer)
 
     def _checkpoint_beside_writer(self) -> None:
         log = self._checkpoint(self._beside_writer)
         self._is_checkpointing = False
-        if log >= _OVERDUE * self.settings.checkpoint_pages:
+        if log >= _OVERDUE * self._tuning.checkpoint_pages:
             self.writing.post(lambda: self._checkpoint(self._database))
 
     def _checkpoint(self, connection: Database) -> int:
@@ -183,7 +163,7 @@ class Engine:
             return 0
 
     def _connect(self) -> Database:
-        connection = connect(self.settings.path, self._key, vfs=self.settings.vfs)
+        connection = connect(self._path, self._key, vfs=self._tuning.vfs)
         self._connections.insert(0, connection)
         # Before its first read a connection does not know that there is a log, and would never empty it.
         connection.pragma("user_version")

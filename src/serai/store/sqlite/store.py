@@ -7,8 +7,7 @@ was committed from the log into the file. None of it runs on the event loop.
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -19,15 +18,15 @@ from serai.errors import SeraiError, StorageUnavailable
 from serai.store.contract import Batch, Opening, failed, first_day_kept, settled
 from serai.store.sqlite import care
 from serai.store.sqlite.connection import read_fault
-from serai.store.sqlite.engine import CHECKPOINT_PAGES, Engine, EngineSettings
-from serai.store.sqlite.migrations import MIGRATIONS, Migration
+from serai.store.sqlite.engine import Engine
 from serai.store.sqlite.reader import Reader, ReadingStore
-from serai.store.sqlite.writer import BLOCK, LOCATOR_INTERVAL
+from serai.store.sqlite.writer import Tuning
 
-__all__ = ["SqliteStore"]
+__all__ = ["SqliteStore", "Tuning"]
 
 T = TypeVar("T")
 
+_USUAL = Tuning()
 _SHORTEST_REST = 0.004
 """Between two pieces of pruning, in seconds: at most a quarter of the time is spent deleting."""
 
@@ -41,49 +40,22 @@ class SqliteStore(ReadingStore):
     Args:
         path: The database file; it is made when it is not there.
         key: 32 bytes, or a passphrase.
-        block: How many numbers are set aside at a time.
-        locator_interval: After how many rows the channels' numbers are written down.
-        checkpoint_pages: After how many new pages in the log a checkpoint runs.
-        migrations: The schema's history.
-        vfs: Which file system layer of SQLite to use.
-        now: The clock, in seconds since 1970.
+        tuning: How it is set up.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        key: bytes | str,
-        *,
-        block: int = BLOCK,
-        locator_interval: int = LOCATOR_INTERVAL,
-        checkpoint_pages: int = CHECKPOINT_PAGES,
-        migrations: Sequence[Migration] = MIGRATIONS,
-        vfs: str | None = None,
-        now: Callable[[], float] = time.time,
-    ) -> None:
-        self._settings = EngineSettings(
-            path.resolve(),
-            key,
-            block,
-            locator_interval,
-            checkpoint_pages,
-            migrations,
-            vfs,
-            now,
-        )
+    def __init__(self, path: Path, key: bytes | str, tuning: Tuning = _USUAL) -> None:
+        self.path = path.resolve()
+        """The database file."""
+        self._key = key
+        self._tuning = tuning
         self._engine: Engine | None = None
         self._closing: asyncio.Future[None] | None = None
-
-    @property
-    def path(self) -> Path:
-        """The database file."""
-        return self._settings.path
 
     async def open(self) -> Opening:
         """See `Store`."""
         if self._engine is not None:
             raise StorageUnavailable("the store is open already")
-        engine = Engine(self._settings)
+        engine = Engine(self.path, self._key, self._tuning)
         engine.writing.start()
         try:
             opening = await engine.writing.run(engine.open)
@@ -132,7 +104,7 @@ class SqliteStore(ReadingStore):
             StorageUnavailable: The disk is full, or the store was closed. Some rows are left.
             ValueError: It is not at least one day.
         """
-        first_day = first_day_kept(self._settings.now(), days)
+        first_day = first_day_kept(self._tuning.now(), days)
         behind: set[str] = set()
         after: int | None = 0
         while after is not None:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -18,15 +19,29 @@ from serai.store.sqlite import relay
 from serai.store.sqlite.connection import SQL, Database, beside, write_fault
 from serai.store.sqlite.file import HighWater
 from serai.store.sqlite.locator import Group, Tail
+from serai.store.sqlite.migrations import MIGRATIONS, Migration
 from serai.store.sqlite.prune import Piece, delete, find
 
-__all__ = ["BLOCK", "LOCATOR_INTERVAL", "Writer"]
+__all__ = ["Tuning", "Writer"]
 
-BLOCK = 1 << 20
-"""How many numbers are set aside at a time; after a crash the rest of a block is never given out."""
 
-LOCATOR_INTERVAL = 4_000
-"""After how many rows the tail is written to locators."""
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """How a store is set up."""
+
+    block: int = 1 << 20
+    """How many numbers are set aside at a time; after a crash the rest of a block is never given out."""
+    locator_interval: int = 4_000
+    """After how many rows the tail is written to locators."""
+    checkpoint_pages: int = 2_000
+    """After how many new pages in the log a checkpoint runs: about 4 MB."""
+    migrations: Sequence[Migration] = MIGRATIONS
+    """The schema's history."""
+    vfs: str | None = None
+    """Which file system layer of SQLite to use."""
+    now: Callable[[], float] = time.time
+    """The clock, in seconds since 1970."""
+
 
 _ROWS_PER_STATEMENT = 64
 
@@ -50,34 +65,27 @@ class Writer:
         connection: A connection to the database; nobody else writes.
         tail: Where numbers are noted for readers, after each commit.
         path: The database file; `None` when it is in memory.
+        tuning: How the store is set up.
         committed: Called now and then with how many pages were written in all.
-        block: How many numbers are set aside at a time.
-        locator_interval: After how many rows the tail is written to locators.
-        clock: Seconds that only go forward.
-        now: Seconds since 1970.
     """
 
     def __init__(
         self,
         connection: Database,
         tail: Tail,
-        path: Path | None = None,
-        *,
+        path: Path | None,
+        tuning: Tuning,
         committed: Callable[[int], None] = lambda _pages: None,
-        block: int = BLOCK,
-        locator_interval: int = LOCATOR_INTERVAL,
-        clock: Callable[[], float] = time.monotonic,
-        now: Callable[[], float] = time.time,
     ) -> None:
         self._path = path
         self._high_water = HighWater(path)
         self._db = connection
         self._tail = tail
         self._committed = committed
-        self._block = block
-        self._interval = locator_interval
-        self._clock = clock
-        self._now = now
+        self._block = tuning.block
+        self._interval = tuning.locator_interval
+        self._clock = time.monotonic
+        self._now = tuning.now
         # Held while a batch is written, for the one method that other threads may call.
         self._lock = Lock()
         # The next number to be given out, and the first one that is not set aside on the disk.
