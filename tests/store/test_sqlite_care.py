@@ -255,10 +255,3 @@ class TestLog:
             while written < 1_000_000 or size_of(log) > written / 3:
                 await store.append(Batch(items=[Row(A, bytes(3_000))], durable=False))
                 written += 3_000
-
-    async def test_a_clean_stop_leaves_none(self, path: Path) -> None:
-        store = SqliteStore(path, KEY)
-        await store.open()
-        await store.append(Batch(items=[Row(A, b"{}")]))
-        await store.close()
-        assert names(path.parent, "*") == {"history.db", "history.db.lock", "history.db-highwater"}

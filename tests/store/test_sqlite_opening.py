@@ -20,14 +20,14 @@ from serai.errors import (
     StorageUnreadable,
     WrongKey,
 )
-from serai.store.contract import Batch, Row, SessionRow
+from serai.store.contract import Batch, Row
 from serai.store.sqlite.backup import back_up
 from serai.store.sqlite.connection import connect, raw_key, salt_of
 from serai.store.sqlite.file import PAGE_SIZE
 from serai.store.sqlite.migrations import MIGRATIONS, Migration
 from serai.store.sqlite.store import SqliteStore, Tuning
 from store.conftest import Opened
-from store.kinds import KEY, copy_files, damage, put
+from store.kinds import KEY, copy_files, put
 
 A = "ahp-session:/a"
 
@@ -121,12 +121,6 @@ class TestDamage:
             file.truncate(PAGE_SIZE * 5)
         await refused(path, DatabaseCorrupt)
 
-    async def test_a_page_that_was_overwritten(self, path: Path) -> None:
-        await self._fill(path)
-        page = await self._page_of(path, "state")
-        damage(path, PAGE_SIZE * (page - 1) + 100)
-        await refused(path, DatabaseCorrupt)
-
     async def test_a_log_whose_database_is_gone(self, path: Path) -> None:
         path.with_name("history.db-wal").write_bytes(b"x" * 5000)
         await refused(path, DatabaseCorrupt)
@@ -145,12 +139,6 @@ class TestDamage:
         await store.open()
         await store.append(Batch(items=[Row(A, b"{}" * 2_000) for _ in range(20)]))
         await store.close()
-
-    async def _page_of(self, path: Path, table: str) -> int:
-        database = connect(path, KEY)
-        page = database.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).get
-        database.close()
-        return page
 
 
 class TestNewFile:
@@ -191,29 +179,6 @@ class TestNewFile:
         assert path.with_name("history.db.lock").exists()
         assert (await open_and_close(path, KEY)).first_new == 1
 
-    async def test_what_a_crash_left_of_making_one_is_no_obstacle(self, path: Path, opened: Opened) -> None:
-        path.with_name("history.db.new").write_bytes(b"half")
-        path.with_name("history.db.new-journal").write_bytes(b"half")
-        assert (await opened(SqliteStore(path, KEY))).first_new == 1
-
-    async def test_nothing_of_it_can_be_read_without_the_key(self, path: Path, opened: Opened) -> None:
-        store = SqliteStore(path, KEY, Tuning(checkpoint_pages=5))
-        await opened(store)
-        for _ in range(20):
-            await store.append(
-                Batch(
-                    items=[Row("plain-channel", b"plain-text" * 500)],
-                    sessions=[SessionRow("plain", b"plain-text", 1)],
-                )
-            )
-        content = files_of(path)
-        assert content.keys() == {"history.db", "history.db-wal", "history.db-shm", "history.db-highwater"}
-        assert len(content["history.db"]) > 20_000
-        for name, data in content.items():
-            assert b"plain" not in data, name
-            assert b"CREATE TABLE" not in data, name
-            assert KEY not in data, name
-
 
 class TestOneHost:
     async def test_a_second_one_is_refused_and_told_who_holds_it(self, path: Path, opened: Opened) -> None:
@@ -228,16 +193,6 @@ class TestOneHost:
         path.with_name("alias.db").symlink_to(path)
         with pytest.raises(DatabaseLocked):
             await SqliteStore(path.with_name("alias.db"), KEY).open()
-
-    async def test_the_lock_is_free_after_closing_and_after_a_failure(
-        self, path: Path, opened: Opened
-    ) -> None:
-        store = SqliteStore(path, KEY)
-        await store.open()
-        await store.close()
-        with pytest.raises(WrongKey):
-            await SqliteStore(path, b"x" * 32).open()
-        await opened(SqliteStore(path, KEY))
 
     async def test_a_cancelled_opening_leaves_nothing_open(self, path: Path, opened: Opened) -> None:
         for _ in range(3):

@@ -181,10 +181,7 @@ class SessionTelemetry:
 
     def receipt(self, delivery_id: str, receipt: MessageReceipt) -> None:
         """What became of a delivery so far."""
-        if receipt.status is ReceiptStatus.ACCEPTED:
-            if delivery := self._deliveries.get(delivery_id):
-                delivery.event("accepted")
-            return
-        if delivery := self._deliveries.pop(delivery_id, None):
+        is_open = receipt.status is ReceiptStatus.ACCEPTED
+        if not is_open and (delivery := self._deliveries.pop(delivery_id, None)):
             failed = receipt.status is ReceiptStatus.FAILED
             delivery.end(receipt.status.value, "delivery_failed" if failed else None)
