@@ -85,20 +85,6 @@ class TestWhatGoes:
         assert await store.prune(3) == []
         assert await numbers(store, A) == []
 
-    async def test_of_a_session_without_a_head_nothing(self, store: Store, calendar: Calendar) -> None:
-        await append(store, A)
-        calendar.go_by(9)
-        assert await store.prune(3) == []
-        assert await numbers(store, A) == [1]
-
-    async def test_of_channels_that_keep_records_nothing(self, store: Store, calendar: Calendar) -> None:
-        await append(store, RECORDS, ROOT, "serai-terminals", RECORDS)
-        await append_with_head(store, A)
-        calendar.go_by(9)
-        await store.prune(3, whole=[ROOT, "unknown"])
-        assert (await numbers(store, RECORDS), await numbers(store, "serai-terminals")) == ([1, 4], [3])
-        assert (await numbers(store, ROOT), await numbers(store, A)) == ([], [])
-
 
 class TestAge:
     async def test_rows_stay_for_so_many_days(self, store: Store, calendar: Calendar) -> None:
@@ -126,21 +112,6 @@ class TestAge:
     async def test_less_than_a_day_is_refused(self, store: Store, days: int) -> None:
         with pytest.raises(ValueError, match="at least one day"):
             await store.prune(days)
-
-
-class TestReplay:
-    async def test_what_was_pruned_is_no_silent_gap(self, store: Store, calendar: Calendar) -> None:
-        await append(store, ROOT, B)
-        await append_with_head(store, A, 4)
-        calendar.go_by(9)
-        last = await append(store, A, B, ROOT)
-        await store.prune(3)
-        for after in (0, 5):
-            assert await replay(store, B, A, after=after) is None
-            assert await replay(store, A, after=after) is None
-        assert [row.seq for row in await replay(store, B, A, after=6) or []] == [last, last + 1]
-        # Of the others nothing is gone.
-        assert [row.seq for row in await replay(store, B, ROOT, after=0) or []] == [1, 2, last + 1, last + 2]
 
 
 async def filled(store: Store, calendar: Calendar, count: int = 3_000) -> int:

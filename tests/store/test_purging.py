@@ -47,12 +47,6 @@ async def two_sessions(store: SqliteStore) -> None:
     await append(store, disposed=[A])
 
 
-async def test_nothing_is_left_of_the_session(store: SqliteStore) -> None:
-    await purge(store, A)
-    assert await replay(store, A, f"serai-deferred:{A}") == []
-    assert (await store.turns(A), await store.head(A)) == ([], None)
-
-
 async def test_other_sessions_stay(store: SqliteStore) -> None:
     await purge(store, A)
     assert [row.seq for row in await replay(store, B, f"serai-deferred:{B}")] == [3, 4]
