@@ -43,14 +43,14 @@ class MentionSource:
         placed = [
             (place, one.kind == "room", one.address, one)
             for one in self._mentions()
-            if (place := _place(one.address[1:], one.description, small)) is not None
+            if (place := _place(one.address[1:], small)) is not None
             and (one.kind == "room" or not query.startswith("#"))
         ]
         best = sorted(placed, key=lambda each: each[:3])[:_MOST_MENTIONS]
         return [_offered_mention(one) for *_, one in best]
 
 
-def _place(name: str, description: str, query: str) -> int | None:
+def _place(name: str, query: str, description: str = "") -> int | None:
     """How well something fits: by the beginning of its name, by another part of that, by what it says."""
     name = folded(name)
     if name.startswith(query):
@@ -100,7 +100,7 @@ class PromptSource:
         placed = [
             (place, one.name, one)
             for one in self._prompts()
-            if (place := _place(one.name, one.description, small)) is not None
+            if (place := _place(one.name, small, one.description)) is not None
         ]
         return [_offered_prompt(one) for *_, one in sorted(placed, key=lambda each: each[:2])]
 
