@@ -19,7 +19,7 @@ from serai.ahp.actions import SessionDeltaAction
 from serai.store.contract import Batch, HeadRow, Row
 from serai.store.sqlite.connection import SQL, connect
 from serai.store.sqlite.file import PAGE_SIZE
-from serai.store.sqlite.store import SqliteStore
+from serai.store.sqlite.store import SqliteStore, Tuning
 
 KEY = os.urandom(32)
 
@@ -177,7 +177,7 @@ def _log_bytes(folder: Path) -> Result:
 
     async def run() -> float:
         # No checkpoint, so that the log keeps all that is written to it.
-        store = SqliteStore(path, KEY, checkpoint_pages=1 << 30)
+        store = SqliteStore(path, KEY, Tuning(checkpoint_pages=1 << 30))
         await store.open()
         log = path.with_name(f"{path.name}-wal")
         before = log.stat().st_size

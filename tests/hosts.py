@@ -71,7 +71,7 @@ from serai.serve.frames import text_frame
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings
 from serai.serve.run import run_host
-from serai.store.sqlite.store import SqliteStore
+from serai.store.sqlite.store import SqliteStore, Tuning
 from hosts import KEY
 import apsw, serai.serve.websocket, store.faults
 if "models" in sys.argv:  # what a host of models loads when it needs it
@@ -99,7 +99,7 @@ async def serve(order):
         harnesses += [models, workflow_harness(models, redactor)]
     await run_host(
         Host(
-            SqliteStore(Path(order["home"]) / "history.db", KEY, vfs=vfs, **order["store"]),
+            SqliteStore(Path(order["home"]) / "history.db", KEY, Tuning(vfs=vfs, **order["store"])),
             harnesses,
             text_frame,
             redactor=redactor,

@@ -14,7 +14,6 @@ from serai.completions.completion import (
     items,
     token_at,
     units,
-    words_at,
 )
 from serai.errors import InvalidParams
 
@@ -97,17 +96,6 @@ def test_an_offset_means_a_place_between_two_characters_or_is_refused(text: str,
         assert index_of(text, offset) == expected
 
 
-@given(TEXTS)
-def test_a_tokens_place_holds_the_trigger_and_the_query(text: str) -> None:
-    for offset, place in boundaries(text).items():
-        token = token_at(text, offset)
-        if token is None:
-            continue
-        start = index_of(text, token.start)
-        assert token.end == offset
-        assert text[start:place] in {token.trigger + token.query, f'{token.trigger}"{token.query}'}
-
-
 @pytest.mark.parametrize("piece", ["@", "(@", '"@', '@"', "@a(", "/", "a@", "@a", "-@a/", '@"\\\\'])
 def test_a_long_line_is_read_once(piece: str) -> None:
     text = piece * 100_000  # going back over it would take minutes
@@ -137,17 +125,3 @@ def test_a_name_that_is_put_in_quotes_can_be_found_again_whatever_it_has(name: s
     else:
         assert '"' not in name
         assert " " not in name
-
-
-@pytest.mark.parametrize(
-    ("marked", "token"),
-    [
-        ("/two w|", Token("/", "two w", 0, 6)),
-        ("one\n/two |words", Token("/", "two ", 4, 9)),
-        ("/two|", None),
-        ("a /two w|", None),
-        ("two w|", None),
-    ],
-)
-def test_a_command_may_have_several_words(marked: str, token: Token | None) -> None:
-    assert words_at(*split(marked)) == token

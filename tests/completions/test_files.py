@@ -59,14 +59,6 @@ async def test_git_tells_what_is_known_and_what_is_new_and_not_ignored(
     }  # fmt: skip
 
 
-async def test_a_folder_in_a_repository_has_its_own_names(tmp_path: Path) -> None:
-    git(tmp_path, "init")
-    write(tmp_path, "outer.py", "inner/a.py")
-    index = FileIndex(tmp_path / "inner")
-    assert await names(await index.listing()) == {"a.py"}
-    await index.close()
-
-
 async def test_a_folder_that_its_repository_ignores_has_what_is_there(tmp_path: Path) -> None:
     git(tmp_path, "init")
     write(tmp_path, "a.py", "scratch/x/file.py", "scratch/x/node_modules/y.js", "scratch/other.py")
@@ -202,8 +194,7 @@ def slow_git(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     folder = tmp_path_factory.mktemp("slow") / "tools"
     slow = SlowGit(folder)
     monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
-    monkeypatch.setattr(index_module, "_LONGEST_AGE", 0.0)
-    monkeypatch.setattr(index_module, "_PATIENCE", 0.02)
+    monkeypatch.setattr(index_module, "_AGE", 0.0)
     yield slow
     slow.go_on()
 

@@ -96,14 +96,6 @@ async def test_prompts_are_offered_by_their_names_then_by_what_they_say() -> Non
     assert await complete("/nothing", 8, [source]) == []
 
 
-async def test_a_name_of_several_words_is_offered_until_it_is_written() -> None:
-    source = PromptSource(lambda: [*PROMPTS, Prompt("Two Words", "Has two words in it")])
-    for text in ("/tw", "/two", "/two ", "/two w", "/Two Words"):
-        assert inserted(await complete(text, len(text), [source])) == ["/Two Words"], text
-    for text in ("/review now", "/has two", "/two wo wo"):
-        assert await complete(text, len(text), [source]) == [], text
-
-
 async def test_a_letter_with_a_sign_is_found_however_it_is_written(tmp_path: Path) -> None:
     for name in ("nfd-e\u0301.txt", "nfc-\u00e9.txt"):
         (tmp_path / name).write_text("1")

@@ -7,7 +7,7 @@ from pathlib import Path
 from conformance.client import Client, connecting
 from conformance.conftest import ONE, ROOT, Connect, new_session, say
 from hosts import KEY, House
-from serai.store.sqlite.backup import back_up, restore
+from serai.store.sqlite.backup import back_up, purge, restore
 from serai.store.sqlite.connection import connect as open_database
 from serai.store.sqlite.store import SqliteStore
 
@@ -64,10 +64,7 @@ async def test_the_commands_of_a_session_are_erased_with_it_and_its_terminals_ar
     assert [one.title for one in client.root.terminals or ()] == ["echo SECRET-WORD && cd /tmp"]
     await client.close()
     await house.close()
-    store = SqliteStore(tmp_path / "history.db", KEY)
-    await store.open()
-    await store.purge(ONE)
-    await store.close()
+    purge(tmp_path / "history.db", KEY, ONE)
     database = open_database(tmp_path / "history.db", KEY)
     content: bytes = database.serialize("main")  # pyright: ignore[reportAttributeAccessIssue]
     database.close()

@@ -33,6 +33,7 @@ from serai.host.settings import HostSettings
 from serai.serve.frames import text_frame
 from serai.store.contract import Batch
 from serai.store.memory import MemoryStore
+from serai.store.sqlite.writer import Tuning
 
 SESSIONS = ["ahp-session:/a", "ahp-session:/b"]
 CLIENTS = ["one", "two", "three"]
@@ -43,7 +44,7 @@ class SlowStore(MemoryStore):
     """Takes a few turns of the event loop to write."""
 
     def __init__(self) -> None:
-        super().__init__(block=50)
+        super().__init__(Tuning(block=50))
         self.chance = random.Random(0)
 
     def append(self, batch: Batch) -> asyncio.Future[int]:

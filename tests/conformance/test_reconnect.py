@@ -12,7 +12,7 @@ from hosts import KEY, House
 from serai.ahp.client import ClientState
 from serai.ahp.types import TerminalState
 from serai.journal import envelopes
-from serai.store.sqlite.store import SqliteStore
+from serai.store.sqlite.backup import purge
 
 TWO = "ahp-session:/two"
 
@@ -182,13 +182,10 @@ async def test_channels_that_are_gone_are_missing(house: House, client: Client, 
         assert {e["channel"] for e in result["actions"]} <= {ONE}
 
 
-async def purge(house: House, path: Path, session: str) -> None:
+async def purge_and_restart(house: House, path: Path, session: str) -> None:
     """Stop the host, erase a session as `serai sessions purge` does, and start the host again."""
     await house.close()
-    store = SqliteStore(path / "history.db", KEY)
-    await store.open()
-    await store.purge(session)
-    await store.close()
+    purge(path / "history.db", KEY, session)
     await house.restart()
 
 
@@ -199,7 +196,7 @@ async def test_a_session_that_was_made_again_is_not_replayed_onto_the_one_before
     await say(client, session, "hello", "t1")
     await say(client, session, "hello again", "t2")
     client.drop()
-    await purge(house, tmp_path, session)
+    await purge_and_restart(house, tmp_path, session)
     other = await connect("other", ROOT)
     await new_session(other, session)
     if restart:

@@ -11,7 +11,7 @@ from conformance.client import Client, connecting, timeless
 from conformance.conftest import ROOT, Connect, over, say
 from hosts import KEY, House, housing
 from serai.host.session.prune import prune
-from serai.store.sqlite.store import SqliteStore
+from serai.store.sqlite.store import SqliteStore, Tuning
 from store.kinds import Calendar
 
 
@@ -22,7 +22,7 @@ def calendar() -> Calendar:
 
 @pytest.fixture
 async def house(tmp_path: Path, calendar: Calendar) -> AsyncIterator[House]:
-    make = lambda: SqliteStore(tmp_path / "history.db", KEY, now=calendar)  # noqa: E731 - it is called again
+    make = lambda: SqliteStore(tmp_path / "history.db", KEY, Tuning(now=calendar))  # noqa: E731 - it is called again
     async with housing(make, now=lambda: round(calendar() * 1000)) as house:
         yield house
 

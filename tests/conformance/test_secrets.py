@@ -17,7 +17,7 @@ from serai.ahp.types import (
 )
 from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.host.turn import Turn
-from serai.store.memory import MemoryStore
+from store.kinds import contents
 
 MANAGED = "correct-horse-battery-staple-9000"
 SHAPE = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3hJ5"
@@ -103,27 +103,13 @@ async def session(client: Client) -> str:
     return await new_session(client, provider="leaky")
 
 
-def kept(house: House) -> bytes:
-    """Everything that the store holds."""
-    store = house.store
-    assert isinstance(store, MemoryStore)
-    contents = [
-        *(row.action + (row.origin or b"") for row in store._rows),
-        *(row.summary for row in store._sessions.values()),
-        *(head.state for head in store._heads.values()),
-        *(turn.row.turn for turns in store._turns.values() for turn in turns.values()),
-        *(blob.data for blob in store._blobs.values()),
-    ]
-    return b"\n".join(contents)
-
-
 async def nothing_leaked(house: House, *clients: Client, typed: bool = False) -> None:
     async with connecting(house.url, "late") as late:
         await late.initialize(ROOT, ONE)
         await late.request("listSessions")
         await late.request("fetchTurns", ONE)
         frames = [frame for client in (*clients, late) for frame in client.frames]
-    for text in (kept(house).decode(), *frames):
+    for text in (contents(house.store).decode(errors="replace"), *frames):
         assert MANAGED not in text
         if not typed:  # a person's own words stay as they are, but for secrets that are managed
             assert SHAPE not in text

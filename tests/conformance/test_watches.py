@@ -79,18 +79,6 @@ async def test_who_loses_the_connection_comes_back_to_its_watch_and_to_what_has_
         await again.until(lambda: ("c.txt", "added") in changes(again, channel))
 
 
-async def test_who_comes_back_too_late_for_that_hears_that_all_may_have_changed(
-    house: House, client: Client, folder: Path
-) -> None:
-    channel = await watch(client, folder)
-    client.drop()
-    await client.closed()
-    house.host.journal.recent.start_after(house.host.journal.last_seq + 1)
-    async with connecting(house.url, client.state) as again:
-        assert (await again.reconnect())["type"] == "snapshot"
-        await again.until(lambda: (folder.name, "updated") in changes(again, channel))
-
-
 async def test_a_watch_ends_when_who_lost_the_connection_does_not_come_back(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     async with housing(settings=HostSettings(client_grace=0.05)) as house:

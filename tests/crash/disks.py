@@ -10,7 +10,7 @@ from typing import Any
 
 from conformance.client import Client
 from hosts import KEY, House, housing
-from serai.store.sqlite.store import SqliteStore
+from serai.store.sqlite.store import SqliteStore, Tuning
 from store.faults import Disk
 
 SESSION = "ahp-session:/one"
@@ -26,7 +26,7 @@ def new_disk() -> Disk:
 @asynccontextmanager
 async def house_on(disk: Disk, path: Path, **options: Any) -> AsyncGenerator[House]:
     """A host whose database lies on a disk."""
-    async with housing(lambda: SqliteStore(path, KEY, vfs=disk.name), **options) as house:
+    async with housing(lambda: SqliteStore(path, KEY, Tuning(vfs=disk.name)), **options) as house:
         yield house
 
 

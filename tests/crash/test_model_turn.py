@@ -22,7 +22,7 @@ from requirements import proves
 from serai.ahp import types as t
 from serai.ahp.client import ClientState
 
-STRIDE = 4
+STRIDE = 2
 """Each test kills after every so-manyth action, and all of them together after each."""
 
 

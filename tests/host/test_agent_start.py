@@ -10,7 +10,6 @@ import pytest
 
 from harness.conversation import Conversation, frame
 from hosts import WITHIN
-from serai.errors import SessionGone
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
 from serai.host.turn import Turn
@@ -66,25 +65,6 @@ async def test_two_who_need_a_sleeping_session_start_one_agent(harness: Slow, as
     one, other = await both
     assert one is other
     assert harness.starts == 2
-
-
-async def test_who_stops_waiting_for_an_agent_does_not_stop_its_start(
-    harness: Slow, asleep: Conversation
-) -> None:
-    first, second = (asyncio.create_task(asleep.session.agent()) for _ in range(2))
-    await harness.started.wait()
-    first.cancel()
-    harness.may_start.set()
-    assert await second is await asleep.session.agent()
-    assert harness.starts == 2
-
-
-async def test_a_session_that_closes_ends_the_start_of_its_agent(harness: Slow, asleep: Conversation) -> None:
-    waiting = asyncio.create_task(asleep.session.agent())
-    await harness.started.wait()
-    await asleep.session.close()
-    with pytest.raises(SessionGone):
-        await waiting
 
 
 async def test_the_agent_is_started_while_the_turns_base_is_recorded(

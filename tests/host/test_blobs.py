@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 
-import pytest
-
 from harness.conversation import Conversation, frame
 from redact.test_content import each_way
 from serai.ahp import actions as a
@@ -42,25 +40,6 @@ def test_large_bytes_become_a_reference(write: Callable[[bytes], str]) -> None:
     assert isinstance(reference, ToolResultResourceContent)
     assert reference.size_hint == LARGE + 1
     assert (blob.data, blob.content_type) == (b"x" * (LARGE + 1), "image/png")
-
-
-@each_way
-def test_bytes_that_are_not_large_stay_as_they_came(write: Callable[[bytes], str]) -> None:
-    said = showing(write(b"x" * LARGE))
-    assert moved_out(said, "session:/s") == (said, [])
-
-
-@pytest.mark.parametrize("text", ["%" * (LARGE + 1), "ä" * (LARGE // 2 + 1), "日" * (LARGE // 3 + 1)])
-def test_what_says_that_it_is_base64_and_is_not_moves_as_it_came(text: str) -> None:
-    reference, blob = moved(text)
-    assert isinstance(reference, ToolResultResourceContent)
-    assert (blob.data, blob.content_type) == (text.encode(), "image/png")
-
-
-@pytest.mark.parametrize("text", ["%" * LARGE, "ä" * (LARGE // 2)])
-def test_what_is_neither_base64_nor_large_stays_as_it_came(text: str) -> None:
-    said = showing(text)
-    assert moved_out(said, "session:/s") == (said, [])
 
 
 @each_way

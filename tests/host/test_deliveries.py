@@ -27,6 +27,7 @@ from serai.host.session.session import Session
 from serai.host.turn import Turn
 from serai.redact import Redactor
 from serai.store.memory import MemoryStore
+from store.kinds import contents
 
 SESSION = "ahp-session:/one"
 MANAGED = "correct-horse-battery-staple-9000"
@@ -73,7 +74,8 @@ async def test_an_attached_image_is_kept_once_and_comes_back_whole() -> None:
     ):
         session.dispatch(action, a.ActionOrigin(client_id="client", client_seq=number), Nobody())
     await host.journal.committed()
-    assert b"".join(row.action for row in store._rows).count(image.encode()) == 1
+    rows = [action for (action,) in store._db.execute("SELECT action FROM journal")]
+    assert b"".join(rows).count(image.encode()) == 1
     assert [image in repr(record) for record in await deliveries(host, SESSION)] == [False, False]
     await host.close()
     host = Host(store, [DemoHarness(pace="instant")], bytes)
@@ -96,7 +98,7 @@ async def test_what_an_agent_sends_is_masked_before_it_is_written_anywhere() -> 
     session.turns.hold("restart")
     session.seat.queue(UserMessage(text=f"then {MANAGED} and {SHAPE}"), "agent")
     await host.journal.committed()
-    written = b"".join(row.action for row in store._rows)
+    written = contents(store)
     assert MANAGED.encode() not in written
     assert SHAPE.encode() not in written
     await host.close()

@@ -24,6 +24,7 @@ from serai.host.settings import HostSettings
 from serai.host.turn import Turn
 from serai.journal.subscriptions import Subscriber
 from serai.store.memory import MemoryStore
+from serai.store.sqlite.writer import Tuning
 from store.kinds import Calendar
 
 WITHIN = 30.0
@@ -43,7 +44,7 @@ class CountingStore(MemoryStore):
     """It counts how often it is pruned, and fails while it is told to."""
 
     def __init__(self, now: Calendar) -> None:
-        super().__init__(now=now)
+        super().__init__(Tuning(now=now))
         self.is_full = False
         self.pruned: list[list[str]] = []
         self.refused = 0
@@ -128,21 +129,6 @@ async def test_a_session_is_the_same_without_its_actions(
     assert await state_of(await open_host()) == before
 
 
-async def test_what_is_young_stays(open_host: Open, store: CountingStore, calendar: Calendar) -> None:
-    host = await open_host()
-    session = await converse(host)
-    calendar.go_by(3)
-    before = await store.rows(SESSION, 0)
-    await prune(host.journal, host.sessions, 3)
-    assert await store.rows(SESSION, 0) == before
-    calendar.go_by(1)
-    session.act(a.SessionTitleChangedAction(title="today"))
-    await host.journal.committed()
-    await prune(host.journal, host.sessions, 3)
-    [row] = await store.rows(SESSION, 0)
-    assert b"today" in row.action
-
-
 async def test_a_session_that_nobody_opened_gets_a_head_and_is_put_out_again(
     open_host: Open, store: CountingStore, calendar: Calendar
 ) -> None:
@@ -161,15 +147,6 @@ async def test_a_session_that_nobody_opened_gets_a_head_and_is_put_out_again(
     await prune(host.journal, host.sessions, 3)
     assert store.pruned[2:] == [[]]
     assert {uri: await state_of(host, uri) for uri in before} == before
-
-
-async def test_one_that_is_in_use_stays_in_memory(open_host: Open, calendar: Calendar) -> None:
-    host = await open_host()
-    session = await converse(host)
-    calendar.go_by(9)
-    await prune(host.journal, host.sessions, 3)
-    assert host.sessions.in_memory() == [session]
-    assert not session.kept.is_unsaved
 
 
 async def test_one_that_is_disposed_of_keeps_its_turns_alone(
@@ -274,7 +251,7 @@ async def test_a_host_does_it_only_where_it_is_said_for_how_long(
     assert bool(store.pruned) == (days is not None)
 
 
-@pytest.mark.parametrize("days", ["0", "-1", "1.5", "many"])
+@pytest.mark.parametrize("days", ["0", "many"])
 def test_less_than_a_day_is_refused(tmp_path: Path, days: str) -> None:
     paths = find_paths(tmp_path / "home", {})
     paths.make_home()

@@ -5,12 +5,16 @@ from __future__ import annotations
 import pytest
 
 from harness.conversation import Conversation
-from host.test_turns import queued, said, settled
+from host.test_turns import queued, settled
 from serai.ahp import actions as a
 from serai.ahp.types import PendingMessageKind, UserMessage
 from serai.host.session.turns import HELD
 
 STEERING = PendingMessageKind.STEERING.value
+
+
+def said(talk: Conversation) -> list[str]:
+    return [turn.user_message.text for turn in talk.state.turns]
 
 
 def steering(name: str, text: str) -> a.SessionPendingMessageSetAction:

@@ -16,7 +16,6 @@ from serai.errors import AuthRequired, CapabilityNotSupportedError
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
 from serai.host.session import turns
-from serai.host.session.turns import HELD
 from serai.host.turn import Turn
 from serai.store.memory import MemoryStore
 
@@ -25,90 +24,11 @@ def queued(name: str) -> a.SessionPendingMessageSetAction:
     return a.SessionPendingMessageSetAction(kind="queued", id=name, user_message=UserMessage(text=name))
 
 
-def said(talk: Conversation) -> list[str]:
-    return [turn.user_message.text for turn in talk.state.turns]
-
-
 async def settled(talk: Conversation) -> None:
     """All that follows has happened."""
     await talk.host.journal.committed()
     await talk.host.journal.committed()
     await talk.quiet()
-
-
-@pytest.mark.parametrize("interrupt", [a.SessionTurnCancelledAction(turn_id="t"), a.SessionTruncatedAction()])
-async def test_a_message_that_is_queued_just_before_the_turn_is_interrupted_is_held(
-    talk: Conversation, interrupt: a.StateAction
-) -> None:
-    talk.dispatch(a.SessionTurnStartedAction(turn_id="t", user_message=UserMessage(text="work")))
-    await talk.heard("session/delta")
-    talk.dispatch(queued("later"))
-    talk.dispatch(interrupt)  # nothing was committed in between
-    await settled(talk)
-    assert [message.id for message in talk.state.queued_messages or ()] == ["later"]
-    assert (talk.state.meta or {})[HELD] == "cancelled"
-    assert talk.state.active_turn is None
-    assert "later" not in said(talk)
-
-
-async def test_what_an_agent_queues_just_before_its_turn_is_cancelled_is_held_too(talk: Conversation) -> None:
-    talk.start("work")
-    await talk.heard("session/delta")
-    talk.session.turns.enqueue(UserMessage(text="later"), "agent")
-    talk.cancel()
-    await settled(talk)
-    assert (talk.state.meta or {})[HELD] == "cancelled"
-    assert said(talk) == ["work"]
-
-
-async def test_a_message_that_starts_a_turn_and_is_cancelled_at_once_starts_no_other(
-    talk: Conversation,
-) -> None:
-    talk.dispatch(queued("work"))
-    talk.dispatch(queued("later"))
-    talk.cancel()
-    await settled(talk)
-    assert said(talk) == ["work"]
-    assert [message.id for message in talk.state.queued_messages or ()] == ["later"]
-    assert (talk.state.meta or {})[HELD] == "cancelled"
-
-
-async def test_a_queue_that_is_held_after_a_restart_does_not_start_because_someone_signs_in() -> None:
-    async def answer(turn: Turn) -> None:
-        await turn.say("done")
-
-    class Strict(CallbackHarness):
-        is_signed_in = False
-
-        async def create(self, settings: Any, context: Any) -> Any:
-            if not self.is_signed_in:
-                raise AuthRequired("sign in first")
-            return await super().create(settings, context)
-
-    store, agent = MemoryStore(), Strict("strict", answer)
-    host = Host(store, [agent], frame)
-    await host.open()
-    talk = await Conversation.begin(host, "strict")
-    talk.dispatch(queued("later"))
-    await host.close()
-
-    again = Host(store, [agent], frame)
-    await again.open()
-    try:
-        session = await again.sessions.bring(talk.session.uri)
-        assert session is not None
-        talk = Conversation(again, session)
-        agent.is_signed_in = True
-        async with asyncio.timeout(WITHIN):
-            await session.signed_in()
-            await settled(talk)
-        assert talk.state.lifecycle == "ready"
-        assert (talk.state.meta or {})[HELD] == "restart"
-        talk.dispatch(queued("last"))
-        await talk.until(lambda: len(talk.state.turns) == 2)
-        assert said(talk) == ["later", "last"]
-    finally:
-        await again.close()
 
 
 REFUSALS: list[Exception] = [
@@ -202,19 +122,6 @@ async def test_the_title_of_a_message_that_is_gone_goes_with_it(talk: Conversati
     assert talk.state.summary.title == "another"
 
 
-async def test_a_title_that_someone_gave_stays_and_so_does_that_of_a_message_that_is_still_there(
-    talk: Conversation,
-) -> None:
-    first = await talk.say("one")
-    await talk.say("two")
-    talk.dispatch(a.SessionTruncatedAction(turn_id=first.id))
-    assert talk.state.summary.title == "one"
-    talk.dispatch(a.SessionTitleChangedAction(title="Mine"))
-    talk.dispatch(a.SessionTruncatedAction())
-    await talk.say("another")
-    assert talk.state.summary.title == "Mine"
-
-
 # -- what is written down of it ----------------------------------------------------------------------------
 
 
@@ -255,36 +162,3 @@ async def test_what_waited_is_sent_as_it_is(talk: Conversation, kind: str) -> No
     talk.dispatch(a.SessionTurnStartedAction(turn_id="t", user_message=message, queued_message_id="later"))
     await talk.until(lambda: len(talk.state.turns) == 2)
     assert (await outcomes(talk))[1:] == [(f"{kind} later", "delivered")]
-
-
-async def test_also_when_its_secrets_are_not_shown(talk: Conversation) -> None:
-    secret = "correct horse battery"
-    talk.host.redactor.register("HORSE", secret)
-    talk.start("work")
-    message = UserMessage(text=f"use {secret}")
-    talk.dispatch(a.SessionPendingMessageSetAction(kind="queued", id="q", user_message=message))
-    talk.cancel()
-    [shown] = talk.state.queued_messages or []
-    assert secret not in shown.user_message.text
-    talk.dispatch(
-        a.SessionTurnStartedAction(turn_id="t", user_message=shown.user_message, queued_message_id="q")
-    )
-    await talk.until(lambda: len(talk.state.turns) == 2)
-    assert [end for _, end in (await outcomes(talk))[1:]] == ["delivered"]
-
-
-async def test_two_messages_with_one_id_end_with_a_receipt_each(talk: Conversation) -> None:
-    talk.start("work")
-    talk.dispatch(steering("q", "steer"))
-    talk.dispatch(queued("q"))
-    talk.cancel()
-    talk.dispatch(queued("next"))
-    await talk.until(lambda: len(talk.state.turns) == 3)
-    assert said(talk) == ["work", "q", "next"]
-    assert talk.state.steering_message is None
-    assert sorted((await outcomes(talk))[1:]) == [
-        ("queued next", "delivered"),
-        ("queued q", "delivered"),
-        ("steering q", "replaced"),
-    ]
-    assert not talk.session.is_busy

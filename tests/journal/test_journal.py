@@ -95,16 +95,6 @@ async def test_deltas_of_one_part_that_wait_together_travel_as_one(
     assert msgspec.json.decode(rows[-1].action)["content"] == "abc"
 
 
-async def test_deltas_with_something_between_them_stay_apart(journal: Journal, kept: KeptSession) -> None:
-    listener = Listener()
-    begin_turn(journal, kept)
-    await journal.committed()
-    journal.subscriptions.add(SESSION, listener)
-    do(journal, kept, delta("a"), title("x"), delta("b"))
-    await journal.committed()
-    assert len(listener.lines) == 3
-
-
 async def test_a_merged_delta_stays_below_64_kib(journal: Journal, kept: KeptSession) -> None:
     listener = Listener()
     begin_turn(journal, kept)
@@ -291,57 +281,6 @@ async def test_but_never_a_batch_that_may_have_its_numbers(
     assert [text for _, text in titles(listener)] == first
 
 
-async def test_what_cannot_be_sent_back_for_want_of_numbers_waits_too(
-    journal: Journal, store: FaultyStore, kept: KeptSession
-) -> None:
-    listener = Listener()
-    journal.subscriptions.add(SESSION, listener)
-    store.faults = [StorageUnavailable("the disk is full")] * 2
-    do(journal, kept, title("waits"))
-    async with asyncio.timeout(WITHIN):
-        await full(journal)
-        send_back(journal, listener, "one")
-        await journal.committed()
-    assert [text for _, text in titles(listener)] == ["waits", "one"]
-
-
-async def test_who_need_not_wait_for_room_is_told_in_the_moment_when_there_is_none(
-    journal: Journal, store: FaultyStore, kept: KeptSession
-) -> None:
-    told: list[object] = []
-    done: list[str] = []
-
-    def ask(name: str) -> None:
-        journal.then(lambda _seq: done.append(name), instead=lambda reason: told.append((name, reason)))
-
-    def fail(_reason: object) -> None:
-        raise ValueError("no")
-
-    full_disk = StorageUnavailable("the disk is full")
-    store.faults = [full_disk]
-    store.gate.clear()
-    ask("before")
-    do(journal, kept, title("waits"))
-    ask("with it")
-    journal.then(lambda _seq: None, instead=fail)  # that must not stop the others
-    journal.then(lambda _seq: done.append("an effect"))
-    await asyncio.wait({journal.ended}, timeout=0.01)
-    ask("while it is written")
-    store.gate.set()
-    async with asyncio.timeout(WITHIN):
-        await full(journal)
-        ask("later")
-        with pytest.raises(StorageUnavailable):
-            await journal.committed(patient=False)
-        assert told == [(name, full_disk) for name in ("before", "with it", "while it is written", "later")]
-        await journal.committed()
-        await journal.committed(patient=False)
-        ask("with room")
-        await journal.committed()
-    assert done == ["an effect", "with room"]
-    assert len(told) == 4
-
-
 async def test_a_full_disk_is_logged_once_and_so_is_its_end(
     journal: Journal, store: FaultyStore, kept: KeptSession, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -352,24 +291,6 @@ async def test_a_full_disk_is_logged_once_and_so_is_its_end(
     begin, end = [record.getMessage() for record in caplog.records]
     assert begin == "nothing can be written, and clients are told so: the disk is full. Make room"
     assert end.startswith("it can be written again, after 0.")
-
-
-async def test_what_is_sent_back_is_bounded_in_number_and_in_bytes(
-    journal: Journal, store: FaultyStore, kept: KeptSession
-) -> None:
-    listener = Listener()
-    store.faults = [StorageUnavailable("the disk is full")] * 1000
-    do(journal, kept, title("waits"))
-    async with asyncio.timeout(WITHIN):
-        await full(journal)
-        while not journal.is_crowded:
-            send_back(journal, listener, "x" * 1024 * 1024)
-        assert len(store.batches) == 0
-        store.faults.clear()
-        await journal.committed()
-        assert not journal.is_crowded
-        await journal.committed()
-    assert len(titles(listener)) == 8
 
 
 async def test_a_disk_that_fills_up_at_the_end_does_not_keep_the_journal_open(
@@ -414,16 +335,6 @@ async def test_a_session_that_cannot_be_saved_ends_the_journal(
     with pytest.raises(RecursionError):
         await journal.committed()
     assert not store.batches
-
-
-async def test_followers_of_one_channel_get_the_very_same_buffer(journal: Journal, kept: KeptSession) -> None:
-    listeners = [Listener() for _ in range(3)]
-    for listener in listeners:
-        journal.subscriptions.add(SESSION, listener)
-    do(journal, kept, title("a"), title("b"))
-    await journal.committed()
-    assert len({id(listener.writes[0]) for listener in listeners}) == 1
-    assert all(len(listener.writes) == 1 for listener in listeners)
 
 
 async def test_a_follower_of_several_channels_hears_them_in_one_order(

@@ -6,13 +6,12 @@ import asyncio
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from journal.conftest import SESSION, empty_session
 from serai.ahp import actions as a
 from serai.ahp import wire
-from serai.ahp.types import MarkdownResponsePart, SessionConfigSchema, SessionConfigState, UserMessage
-from serai.journal.sessions import ADDITIONAL_DIRECTORIES, KeptSession, folders_of, listed
+from serai.ahp.types import MarkdownResponsePart, UserMessage
+from serai.journal.sessions import KeptSession
 from serai.store.contract import Batch, Row
 from serai.store.memory import MemoryStore
 
@@ -116,15 +115,3 @@ async def test_completed_turns_are_written_once() -> None:
     kept.save(second, -1)
     assert [turn.turn_id for turn in first.turns] == ["t"]
     assert second.turns == []
-
-
-def test_a_row_has_the_additional_folders_of_its_session_and_the_summary_has_not() -> None:
-    values = {ADDITIONAL_DIRECTORIES: ["/more", 1, "file:///other"]}
-    config = SessionConfigState(schema=SessionConfigSchema(type="object", properties={}), values=values)
-    for state, folders in (
-        (empty_session(), []),
-        (replace(empty_session(), config=config), ["/more", "file:///other"]),
-    ):
-        kept = KeptSession.create(SESSION, state)
-        assert listed(kept.row()) == (state.summary, folders)
-        assert folders_of(state) == folders

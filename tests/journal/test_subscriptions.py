@@ -40,7 +40,3 @@ def test_who_wants_to_hear_elsewhere_does_on_all_its_channels() -> None:
     subscriptions.deliver([(ONE, b"a")])
     subscriptions.deliver([(ONE, b"b"), (TWO, b"c")])
     assert (moody.here, moody.elsewhere) == ([], [b"a", b"bc"])
-
-
-def test_to_redirect_who_follows_nothing_does_nothing() -> None:
-    Subscriptions().redirect(Listener())

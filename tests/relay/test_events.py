@@ -41,7 +41,7 @@ from serai.serve.port import PortSettings, serve_port
 from serai.serve.relay import RelayPeer, relay_routes
 from serai.store.memory import MemoryStore
 from serai.store.sqlite.connection import connect
-from serai.store.sqlite.store import SqliteStore
+from serai.store.sqlite.store import SqliteStore, Tuning
 
 SECRET = "correct-horse-battery"
 
@@ -206,7 +206,7 @@ async def test_events_are_there_again_after_a_restart() -> None:
 async def test_a_gap_is_named() -> None:
     days = 86400.0
     now = 100 * days
-    store = MemoryStore(now=lambda: now)
+    store = MemoryStore(Tuning(now=lambda: now))
     async with inn(store=store) as house:
         await house.session("one")
         start = (await house.call("hello")).last_event_id

@@ -34,6 +34,7 @@ from serai.relay.policy import RelayPolicy
 from serai.relay.workspace import Workspace
 from serai.store.contract import Batch
 from serai.store.memory import MemoryStore
+from serai.store.sqlite.writer import Tuning
 
 NOON = datetime(2026, 11, 17, 12, tzinfo=UTC)
 AGENTS = ["near", "far"]
@@ -117,7 +118,7 @@ class SlowStore(MemoryStore):
     """Takes a few turns of the event loop to write, and to tell what it has read."""
 
     def __init__(self) -> None:
-        super().__init__(block=50)
+        super().__init__(Tuning(block=50))
         self.chance = random.Random(0)
 
     async def _linger(self) -> None:

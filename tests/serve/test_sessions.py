@@ -29,7 +29,7 @@ from serai.host.turn import Turn
 from serai.serve.sessions import SessionRoutes
 from serai.session.events import SessionEvent
 from serai.store.memory import MemoryStore
-from serai.store.sqlite.store import SqliteStore
+from serai.store.sqlite.store import SqliteStore, Tuning
 from serve.conftest import Answer, ask
 from store.kinds import Calendar
 
@@ -204,7 +204,7 @@ async def test_a_new_number_begins_where_the_last_host_ended(house: House) -> No
 
 async def test_what_is_no_longer_there_is_answered_with_a_resync() -> None:
     calendar = Calendar()
-    async with memory_house(make_store=lambda: MemoryStore(now=calendar)) as house:
+    async with memory_house(make_store=lambda: MemoryStore(Tuning(now=calendar))) as house:
         session = await begin(house)
         whole = await a_turn(house, session, "write 20")
         await house.host.journal.committed()

@@ -26,7 +26,7 @@ def failure(code: int) -> apsw.Error:
 
 
 class Disk:
-    """What the layer does, and what it remembers. `name` is for `SqliteStore(vfs=...)`."""
+    """What the layer does, and what it remembers. `name` is for `SqliteStore(Tuning(vfs=...))`."""
 
     def __init__(self, name: str) -> None:
         self.name = f"multipleciphers-{name}"

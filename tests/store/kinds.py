@@ -10,7 +10,7 @@ from pathlib import Path
 
 from serai.store.contract import Store
 from serai.store.memory import MemoryStore
-from serai.store.sqlite.store import SqliteStore
+from serai.store.sqlite.store import SqliteStore, Tuning
 
 KEY = b"thirty-two bytes make a raw key."
 
@@ -51,7 +51,7 @@ class Kind(ABC):
 
 class Memory(Kind):
     def make(self, *, locator_interval: int = 4_000, now: Clock = time.time) -> Store:  # noqa: ARG002 - it has none
-        return MemoryStore(block=BLOCK, now=now)
+        return MemoryStore(Tuning(block=BLOCK, now=now))
 
     async def restart(self, store: Store) -> Store:
         await store.close()
@@ -70,7 +70,7 @@ class Sqlite(Kind):
 
     def make(self, *, locator_interval: int = 4_000, now: Clock = time.time) -> Store:
         path = self._new_path()
-        return SqliteStore(path, KEY, block=BLOCK, locator_interval=locator_interval, now=now)
+        return SqliteStore(path, KEY, Tuning(block=BLOCK, locator_interval=locator_interval, now=now))
 
     async def restart(self, store: Store) -> Store:
         assert isinstance(store, SqliteStore)
@@ -85,16 +85,24 @@ class Sqlite(Kind):
         return self._on(path, store)
 
     def _on(self, path: Path, like: SqliteStore) -> SqliteStore:
-        settings = like._settings
-        return SqliteStore(
-            path, KEY, block=BLOCK, locator_interval=settings.locator_interval, now=settings.now
-        )
+        return SqliteStore(path, KEY, like._tuning)
 
     def _new_path(self) -> Path:
         self._made += 1
         folder = self._folder / str(self._made)
         folder.mkdir()
         return folder / "history.db"
+
+
+def contents(store: Store) -> bytes:
+    """Every value of every table of a store in memory."""
+    assert isinstance(store, MemoryStore)
+    db = store._db
+    tables = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    selects = [f'SELECT * FROM "{table}"' for table in tables]  # noqa: S608 - they are the schema's own
+    values = [value for select in selects for row in db.execute(select) for value in row]
+    texts = [value.encode() if isinstance(value, str) else value for value in values]
+    return b"\n".join(text for text in texts if isinstance(text, bytes))
 
 
 def copy_files(database: Path, destination: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from serai.errors import Fenced, StorageUnavailable
+from serai.errors import Fenced
 from serai.store.contract import (
     Batch,
     BlobRow,
@@ -73,15 +73,6 @@ class TestNumbers:
         lost = await kind.crash(again)
         opening = await opened(lost)
         assert await lost.gaps() == [(0, 1), (1, 3), (1, opening.first_new)]
-
-    async def test_a_store_that_is_not_open_gives_none(self, kind: Kind, store: Store) -> None:
-        closed = await kind.restart(store)
-        with pytest.raises(StorageUnavailable):
-            await append(closed, None)
-
-    async def test_closing_again_does_nothing(self, store: Store) -> None:
-        await store.close()
-        await store.close()
 
 
 class TestRows:
@@ -232,12 +223,6 @@ class TestClients:
         assert (await store.mark("client"), await store.mark("other")) == (7, 1)
         await append(store, marks=[MarkRow("client", 0)])
         assert await store.mark("client") == 0
-
-    async def test_a_client_is_what_was_written_last(self, store: Store) -> None:
-        assert await store.client("client") is None
-        await append(store, clients=[ClientRow("client", "0.2.0", "digest")])
-        await append(store, clients=[ClientRow("client", "0.2.1", "digest")])
-        assert await store.client("client") == ClientRow("client", "0.2.1", "digest")
 
 
 def blob(data: bytes, session: str | None = None) -> BlobRow:

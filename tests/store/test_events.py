@@ -24,10 +24,10 @@ def calendar() -> Calendar:
     return Calendar()
 
 
-@pytest.fixture(params=[3, 4_000], ids=["in locators", "in the tail"])
-async def store(request: pytest.FixtureRequest, kind: Kind, calendar: Calendar, opened: Opened) -> Store:
-    """An open store whose rows are in locators, or in their tail."""
-    store = kind.make(locator_interval=request.param, now=calendar)
+@pytest.fixture
+async def store(kind: Kind, calendar: Calendar, opened: Opened) -> Store:
+    """An open store whose rows are in locators (on a disk), or in their tail (in memory)."""
+    store = kind.make(locator_interval=3, now=calendar)
     await opened(store)
     return store
 

@@ -104,7 +104,7 @@ async def play(kind: Kind, steps: list[Batch | str], chance: random.Random) -> N
         await store.close()
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(steps=STEPS, chance=st.randoms())
 def test_memory_finds_what_the_model_finds(steps: list[Batch | str], chance: random.Random) -> None:
     asyncio.run(play(Memory(), steps, chance))

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from serai.errors import DatabaseCorrupt, SchemaNewer, StorageUnavailable, StorageUnreadable
+from serai.errors import SchemaNewer, StorageUnavailable
 from serai.store.contract import Batch, HeadRow, Row, SessionRow
-from serai.store.sqlite.backup import back_up, disposed_sessions, look_over
+from serai.store.sqlite.backup import back_up, disposed_sessions, look_over, purge
 from serai.store.sqlite.connection import connect
 from serai.store.sqlite.file import PAGE_SIZE
 from serai.store.sqlite.store import SqliteStore
 from store.conftest import Opened
-from store.kinds import KEY, damage, put
+from store.kinds import KEY, damage
 
 A, B, C = "ahp-session:/a", "ahp-session:/b", "ahp-session:/c"
 
@@ -51,24 +51,6 @@ class TestLookingItOver:
         assert str(caught.value) == str(of_host.value)
         assert digest(path) == before
 
-    @pytest.mark.parametrize("place", [0, 17])
-    async def test_one_with_a_damaged_beginning_is_told_as_a_host_tells_it(
-        self, path: Path, place: int
-    ) -> None:
-        await fill(path)
-        damage(path, place)
-        with pytest.raises(StorageUnreadable) as of_host:
-            await SqliteStore(path, KEY).open()
-        for look in (
-            lambda: look_over(path, KEY, full=True),
-            lambda: back_up(path, KEY, path.with_name("copy.db")),
-            lambda: disposed_sessions(path, KEY),
-        ):
-            with pytest.raises(StorageUnreadable) as caught:
-                look()
-            assert (caught.value.code, str(caught.value)) == (of_host.value.code, str(of_host.value))
-        assert not path.with_name("copy.db").exists()
-
     async def test_what_is_wrong_is_told_with_the_name_of_the_file(self, path: Path, opened: Opened) -> None:
         await fill(path)
         database = connect(path, KEY)
@@ -85,18 +67,6 @@ class TestLookingItOver:
         found = await store.check(full=False)
         assert found
         assert all(problem.startswith(f"{path}: ") for problem in found)
-
-    def test_a_folder_in_its_place_is_told_as_one(self, path: Path) -> None:
-        path.mkdir()
-        with pytest.raises(StorageUnreadable, match=f"{path} is no file") as caught:
-            look_over(path, KEY, full=True)
-        assert "serai serve" not in str(caught.value)
-
-    def test_an_empty_file_is_told_and_stays_empty(self, path: Path) -> None:
-        put(path, b"")
-        with pytest.raises(DatabaseCorrupt, match=f"{path} is empty"):
-            look_over(path, KEY, full=True)
-        assert not path.stat().st_size
 
 
 class TestCopying:
@@ -134,5 +104,6 @@ async def test_sessions_that_were_disposed_of_are_listed_until_they_are_purged(
     assert disposed_sessions(path, KEY) == []
     await store.append(Batch(disposed=[A, C]))
     assert [row.uri for row in disposed_sessions(path, KEY)] == [C, A]
-    await store.purge(C)
+    await store.close()
+    purge(path, KEY, C)
     assert disposed_sessions(path, KEY) == [rows[0]]

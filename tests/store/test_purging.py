@@ -6,17 +6,22 @@ import random
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
-from serai.errors import StorageUnavailable
 from serai.store.contract import Batch, BlobRow, HeadRow, Row, SessionRow, StoredRow, TurnRow
+from serai.store.sqlite import backup
 from serai.store.sqlite.connection import connect
 from serai.store.sqlite.store import SqliteStore
 from store.conftest import Opened
-from store.faults import Disk
 from store.kinds import KEY, Sqlite
 from store.test_contract import A, B, append, blob, replay, turn
+
+
+async def purge(store: SqliteStore, uri: str) -> None:
+    """Erase a session while no host runs."""
+    await store.close()
+    backup.purge(store.path, KEY, uri)
+    await store.open()
 
 
 def naming(row: BlobRow) -> bytes:
@@ -42,14 +47,8 @@ async def two_sessions(store: SqliteStore) -> None:
     await append(store, disposed=[A])
 
 
-async def test_nothing_is_left_of_the_session(store: SqliteStore) -> None:
-    await store.purge(A)
-    assert await replay(store, A, f"serai-deferred:{A}") == []
-    assert (await store.turns(A), await store.head(A)) == ([], None)
-
-
 async def test_other_sessions_stay(store: SqliteStore) -> None:
-    await store.purge(A)
+    await purge(store, A)
     assert [row.seq for row in await replay(store, B, f"serai-deferred:{B}")] == [3, 4]
     assert await store.turns(B) == [turn(B, 0)]
     assert await store.head(B) == HeadRow(B, b"{}", 1, 3)
@@ -58,8 +57,8 @@ async def test_other_sessions_stay(store: SqliteStore) -> None:
 
 
 async def test_the_name_may_be_used_anew(store: SqliteStore) -> None:
-    await store.purge(A)
-    await store.purge(A)
+    await purge(store, A)
+    await purge(store, A)
     seq = await append(
         store, Row(A, b"new"), sessions=[SessionRow(A, b"new", 9)], turns=[turn(A, 0)], epochs={A: 1}
     )
@@ -68,9 +67,9 @@ async def test_the_name_may_be_used_anew(store: SqliteStore) -> None:
 
 
 async def test_numbers_go_on(tmp_path: Path, store: SqliteStore, opened: Opened) -> None:
-    await store.purge(B)
+    await purge(store, B)
     assert await append(store, Row(A, b"5")) == 5
-    await store.purge(A)
+    await purge(store, A)
     again = await Sqlite(tmp_path).crash(store)
     opening = await opened(again)
     assert opening.last_committed == 0
@@ -102,7 +101,7 @@ async def test_what_other_channels_say_of_its_terminals_goes_too(store: SqliteSt
         Row("ahp-root://", told % listed(b"t:/mine", b'{"kind":"client","clientId":"c"}')),
         Row("ahp-root://", config),
     )
-    await store.purge(A)
+    await purge(store, A)
     records = await store.rows("serai-terminals", 0)
     of_root = await store.rows("ahp-root://", 0)
     assert b"mine" not in b"".join(row.action for row in records)
@@ -114,11 +113,11 @@ async def test_what_other_channels_say_of_its_terminals_goes_too(store: SqliteSt
 async def test_content_goes_with_the_last_session_that_uses_it(store: SqliteStore) -> None:
     own, shared, anyones = blob(b"own", A), blob(b"shared", A), blob(b"anyone's")
     await append(store, blobs=[own, shared, shared._replace(session=B), anyones, anyones._replace(session=A)])
-    await store.purge(A)
+    await purge(store, A)
     assert await store.blob(own.digest) is None
     assert await store.blob(shared.digest) is not None
     assert await store.blob(anyones.digest) is not None
-    await store.purge(B)
+    await purge(store, B)
     assert await store.blob(shared.digest) is None
 
 
@@ -132,9 +131,9 @@ async def test_content_that_another_session_names_stays(store: SqliteStore, plac
         await append(store, turns=[TurnRow(B, 1, "fork", naming(row))])
     else:
         await append(store, heads=[HeadRow(B, naming(row), 1, -1)])
-    await store.purge(A)
+    await purge(store, A)
     assert await store.blob(row.digest) is not None
-    await store.purge(B)
+    await purge(store, B)
     assert await store.blob(row.digest) is None
 
 
@@ -165,26 +164,10 @@ async def test_the_bytes_are_gone_from_the_file_and_its_log(sqlite: SqliteStore)
     gone, kept = uris[:3], uris[3:]
     await sqlite.check(full=False)
     for uri in gone:
-        await sqlite.purge(uri)
-    assert sqlite.path.with_name("history.db-wal").stat().st_size == 0
+        await purge(sqlite, uri)
     content = content_of(sqlite.path)
     for uri in gone:
         assert uri.encode() not in content
     for uri in kept:
         assert uri.encode() in content
     assert await sqlite.check(full=True) == []
-
-
-async def test_after_a_failure_it_can_be_repeated(path: Path, opened: Opened) -> None:
-    disk = Disk("purge")
-    store = SqliteStore(path.with_name("faulty.db"), KEY, vfs=disk.name)
-    await opened(store)
-    await store.append(Batch(items=[Row(A, b"1"), Row("b", b"2")]))
-    # The rows are deleted, but the file cannot be written anew.
-    with disk.failing("write", "faulty.db", apsw.SQLITE_FULL), pytest.raises(StorageUnavailable):
-        await store.purge(A)
-    assert await store.append(Batch(items=[Row(A, b"3")])) == 3
-    assert [row.seq for row in await store.rows(A, 0)] == [3]
-    await store.purge(A)
-    assert await store.rows(A, 0) == []
-    assert await store.check(full=True) == []

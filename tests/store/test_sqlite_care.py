@@ -14,7 +14,7 @@ from serai.store.contract import Batch, BlobRow, HeadRow, Row, SessionRow
 from serai.store.sqlite.backup import back_up, restore
 from serai.store.sqlite.care import check
 from serai.store.sqlite.connection import connect
-from serai.store.sqlite.store import SqliteStore
+from serai.store.sqlite.store import SqliteStore, Tuning
 from store.conftest import Opened
 from store.kinds import KEY, copy_files, put, remove, size_of
 from store.kinds import damage as damage_file
@@ -42,7 +42,7 @@ def names(folder: Path, pattern: str) -> set[str]:
 
 class TestCheck:
     async def damaged(self, path: Path, opened: Opened, *statements: str) -> list[str]:
-        store = SqliteStore(path, KEY, locator_interval=3)
+        store = SqliteStore(path, KEY, Tuning(locator_interval=3))
         await store.open()
         for _ in range(10):
             await store.append(Batch(items=[Row(A, b"{}")], heads=[HeadRow(A, b"{}", 0, 0)]))
@@ -246,7 +246,7 @@ class TestRestore:
 
 class TestLog:
     async def test_it_does_not_grow_without_bound(self, path: Path, opened: Opened) -> None:
-        store = SqliteStore(path, KEY, checkpoint_pages=25)
+        store = SqliteStore(path, KEY, Tuning(checkpoint_pages=25))
         await opened(store)
         log = path.with_name("history.db-wal")
         written = 0
@@ -255,10 +255,3 @@ class TestLog:
             while written < 1_000_000 or size_of(log) > written / 3:
                 await store.append(Batch(items=[Row(A, bytes(3_000))], durable=False))
                 written += 3_000
-
-    async def test_a_clean_stop_leaves_none(self, path: Path) -> None:
-        store = SqliteStore(path, KEY)
-        await store.open()
-        await store.append(Batch(items=[Row(A, b"{}")]))
-        await store.close()
-        assert names(path.parent, "*") == {"history.db", "history.db.lock", "history.db-highwater"}

@@ -10,7 +10,7 @@ import pytest
 
 from serai.store.contract import Batch, Row
 from serai.store.sqlite.backup import look_over
-from serai.store.sqlite.store import SqliteStore
+from serai.store.sqlite.store import SqliteStore, Tuning
 from store.conftest import Opened
 from store.kinds import KEY, copy_files
 
@@ -20,10 +20,11 @@ WRITES = """
 import asyncio, sys
 from pathlib import Path
 from serai.store.contract import Batch, Row, SessionRow, TurnRow
-from serai.store.sqlite.store import SqliteStore
+from serai.store.sqlite.store import SqliteStore, Tuning
 
 async def main():
-    store = SqliteStore(Path(sys.argv[1]), sys.argv[2].encode(), locator_interval=30, checkpoint_pages=40)
+    tuning = Tuning(locator_interval=30, checkpoint_pages=40)
+    store = SqliteStore(Path(sys.argv[1]), sys.argv[2].encode(), tuning)
     await store.open()
     number = 0
     while True:
@@ -55,10 +56,10 @@ def write_until_killed(path: Path, batches: int) -> tuple[list[int], int]:
     return numbers, seen
 
 
-@pytest.mark.parametrize("batches", [1, 60, 250])
+@pytest.mark.parametrize("batches", [1, 60])
 async def test_all_that_was_acknowledged_is_there(path: Path, opened: Opened, batches: int) -> None:
     numbers, seen = write_until_killed(path, batches)
-    store = SqliteStore(path, KEY, locator_interval=30)
+    store = SqliteStore(path, KEY, Tuning(locator_interval=30))
     opening = await opened(store)
     assert not opening.clean
     assert opening.first_new > seen
@@ -112,13 +113,13 @@ async def test_a_lost_log_is_noticed_and_no_number_is_given_out_twice(path: Path
 
 
 async def test_a_lost_log_is_noticed_after_more_than_one_block_of_numbers(path: Path, opened: Opened) -> None:
-    await opened(store := SqliteStore(path, KEY, block=10))
+    await opened(store := SqliteStore(path, KEY, Tuning(block=10)))
     last = 0
     for _ in range(5):
         last = await store.append(Batch(items=[Row(A, b"1")] * 9))
     copy = path.with_name("copy.db")
     copy_files(path, copy)
     copy.with_name(f"{copy.name}-wal").unlink()
-    opening = await opened(SqliteStore(copy, KEY, block=10))
+    opening = await opened(SqliteStore(copy, KEY, Tuning(block=10)))
     assert opening.log_lost
     assert opening.first_new > last + 8

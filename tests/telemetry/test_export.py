@@ -64,20 +64,6 @@ def test_what_is_handed_over_goes_out_in_one_request(
     assert losses == {}
 
 
-def test_handing_over_never_waits_and_what_is_too_much_is_counted(
-    receiver: Receiver, posting: Callable[..., Poster], losses: Losses
-) -> None:
-    receiver.gate.clear()
-    poster = posting(receiver.url)
-    poster.put(Signal.TRACES, span(), 1)
-    receiver.wait(1)  # the thread is in a request now, and stays there
-    poster.put(Signal.TRACES, span(2), 4000)
-    poster.put(Signal.TRACES, span(3), 100)
-    poster.put(Signal.LOGS, {"resourceLogs": []}, 100)
-    assert losses == {Signal.TRACES: 100}
-    receiver.gate.set()
-
-
 def test_what_the_collector_does_not_take_is_counted_and_not_tried_again(
     receiver: Receiver, posting: Callable[..., Poster], losses: Losses
 ) -> None:

@@ -26,21 +26,6 @@ def reading(metrics: Metrics) -> dict[str, dict[str, Any]]:
     return metrics_of(made)
 
 
-def test_a_total_sums_by_label_since_the_start() -> None:
-    total = Total("c", "1", "")
-    total.add(2, (("a", "x"),))
-    total.add(3, (("a", "x"),))
-    total.add(1, (("a", "y"),))
-    assert [(plain(point["attributes"]), point["asInt"]) for point in points(total)] == [
-        ({"a": "x"}, "5"),
-        ({"a": "y"}, "1"),
-    ]
-    assert total.value() == 6
-    assert {(point["startTimeUnixNano"], point["timeUnixNano"]) for point in points(total)} == {
-        ("100", "200")
-    }
-
-
 def test_a_histogram_has_a_bucket_up_to_and_with_each_bound_and_one_above() -> None:
     histogram = Histogram("h", "s", "", (1.0, 2.0))
     for value in (0.5, 1.0, 1.5, 2.0, 9.0):

@@ -191,18 +191,6 @@ async def test_telling_does_not_tell_of_itself(clock: Clock) -> None:
     assert listener.bodies(Level.INFO) == ["first", "second"]
 
 
-async def test_stopping_tells_what_waits_and_may_be_done_twice(clock: Clock, listener: Listener) -> None:
-    telemetry = Telemetry(mask, clock, listener, environ={}, batch_seconds=60)
-    telemetry.follow(TRACES)  # before it is started, too
-    telemetry.start()
-    do_a_turn(telemetry)
-    await telemetry.stop()
-    await telemetry.stop()
-    assert len(listener.spans()) == 2
-    do_a_turn(telemetry)
-    assert len(listener.spans()) == 2
-
-
 async def test_with_an_endpoint_all_signals_are_exported_also_to_nobody(
     clock: Clock, listener: Listener, receiver: Receiver
 ) -> None:

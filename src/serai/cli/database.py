@@ -19,8 +19,8 @@ from serai.config.load import load
 from serai.config.paths import Paths, find_paths
 from serai.errors import ConfigInvalid, SessionGone, StorageUnreadable
 from serai.host.changes.changesets import erase_changes
-from serai.journal.sessions import listed
-from serai.store.sqlite.backup import back_up, disposed_sessions, restore
+from serai.journal.sessions import summary_of
+from serai.store.sqlite.backup import back_up, disposed_sessions, purge, restore
 from serai.store.sqlite.store import SqliteStore
 
 _LISTS = "`serai sessions` and `serai sessions --disposed` list them"
@@ -108,7 +108,7 @@ def find_disposed(options: argparse.Namespace) -> list[SessionSummary]:
     paths = find_paths(options.home, os.environ)
     key = database_key(paths, of_present=True)
     rows = disposed_sessions(paths.database, key.value)
-    return [listed(row)[0] for row in rows if not is_run(row.uri)]
+    return [summary_of(row) for row in rows if not is_run(row.uri)]
 
 
 def configure_purge(parser: argparse.ArgumentParser) -> None:
@@ -137,15 +137,15 @@ async def _erase(paths: Paths, names: list[str], *, sure: bool) -> int:
         for uri in uris:
             if uri not in known and await store.head(uri) is None:
                 raise SessionGone(f"there is no session {uri}", remedy=_LISTS)
-        if not sure and not await _agreed(uris):
-            print("Nothing was erased.")
-            return 1
-        for uri in uris:
-            await store.purge(uri)
-            await asyncio.to_thread(erase_changes, paths.home, uri)
-            print(f"{uri} is erased.")
     finally:
         await store.close()
+    if not sure and not await _agreed(uris):
+        print("Nothing was erased.")
+        return 1
+    for uri in uris:
+        await asyncio.to_thread(purge, paths.database, key.value, uri)
+        await asyncio.to_thread(erase_changes, paths.home, uri)
+        print(f"{uri} is erased.")
     return 0
 
 

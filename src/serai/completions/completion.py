@@ -49,8 +49,6 @@ _TOKENS = (
     ("/", re.compile(r"\A/(?P<query>\S*)\Z")),
 )
 
-
-_WORDS = re.compile(r"\A/(?P<query>\S+\s.*)\Z")
 _ESCAPED = re.compile(r"""\\(["\\])""")
 
 
@@ -103,7 +101,8 @@ def token_at(text: str, offset: int) -> Token | None:
     Raises:
         InvalidParams: The offset is before the text, behind it, or inside a character.
     """
-    line = _line_before(text, offset)
+    before = text[: index_of(text, offset)]
+    line = before[before.rfind("\n") + 1 :]
     for trigger, pattern in _TOKENS:
         if (match := pattern.search(line)) is not None:
             found = match.groupdict()
@@ -115,21 +114,6 @@ def token_at(text: str, offset: int) -> Token | None:
                 end=offset,
             )
     return None
-
-
-def words_at(text: str, offset: int) -> Token | None:
-    """A command and what follows it on its line: both together may be the name of a command.
-
-    Raises:
-        InvalidParams: The offset is before the text, behind it, or inside a character.
-    """
-    match = _WORDS.search(_line_before(text, offset))
-    return match and Token("/", match["query"], start=offset - units(match.group()), end=offset)
-
-
-def _line_before(text: str, offset: int) -> str:
-    before = text[: index_of(text, offset)]
-    return before[before.rfind("\n") + 1 :]
 
 
 def items(token: Token, candidates: Iterable[Candidate]) -> list[CompletionItem]:
@@ -179,14 +163,10 @@ async def complete(text: str, offset: int, sources: Sequence[CompletionSource]) 
         InvalidParams: The offset is before the text, behind it, or inside a character (`params.offset`).
     """
     token = token_at(text, offset)
-    words = words_at(text, offset) if token is None else None
-    begun = token or words
-    if begun is None:
+    if token is None:
         return []
     found: list[Candidate] = []
     for source in sources:
-        if source.trigger == begun.trigger and len(found) < ITEM_LIMIT:
-            found += await source.candidates(begun.query)
-    if words:  # most likely it is said to a command, so only a name that begins just so is meant
-        found = [item for item in found if folded(item.name).startswith(folded(words.query))]
-    return items(begun, found)
+        if source.trigger == token.trigger and len(found) < ITEM_LIMIT:
+            found += await source.candidates(token.query)
+    return items(token, found)

@@ -33,12 +33,8 @@ ENTRY_LIMIT = 500_000
 OLDEST = 2.0
 """Age in seconds up to which a listing answers while a new one is being made."""
 
-_AGE = 0.2
-"""Age in seconds up to which a listing is taken as it is, or ten times as long as it took to make."""
-_LONGEST_AGE = OLDEST / 2
-"""Longest such age: then a new listing is there before the old one is too old."""
-_PATIENCE = 0.1
-"""Time in seconds that someone waits for a new listing instead of the old one, if the last was as quick."""
+_AGE = 1.0
+"""Age in seconds up to which a listing is taken as it is."""
 _LONGEST_WAIT = 1.0
 """Time in seconds that someone waits when the old one is too old; then it answers all the same."""
 _LONGEST = 20.0
@@ -76,7 +72,6 @@ class FileIndex:
         self._mark: bytes | None = None
         self._good_until = 0.0
         self._too_old_at = 0.0
-        self._took = 0.0
         self._making: asyncio.Task[None] | None = None
 
     async def listing(self) -> PathListing:
@@ -94,8 +89,6 @@ class FileIndex:
                 await asyncio.shield(self._making)
             elif now >= self._too_old_at:
                 await asyncio.wait({self._making}, timeout=_LONGEST_WAIT)
-            elif self._took < _PATIENCE:
-                await asyncio.wait({self._making}, timeout=_PATIENCE)
         return self._listing or PathListing()
 
     async def close(self) -> None:
@@ -105,7 +98,6 @@ class FileIndex:
             await asyncio.wait({self._making})
 
     async def _make(self) -> None:
-        begin = time.monotonic()
         closed = await asyncio.to_thread(_inside, self.folder, self._closed)
         look = _Look(self.folder, closed)
         if not await look.ask_git():
@@ -116,9 +108,7 @@ class FileIndex:
             self._listing = await in_turns(look.builder.build())
             self._mark = mark
         now = time.monotonic()
-        self._took = now - begin
-        self._good_until = now + min(max(_AGE, 10 * self._took), _LONGEST_AGE)
-        self._too_old_at = now + OLDEST
+        self._good_until, self._too_old_at = now + _AGE, now + OLDEST
 
     def _made(self, task: asyncio.Task[None]) -> None:
         self._making = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,6 @@ from serai.completions.completion import KIND, Candidate, folded
 
 _MOST_MENTIONS = 10
 """Most agents, people and rooms that are offered, so that files have a place behind them."""
-_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +38,26 @@ class MentionSource:
         self._mentions = mentions
 
     async def candidates(self, query: str) -> Sequence[Candidate]:
-        """Those whose name begins with the query, then those of which a word does; agents before rooms."""
+        """Those that fit best come first; agents before rooms."""
         small = folded(query).removeprefix("#")
         placed = [
             (place, one.kind == "room", one.address, one)
             for one in self._mentions()
-            if (place := _place_of_mention(one.address, small)) is not None
+            if (place := _place(one.address[1:], small)) is not None
             and (one.kind == "room" or not query.startswith("#"))
         ]
         best = sorted(placed, key=lambda each: each[:3])[:_MOST_MENTIONS]
         return [_offered_mention(one) for *_, one in best]
 
 
-def _place_of_mention(address: str, query: str) -> int | None:
-    name = folded(address[1:])
+def _place(name: str, query: str, description: str = "") -> int | None:
+    """How well something fits: by the beginning of its name, by another part of that, by what it says."""
+    name = folded(name)
     if name.startswith(query):
         return 0
-    return 1 if any(name.startswith(query, word.start()) for word in _WORD.finditer(name)) else None
+    if query in name:
+        return 1
+    return 2 if query in folded(description) else None
 
 
 def _offered_mention(mention: Mention) -> Candidate:
@@ -94,23 +95,14 @@ class PromptSource:
         self._prompts = prompts
 
     async def candidates(self, query: str) -> Sequence[Candidate]:
-        """Those whose name begins with the query, then those that have it elsewhere or in the description."""
+        """Those that fit best come first."""
         small = folded(query)
         placed = [
             (place, one.name, one)
             for one in self._prompts()
-            if (place := _place_of_prompt(one, small)) is not None
+            if (place := _place(one.name, small, one.description)) is not None
         ]
         return [_offered_prompt(one) for *_, one in sorted(placed, key=lambda each: each[:2])]
-
-
-def _place_of_prompt(prompt: Prompt, query: str) -> int | None:
-    name = folded(prompt.name)
-    if name.startswith(query):
-        return 0
-    if query in name:
-        return 1
-    return 2 if query in folded(prompt.description) else None
 
 
 def _offered_prompt(prompt: Prompt) -> Candidate:

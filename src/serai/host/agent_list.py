@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 
-from serai.ahp.channels import ChannelKind, kind_of
 from serai.ahp.extensions import AgentsResult, InstallAgentParams, InstallAgentResult, KnownAgent
-from serai.ahp.types import TerminalClientClaim
 from serai.errors import InvalidParams
 from serai.host.agents import HostedHarness
-from serai.host.surroundings.terminals import HostTerminal, Terminals
+from serai.host.surroundings.terminals import Terminals
 
 __all__ = ["AgentList"]
 
@@ -22,22 +18,11 @@ class AgentList:
     Args:
         harnesses: Those that sessions can be made with, by name.
         terminals: The host's.
-        new_id: Makes ids that nobody else has.
-        home: The person's home: commands start there.
     """
 
-    def __init__(
-        self,
-        harnesses: Callable[[], Mapping[str, HostedHarness]],
-        terminals: Terminals,
-        new_id: Callable[[], str],
-        home: Path,
-    ) -> None:
+    def __init__(self, harnesses: Callable[[], Mapping[str, HostedHarness]], terminals: Terminals) -> None:
         self._harnesses = harnesses
         self._terminals = terminals
-        self._new_id = new_id
-        self._home = home
-        self._following: set[asyncio.Task[None]] = set()
         self.known: Callable[[], Awaitable[list[KnownAgent]]] = _none
         """Tells of the agents of the catalogue, as they are now."""
         self.look_again: Callable[[], object] = lambda: None
@@ -69,33 +54,17 @@ class AgentList:
         if found is None or found.install is None:
             why = "there is no such agent" if found is None else "nobody knows how to install it"
             raise InvalidParams(f"{params.provider!r}: {why}", field="params.provider")
-        if params.terminal is not None and kind_of(params.terminal) is not ChannelKind.TERMINAL:
-            raise InvalidParams("a terminal's URI begins with ahp-terminal:/", field="params.terminal")
-        uri = params.terminal or f"ahp-terminal:/{self._new_id()}"
-        terminal = await self._terminals.start(
-            uri,
-            TerminalClientClaim(client_id=client_id),
-            argv=("/bin/sh", "-c", found.install),
+        terminal = await self._terminals.start_for(
+            params,
+            client_id,
+            ("/bin/sh", "-c", found.install),
             title=f"Install {found.display_name}",
-            cwd=self._home.as_uri(),
-            cols=80 if params.cols is None else params.cols,
-            rows=24 if params.rows is None else params.rows,
-            env={},
+            then=self._look_again,
         )
-        task = asyncio.create_task(self._follow(terminal))
-        self._following.add(task)
-        task.add_done_callback(self._following.discard)
-        return InstallAgentResult(terminal=uri, command=found.install)
+        return InstallAgentResult(terminal=terminal.uri, command=found.install)
 
-    async def _follow(self, terminal: HostTerminal) -> None:
-        await terminal.wait()
+    async def _look_again(self) -> None:
         self.look_again()
-
-    async def close(self) -> None:
-        """Wait for no terminal any more; those are the host's."""
-        for task in self._following:
-            task.cancel()
-        await asyncio.gather(*self._following, return_exceptions=True)
 
 
 async def _none() -> list[KnownAgent]:

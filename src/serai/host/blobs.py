@@ -32,12 +32,13 @@ def moved_out(action: a.StateAction, session: str) -> tuple[a.StateAction, Seque
     match action:
         case a.SessionToolCallCompleteAction(result=result) if result.content:
             content = [_moved(item, session, blobs) for item in result.content]
-            return (replace(action, result=replace(result, content=content)) if blobs else action), blobs
+            light = replace(action, result=replace(result, content=content))
         case a.SessionToolCallContentChangedAction():
             content = [_moved(item, session, blobs) for item in action.content]
-            return (replace(action, content=content) if blobs else action), blobs
+            light = replace(action, content=content)
         case _:
-            return action, blobs
+            light = action
+    return (light if blobs else action), blobs
 
 
 def _moved(item: t.ToolResultContent, session: str, blobs: list[BlobRow]) -> t.ToolResultContent:

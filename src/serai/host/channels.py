@@ -7,7 +7,7 @@ made by a command, others come to be when someone asks for them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from serai.ahp import actions as a
@@ -60,9 +60,6 @@ class Channel:
     def abandoned(self) -> None:
         """The same, and who did may have lost its connection only. By default that is no different."""
         self.left()
-
-    def missed(self) -> None:
-        """Someone has come back too late to be told what has happened. By default its state tells all."""
 
     async def close(self) -> None:
         """The host stops, or the channel is no longer there: end what it does."""
@@ -119,12 +116,6 @@ class Channels:
             channel.abandoned()
         elif channel is not None:
             channel.left()
-
-    def missed(self, uris: Iterable[str]) -> None:
-        """Someone has come back to channels too late to be told what has happened."""
-        for uri in uris:
-            if (channel := self._open.get(uri)) is not None:
-                channel.missed()
 
     async def close(self) -> None:
         """End all of them."""

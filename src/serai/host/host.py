@@ -184,9 +184,9 @@ class Host:
         self.resource_watches = ResourceWatches(self)
         self.changesets = Changesets(self)
         self.completions = Completions(self.identities)
-        self.terminals = Terminals(self, self.processes)
-        self.agent_list = AgentList(lambda: self.harnesses, self.terminals, new_id, user_home)
-        self.sign_ins = SignIns(self.sought, self.terminals, self.redactor, new_id, self.signed_in, user_home)
+        self.terminals = Terminals(self, self.processes, user_home)
+        self.agent_list = AgentList(lambda: self.harnesses, self.terminals)
+        self.sign_ins = SignIns(self.sought, self.terminals, self.redactor, self.signed_in)
         self.sessions = Sessions(
             self.journal,
             self.identities,
@@ -242,8 +242,7 @@ class Host:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
         await self.root.close()
-        await self.sign_ins.close()
-        await self.agent_list.close()
+        await self.terminals.close()
         await self.sessions.close()
         await self.customized_folders.close()
         await self.channels.close()
@@ -270,7 +269,7 @@ class Host:
         self._attend(uri)
         if not self.sessions.is_wanted(uri) and not self.journal.subscriptions.is_followed(uri):
             self.channels.left(uri, abandoned=abandoned)
-            self.telemetry.left(uri)
+            self.telemetry.unfollow(uri)
 
     def _is_watched(self, uri: str) -> bool:
         """Whether someone follows a session, or the root channel has not been told yet what changed in it."""

@@ -16,7 +16,7 @@ from serai.contract import DeliveryMode, DeliveryReason, MessageReceipt, Receipt
 from serai.journal.journal import Journal, Measured
 from serai.journal.subscriptions import Subscriber
 from serai.telemetry.activities import Activities, DeliverySpan, ToolCallSpan, TurnSpan
-from serai.telemetry.otlp import METHODS, TelemetryChannel, parse
+from serai.telemetry.otlp import METHODS, TelemetryChannel
 from serai.telemetry.telemetry import Telemetry
 
 _log = logging.getLogger(__name__)
@@ -49,17 +49,9 @@ class HostTelemetry(Telemetry):
 
     def subscribe(self, uri: str, subscriber: Subscriber) -> bool:
         """Let someone follow a channel. Returns whether there is such a channel."""
-        if parse(uri) is None:
-            return False
-        if not self._subscriptions.is_followed(uri):
-            self.follow(uri)
-        self._subscriptions.add(uri, subscriber)
-        return True
-
-    def left(self, uri: str) -> None:
-        """Nobody follows a channel any more; it may be one of another kind."""
-        if parse(uri) is not None:
-            self.unfollow(uri)
+        if is_there := self.follow(uri):
+            self._subscriptions.add(uri, subscriber)
+        return is_there
 
     def _export(self, channel: TelemetryChannel, payload: dict[str, Any]) -> None:
         """Bring telemetry to those who follow it. Nothing else depends on it, so it waits for nothing."""
@@ -189,10 +181,7 @@ class SessionTelemetry:
 
     def receipt(self, delivery_id: str, receipt: MessageReceipt) -> None:
         """What became of a delivery so far."""
-        if receipt.status is ReceiptStatus.ACCEPTED:
-            if delivery := self._deliveries.get(delivery_id):
-                delivery.event("accepted")
-            return
-        if delivery := self._deliveries.pop(delivery_id, None):
+        is_open = receipt.status is ReceiptStatus.ACCEPTED
+        if not is_open and (delivery := self._deliveries.pop(delivery_id, None)):
             failed = receipt.status is ReceiptStatus.FAILED
             delivery.end(receipt.status.value, "delivery_failed" if failed else None)

@@ -6,24 +6,16 @@ A session is read back from its newest head, its turns, and the actions since th
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
 
-from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from serai.ahp import wire
 from serai.ahp.actions import StateAction
 from serai.ahp.reducers import LiveSession
-from serai.ahp.types import FreeForm, Number, SessionState, SessionSummary, Turn
+from serai.ahp.types import Number, SessionState, SessionSummary, Turn
 from serai.store.contract import Batch, HeadRow, SessionRow, StoredRow, TurnRow
 
-__all__ = ["ADDITIONAL_DIRECTORIES", "KeptSession", "folders_in", "folders_of", "listed"]
-
-ADDITIONAL_DIRECTORIES = "additionalDirectories"
-"""The setting of a session that names more folders, which are for reading only."""
-
-_FOLDERS = "serai.folders"
-"""Where a session's row has them: they count also while it is not in memory."""
+__all__ = ["KeptSession", "summary_of"]
 
 _HEAD_AFTER = 64 * 1024
 """A head is written once the actions since the last one exceed this, and exceed the head itself."""
@@ -65,7 +57,7 @@ class KeptSession:
         cls, row: SessionRow, head: HeadRow, turns: list[TurnRow], rows: list[StoredRow]
     ) -> KeptSession:
         """A session as it was when the last of these rows was committed."""
-        summary, _ = listed(row)
+        summary = summary_of(row)
         earlier = [turn for turn in turns if turn.ordinal < head.turns]
         state = replace(
             wire.decode(head.state, SessionState), turns=[wire.decode(turn.turn, Turn) for turn in earlier]
@@ -123,10 +115,8 @@ class KeptSession:
         return self._touched
 
     def row(self) -> SessionRow:
-        """What the database knows of its summary, and of its folders."""
+        """What the database knows of its summary."""
         summary = self.live.head.summary
-        if folders := folders_of(self.live.head):
-            summary = replace(summary, extra={**_known(summary.extra), _FOLDERS: folders})
         return SessionRow(self.uri, wire.encode(summary), int(summary.modified_at), self.epoch)
 
     def save(self, batch: Batch, last_item: int) -> None:
@@ -161,32 +151,6 @@ class KeptSession:
         return TurnRow(self.uri, ordinal, turn.id, wire.encode(turn))
 
 
-def listed(row: SessionRow) -> tuple[SessionSummary, list[str]]:
-    """What a row says of a session: its summary, and the folders that it may read beside its own."""
-    summary = wire.decode(row.summary, SessionSummary)
-    extra = dict(_known(summary.extra))
-    folders = extra.pop(_FOLDERS, None)
-    if folders is None:
-        return summary, []
-    summary.extra = extra or UNSET
-    return summary, _texts(folders)
-
-
-def folders_of(state: SessionState) -> list[str]:
-    """The folders that a session may read beside its own."""
-    return folders_in(state.config.values) if state.config else []
-
-
-def folders_in(settings: FreeForm) -> list[str]:
-    """The same, as the settings of a session name them."""
-    return _texts(settings.get(ADDITIONAL_DIRECTORIES))
-
-
-def _known(extra: dict[str, Any] | UnsetType) -> dict[str, Any]:
-    return {} if extra is UNSET else extra
-
-
-def _texts(value: Any) -> list[str]:
-    return (
-        [one for one in cast("list[Any]", value) if isinstance(one, str)] if isinstance(value, list) else []
-    )
+def summary_of(row: SessionRow) -> SessionSummary:
+    """The summary that a row holds."""
+    return wire.decode(row.summary, SessionSummary)

@@ -124,7 +124,6 @@ class Span:
         self._kind = kind
         self._labels = labels
         self._attributes: dict[str, Scalar | None] = {}
-        self._events: list[Json] = []
         self._ended = False
         self._start_ns = activities.now_ns()
         self.trace_id = self.span_id = self.parent_id = ""  # as long as nobody listens
@@ -138,12 +137,6 @@ class Span:
         """Set attributes. One that is `None` is left out."""
         if self.span_id:
             self._attributes |= {name: value for name, value in attributes.items() if value is not None}
-
-    def event(self, name: str) -> None:
-        """Note a moment."""
-        if self.span_id:
-            now = str(self._activities.now_ns())
-            self._events.append({"timeUnixNano": now, "name": name, "attributes": []})
 
     @contextmanager
     def current(self) -> Generator[None]:
@@ -186,7 +179,6 @@ class Span:
             "startTimeUnixNano": str(self._start_ns),
             "endTimeUnixNano": str(ended_ns),
             "attributes": cleaner.attributes(self._attributes),
-            "events": self._events,
             "status": {"code": _ERROR, **said} if has_failed else {},
         }
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import TypeAlias
@@ -93,7 +93,7 @@ class Telemetry:
             lambda span: self._take(Signal.TRACES, span),
             content=wants_content(environ),
         )
-        self._followers: Counter[TelemetryChannel] = Counter()
+        self._followed: set[TelemetryChannel] = set()
         self._exported: set[TelemetryChannel] = set()
         self._poster: Poster | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -111,19 +111,19 @@ class Telemetry:
         return any(self._channels(signal))
 
     def follow(self, channel: URI) -> bool:
-        """Serve one follower more on a channel. Returns whether there is one of that name."""
+        """Someone follows a channel from now on. Returns whether there is one of that name."""
         found = parse(channel)
         if found is None:
             return False
-        self._followers[found] += 1
+        self._followed.add(found)
         self._adjust()
         return True
 
     def unfollow(self, channel: URI) -> None:
-        """Serve one follower less on a channel."""
+        """Nobody follows a channel any more; it may be one of another kind."""
         found = parse(channel)
-        if found is not None and self._followers[found]:
-            self._followers[found] -= 1
+        if found is not None:
+            self._followed.discard(found)
             self._adjust()
 
     def start(self) -> None:
@@ -142,7 +142,7 @@ class Telemetry:
         self._flush()
         if self._poster:
             self._tell(Signal.METRICS, self.metrics.read(self._now_ns(), self._cleaner))
-        self._followers.clear()
+        self._followed.clear()
         self._exported.clear()
         poster, self._poster = self._poster, None
         task = self._task
@@ -156,8 +156,7 @@ class Telemetry:
 
     def _channels(self, signal: Signal) -> Iterator[TelemetryChannel]:
         """The channels of a signal that are followed or exported."""
-        followed = {channel for channel, count in self._followers.items() if count}
-        return (channel for channel in followed | self._exported if channel.signal is signal)
+        return (channel for channel in self._followed | self._exported if channel.signal is signal)
 
     def _adjust(self) -> None:
         """Let run what is wanted, and nothing else."""
@@ -242,7 +241,7 @@ class Telemetry:
             told = payload(signal, self._resource, admitted)
             if self._poster and channel in self._exported:
                 self._poster.put(signal, told, len(admitted))
-            if self._followers[channel]:
+            if channel in self._followed:
                 self._bring(channel, told)
 
     def _bring(self, channel: TelemetryChannel, told: Json) -> None:

@@ -27,6 +27,7 @@ from serai.serve.transcripts import transcribed
 from serai.session.events import SessionEvent
 from serai.session.export import export
 from serai.session.workflow import serialize
+from serai.store.sqlite.backup import purge
 from serai.store.sqlite.store import SqliteStore
 
 
@@ -307,10 +308,10 @@ async def test_a_purge_leaves_nothing_of_a_run(scripted: ModelScriptServer, tmp_
         await run.say("Go")
         uri = run.session.uri
         assert await rows(host, "steps_of_run", uri)
+    purge(tmp_path / "history.db", KEY, uri)
     store = SqliteStore(tmp_path / "history.db", KEY)
     await store.open()
     try:
-        await store.purge(uri)
         for query in ("run_messages", "steps_of_run", "workflow_run"):
             assert await store.relay(query, uri) == []
     finally:

@@ -69,18 +69,6 @@ async def test_the_files_of_a_repository_are_heard_of_and_what_is_committed(
     assert len(watches) == 0
 
 
-async def test_what_git_stores_is_not_heard_of(tmp_path: Path) -> None:
-    folder = make_repository(tmp_path / "work")
-    work, git = places_to_watch(await changes_of(folder, tmp_path / "home"), tmp_path / "home")
-    of_work, of_git = (PathFilter(place.includes, place.excludes) for place in (work, git))
-    assert (work.folder, git.folder) == (str(folder), str(folder / ".git"))
-    assert of_work.prunes(".git")
-    assert of_work.prunes("sub/node_modules")
-    assert of_git.prunes("objects")
-    assert not of_git.passes("index.lock")
-    assert of_git.passes("logs/HEAD")
-
-
 async def test_what_folders_above_say_is_ignored_is_heard_of(tmp_path: Path, watches: Watches) -> None:
     top = make_repository(tmp_path / "work")
     folder = top / "sub/deep"

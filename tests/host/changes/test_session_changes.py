@@ -6,7 +6,6 @@ import asyncio
 import os
 import shutil
 import textwrap
-from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -14,48 +13,13 @@ import pytest
 from host.changes.conftest import OF_SESSION, OF_TURN, ORIGIN, URI, WITHIN, Inn, counted, idle
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams, SessionForkSource
-from serai.ahp.types import UserMessage
 from serai.changes import recorder
-from serai.changes.diff import Outcome
-from serai.changes.folder import FolderChanges
 from serai.changes.undo import KEPT_SECONDS, DiscardStep, Trash
 from serai.changes.view import ChangesetKind, Which, uri_of
 from serai.errors import ProtocolError
 from serai.host.changes import bases, session_changes
-from serai.host.changes.changesets import id_of_session, session_of_id
 from serai.host.session.session import Session
 from serai.host.turn import Turn
-
-
-async def test_bursts_are_looked_at_once_and_one_look_follows_another(
-    inn: Inn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    at_once: list[int] = [0, 0]
-    looks = 0
-    compute = FolderChanges.compute_all
-
-    async def counted_compute(self: FolderChanges, which: Collection[Which]) -> dict[Which, Outcome]:
-        nonlocal looks
-        looks += 1
-        at_once[0] += 1
-        at_once[1] = max(at_once)
-        try:
-            return await compute(self, which)
-        finally:
-            at_once[0] -= 1
-
-    monkeypatch.setattr(FolderChanges, "compute_all", counted_compute)
-    session = await inn.begin()
-    await inn.until(lambda: counted(session) == [0, 0, None])
-    before = looks
-    for number in range(500):
-        (inn.work / f"{number}.txt").write_text("x\n")
-        if number % 100 == 0:
-            session.changes.look_again()
-            await asyncio.sleep(0)
-    await inn.until(lambda: counted(session) == [500, 500, None])
-    assert at_once[1] == 1
-    assert looks - before <= 15
 
 
 async def test_a_folder_is_not_watched_for_nobody_and_looked_at_for_the_next_one(inn: Inn) -> None:
@@ -234,56 +198,6 @@ async def test_a_fork_waits_for_the_end_of_the_turn_that_it_begins_with(inn: Inn
     assert (state.status, [file.id for file in state.files]) == ("ready", ["b.txt"])
 
 
-@pytest.mark.parametrize("running", [False, True])
-async def test_a_turn_that_is_taken_back_is_let_go_and_another_of_its_id_begins_anew(
-    inn: Inn, running: bool
-) -> None:
-    begun = asyncio.Event()
-
-    async def answer(turn: Turn) -> None:
-        (inn.work / turn.message.text).write_text("x\n")
-        begun.set()
-        if running and turn.message.text == "first":
-            await asyncio.Event().wait()
-
-    inn.answer = answer
-    session = await inn.begin()
-    start = a.SessionTurnStartedAction(turn_id="t", user_message=UserMessage(text="first"))
-    session.dispatch(start, ORIGIN, inn.someone)
-    await begun.wait()
-    if not running:
-        await inn.until(lambda: session.live.turn is None)
-        await idle(inn, session)
-    state = await inn.follow(OF_TURN)
-    await inn.until(lambda: [file.id for file in state.files] == ["first"])
-    session.dispatch(a.SessionTruncatedAction(), ORIGIN, inn.someone)
-    await inn.until(lambda: state.error is not None)
-    assert (state.status, state.files) == ("error", [])
-    assert state.error is not None
-    assert state.error.error_type == "taken_back"
-    assert inn.host.channels.get(OF_TURN) is None
-    assert await inn.host.bring(OF_TURN) is None
-    start = a.SessionTurnStartedAction(turn_id="t", user_message=UserMessage(text="second"))
-    session.dispatch(start, ORIGIN, inn.someone)
-    await inn.until(lambda: session.live.turn is None)
-    await idle(inn, session)
-    assert [file.id for file in (await inn.follow(OF_TURN)).files] == ["second"]
-
-
-@pytest.mark.parametrize(
-    "uri",
-    [
-        "ahp-session:/one",
-        "ahp-session:one",
-        "ahp-session:/",
-        "ahp-session:/a/b?c",
-        "ahp-session:/ahp-session:x",
-    ],
-)
-def test_an_id_leads_back_to_its_session(uri: str) -> None:
-    assert session_of_id(id_of_session(uri)) == uri
-
-
 def described(session: Session) -> str:
     return " ".join(str(one.description) for one in session.live.head.summary.changesets or ())
 
@@ -314,23 +228,6 @@ async def test_without_git_it_is_said_that_changes_are_not_seen(
     state = await inn.follow(OF_SESSION)
     assert state.error is not None
     assert state.error.error_type == "git_unavailable"
-
-
-async def test_a_turn_that_is_cancelled_before_its_base_is_recorded_is_over(
-    inn: Inn, slow_git: SlowGit
-) -> None:
-    session = await inn.begin()
-    await inn.until(lambda: counted(session) == [0, 0, None])
-    slow_git.hold()
-    inn.start(session)
-    await inn.host.journal.committed()
-    session.dispatch(a.SessionTurnCancelledAction(turn_id="t"), ORIGIN, inn.someone)
-    await inn.until(lambda: session.live.turn is None)
-    slow_git.let_go()
-    await idle(inn, session)
-    (inn.work / "later.txt").write_text("x\n")
-    state = await inn.follow(OF_TURN)
-    assert "later.txt" not in {file.id for file in state.files}
 
 
 async def test_a_discard_that_a_kill_cut_short_is_undone_at_the_next_start(inn: Inn) -> None:

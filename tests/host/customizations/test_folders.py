@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from serai.customizations.containers import Customizations
-from serai.customizations.watched import Watched, watched
-from serai.errors import ConfigInvalid, ProtocolError
+from serai.errors import ConfigInvalid
 from serai.host.customizations import folders as customized_folders
 from serai.host.customizations.folders import CustomizedFolder, CustomizedFolders
 
@@ -121,22 +120,6 @@ async def test_a_discovery_that_fails_leaves_what_is_known(
     assert await other.catch_up() == Customizations()
 
 
-async def test_without_watches_it_is_looked_at_whenever_someone_asks(
-    place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def refuse(*_arguments: object, **_options: object) -> object:
-        raise ProtocolError("the system's limit is reached")
-
-    monkeypatch.setattr(customized_folders, "FolderWatch", refuse)
-    folder = place.folders.enter(place.work)
-    follower = Follower(folder)
-    folder.follow(follower.changed)
-    await follower.until(lambda: folder.found is not None)
-    place.write()
-    assert names(await folder.catch_up()) == ["AGENTS.md"]
-    assert caplog.text.count("limit is reached") == 1
-
-
 async def test_a_working_directory_that_goes_and_comes_back_is_seen(place: Place) -> None:
     place.write()
     folder = place.folders.enter(place.work)
@@ -160,22 +143,3 @@ async def test_nothing_is_watched_when_nobody_follows(place: Place) -> None:
     folder.unfollow(follower.changed)
     await folder.catch_up()
     assert folder._watches == []
-
-
-async def test_what_is_written_into_a_folder_that_came_just_before_it_was_watched_is_heard_of(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rules = place.work / ".agents/rules"
-
-    def late(directory: Path | None, home: Path, settings: Path | None) -> Watched:
-        named = watched(directory, home, settings)
-        rules.mkdir(parents=True, exist_ok=True)
-        return named
-
-    monkeypatch.setattr(customized_folders, "watched", late)
-    folder = place.folders.enter(place.work)
-    follower = Follower(folder)
-    folder.follow(follower.changed)
-    await follower.until(lambda: folder.found is not None)
-    (rules / "brief.md").write_text("Be brief.\n")
-    await follower.until(lambda: names(folder.found) == ["brief"])

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pytest
 
 from serai.ahp import commands as c
-from serai.errors import FileUnreadable, ProtocolError, SeraiError
+from serai.errors import FileUnreadable, SeraiError
 from serai.host.customizations import plugins as fetching
 from serai.host.customizations.plugins import Ask, PluginFetch
 
@@ -78,26 +78,6 @@ async def test_the_files_that_say_something_are_fetched() -> None:
     assert fetched.problems == []
     assert f"{BASE}/skills/a%20b" in shelf.asked
     assert not any("node_modules" in uri or ".git" in uri or ".bin" in uri for uri in shelf.asked)
-
-
-async def test_what_one_file_lacks_does_not_cost_the_others() -> None:
-    shelf = Shelf(
-        {
-            "a.md": "a",
-            "b.md": ProtocolError("not for you"),
-            "c.md": text("%%%", "base64"),
-            "ä.md": text("ä", "base64"),
-            "d.md": "x" * (1024 * 1024 + 1),
-        }
-    )
-    fetched = await fetch_files(shelf.ask, BASE)
-    assert fetched.files == {"a.md": b"a"}
-    assert sorted(fetched.problems) == [
-        "b.md cannot be read (not for you)",
-        "c.md cannot be read (the client sent what cannot be decoded)",
-        "d.md cannot be read (it is larger than 1 MiB)",
-        "ä.md cannot be read (the client sent what cannot be decoded)",
-    ]
 
 
 @pytest.mark.parametrize(

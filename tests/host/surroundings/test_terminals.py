@@ -10,15 +10,12 @@ import pytest
 
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams, CreateTerminalParams
-from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import (
     TerminalClientClaim,
     TerminalSessionClaim,
-    TerminalUnclassifiedPart,
     ToolResultTerminalContent,
     UserMessage,
 )
-from serai.errors import ProtocolError
 from serai.harness.callback import Answer, CallbackHarness
 from serai.host.host import Host
 from serai.host.session.session import Session
@@ -115,32 +112,6 @@ async def test_a_cancelled_turn_takes_its_programs_with_it(inn: Inn) -> None:
         await inn.host.journal.committed()
 
 
-async def test_secrets_that_a_program_prints_are_masked(inn: Inn) -> None:
-    inn.host.redactor.register("THE_KEY", "correct-horse-battery")
-    done: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-
-    async def answer(turn: Turn) -> None:
-        command = "printf correct-hor; sleep 0.05; printf 'se-battery\\n'"
-        terminal = await turn.terminal(["sh", "-c", command])
-        await terminal.wait()
-        done.set_result(terminal.text())
-
-    await inn.begin(answer)
-    assert (await done).strip() == "[secret:THE_KEY]"
-
-
-async def test_of_two_of_one_name_at_once_one_is_started(inn: Inn) -> None:
-    claim = TerminalClientClaim(client_id="c")
-    params = CreateTerminalParams(channel=TERMINAL, claim=claim, cwd=inn.folder.as_uri())
-    both = [inn.host.terminals.create(params, "c") for _ in range(2)]
-    [error] = [told for told in await asyncio.gather(*both, return_exceptions=True) if told is not None]
-    assert isinstance(error, ProtocolError)
-    assert error.number == AhpErrorCode.ALREADY_EXISTS
-    assert isinstance(terminal := inn.host.channels.get(TERMINAL), HostTerminal)
-    assert not terminal.has_ended
-    assert len(inn.host.processes.children) == 1
-
-
 @pytest.mark.parametrize(
     ("name", "title"),
     [("n" * 100_000, "n" * 256), ("\x1b]0;x\x07a\nb", "]0;xab"), ("\r\n\x9b", "shell"), (None, "shell")],
@@ -218,27 +189,6 @@ async def test_after_a_restart_terminals_have_ended_and_say_so(inn: Inn) -> None
     assert "not kept" in terminal.text()
     [listed] = inn.host.root.live.head.terminals or []
     assert listed == terminal.info
-
-
-async def test_a_terminal_that_a_killed_host_left_says_that_it_was_stopped(inn: Inn) -> None:
-    claim = TerminalClientClaim(client_id="c")
-    await inn.host.terminals.create(CreateTerminalParams(channel=TERMINAL, claim=claim), "c")
-    await inn.host.journal.committed()
-    rows = await inn.store.rows("serai-terminals", 0)
-    await inn.host.terminals.dispose(TERMINAL, "c", Nobody())
-    left = MemoryStore()
-    await left.open()
-    inn.store = left
-    await inn.restart()
-    for row in rows:
-        inn.host.journal.record(row.channel, row.action)
-    await inn.restart()
-    terminal = inn.host.channels.get(TERMINAL)
-    assert isinstance(terminal, HostTerminal)
-    [part] = terminal.live.head.content
-    assert isinstance(part, TerminalUnclassifiedPart)
-    assert "the host was stopped" in part.value
-    assert terminal.info.exit_code == 129
 
 
 async def test_a_terminal_whose_keeper_was_killed_has_ended_and_says_so(inn: Inn) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
@@ -37,8 +37,6 @@ _READ = (".md", ".mdc", ".json")
 """Endings of the files that say what a plugin has. What else is in it stays where it is."""
 _PASSED_OVER = {".git", "node_modules"}
 
-Spawn: TypeAlias = Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
-"""Runs something that the session owns."""
 Ask: TypeAlias = Callable[[str, wire.Value], Awaitable[Any]]
 """Asks the client: the method and its parameters. It raises a `SeraiError` when there is no good answer."""
 
@@ -48,14 +46,12 @@ class PublishedPlugins:
 
     Args:
         session: The session.
-        spawn: Runs something that the session owns.
         changed: Is called when there is something else to show.
     """
 
-    def __init__(self, session: Session, spawn: Spawn, changed: Callable[[], None]) -> None:
+    def __init__(self, session: Session, changed: Callable[[], None]) -> None:
         self._session = session
         self._kept = session.host.client_plugins
-        self._spawn = spawn
         self._changed = changed
         self._client_id = ""
         self.shown: list[Customizations] = []
@@ -79,7 +75,7 @@ class PublishedPlugins:
                 missing.append((place, plugin))
             self.shown.append(known or _unread(client_id, plugin, CustomizationLoadingState()))
         if missing:
-            self._fetching = self._spawn(self._fetch_all(client_id, missing))
+            self._fetching = self._session.spawn(self._fetch_all(client_id, missing))
         if had_some or self.shown:
             self._changed()
 
@@ -88,7 +84,7 @@ class PublishedPlugins:
         if client_id == self._client_id and self.shown:
             if self._leaving is not None:
                 self._leaving.cancel()
-            self._leaving = self._spawn(self._leave(client_id))
+            self._leaving = self._session.spawn(self._leave(client_id))
 
     async def _leave(self, client_id: str) -> None:
         await asyncio.sleep(self._session.settings.client_grace)

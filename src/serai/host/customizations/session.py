@@ -14,7 +14,7 @@ from serai.ahp.rules import Judgement, rejected
 from serai.ahp.wire import Unknown
 from serai.customizations.changes import difference, together
 from serai.customizations.containers import Customizations, Definition
-from serai.host.customizations.plugins import PublishedPlugins, Spawn
+from serai.host.customizations.plugins import PublishedPlugins
 from serai.host.project import directory_of
 
 if TYPE_CHECKING:
@@ -28,18 +28,13 @@ _A_MOMENT = 1.0
 
 
 class SessionCustomizations:
-    """The customisations of one session.
+    """The customisations of one session."""
 
-    Args:
-        session: The session.
-        spawn: Runs something that the session owns.
-    """
-
-    def __init__(self, session: Session, spawn: Spawn) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
         self._folders = session.host.customized_folders
         self._folder = self._folders.enter(directory_of(session.live.head.summary.working_directory))
-        self._published = PublishedPlugins(session, spawn, self._published_changed)
+        self._published = PublishedPlugins(session, self._published_changed)
         self._is_attending = False
         self._closed = False
 

@@ -11,7 +11,6 @@ from serai.ahp import actions as a
 from serai.ahp import types as t
 from serai.ahp.reducers import LiveSession
 from serai.ahp.rules import Judgement, rejected
-from serai.errors import SessionGone
 from serai.host.session.core import SessionCore
 
 __all__ = ["Answers", "Expected", "Questions", "all_answers", "failed_result", "unknown_option"]
@@ -51,21 +50,6 @@ class Questions:
 
         Cancelling takes the question back.
         """
-        return await self._ask(request) or Answers(t.SessionInputResponseKind.CANCEL.value, {})
-
-    async def keep_asking(self, request: t.SessionInputRequest) -> Answers:
-        """The same for what turns have nothing to do with: it is asked again when one took it along.
-
-        Raises:
-            SessionGone: The session is closed.
-        """
-        while not self._core.is_closed:
-            if (answers := await self._ask(request)) is not None:
-                return answers
-        raise SessionGone(f"{self._core.uri} is closed")
-
-    async def _ask(self, request: t.SessionInputRequest) -> Answers | None:
-        """The answer; `None` when the question went with a turn, or with the session."""
         answer = self.expect(("input", request.id))
         self._core.act(a.SessionInputRequestedAction(request=request))
         try:
@@ -73,7 +57,7 @@ class Questions:
         except asyncio.CancelledError:
             self.conclude(request.id)
             raise
-        return None if answer.cancelled() else answer.result()
+        return Answers(t.SessionInputResponseKind.CANCEL.value, {}) if answer.cancelled() else answer.result()
 
     def conclude(self, request_id: str, response: str = t.SessionInputResponseKind.CANCEL.value) -> None:
         """A question that is open need not be answered any more."""

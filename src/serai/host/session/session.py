@@ -17,6 +17,8 @@ from serai.ahp.types import (
     ROOT,
     PendingMessageKind,
     SessionLifecycle,
+    ToolResultSubagentContent,
+    Turn,
     TurnState,
     UserMessage,
 )
@@ -28,7 +30,7 @@ from serai.host.customizations.session import SessionCustomizations
 from serai.host.seat import RelayAccess, Seat
 from serai.host.session.client_tools import ClientTools
 from serai.host.session.core import SessionCore, error_info, is_paused, needs_sign_in, status_of
-from serai.host.session.delegation import Subagent, delegate
+from serai.host.session.delegation import PARENT, Subagent, check_depth
 from serai.host.session.deliveries import Door, Postman
 from serai.host.session.mailbox import Mailbox, Waiting, not_taken
 from serai.host.session.questions import Questions, all_answers, unknown_option
@@ -75,7 +77,7 @@ class Session:
         participant = host.identities.of_session(kept.uri, core.live.head.summary.provider)
         door = Door(core, host.ledger, participant.number, participant.identity.id)
         self.mailbox = Mailbox(door)
-        self.customizations = SessionCustomizations(self, self.spawn)
+        self.customizations = SessionCustomizations(self)
         self.changes = SessionChanges(self)
         self.client_tools = ClientTools(core, host.clients.is_connected, self._act_instead)
         reach = Reach(
@@ -83,7 +85,7 @@ class Session:
             read=self.read,
             write=self._write,
             terminal=host.terminals.start,
-            delegate=self._delegate,
+            delegate=self.delegate,
             call_ready=self.client_tools.call_ready,
         )
         harness = host.harnesses.get(core.live.head.summary.provider)
@@ -315,9 +317,25 @@ class Session:
         )
         await self.host.files.run(write_file, params, roots)
 
-    async def _delegate(self, provider: str, message: UserMessage, title: str) -> Subagent:
-        """Begin a session for another agent. See `delegate`."""
-        return await delegate(self.core, self.host.sessions.bring, self.host.create, provider, message, title)
+    async def delegate(self, provider: str, message: UserMessage, title: str) -> Subagent:
+        """Begin a session for another agent, in the same folder.
+
+        Raises:
+            ProtocolError: There is no such agent.
+            CapabilityUnsupported: Too many agents stand one above the other.
+        """
+        await check_depth(self.core, self.host.sessions.bring)
+        summary, channel = self.live.head.summary, f"ahp-session:/{self.host.new_id()}"
+        folder = summary.working_directory
+        params = c.CreateSessionParams(channel=channel, provider=provider, working_directory=folder)
+        session = await self.host.create(params, summary.provider, {PARENT: self.uri})
+
+        async def answer() -> Turn:
+            await session.ready()
+            return await session.converse(message, summary.provider)
+
+        content = ToolResultSubagentContent(resource=channel, title=title, agent_name=provider)
+        return Subagent(channel, content, answer)
 
     async def _relay_access(self) -> RelayAccess | None:
         access = self.host.relay_access

@@ -24,8 +24,9 @@ from serai.host.session.deliveries import deferred_channel, still_deferred
 from serai.host.session.recovery import recover
 from serai.host.session.session import Session
 from serai.host.settings import HostSettings
+from serai.host.surroundings.files import folders_of
 from serai.journal.journal import Journal
-from serai.journal.sessions import KeptSession, folders_of, listed
+from serai.journal.sessions import KeptSession, summary_of
 from serai.store.contract import SessionRow
 
 __all__ = ["Sessions"]
@@ -90,10 +91,10 @@ class Sessions:
         for row in await self._journal.store.sessions():
             self._rows[row.uri] = row
         self._unrecovered.update(self._rows)
-        await self._identities.open((row.uri, listed(row)[0].provider) for row in self._rows.values())
+        await self._identities.open((row.uri, summary_of(row).provider) for row in self._rows.values())
         for row in list(self._rows.values()):
-            summary, more = listed(row)
-            self._known(row.uri, summary.working_directory, more)
+            summary = summary_of(row)
+            self._known(row.uri, summary.working_directory, [])
             if summary.status & SessionStatus.IN_PROGRESS:
                 try:
                     await self.bring(row.uri)
@@ -139,7 +140,7 @@ class Sessions:
     def summaries(self, *, runs: bool = False) -> list[SessionSummary]:
         """All sessions, or all workflow runs, the last modified one first."""
         summaries = [replace(session.live.head.summary) for session in self._sessions.values()]
-        summaries += [listed(row)[0] for row in self._rows.values()]
+        summaries += [summary_of(row) for row in self._rows.values()]
         summaries = [summary for summary in summaries if is_run(summary.resource) == runs]
         return sorted(summaries, key=lambda summary: summary.modified_at, reverse=True)
 
@@ -147,7 +148,7 @@ class Sessions:
         """The kind of agent of a session, also of one that is not in memory."""
         if (session := self._sessions.get(uri)) is not None:
             return session.live.head.summary.provider
-        return listed(self._rows[uri])[0].provider if uri in self._rows else None
+        return summary_of(self._rows[uri]).provider if uri in self._rows else None
 
     def peek(self, uri: str) -> Session | None:
         """The session, if it is in memory. That counts as no use of it."""

@@ -7,7 +7,7 @@ import logging
 import re
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import unquote
 
 from serai.ahp import actions as a
@@ -18,6 +18,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import (
     ConfigPropertySchema,
+    FreeForm,
     MessageResourceAttachment,
     SessionActiveClient,
     SessionConfigPropertySchema,
@@ -27,10 +28,10 @@ from serai.ahp.types import (
     SessionInputSelectedAnswerValue,
     SessionInputSingleSelectQuestion,
     SessionInputSubmitted,
+    SessionState,
 )
-from serai.errors import ConnectionLost, ProtocolError, SessionGone
+from serai.errors import ConnectionLost, ProtocolError
 from serai.host.session.questions import Answers
-from serai.journal.sessions import ADDITIONAL_DIRECTORIES, folders_of
 from serai.journal.subscriptions import Subscriber
 from serai.machine.draft import find_leftovers, remove_leftovers
 from serai.machine.files import (
@@ -47,8 +48,19 @@ if TYPE_CHECKING:
     from serai.host.host import Host
     from serai.host.session.session import Session
 
-__all__ = ["ADDITIONAL_DIRECTORIES", "MORE_FOLDERS", "Files", "Shown", "gives", "named_in"]
+__all__ = [
+    "ADDITIONAL_DIRECTORIES",
+    "MORE_FOLDERS",
+    "Files",
+    "Shown",
+    "folders_in",
+    "folders_of",
+    "gives",
+    "named_in",
+]
 
+ADDITIONAL_DIRECTORIES = "additionalDirectories"
+"""The setting of a session that names more folders, which are for reading only."""
 MORE_FOLDERS = SessionConfigPropertySchema(
     type="array",
     title="Additional folders",
@@ -104,7 +116,10 @@ class Files:
     # -- sessions ------------------------------------------------------------------------------------------
 
     def session_known(self, uri: str, directory: str | None, more: list[str]) -> None:
-        """There is a session with this working directory and these additional ones, in memory or not."""
+        """There is a session with this working directory and these additional ones.
+
+        Of one that has not been in memory since the host started, the additional ones are not known.
+        """
         self._of_session[uri] = _Folders([directory] if directory is not None else [], more)
 
     def session_removed(self, uri: str) -> None:
@@ -176,15 +191,13 @@ class Files:
         self._askers[question.id] = client_id
         try:
             async with asyncio.timeout(_ANSWER_WITHIN):
-                hours = _hours(await session.questions.keep_asking(question))
+                hours = _hours(await session.questions.ask(question))
         except TimeoutError:
             raise _denied(params, f"nobody answered in {_ANSWER_WITHIN:g} s") from None
-        except SessionGone:
-            raise _denied(params, "the session in which it was asked has ended; ask again") from None
         finally:
             del self._askers[question.id]
         if hours is None:
-            raise _denied(params, "the person said no")
+            raise _denied(params, "the person said no, or the turn in which it was asked has ended")
         now = self._now()
         self._grants = {grant: until for grant, until in self._grants.items() if now < until}
         self._grants[client_id, root] = now + hours * 3600
@@ -257,6 +270,19 @@ class Files:
                     raise
                 refusal = refusal or error
         raise refusal or ProtocolError("no client publishes such a resource", number=AhpErrorCode.NOT_FOUND)
+
+
+def folders_of(state: SessionState) -> list[str]:
+    """The folders that a session may read beside its own."""
+    return folders_in(state.config.values) if state.config else []
+
+
+def folders_in(settings: FreeForm) -> list[str]:
+    """The same, as the settings of a session name them."""
+    named = settings.get(ADDITIONAL_DIRECTORIES)
+    return (
+        [one for one in cast("list[Any]", named) if isinstance(one, str)] if isinstance(named, list) else []
+    )
 
 
 _NOT_ITS_OWN = {AhpErrorCode.NOT_FOUND, AhpErrorCode.CONTENT_NOT_FOUND, -32601}

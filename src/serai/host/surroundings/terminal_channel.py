@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from typing import TYPE_CHECKING
 
 from serai.ahp import actions as a
@@ -24,19 +23,13 @@ from serai.host.channels import Channel
 from serai.journal.subscriptions import Subscriber
 from serai.machine.processes.child import Exit
 from serai.machine.terminals.scrollback import BoundedTerminal
-from serai.machine.terminals.terminal import BATCH, Terminal
+from serai.machine.terminals.terminal import Terminal
 from serai.redact import StreamRedactor
 
 if TYPE_CHECKING:
     from serai.host.host import Host
     from serai.host.surroundings.terminals import Terminals
 
-_LONG = 0.005
-"""Longest time that one portion of text may take, in seconds."""
-_PORTION = 4096
-"""Smallest portion, in characters."""
-_WHOLE = BATCH + BATCH // 16
-"""Largest portion: a batch, with what its last read has brought."""
 _SILENCE = 0.03
 """Seconds without output after which what is held back is shown: someone may be waiting for it."""
 
@@ -53,8 +46,8 @@ class HostTerminal(Channel):
         self._stream: StreamRedactor = host.redactor.stream(observed=True)
         self._terminal: Terminal | None = None
         self._pump: asyncio.Task[None] | None = None
-        self._portion = _WHOLE
-        """How much text is dealt with at once."""
+        self.followed: asyncio.Task[None] | None = None
+        """What the host does when the program has ended, if it runs it for a reason of its own."""
         self._silence: asyncio.TimerHandle | None = None
         """Runs while text is held back and no more has come."""
 
@@ -108,7 +101,7 @@ class HostTerminal(Channel):
                 self._end_silence()
                 for action in actions:
                     if isinstance(action, a.TerminalDataAction):
-                        await self._show_data(action.data)
+                        self._show_text(self._stream.feed(action.data))
                     else:
                         self._show_one(action)
                 if self._stream.held:
@@ -127,25 +120,12 @@ class HostTerminal(Channel):
         self._silence = None
         self._show_text(self._stream.let_go())
 
-    async def _show_data(self, text: str) -> None:
-        """Show text, all at once unless it is full of what looks like secrets: that takes its time."""
-        while text:
-            portion, text = text[: self._portion], text[self._portion :]
-            begun = time.perf_counter()
-            self._show_text(self._stream.feed(portion))
-            took = time.perf_counter() - begun
-            if took > _LONG or len(portion) == self._portion:
-                fitting = int(len(portion) * min(2.0, _LONG / max(took, 1e-6)))
-                self._portion = max(_PORTION, min(_WHOLE, fitting))
-            if text:
-                await asyncio.sleep(0)  # let others have their turn
-
     def _show_one(self, action: a.StateAction) -> None:
         match action:
             case a.TerminalExitedAction():
                 self._show_text(self._stream.flush())
                 self.act(action)
-                self._owner.listing.changed(self, "terminal.exited")
+                self._owner.listing.changed(self, ended=True)
             case a.TerminalTitleChangedAction():
                 self.act(self._host.redactor.redact_value(action, observed=True))
                 self._owner.listing.titled(self)
@@ -153,7 +133,7 @@ class HostTerminal(Channel):
                 self._show_text(self._stream.flush())  # a command begins or ends: its text is whole
                 self.act(self._host.redactor.redact_value(action, observed=True))
                 if isinstance(action, a.TerminalCwdChangedAction):
-                    self._owner.listing.note(self, "terminal.moved")
+                    self._owner.listing.note(self)
 
     def _show_text(self, text: str) -> None:
         if text:
@@ -217,12 +197,10 @@ class HostTerminal(Channel):
             action = self._host.redactor.redact_value(action, observed=False)
         self.act(action, origin)
         match action:
-            case a.TerminalClaimedAction():
-                self._owner.listing.changed(self, "terminal.claimed")
-            case a.TerminalTitleChangedAction():
-                self._owner.listing.changed(self, "terminal.titled")
+            case a.TerminalClaimedAction() | a.TerminalTitleChangedAction():
+                self._owner.listing.changed(self)
             case a.TerminalResizedAction():
-                self._owner.listing.note(self, "terminal.resized")
+                self._owner.listing.note(self)
             case a.TerminalClearedAction() if self._terminal is not None:
                 self._terminal.clear()
             case _:

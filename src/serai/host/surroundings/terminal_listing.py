@@ -79,13 +79,13 @@ class TerminalListing:
         self._is_told = True
         self._host.root.act(a.RootTerminalsChangedAction(terminals=terminals), kept=kept)
 
-    def changed(self, channel: HostTerminal, what: str) -> None:
+    def changed(self, channel: HostTerminal, *, ended: bool = False) -> None:
         """Something happened that the root channel and the next host should know at once."""
         if self._is_listed(channel):
-            self.note(channel, what)
+            self.note(channel, ended=ended)
             self.tell()
 
-    def note(self, channel: HostTerminal, what: str) -> None:
+    def note(self, channel: HostTerminal, *, ended: bool = False) -> None:
         """Something happened that the next host should know."""
         if not self._is_listed(channel):
             return
@@ -93,7 +93,7 @@ class TerminalListing:
         head = channel.live.head
         self._write(
             TerminalRecord(
-                type=what if head.exit_code is None else "terminal.exited",
+                type="terminal.exited" if ended or head.exit_code is not None else "terminal.changed",
                 uri=channel.uri,
                 title=head.title,
                 claim=head.claim,
@@ -115,7 +115,7 @@ class TerminalListing:
     def settle(self, channel: HostTerminal) -> None:
         """Write down what was not yet: there may be no later."""
         if self._unwritten.get(channel.uri) is channel:
-            self.note(channel, "terminal.titled")
+            self.note(channel)
 
     def disposed(self, uri: str) -> None:
         """A terminal is no longer there. Whoever has forgotten several tells the root channel once."""

@@ -7,13 +7,14 @@ is still listed, has ended, and says why.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from serai.ahp.channels import problem_with_choice
+from serai.ahp.channels import ChannelKind, kind_of, problem_with_choice
 from serai.ahp.commands import CreateTerminalParams
 from serai.ahp.errors import AhpErrorCode
+from serai.ahp.extensions import InstallAgentParams, SignInParams
 from serai.ahp.types import (
     TerminalClaim,
     TerminalClientClaim,
@@ -46,9 +47,11 @@ _NOT_KEPT = "[what this terminal showed is not kept when the host is stopped]\r\
 class Terminals:
     """The terminals of a host."""
 
-    def __init__(self, host: Host, processes: Processes) -> None:
+    def __init__(self, host: Host, processes: Processes, home: Path) -> None:
         self._host = host
         self._processes = processes
+        self._home = home
+        """The person's: what the host runs for clients starts there."""
         self._all: dict[str, HostTerminal] = {}
         self._disposing: dict[str, HostTerminal] = {}
         self.listing = TerminalListing(host, self._all)
@@ -160,8 +163,55 @@ class Terminals:
         channel.run(terminal)
         self._add(channel)
         self._forget_oldest()
-        self.listing.changed(channel, "terminal.created")
+        self.listing.changed(channel)
         return channel
+
+    async def start_for(
+        self,
+        asked: SignInParams | InstallAgentParams,
+        client_id: str,
+        argv: Sequence[str],
+        *,
+        title: str,
+        env: Mapping[str, str] | None = None,
+        then: Callable[[], Awaitable[None]],
+    ) -> HostTerminal:
+        """Run a program of the host's in a terminal for a client, which outlives the connection.
+
+        It starts in the person's home: a folder that nobody trusts must not have a say in it. `then` follows
+        its end; `HostTerminal.followed` waits for that.
+
+        Raises:
+            InvalidParams: The URI or the size cannot be.
+            ProtocolError: There is a terminal of that URI.
+            SeraiError: The program cannot be started.
+        """
+        if asked.terminal is not None and kind_of(asked.terminal) is not ChannelKind.TERMINAL:
+            raise InvalidParams("a terminal's URI begins with ahp-terminal:/", field="params.terminal")
+        terminal = await self.start(
+            asked.terminal or f"ahp-terminal:/{self._host.new_id()}",
+            TerminalClientClaim(client_id=client_id),
+            argv=argv,
+            title=title,
+            cwd=self._home.as_uri(),
+            cols=80 if asked.cols is None else asked.cols,
+            rows=24 if asked.rows is None else asked.rows,
+            env=env,
+        )
+
+        async def follow() -> None:
+            await terminal.wait()
+            await then()
+
+        terminal.followed = asyncio.create_task(follow())
+        return terminal
+
+    async def close(self) -> None:
+        """Follow nothing any more. The terminals end as channels do."""
+        following = [channel.followed for channel in self._all.values() if channel.followed is not None]
+        for task in following:
+            task.cancel()
+        await asyncio.gather(*following, return_exceptions=True)
 
     def is_there(self, claim: TerminalClaim) -> bool:
         """Whether who claims a terminal is there: a client that is connected, or a session."""

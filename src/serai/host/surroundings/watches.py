@@ -16,7 +16,7 @@ from serai.ahp import actions as a
 from serai.ahp.commands import CreateResourceWatchParams
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.reducers import LiveResourceWatch
-from serai.ahp.types import ResourceChange, ResourceChanges, ResourceChangeType, ResourceWatchState
+from serai.ahp.types import ResourceChange, ResourceChanges, ResourceWatchState
 from serai.errors import ProtocolError, SeraiError
 from serai.host.channels import Channel
 from serai.machine.files import Access, Root, Roots, find, path_of
@@ -43,7 +43,6 @@ class HostWatch(Channel):
         self._host = host
         self._maker = maker
         self._watch = watch
-        self._named = state.root
         self._root = state.root.rstrip("/")
         self._pump = asyncio.create_task(self._tell(), name=f"watch {uri}")
         self._patience = asyncio.get_running_loop().call_later(_FOLLOWED_WITHIN, self._give_up)
@@ -94,11 +93,6 @@ class HostWatch(Channel):
         self._patience.cancel()
         grace = self._host.settings.client_grace
         self._patience = asyncio.get_running_loop().call_later(grace, self._give_up)
-
-    def missed(self) -> None:
-        """Someone came back too late to be told what has changed: anything may have."""
-        everything = ResourceChange(uri=self._named, type=ResourceChangeType.UPDATED)
-        self.act(a.ResourceWatchChangedAction(changes=ResourceChanges(items=[everything])))
 
     async def close(self) -> None:
         """End it."""

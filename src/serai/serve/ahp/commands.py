@@ -26,7 +26,7 @@ from serai.host.agents import Particular
 from serai.host.host import Host
 from serai.host.project import problem_with_folder
 from serai.host.session.creation import resolved_config
-from serai.journal.sessions import ADDITIONAL_DIRECTORIES, folders_in
+from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, folders_in
 from serai.serve import Connection
 from serai.serve.ahp import handshake, resources, subscriptions
 from serai.serve.ahp.actions import dispatched, unreadable

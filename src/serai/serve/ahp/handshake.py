@@ -179,7 +179,6 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
             replay = await _replay_from_store(peer, list(found), last_seen, seq)
         if replay is None:
             result: Any = c.ReconnectSnapshotResult(snapshots=snapshots)
-            host.channels.missed(found)
         else:
             result = {"type": "replay", "actions": [Raw(made) for made in replay], "missing": missing}
         peer.respond_now(request, result)

@@ -1,7 +1,8 @@
 """Copies of a database: made while a host runs on it, and put in its place while none does.
 
 Other programs also look a database over here, and list the sessions that are kept though they were disposed
-of. They take part in SQLite's own locking and not in the host's, and write nothing. All of it blocks.
+of. They take part in SQLite's own locking and not in the host's, and write nothing. Sessions are erased while
+no host runs on the database. All of it blocks.
 """
 
 from __future__ import annotations
@@ -29,12 +30,13 @@ from serai.store.sqlite.connection import (
     salt_of,
     sync,
     unreadable,
+    write_fault,
 )
 from serai.store.sqlite.file import HighWater, check_header, check_schema, inspect, refuse_empty
 from serai.store.sqlite.lock import FileLock
 from serai.store.sqlite.migrations import MIGRATIONS
 
-__all__ = ["back_up", "disposed_sessions", "look_over", "restore"]
+__all__ = ["back_up", "disposed_sessions", "look_over", "purge", "restore"]
 
 T = TypeVar("T")
 
@@ -99,6 +101,38 @@ def disposed_sessions(database: Path, key: bytes | str) -> list[SessionRow]:
         return [SessionRow(*row) for row in connection.execute(SQL["disposed_sessions"])]
 
     return _visit(database, key, read)
+
+
+def purge(database: Path, key: bytes | str, uri: str) -> None:
+    """Erase all that is kept of a session, for good; no host may run on the database. It may take long.
+
+    These are its rows, head and turns, the blobs that only it uses, and what the channels of the host as a
+    whole say of its terminals. First the rows are deleted. Then the file is written anew: moving rows about
+    leaves copies of them in the unused space of pages, where deleting does not reach. At last the log is
+    emptied, which holds pages as they were.
+
+    Raises:
+        DatabaseLocked: A host runs on the database.
+        StorageFailed: It is not known what is on the disk.
+        StorageUnavailable: Something is not yet erased; purge it again.
+        StorageUnreadable: The database cannot be opened.
+    """
+
+    def erase(connection: Database) -> None:
+        check_schema(connection, database, newest=MIGRATIONS[-1].version)
+        try:
+            care.erase(connection, uri)
+            connection.execute("VACUUM")
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.Error as error:
+            raise write_fault(error, committing=True) from error
+
+    lock = FileLock(database.resolve())
+    lock.take()
+    try:
+        _visit(database, key, erase)
+    finally:
+        lock.release()
 
 
 def _visit(database: Path, key: bytes | str, job: Callable[[Database], T]) -> T:

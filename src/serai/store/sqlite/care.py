@@ -7,10 +7,8 @@ from array import array
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import apsw
-import msgspec
 
 from serai.store.sqlite import relay
 from serai.store.sqlite.connection import SQL, Database
@@ -23,8 +21,6 @@ _BLOB_REFERENCE = re.compile(_BLOB_PREFIX + rb"([0-9a-f]{64})")
 
 _WITH_MARKS = 2
 """The version of the schema from which on channels have marks."""
-_WITH_RELAY = 3
-"""The version from which on there are the relay's tables."""
 
 
 def check(connection: Database, *, full: bool) -> list[str]:
@@ -78,91 +74,35 @@ def _check_locators(db: Database) -> Iterator[str]:
             yield f"the locators of channel {channel} do not list its rows"
 
 
-def erase(db: Database, uri: str) -> dict[str, int]:
-    """Delete all that is kept of a session, in one transaction, and return its channels, which are gone too.
+def erase(db: Database, uri: str) -> None:
+    """Delete all that is kept of a session, in one transaction.
 
     Raises:
         apsw.Error: Nothing was deleted.
     """
     deferred = f"serai-deferred:{uri}"
-    channels: dict[str, int] = {}
+    channels: list[int] = []
     former = f"serai-deliveries:{uri}"  # where hosts before the relay kept what entered a session
     for name in (uri, deferred, former, f"serai-agent:{uri}"):
         channel: int | None = db.execute(SQL["channel_id"], (name,)).get
         if channel is not None:
-            channels[name] = channel
+            channels.append(channel)
     with db:
         suspects = _references(db.execute(SQL["contents_of_session"], (uri, deferred)))
         suspects.update(digest for (digest,) in db.execute(SQL["uses_of_session"], (uri,)))
-        for channel in channels.values():
+        for channel in channels:
             for query in ("purge_rows", "purge_locators", "purge_channel"):
                 db.execute(SQL[query], (channel,))
         for query in ("purge_session", "purge_disposed", "purge_head", "purge_turns", "purge_uses"):
             db.execute(SQL[query], (uri,))
-        if int(db.pragma("user_version")) >= _WITH_RELAY:
-            relay.erase(db, uri)
-        _erase_mentions(db, uri)
+        relay.erase(db, uri)
+        for query in ("forget_listed_terminals", "forget_terminals"):  # in this order
+            db.execute(SQL[query], (uri,))
         if suspects:
             suspects -= {digest for (digest,) in db.execute(SQL["used_blobs"])}
             suspects -= _references(db.execute(SQL["contents_with_blobs"], (_BLOB_PREFIX,)))
             db.executemany(SQL["purge_blob"], [(digest,) for digest in suspects])
-    return channels
 
 
 def _references(contents: Iterable[tuple[bytes, ...]]) -> set[str]:
     return {digest.decode() for (content,) in contents for digest in _BLOB_REFERENCE.findall(content)}
-
-
-# -- what other channels say of a session ------------------------------------------------------------------
-# Which terminals it had, and what ran in them: the rows stay, with their numbers, and say nothing of it.
-
-_RECORDS = "serai-terminals"
-"""The channel that says which terminals there are."""
-_ROOT = "ahp-root://"
-"""The channel that lists them to clients."""
-
-_NOTHING = b'{"type":"terminal.disposed","uri":""}'
-_LISTING = b"root/terminalsChanged"
-
-
-class _Claim(msgspec.Struct):
-    session: str | None = None
-
-
-class _Record(msgspec.Struct):
-    uri: str
-    claim: _Claim | None = None
-
-
-_RECORD = msgspec.json.Decoder(_Record)
-
-
-def _terminals_of(session: str, records: Iterable[bytes]) -> set[str]:
-    """The terminals that a session has ever claimed, also those that were handed over since."""
-    decoded = map(_RECORD.decode, records)
-    return {record.uri for record in decoded if record.claim and record.claim.session == session}
-
-
-def _without(channel: str, action: bytes, terminals: set[str]) -> bytes:
-    """A row of one of the two channels as it is without some terminals."""
-    if channel == _ROOT and _LISTING not in action:
-        return action
-    if channel == _RECORDS:
-        return _NOTHING if _RECORD.decode(action).uri in terminals else action
-    decoded: Any = msgspec.json.decode(action)
-    left = [one for one in decoded["terminals"] if one["resource"] not in terminals]
-    return (
-        action
-        if len(left) == len(decoded["terminals"])
-        else msgspec.json.encode({**decoded, "terminals": left})
-    )
-
-
-def _erase_mentions(db: Database, uri: str) -> None:
-    records = (action for _, action in db.execute(SQL["rows_of_channel"], (_RECORDS,)))
-    terminals = _terminals_of(uri, records)
-    for channel in (_RECORDS, _ROOT) if terminals else ():
-        for seq, action in list(db.execute(SQL["rows_of_channel"], (channel,))):
-            left = _without(channel, action, terminals)
-            if left is not action:
-                db.execute(SQL["rewrite_row"], (left, seq))

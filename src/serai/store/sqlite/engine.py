@@ -2,85 +2,62 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import TypeVar
 
 import apsw
 
-from serai.errors import StorageFailed, StorageUnavailable, StorageUnreadable
+from serai.errors import StorageFailed, StorageUnreadable
 from serai.store.contract import Opening
-from serai.store.sqlite import care
 from serai.store.sqlite.connection import Database, beside, connect, unreadable, write_fault
 from serai.store.sqlite.file import prepare
 from serai.store.sqlite.locator import Tail
 from serai.store.sqlite.lock import FileLock
-from serai.store.sqlite.migrations import MIGRATIONS, Migration, migrate
+from serai.store.sqlite.migrations import migrate
 from serai.store.sqlite.reader import Reader
 from serai.store.sqlite.worker import Worker
-from serai.store.sqlite.writer import BLOCK, LOCATOR_INTERVAL, Writer
+from serai.store.sqlite.writer import Tuning, Writer
 
-__all__ = ["CHECKPOINT_PAGES", "Engine", "EngineSettings"]
-
-T = TypeVar("T")
+__all__ = ["Engine"]
 
 # To how many bytes a log that grew longer is cut when it begins anew.
 _LOG_LIMIT = 16 << 20
-
-CHECKPOINT_PAGES = 2_000
-"""After how many new pages in the log a checkpoint runs: about 4 MB."""
 
 # The log begins anew once a checkpoint has reached its end, which one beside a busy writer never does. From
 # this many times the usual size on, the writer does the little that is left.
 _OVERDUE = 4
 
 
-@dataclass(frozen=True, slots=True)
-class EngineSettings:
-    """How a store is opened."""
-
-    path: Path
-    key: bytes | str
-    block: int = BLOCK
-    locator_interval: int = LOCATOR_INTERVAL
-    checkpoint_pages: int = CHECKPOINT_PAGES
-    migrations: Sequence[Migration] = MIGRATIONS
-    vfs: str | None = None
-    now: Callable[[], float] = time.time
-
-
 class Engine:
     """An open store. It is opened and closed in the thread that writes; all methods block.
 
     Args:
-        settings: How to open it.
+        path: The database file.
+        key: Its key, or the passphrase.
+        tuning: How it is set up.
     """
 
     writer: Writer
     reader: Reader
 
-    def __init__(self, settings: EngineSettings) -> None:
-        self.settings = settings
+    def __init__(self, path: Path, key: bytes | str, tuning: Tuning) -> None:
+        self._path = path
+        self._given_key = key
+        self._tuning = tuning
         self.writing = Worker("serai-store-writer")
         self.reading = Worker("serai-store-reader")
         self._checkpointing = Worker("serai-store-checkpoints")
-        self._lock = FileLock(settings.path)
+        self._lock = FileLock(path)
         self._key = b""
         # In the order in which they are closed; the writer's is the last.
         self._connections: list[Database] = []
-        # Connections of checks and copies that run now, in threads of their own.
-        self._guests: set[Database] = set()
-        self._guests_lock = Lock()
         # Held during every checkpoint: SQLite does not let one wait for another.
         self._checkpoint_lock = Lock()
         self._is_checkpointing = False
         # How many pages the writer had written in all when the last checkpoint was asked for.
         self._pages_before = 0
-        self._opened = self._closing = False
+        self._opened = False
 
     def open(self) -> Opening:
         """Check, lock, migrate and start.
@@ -88,19 +65,18 @@ class Engine:
         Raises:
             StorageUnreadable: It cannot be opened; nothing is left open.
         """
-        settings = self.settings
         # The lock comes before the checks: they read without SQLite's own locks, and would take the page
         # that a living host is writing for a damaged one.
         self._lock.take()
         try:
-            self._key = prepare(settings.path, settings.key, settings.migrations)
+            self._key = prepare(self._path, self._given_key, self._tuning.migrations)
             try:
                 return self._start()
             except apsw.Error as error:
-                raise unreadable(error, settings.path) from error
+                raise unreadable(error, self._path) from error
             except OSError as error:
                 raise StorageUnreadable(
-                    f"{error.filename or settings.path} cannot be written ({error.strerror})",
+                    f"{error.filename or self._path} cannot be written ({error.strerror})",
                     remedy="Check the folder's permissions and the free space",
                 ) from error
         except BaseException:
@@ -109,11 +85,10 @@ class Engine:
             raise
 
     def _start(self) -> Opening:
-        settings = self.settings
-        has_log = beside(settings.path, "-wal").exists()
+        has_log = beside(self._path, "-wal").exists()
         database = self._connect()
         database.pragma("journal_mode", "wal")
-        migrate(database, settings.migrations, path=settings.path, keep_copy=True)
+        migrate(database, self._tuning.migrations, path=self._path, keep_copy=True)
         database.wal_autocheckpoint(0)
         database.pragma("journal_size_limit", _LOG_LIMIT)
         self._database = database
@@ -121,13 +96,11 @@ class Engine:
         self.reader = Reader(self._connect(), tail)
         self._beside_writer = self._connect()
         self.writer = Writer(
-            settings.path,
             database,
             tail,
-            committed=self._committed,
-            block=settings.block,
-            locator_interval=settings.locator_interval,
-            now=settings.now,
+            self._path,
+            self._tuning,
+            self._committed,
         )
         opening = self.writer.begin(has_log=has_log)
         self.reading.start()
@@ -136,55 +109,9 @@ class Engine:
         self._opened = True
         return opening
 
-    def erase(self, uri: str) -> None:
-        """Erase a session for good. It may take long; erasing again after an error does no harm.
-
-        First the rows are deleted. Then the file is written anew: moving rows about leaves copies of them in
-        the unused space of pages, where deleting does not reach. At last the log is emptied, which holds
-        pages as they were.
-
-        Raises:
-            StorageFailed: It is not known what is on the disk.
-            StorageUnavailable: Something is not yet erased.
-        """
-        if self.writer.failure is not None:
-            raise self.writer.failure
-        try:
-            self.writer.forget(uri, care.erase(self._database, uri))
-            self._database.execute("VACUUM")
-            with self._checkpoint_lock:
-                self._database.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        except apsw.Error as error:
-            fault = write_fault(error, committing=True)
-            if isinstance(fault, StorageFailed):
-                self.writer.failure = self.writer.failure or fault
-            raise fault from error
-
-    def visit(self, job: Callable[[Database], T]) -> T:
-        """Do something long on a connection of its own. Any thread may call.
-
-        Raises:
-            StorageUnavailable: It was interrupted, or the store was closed.
-        """
-        with self._guests_lock:
-            if self._closing:
-                raise StorageUnavailable("the store is closed")
-            guest = connect(self.settings.path, self._key, vfs=self.settings.vfs)
-            self._guests.add(guest)
-        try:
-            return job(guest)
-        except apsw.InterruptError as error:
-            raise StorageUnavailable("it was interrupted: the store is being closed") from error
-        finally:
-            with self._guests_lock:
-                self._guests.discard(guest)
-                guest.close()
-
-    def interrupt(self) -> None:
-        """Have what runs on connections of its own end at once. Any thread may call."""
-        with self._guests_lock:
-            for guest in self._guests:
-                guest.interrupt()
+    def connect_guest(self) -> Database:
+        """A connection for something long that only reads. Any thread may call; whoever calls closes it."""
+        return connect(self._path, self._key, vfs=self._tuning.vfs)
 
     def close(self) -> None:
         """Finish what waits, record a clean stop and let go of everything. Without `open`, do nothing.
@@ -195,8 +122,6 @@ class Engine:
         """
         if not self._opened:
             return
-        self._closing = True
-        self.interrupt()
         self.reading.stop()
         self._checkpointing.stop()
         self.reading.join()
@@ -212,14 +137,14 @@ class Engine:
 
     def _committed(self, pages: int) -> None:
         """The writer has written so many pages in all: have a checkpoint run if it is time for one."""
-        if pages - self._pages_before >= self.settings.checkpoint_pages and not self._is_checkpointing:
+        if pages - self._pages_before >= self._tuning.checkpoint_pages and not self._is_checkpointing:
             self._is_checkpointing, self._pages_before = True, pages
             self._checkpointing.post(self._checkpoint_beside_writer)
 
     def _checkpoint_beside_writer(self) -> None:
         log = self._checkpoint(self._beside_writer)
         self._is_checkpointing = False
-        if log >= _OVERDUE * self.settings.checkpoint_pages:
+        if log >= _OVERDUE * self._tuning.checkpoint_pages:
             self.writing.post(lambda: self._checkpoint(self._database))
 
     def _checkpoint(self, connection: Database) -> int:
@@ -238,7 +163,7 @@ class Engine:
             return 0
 
     def _connect(self) -> Database:
-        connection = connect(self.settings.path, self._key, vfs=self.settings.vfs)
+        connection = connect(self._path, self._key, vfs=self._tuning.vfs)
         self._connections.insert(0, connection)
         # Before its first read a connection does not know that there is a log, and would never empty it.
         connection.pragma("user_version")

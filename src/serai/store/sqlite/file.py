@@ -190,14 +190,17 @@ class HighWater:
 
     Args:
         database: The database file. The mark is that of this file alone: its salt stands before the number.
+            A database in memory (`None`) has no mark.
     """
 
-    def __init__(self, database: Path) -> None:
-        self._path = beside(database, "-highwater")
-        self._salt = salt_of(database).hex()
+    def __init__(self, database: Path | None) -> None:
+        self._path = beside(database, "-highwater") if database else None
+        self._salt = salt_of(database).hex() if database else ""
 
     def read(self) -> int:
         """The number; 0 when there is none for this database."""
+        if self._path is None:
+            return 0
         try:
             salt, number = self._path.read_text(encoding="ascii").split()
             return int(number) if salt == self._salt else 0
@@ -221,6 +224,8 @@ class HighWater:
         Raises:
             OSError: It could not be written.
         """
+        if self._path is None:
+            return
         descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600)
         try:
             os.pwrite(descriptor, f"{self._salt} {number:020}\n".encode(), 0)

@@ -101,11 +101,6 @@ class Tail:
             self._channels = {}
             self._count = 0
 
-    def forget(self, channel: int) -> None:
-        """Forget one channel, which was erased."""
-        with self._lock:
-            self._count -= len(self._channels.pop(channel, ()))
-
     def prune(self, channel: int, last: int) -> None:
         """Forget the numbers of one channel up to one, which were pruned."""
         with self._lock:

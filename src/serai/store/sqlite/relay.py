@@ -10,10 +10,8 @@ from typing import Any
 
 import msgspec
 
-from serai.store.contract import RelayWrite, TurnRow
-from serai.store.sqlite.connection import SQL as CORE
+from serai.store.contract import RelayWrite
 from serai.store.sqlite.connection import Database, parse
-from serai.store.sqlite.migrations import MIGRATIONS
 
 __all__ = ["SQL", "erase", "index_words", "read", "words_of_turn", "write"]
 
@@ -37,19 +35,6 @@ _INDEXED_BYTES = 64 * 1024
 _FIRST = {"add_message": 0, "add_delivery": 1, "put_delivery": 2}
 _AT_ONCE = (32, 16, 8, 4, 2, 1)
 """How many rows of those one statement writes. Between two statements other threads are waited for."""
-
-
-def open_in_memory() -> Database:
-    """A database without a disk that has all tables: what a store in memory keeps of the relay is there."""
-    db = Database(":memory:")
-    for step in MIGRATIONS:
-        db.execute(step.script)
-    return db
-
-
-def add_turns(db: Database, turns: Sequence[TurnRow]) -> None:
-    """Add completed turns, to be searched."""
-    db.executemany(CORE["add_turn"], turns)
 
 
 def write(db: Database, writes: Iterable[RelayWrite], first: int) -> None:

@@ -7,101 +7,55 @@ was committed from the log into the file. None of it runs on the event loop.
 from __future__ import annotations
 
 import asyncio
-import sys
-import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import apsw
 
 from serai.errors import SeraiError, StorageUnavailable
-from serai.store.contract import (
-    Batch,
-    BlobRow,
-    ClientRow,
-    EventRow,
-    HeadRow,
-    Opening,
-    SessionRow,
-    StoredRow,
-    TurnRow,
-    failed,
-    first_day_kept,
-    settled,
-)
+from serai.store.contract import Batch, Opening, failed, first_day_kept, settled
 from serai.store.sqlite import care
-from serai.store.sqlite.connection import Database, read_fault
-from serai.store.sqlite.engine import CHECKPOINT_PAGES, Engine, EngineSettings
-from serai.store.sqlite.migrations import MIGRATIONS, Migration
-from serai.store.sqlite.prune import make_plan
-from serai.store.sqlite.reader import Reader
-from serai.store.sqlite.worker import Worker
-from serai.store.sqlite.writer import BLOCK, LOCATOR_INTERVAL
+from serai.store.sqlite.connection import read_fault
+from serai.store.sqlite.engine import Engine
+from serai.store.sqlite.reader import Reader, ReadingStore
+from serai.store.sqlite.writer import Tuning
 
-__all__ = ["SqliteStore"]
+__all__ = ["SqliteStore", "Tuning"]
 
 T = TypeVar("T")
 
+_USUAL = Tuning()
 _SHORTEST_REST = 0.004
 """Between two pieces of pruning, in seconds: at most a quarter of the time is spent deleting."""
 
 
-class SqliteStore:
+class SqliteStore(ReadingStore):
     """A `Store` in one file, encrypted with ChaCha20.
 
-    Cancelling a read, a check or `prune` is harmless. Cancelling `append`, `purge` or `close` does not stop
+    Cancelling a read, a check or `prune` is harmless. Cancelling `append` or `close` does not stop
     them.
 
     Args:
         path: The database file; it is made when it is not there.
         key: 32 bytes, or a passphrase.
-        block: How many numbers are set aside at a time.
-        locator_interval: After how many rows the channels' numbers are written down.
-        checkpoint_pages: After how many new pages in the log a checkpoint runs.
-        migrations: The schema's history.
-        vfs: Which file system layer of SQLite to use.
-        now: The clock, in seconds since 1970.
+        tuning: How it is set up.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        key: bytes | str,
-        *,
-        block: int = BLOCK,
-        locator_interval: int = LOCATOR_INTERVAL,
-        checkpoint_pages: int = CHECKPOINT_PAGES,
-        migrations: Sequence[Migration] = MIGRATIONS,
-        vfs: str | None = None,
-        now: Callable[[], float] = time.time,
-    ) -> None:
-        self._settings = EngineSettings(
-            path.resolve(),
-            key,
-            block,
-            locator_interval,
-            checkpoint_pages,
-            migrations,
-            vfs,
-            now,
-        )
+    def __init__(self, path: Path, key: bytes | str, tuning: Tuning = _USUAL) -> None:
+        self.path = path.resolve()
+        """The database file."""
+        self._key = key
+        self._tuning = tuning
         self._engine: Engine | None = None
         self._closing: asyncio.Future[None] | None = None
-        # One check, copy or purge at a time: what reads for long keeps the log from being emptied.
-        self._care = asyncio.Lock()
-
-    @property
-    def path(self) -> Path:
-        """The database file."""
-        return self._settings.path
 
     async def open(self) -> Opening:
         """See `Store`."""
         if self._engine is not None:
             raise StorageUnavailable("the store is open already")
-        engine = Engine(self._settings)
+        engine = Engine(self.path, self._key, self._tuning)
         engine.writing.start()
         try:
             opening = await engine.writing.run(engine.open)
@@ -133,57 +87,6 @@ class SqliteStore:
             return settled(first)
         return engine.writing.run(partial(engine.writer.append, batch))
 
-    # -- reading -------------------------------------------------------------------------------------------
-    # All of these raise `DatabaseCorrupt` when they meet damage, and `StorageUnavailable` when the store is
-    # not open or cannot be read now.
-
-    async def sessions(self) -> list[SessionRow]:
-        """See `Store`."""
-        return [SessionRow(*row) for row in await self._fetch("sessions")]
-
-    async def head(self, uri: str) -> HeadRow | None:
-        """See `Store`."""
-        return next((HeadRow(*row) for row in await self._fetch("head", uri)), None)
-
-    async def turns(self, uri: str, *, before: int | None = None, limit: int | None = None) -> list[TurnRow]:
-        """See `Store`."""
-        bounds = (sys.maxsize if before is None else before, -1 if limit is None else limit)
-        return [TurnRow(*row) for row in reversed(await self._fetch("turns", uri, *bounds))]
-
-    async def rows(self, channel: str, after: int) -> list[StoredRow]:
-        """See `Store`."""
-        return await self._read(lambda reader: reader.rows(channel, after))
-
-    async def events(self, uri: str, after: int, limit: int) -> list[EventRow]:
-        """See `Store`."""
-        return await self._read(lambda reader: reader.events(uri, after, limit))
-
-    async def replay(
-        self, channels: Sequence[str], *, after: int, until: int, max_rows: int, max_bytes: int
-    ) -> list[StoredRow] | None:
-        """See `Store`."""
-        return await self._read(lambda reader: reader.replay(channels, after, until, max_rows, max_bytes))
-
-    async def gaps(self) -> list[tuple[int, int]]:
-        """See `Store`."""
-        return await self._fetch("openings")
-
-    async def client(self, client_id: str) -> ClientRow | None:
-        """See `Store`."""
-        return next((ClientRow(*row) for row in await self._fetch("client", client_id)), None)
-
-    async def mark(self, client_id: str) -> int:
-        """See `Store`."""
-        return next((mark for (mark,) in await self._fetch("mark", client_id)), 0)
-
-    async def blob(self, digest: str) -> BlobRow | None:
-        """See `Store`."""
-        return next((BlobRow(*row) for row in await self._fetch("blob", digest)), None)
-
-    async def relay(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """See `Store`."""
-        return await self._read(lambda reader: reader.relay(query, values))
-
     # -- care ----------------------------------------------------------------------------------------------
 
     async def index_words(self) -> bool:
@@ -191,22 +94,8 @@ class SqliteStore:
         engine = self._opened()
         return await engine.writing.run(engine.writer.index_words)
 
-    async def purge(self, uri: str) -> None:
-        """Erase all that is kept of a session, for good. The file is written anew, and writing waits for it.
-
-        These are its rows, head and turns, the blobs that only it uses, and what the channels of the host as
-        a whole say of its terminals.
-
-        Raises:
-            StorageFailed: It is not known what is on the disk.
-            StorageUnavailable: Something is not yet erased; purge it again.
-        """
-        engine = self._opened()
-        async with self._care:
-            await engine.writing.run(partial(engine.erase, uri))
-
     async def prune(self, days: int, *, whole: Collection[str] = ()) -> list[str]:
-        """See `Store`. It goes in short pieces, between batches; a check, a copy or a purge goes first.
+        """See `Store`. It goes in short pieces, between batches.
 
         Pages that become free are overwritten, and used again: the file does not get shorter.
 
@@ -215,22 +104,31 @@ class SqliteStore:
             StorageUnavailable: The disk is full, or the store was closed. Some rows are left.
             ValueError: It is not at least one day.
         """
-        first_day = first_day_kept(self._settings.now(), days)
-        plan = await self._visit(partial(make_plan, first_day=first_day, whole=whole))
-        behind = set[int]()
-        after = 0 if plan else None
-        while plan and after is not None:
-            async with self._care:
-                engine = self._opened()
-                piece = await engine.writing.run(partial(engine.writer.prune, plan, after))
+        first_day = first_day_kept(self._tuning.now(), days)
+        behind: set[str] = set()
+        after: int | None = 0
+        while after is not None:
+            engine = self._opened()
+            piece = await engine.writing.run(partial(engine.writer.prune, first_day, whole, after))
             behind |= piece.behind
             after = piece.until
             await asyncio.sleep(max(_SHORTEST_REST, 3 * piece.seconds))
-        return sorted(plan.sessions[channel] for channel in behind) if plan else []
+        return sorted(behind)
 
     async def check(self, *, full: bool) -> list[str]:
-        """See `Store`."""
-        problems = await self._visit(partial(care.check, full=full))
+        """See `Store`. It reads on a connection of its own: cancel it before the store is closed."""
+        guest = self._opened().connect_guest()
+        checking = asyncio.ensure_future(asyncio.to_thread(care.check, guest, full=full))
+        try:
+            problems = await asyncio.shield(checking)
+        except asyncio.CancelledError:
+            guest.interrupt()
+            await asyncio.wait([checking])
+            raise
+        except apsw.Error as error:
+            raise read_fault(error, self.path) from error
+        finally:
+            guest.close()
         return [f"{self.path}: {problem}" for problem in problems]
 
     # -- inside --------------------------------------------------------------------------------------------
@@ -240,28 +138,9 @@ class SqliteStore:
             raise StorageUnavailable("the store is not open")
         return self._engine
 
-    async def _fetch(self, query: str, *values: str | int) -> list[Any]:
-        return await self._read(lambda reader: reader.fetch(query, values))
-
-    async def _read(self, job: Callable[[Reader], T]) -> T:
+    async def _ask(self, job: Callable[[Reader], T]) -> T:
         engine = self._opened()
         try:
             return await engine.reading.run(lambda: job(engine.reader))
         except apsw.Error as error:
             raise read_fault(error, self.path) from error
-
-    async def _visit(self, job: Callable[[Database], T]) -> T:
-        engine = self._opened()
-        async with self._care:
-            visiting = Worker("serai-store-visitor")
-            visiting.start()
-            answer = visiting.run(partial(engine.visit, job))
-            visiting.stop()
-            try:
-                return await asyncio.shield(answer)
-            except asyncio.CancelledError:
-                engine.interrupt()
-                await asyncio.wait([answer])
-                raise
-            except apsw.Error as error:
-                raise read_fault(error, self.path) from error

@@ -6,6 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -18,15 +19,29 @@ from serai.store.sqlite import relay
 from serai.store.sqlite.connection import SQL, Database, beside, write_fault
 from serai.store.sqlite.file import HighWater
 from serai.store.sqlite.locator import Group, Tail
-from serai.store.sqlite.prune import Piece, Plan, delete, find
+from serai.store.sqlite.migrations import MIGRATIONS, Migration
+from serai.store.sqlite.prune import Piece, delete, find
 
-__all__ = ["BLOCK", "LOCATOR_INTERVAL", "Writer"]
+__all__ = ["Tuning", "Writer"]
 
-BLOCK = 1 << 20
-"""How many numbers are set aside at a time; after a crash the rest of a block is never given out."""
 
-LOCATOR_INTERVAL = 4_000
-"""After how many rows the tail is written to locators."""
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """How a store is set up."""
+
+    block: int = 1 << 20
+    """How many numbers are set aside at a time; after a crash the rest of a block is never given out."""
+    locator_interval: int = 4_000
+    """After how many rows the tail is written to locators."""
+    checkpoint_pages: int = 2_000
+    """After how many new pages in the log a checkpoint runs: about 4 MB."""
+    migrations: Sequence[Migration] = MIGRATIONS
+    """The schema's history."""
+    vfs: str | None = None
+    """Which file system layer of SQLite to use."""
+    now: Callable[[], float] = time.time
+    """The clock, in seconds since 1970."""
+
 
 _ROWS_PER_STATEMENT = 64
 
@@ -47,37 +62,30 @@ class Writer:
     """The one that writes. All methods block, and belong to one thread.
 
     Args:
-        path: The database file.
-        connection: Its connection; nobody else uses it.
+        connection: A connection to the database; nobody else writes.
         tail: Where numbers are noted for readers, after each commit.
+        path: The database file; `None` when it is in memory.
+        tuning: How the store is set up.
         committed: Called now and then with how many pages were written in all.
-        block: How many numbers are set aside at a time.
-        locator_interval: After how many rows the tail is written to locators.
-        clock: Seconds that only go forward.
-        now: Seconds since 1970.
     """
 
     def __init__(
         self,
-        path: Path,
         connection: Database,
         tail: Tail,
-        *,
-        committed: Callable[[int], None],
-        block: int = BLOCK,
-        locator_interval: int = LOCATOR_INTERVAL,
-        clock: Callable[[], float] = time.monotonic,
-        now: Callable[[], float] = time.time,
+        path: Path | None,
+        tuning: Tuning,
+        committed: Callable[[int], None] = lambda _pages: None,
     ) -> None:
         self._path = path
         self._high_water = HighWater(path)
         self._db = connection
         self._tail = tail
         self._committed = committed
-        self._block = block
-        self._interval = locator_interval
-        self._clock = clock
-        self._now = now
+        self._block = tuning.block
+        self._interval = tuning.locator_interval
+        self._clock = time.monotonic
+        self._now = tuning.now
         # Held while a batch is written, for the one method that other threads may call.
         self._lock = Lock()
         # The next number to be given out, and the first one that is not set aside on the disk.
@@ -127,8 +135,9 @@ class Writer:
         self._next = ceiling
         self._ceiling = ceiling + self._block
         self._high_water.write(self._ceiling)
-        # The log exists now. SQLite holds no lock on it, so a descriptor of our own disturbs nothing.
-        self._log = os.open(beside(self._path, "-wal"), os.O_RDONLY)
+        if self._path is not None:
+            # The log exists now. SQLite holds no lock on it, so a descriptor of our own disturbs nothing.
+            self._log = os.open(beside(self._path, "-wal"), os.O_RDONLY)
         return opening
 
     def end(self) -> None:
@@ -357,8 +366,8 @@ class Writer:
 
     # -- care ----------------------------------------------------------------------------------------------
 
-    def prune(self, plan: Plan, after: int) -> Piece:
-        """Delete what a plan names of the rows after a number: one piece of it.
+    def prune(self, first_day: int, whole: Collection[str], after: int) -> Piece:
+        """Delete a piece of what was written before a day, after a number. See `find`.
 
         It is not synced: whatever is synced later comes after it, and if it is lost it is done again.
 
@@ -372,7 +381,7 @@ class Writer:
             began = self._clock()
             committing = False
             try:
-                piece = find(self._db, plan, after)
+                piece = find(self._db, first_day, whole, after)
                 if piece.numbers:
                     self._sync_with(full=False)
                     self._begin()
@@ -406,14 +415,6 @@ class Writer:
                 return relay.index_words(self._db)
             except apsw.Error as error:
                 raise self._fault(error, committing=True) from error
-
-    def forget(self, uri: str, channels: dict[str, int]) -> None:
-        """Forget what is known of a session that was erased."""
-        with self._lock:
-            self._epochs.pop(uri, None)
-            for name, channel in channels.items():
-                self._channels.pop(name, None)
-                self._tail.forget(channel)
 
     def _begin(self) -> None:
         if not self._db.in_transaction:

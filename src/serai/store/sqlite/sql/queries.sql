@@ -161,12 +161,28 @@ DELETE FROM blob_uses WHERE session = ?
 -- purge_blob --
 DELETE FROM blobs WHERE digest = ?
 
--- rows_of_channel --
--- A scan, for the same reason.
-SELECT seq, action FROM journal WHERE channel = (SELECT id FROM channels WHERE name = ?)
+-- forget_listed_terminals --
+-- The root channel lists terminals. Those that a session has ever claimed are in no list any more.
+UPDATE journal SET action = CAST(json_set(CAST(action AS TEXT), '$.terminals', (
+    SELECT json_group_array(json(one.value)) FROM json_each(CAST(action AS TEXT), '$.terminals') AS one
+    WHERE json_extract(one.value, '$.resource') NOT IN (
+        SELECT json_extract(CAST(claimed.action AS TEXT), '$.uri') FROM journal AS claimed
+        WHERE claimed.channel = (SELECT id FROM channels WHERE name = 'serai-terminals')
+        AND json_extract(CAST(claimed.action AS TEXT), '$.claim.session') = ?1
+    )
+)) AS BLOB)
+WHERE channel = (SELECT id FROM channels WHERE name = 'ahp-root://')
+AND json_extract(CAST(action AS TEXT), '$.type') = 'root/terminalsChanged'
 
--- rewrite_row --
-UPDATE journal SET action = ? WHERE seq = ?
+-- forget_terminals --
+-- What is recorded of those terminals stays, with its numbers, and says nothing.
+UPDATE journal SET action = CAST('{"type":"terminal.disposed","uri":""}' AS BLOB)
+WHERE channel = (SELECT id FROM channels WHERE name = 'serai-terminals')
+AND json_extract(CAST(action AS TEXT), '$.uri') IN (
+    SELECT json_extract(CAST(action AS TEXT), '$.uri') FROM journal
+    WHERE channel = (SELECT id FROM channels WHERE name = 'serai-terminals')
+    AND json_extract(CAST(action AS TEXT), '$.claim.session') = ?1
+)
 
 -- uses_of_session --
 SELECT digest FROM blob_uses WHERE session = ?
@@ -186,20 +202,16 @@ SELECT state FROM heads WHERE instr(state, ?1)
 UNION ALL SELECT turn FROM turns WHERE instr(turn, ?1)
 UNION ALL SELECT action FROM journal WHERE instr(action, ?1)
 
--- first_number --
-SELECT min(seq) FROM journal
-
--- last_before_day --
--- Without a later day nothing was written since: then all rows are from before.
-SELECT coalesce((SELECT min(first_seq) - 1 FROM days WHERE day >= ?), (SELECT max(seq) FROM journal), 0)
-
--- heads_of_channels --
-SELECT c.id, c.name, h.seq FROM channels AS c CROSS JOIN heads AS h ON h.uri = c.name
-
 -- old_rows --
--- The length of a blob is known without reading it.
-SELECT seq, channel, length(action) + coalesce(length(origin), 0) FROM journal
-WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?
+-- What was written before a day, and whether it goes: all of some channels, and of a session what its head reflects.
+-- Without a later day nothing was written since: then all rows are from before. The length of a blob is known without
+-- reading it.
+SELECT j.seq, j.channel, c.name, length(j.action) + coalesce(length(j.origin), 0),
+    CASE WHEN c.name IN (SELECT value FROM json_each(?3)) THEN 1 ELSE j.seq <= h.seq END
+FROM journal AS j CROSS JOIN channels AS c ON c.id = j.channel LEFT JOIN heads AS h ON h.uri = c.name
+WHERE j.seq > ?1 AND j.seq <= coalesce(
+    (SELECT min(first_seq) - 1 FROM days WHERE day >= ?2), (SELECT max(seq) FROM journal), 0)
+ORDER BY j.seq LIMIT ?4
 
 -- prune_rows --
 DELETE FROM journal WHERE seq IN (SELECT value FROM carray(?))
