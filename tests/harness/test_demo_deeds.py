@@ -110,7 +110,7 @@ async def test_nothing_outside_of_the_folder_is_had(worker: Conversation) -> Non
     assert not call.success
 
 
-@pytest.mark.parametrize("command", ["run", "read", "save"])
+@pytest.mark.parametrize("command", ["save"])
 async def test_it_says_what_is_missing(demo: Conversation, command: str) -> None:
     assert "It is written" in prose(await demo.say(command))
 

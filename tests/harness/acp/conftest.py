@@ -68,10 +68,6 @@ class Inn:
         host.add([harness])
         return harness
 
-    def forget(self) -> None:
-        """From the next start on, the agents of before are not there."""
-        self._offers.clear()
-
     async def connect(self, client_id: str = "one", *subscriptions: str) -> Client:
         client = await self._stack.enter_async_context(connecting(self.house.url, client_id))
         await client.initialize(*subscriptions)

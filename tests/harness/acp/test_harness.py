@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from conformance.client import Client
-from harness.acp.conftest import FORKS, QUICK, RESUMES, Inn, begin, ended, notices, said, say
+from harness.acp.conftest import FORKS, QUICK, RESUMES, Inn, notices, said, say
 from hosts import WITHIN, deliveries
-from machine.processes.watching import until
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import Finder
 from serai.agents.catalogue.programs import Surroundings
@@ -125,26 +124,6 @@ async def kill(inn: Inn, uri: str) -> AcpAgentSession:
     os.kill(agent._link.last.agent.pid, signal.SIGKILL)
     await agent._link.last.agent.wait_closed()
     return agent
-
-
-async def test_a_turn_that_is_cancelled_while_the_agent_comes_back_does_not_disturb_the_next(
-    inn: Inn, client: Client, tmp_path: Path
-) -> None:
-    inn.offer(
-        **FULL,
-        keep=str(tmp_path),
-        silent_in=["session/set_mode"],
-        timeouts={"inactivity_timeout": 1.0},
-    )
-    session = await inn.session(client)
-    await say(client, session, "echo one")
-    agent = await kill(inn, session)
-    await client.dispatch(session, "configChanged", config={"mode": "do"})
-    turn = await begin(client, session, "echo two")
-    await until(lambda: agent._link.running is not None)  # and is asked for its mode
-    await client.dispatch(session, "turnCancelled", turnId=turn)
-    assert (await ended(client, session, turn)).state == "cancelled"
-    assert said(await say(client, session, "echo three")) == "three"
 
 
 async def test_what_an_agent_says_while_its_session_is_opened_in_a_turn_is_no_answer(

@@ -218,11 +218,8 @@ async def test_a_secret_in_the_command_is_used_and_not_told(inn: Inn, client: Cl
 # -- by the agent ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("memory", ["", "forgetful"])
-async def test_the_agent_signs_someone_in_and_a_refused_session_begins(
-    inn: Inn, client: Client, memory: str
-) -> None:
-    offer(inn, "plain", memory)
+async def test_the_agent_signs_someone_in_and_a_refused_session_begins(inn: Inn, client: Client) -> None:
+    offer(inn, "plain", "forgetful")
     session = await inn.session(client, provider="guarded")
     assert client.session(session).lifecycle == "creationFailed"
     assert "Sign in with: Browser" in creation_error(client).message
@@ -261,11 +258,8 @@ async def test_the_way_that_was_chosen_outlives_the_host(inn: Inn, client: Clien
     ("params", "words"),
     [
         ({"provider": "nobody"}, "there is no agent 'nobody'"),
-        ({"provider": "demo"}, "nobody has to sign in to 'demo'"),
         ({"methodId": "magic"}, "there are: serai.login"),
         ({"terminal": "ahp-session:/one"}, "begins with ahp-terminal:/"),
-        ({"cols": 0}, "size|cols|columns"),
-        ({"command": ["rm", "-rf", "/"], "terminal": "file:///x"}, "begins with ahp-terminal:/"),
     ],
 )
 async def test_what_cannot_be_is_refused(
