@@ -45,13 +45,6 @@ class TestTheQuestions:
         assert request.url
         assert request.message
 
-    @pytest.mark.parametrize("kind", ["text", "multi"])
-    async def test_ask_kind_asks_that_kind_alone(self, demo: Conversation, kind: str) -> None:
-        demo.start(f"ask {kind.upper()}")
-        request = await demo.request()
-        assert len({type(question) for question in request.questions or ()}) == 1
-        assert request.url is None
-
     async def test_ask_url_asks_to_open_an_address_and_nothing_else(self, demo: Conversation) -> None:
         demo.start("ask url")
         request = await demo.request()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Container
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,56 +39,55 @@ GIVEN_UP: dict[str, Any] = {
 class Handler:
     """How one kind of request is served."""
 
+    method: str
+    """The client's method that answers."""
     read: Callable[[Any], Any]
     """The parameters, as what the client is given; raises msgspec's `ValidationError`."""
-    ask: Callable[[client_side.ClientSide, Any], Awaitable[Any]]
-    """The result, as it goes on the wire."""
     needs: Callable[[client_side.ClientCapabilities, Any], bool]
     """Whether the client has said that it has this."""
+    wrap: str | None = None
+    """The name under which the result goes on the wire; by default it goes as it is."""
 
 
-async def _permission(client: client_side.ClientSide, request: client_side.PermissionRequest) -> Any:
-    chosen = await client.request_permission(request)
-    if chosen is None:
-        return GIVEN_UP[_PERMISSION]
-    if all(option.id != chosen for option in request.options):
-        _log.warning("the option %r was not offered: it is cancelled", chosen)
-        return GIVEN_UP[_PERMISSION]
-    return {"outcome": {"outcome": "selected", "optionId": chosen}}
-
-
-def _if_mode(capabilities: client_side.ClientCapabilities, params: Any) -> bool:
+def _has_mode(capabilities: client_side.ClientCapabilities, params: Any) -> bool:
     mode = text_of(object_of(params).get("mode")) or "form"
     return {"form": capabilities.elicitation_form, "url": capabilities.elicitation_url}.get(mode, False)
 
 
-def _handler(kind: Any, name: str, needs: str, wrap: str | None = None) -> Handler:
-    """Has the client's method of that name answer, if the client has said that it can.
-
-    The result is wrapped under a name, or goes as it is.
-    """
-
-    async def ask(client: client_side.ClientSide, request: Any) -> Any:
-        result = await getattr(client, name)(request)
-        if wrap is not None:
-            return {wrap: result}
-        return {} if result is None else result
-
-    return Handler(lambda told: msgspec.convert(told, kind), ask, lambda has, _params: getattr(has, needs))
+def _handler(method: str, kind: Any, needs: str, wrap: str | None = None) -> Handler:
+    return Handler(
+        method, lambda told: msgspec.convert(told, kind), lambda has, _params: getattr(has, needs), wrap
+    )
 
 
-_elicitation = _handler(client_side.Elicitation, "create_elicitation", "elicitation_form")
 HANDLERS: dict[str, Handler] = {
-    _PERMISSION: Handler(client_side.PermissionRequest.of, _permission, lambda _capabilities, _params: True),
-    _ELICITATION: Handler(_elicitation.read, _elicitation.ask, _if_mode),
-    "fs/read_text_file": _handler(client_side.ReadTextFile, "read_text_file", "read_text_file", "content"),
-    "fs/write_text_file": _handler(client_side.WriteTextFile, "write_text_file", "write_text_file"),
-    "terminal/create": _handler(client_side.CreateTerminal, "create_terminal", "terminal", "terminalId"),
-    "terminal/output": _handler(client_side.TerminalRequest, "terminal_output", "terminal"),
-    "terminal/wait_for_exit": _handler(client_side.TerminalRequest, "wait_for_terminal_exit", "terminal"),
-    "terminal/kill": _handler(client_side.TerminalRequest, "kill_terminal", "terminal"),
-    "terminal/release": _handler(client_side.TerminalRequest, "release_terminal", "terminal"),
+    _PERMISSION: Handler(
+        "request_permission", client_side.PermissionRequest.of, lambda _capabilities, _params: True
+    ),
+    _ELICITATION: Handler(
+        "create_elicitation", lambda told: msgspec.convert(told, client_side.Elicitation), _has_mode
+    ),
+    "fs/read_text_file": _handler("read_text_file", client_side.ReadTextFile, "read_text_file", "content"),
+    "fs/write_text_file": _handler("write_text_file", client_side.WriteTextFile, "write_text_file"),
+    "terminal/create": _handler("create_terminal", client_side.CreateTerminal, "terminal", "terminalId"),
+    "terminal/output": _handler("terminal_output", client_side.TerminalRequest, "terminal"),
+    "terminal/wait_for_exit": _handler("wait_for_terminal_exit", client_side.TerminalRequest, "terminal"),
+    "terminal/kill": _handler("kill_terminal", client_side.TerminalRequest, "terminal"),
+    "terminal/release": _handler("release_terminal", client_side.TerminalRequest, "terminal"),
 }
+
+
+def _written(handler: Handler, asked: Any, result: Any) -> Any:
+    """What the client answered, as it goes on the wire."""
+    if isinstance(asked, client_side.PermissionRequest):
+        if any(option.id == result for option in asked.options):
+            return {"outcome": {"outcome": "selected", "optionId": result}}
+        if result is not None:
+            _log.warning("the option %r was not offered: it is cancelled", result)
+        return GIVEN_UP[_PERMISSION]
+    if handler.wrap is not None:
+        return {handler.wrap: result}
+    return {} if result is None else result
 
 
 @dataclass(slots=True, eq=False)
@@ -187,7 +186,7 @@ class AgentRequests:
 
     async def _serve(self, pending: _Pending, handler: Handler, asked: Any) -> None:
         try:
-            result = await handler.ask(self._client, asked)
+            result = _written(handler, asked, await getattr(self._client, handler.method)(asked))
         except ProtocolError as error:
             self._refuse(pending, error.number, error.message, error.data)
         except SeraiError as error:

@@ -134,14 +134,6 @@ async def test_what_the_agent_does_not_have_is_rejected(
     assert await asked(client) == []
 
 
-async def test_an_agent_without_choices_has_none_to_make(inn: Inn, client: Client) -> None:
-    session = await inn.begun(client)
-    await client.dispatch(session, "modelChanged", model={"id": "large"})
-    assert await rejection(client) == "bad_model: Quick offers no choice of models"
-    await client.dispatch(session, "configChanged", config={"mode": "do"})
-    assert await rejection(client, 2) == "bad_config: Quick has no setting 'mode'"
-
-
 async def test_a_wish_that_cannot_be_is_told_in_the_first_turn(inn: Inn, client: Client) -> None:
     inn.offer()
     session = await inn.session(client, model={"id": "huge"}, config={"mode": "do"})
@@ -171,17 +163,6 @@ def options(*told: dict[str, Any]) -> Choices:
 
 def select(name: str, **more: Any) -> dict[str, Any]:
     return {"id": name, "type": "select", "currentValue": "a", "options": [{"value": "a"}], **more}
-
-
-def test_an_option_that_is_the_mode_takes_the_place_of_modes() -> None:
-    modes = read_modes({"currentModeId": "x", "availableModes": [{"id": "x"}]})
-    choices = Choices.of(modes, read_options([select("permissions", category="mode")]))
-    assert choices.values == {"mode": "a"}
-    assert list(choices.named) == ["mode"]
-
-
-def test_options_of_a_type_that_is_not_known_are_no_settings() -> None:
-    assert options({"id": "slider", "type": "range", "currentValue": 3}).named == {}
 
 
 def test_an_option_cannot_pass_for_a_setting_of_the_hosts() -> None:

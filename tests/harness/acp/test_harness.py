@@ -168,23 +168,6 @@ async def test_what_is_installed_is_offered_and_what_is_not_is_not(
     assert said(await say(client, await inn.session(client), "echo hi")) == "hi"
 
 
-async def test_who_asks_for_an_agent_that_is_being_looked_for_waits(
-    inn: Inn, client: Client, tmp_path: Path
-) -> None:
-    host = inn.house.host
-    go = asyncio.Event()
-
-    async def slowly() -> None:
-        await go.wait()
-        await offer_installed(host, [program(tmp_path)], finder(tmp_path))
-
-    host.look_for(slowly())
-    creating = asyncio.create_task(inn.session(client))
-    await (await inn.connect("other")).ping()
-    go.set()
-    assert said(await say(client, await creating, "echo hi")) == "hi"
-
-
 async def test_what_was_learned_of_an_agent_outlives_the_host(
     inn: Inn, client: Client, tmp_path: Path
 ) -> None:

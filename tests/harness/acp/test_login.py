@@ -188,15 +188,6 @@ async def test_a_need_to_sign_in_is_known_after_a_restart(inn: Inn, client: Clie
     assert client.session(session).summary.activity == "A sign-in is needed"
 
 
-async def test_a_terminal_that_the_agent_itself_offers(inn: Inn, client: Client) -> None:
-    offer(inn, "terminal")
-    (method,) = (await methods(client))["methods"]
-    assert (method["id"], method["kind"], method["name"]) == ("tty", "terminal", "Terminal")
-    assert await enter(client, methodId="tty") == 0
-    assert "as guest, TERM=xterm-256color" in shown(client)
-    assert (await methods(client))["signedIn"] is True
-
-
 async def test_what_is_typed_is_not_in_the_store(inn: Inn, client: Client) -> None:
     offer(inn, **LOGIN)
     await enter(client, "a-wrong-secret-code")

@@ -239,11 +239,6 @@ async def test_what_the_agent_cannot_take_is_left_out_and_named(inn: Inn, client
     ]
 
 
-async def test_a_message_of_which_nothing_is_left_fails(inn: Inn, client: Client) -> None:
-    turn = await say(client, await inn.begun(client), "", attachments=ATTACHMENTS[1:2])
-    assert (turn.state, turn.error.error_type) == ("error", "invalid_prompt_content")
-
-
 def message(**fields: Any) -> UserMessage:
     return wire.convert({"text": "hi", **fields}, UserMessage)
 
