@@ -102,11 +102,6 @@ def test_an_entry_that_cannot_be_used_is_left_out_and_said_why(wrong: Any, why: 
     assert found.skipped[0].startswith(why)
 
 
-def test_texts_are_one_line_that_a_terminal_does_not_obey() -> None:
-    (one,) = parsed(entry({"npx": {"package": "x"}}, name="A\x1b[2Jb\n", description="c\td")).definitions
-    assert (one.label, one.description) == ("A[2Jb", "cd")
-
-
 @pytest.mark.parametrize("data", [b"", b'{"agents": {}}', b"[" * 100_000])
 def test_what_is_no_registry_is_refused(data: bytes) -> None:
     with pytest.raises(ConfigInvalid, match="the registry x "):
