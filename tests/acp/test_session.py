@@ -95,18 +95,18 @@ async def test_cancelling_answers_all_who_wait_at_once_and_tells_the_agent_once(
     session: AcpSession, person: Any, converse: Any
 ) -> None:
     person.patient = True
-    turn = session.prompt("storm 300")
+    turn = session.prompt("storm 100")
     async with asyncio.timeout(30):
-        while len(person.requests) < 300:  # noqa: ASYNC110 - nobody announces the last
+        while len(person.requests) < 100:  # noqa: ASYNC110 - nobody announces the last
             await asyncio.sleep(0.005)
     for _ in range(3):
         turn.cancel()
     session.cancel()
     conversation = await converse(session)
-    assert conversation.texts == ["300 cancelled, then cancelled; told to stop 1 time(s)"]
+    assert conversation.texts == ["100 cancelled, then cancelled; told to stop 1 time(s)"]
     assert conversation.stop_reason == "cancelled"
-    assert person.given_up == 300
-    assert len(person.requests) == 300
+    assert person.given_up == 100
+    assert len(person.requests) == 100
 
 
 async def test_an_agent_that_calls_it_an_error_to_be_stopped_was_stopped(
@@ -138,9 +138,9 @@ async def test_the_time_does_not_count_while_a_person_is_asked(
 async def test_an_agent_that_tells_of_its_subagents_is_not_silent(
     start: Any, tmp_path: Path, converse: Any
 ) -> None:
-    agent = await start(inactivity_timeout=0.3)
+    agent = await start(inactivity_timeout=0.2)
     session = await agent.open_session(tmp_path)
-    assert (await converse(session, "busy_subagent child 0.9")).texts[-1] == "done"
+    assert (await converse(session, "busy_subagent child 0.5")).texts[-1] == "done"
 
 
 # -- the session itself ------------------------------------------------------------------------------------
@@ -186,14 +186,14 @@ async def test_closing_a_session_ends_its_turn_and_its_stream(start: Any, tmp_pa
 async def test_updates_that_nobody_takes_make_the_agent_wait_and_not_the_host(
     agent: Agent, session: AcpSession, converse: Any
 ) -> None:
-    turn = session.prompt("flood 400 100000")
+    turn = session.prompt("flood 200 100000")
     async with asyncio.timeout(30):
         while not agent.connection.is_held:  # noqa: ASYNC110 - nobody announces it
             await asyncio.sleep(0.005)
     assert session._stream._weight < 12_000_000
     assert turn.outcome is None
     conversation = await converse(session)
-    assert len(conversation.texts) == 400
+    assert len(conversation.texts) == 200
     assert conversation.stop_reason == "end_turn"
 
 

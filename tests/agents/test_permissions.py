@@ -279,7 +279,7 @@ async def test_a_subagent_of_nobody_knows_whom_gets_no_answer_and_that_is_told()
     assert [result.text for result in results] == ["cancelled", ""]
     [warning] = warnings
     assert warning == (
-        'Agent "scripted" asks for permission in a session that nobody opened, and 2 sessions could be meant '
+        'Agent "scripted" asks for permission in a session that nobody opened, and several could be meant '
         "— cancelled."
     )
 

@@ -106,9 +106,7 @@ class Agent:
             on_stderr=options.get("on_stderr"),
             overhear=options.get("overhear"),
         )
-        self.requests = AgentRequests(
-            self.connection.peer, self._client, self._heard_in, lambda: self.open_sessions
-        )
+        self.requests = AgentRequests(self.connection.peer, self._client, self._heard_in, self.session_of)
         self.open_sessions: dict[str, AcpSession] = {}
         """The sessions that are open, by their ids."""
         self._openings = 0
@@ -403,13 +401,20 @@ class Agent:
         self._heard_in(text_of(object_of(request.params).get("sessionId")))
         self.requests.serve(request)
 
-    def _heard_in(self, session_id: str | None) -> None:
-        """The agent is not silent in a session; in none of them, for one that is not open.
+    def session_of(self, session_id: str | None) -> AcpSession | None:
+        """The open session that is meant. A subagent has an id of its own, and does not say whose it is.
 
-        An agent tells of its subagents under ids of their own, and does not say which session has them.
+        Then it is the only session, or the only one with a prompt under way.
         """
-        named = self.open_sessions.get(session_id or "")
-        for session in [named] if named is not None else list(self.open_sessions.values()):
+        opened = list(self.open_sessions.values())
+        named = [session for session in opened if session.id == session_id]
+        likely = named or [session for session in opened if session.turn is not None] or opened
+        return likely[0] if len(likely) == 1 else None
+
+    def _heard_in(self, session_id: str | None) -> None:
+        """The agent is not silent in a session; in none of them, where nobody knows which is meant."""
+        meant = self.session_of(session_id)
+        for session in [meant] if meant is not None else self.open_sessions.values():
             session.heard()
 
     def _notified(self, message: Notification) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -22,6 +22,9 @@ from serai.jsonrpc.messages import (
     Request,
     RequestId,
 )
+
+if TYPE_CHECKING:
+    from serai.acp.session import AcpSession
 
 _log = logging.getLogger(__name__)
 
@@ -97,6 +100,7 @@ class _Pending:
     id: RequestId
     method: str
     session_id: str | None
+    """The session that is meant; `None` where nobody knows."""
     task: asyncio.Task[None] | None = None
 
 
@@ -108,7 +112,7 @@ class AgentRequests:
         peer: AgentPeer,
         client: client_side.ClientSide,
         answered: Callable[[str | None], None],
-        sessions: Callable[[], Container[str | None]],
+        session_of: Callable[[str | None], AcpSession | None],
     ) -> None:
         self.capabilities = client.capabilities
         """What the client has said that it has."""
@@ -117,18 +121,14 @@ class AgentRequests:
         self._peer = peer
         self._client = client
         self._answered = answered
-        self._sessions = sessions
+        self._session_of = session_of
         self._pending: set[_Pending] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
 
     def is_busy(self, session_id: str) -> bool:
-        """Whether the agent waits for an answer in this session: a person, perhaps, who takes their time.
-
-        What it asks under an id that nobody opened, a subagent's for instance, may belong to any session.
-        """
-        opened = self._sessions()
-        return any(each.session_id == session_id or each.session_id not in opened for each in self._pending)
+        """Whether the agent waits for an answer in this session: a person, perhaps, who takes their time."""
+        return any(each.session_id in (session_id, None) for each in self._pending)
 
     @property
     def is_waited_for(self) -> bool:
@@ -149,7 +149,8 @@ class AgentRequests:
         except msgspec.ValidationError as problem:
             self._peer.refuse(request.id, INVALID_PARAMS, f"{request.method}: {problem}")
             return
-        pending = _Pending(request.id, request.method, asked.session_id)
+        meant = self._session_of(asked.session_id)
+        pending = _Pending(request.id, request.method, meant.id if meant is not None else None)
         if self._is_given_up(pending):
             self._peer.answer(request.id, GIVEN_UP[request.method])
             return
@@ -205,16 +206,8 @@ class AgentRequests:
             self._refuse(pending, INTERNAL_ERROR, "internal error")  # unless it has its answer
 
     def _is_given_up(self, pending: _Pending) -> bool:
-        """Whether a person was asked in a session that is cancelled.
-
-        What is asked under an id that nobody opened belongs to whichever is.
-        """
-        if pending.method not in GIVEN_UP:
-            return False
-        asked_in = pending.session_id
-        if asked_in is None or asked_in in self._sessions():
-            return asked_in in self.cancelling
-        return bool(self.cancelling)
+        """Whether a person was asked in a session that is cancelled."""
+        return pending.method in GIVEN_UP and pending.session_id in self.cancelling
 
     def _refuse(self, pending: _Pending, code: int, message: str, data: Any = None) -> None:
         if self._take(pending):
