@@ -33,11 +33,11 @@ async def test_an_answer_may_take_as_long_as_a_person_who_is_asked_before_it(
     start: Any, person: Any, tmp_path: Path
 ) -> None:
     person.patient, person.has = True, ClientCapabilities(elicitation_form=True)
-    agent = await start(inactivity_timeout=0.1, consults={})
+    agent = await start(inactivity_timeout=0.25, consults={})
     opening = asyncio.create_task(agent.open_session(tmp_path))
     async with asyncio.timeout(30):
         await person.asked.wait()
-    await asyncio.wait([opening], timeout=0.3)
+    await asyncio.wait([opening], timeout=0.4)
     assert not opening.done()
     person.released.set()
     async with asyncio.timeout(30):

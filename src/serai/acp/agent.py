@@ -106,7 +106,7 @@ class Agent:
             on_stderr=options.get("on_stderr"),
             overhear=options.get("overhear"),
         )
-        self.requests = AgentRequests(self.connection.peer, self._client, self._heard_in, self.session_of)
+        self.requests = AgentRequests(self.connection.peer, self._client, self._heard, self.session_of)
         self.open_sessions: dict[str, AcpSession] = {}
         """The sessions that are open, by their ids."""
         self._openings = 0
@@ -165,11 +165,6 @@ class Agent:
     def exit(self) -> Exit | None:
         """How its process ended; `None` while it runs."""
         return self.connection.exit
-
-    @property
-    def pid(self) -> int:
-        """The pid of its process, which is also the id of its group."""
-        return self.connection.child.pid
 
     @property
     def stderr_tail(self) -> str:
@@ -305,10 +300,6 @@ class Agent:
         """
         return await self.connection.call(method, params, limit=self.patience)
 
-    async def wait_closed(self) -> None:
-        """Wait until it is gone, for whatever reason. Cancelling this stops the waiting."""
-        await self.connection.wait_closed()
-
     async def close(self) -> None:
         """End the agent: its input is closed, then its group gets TERM, then KILL. Again does no harm.
 
@@ -398,8 +389,13 @@ class Agent:
             self._early.append((session_id, update, size))
 
     def _asked(self, request: Request) -> None:
-        self._heard_in(text_of(object_of(request.params).get("sessionId")))
+        self._heard(text_of(object_of(request.params).get("sessionId")))
         self.requests.serve(request)
+
+    def _heard(self, session_id: str | None) -> None:
+        """The agent asks something, or was answered."""
+        self.connection.heard()
+        self._heard_in(session_id)
 
     def session_of(self, session_id: str | None) -> AcpSession | None:
         """The open session that is meant. A subagent has an id of its own, and does not say whose it is.

@@ -188,7 +188,10 @@ async def test_a_yes_that_the_agent_has_no_option_for_cancels_and_says_so(inn: I
 # -- edits -------------------------------------------------------------------------------------------------
 
 
-async def test_what_an_agent_writes_is_shown_beforehand_and_is_a_change(inn: Inn, client: Client) -> None:
+async def test_what_an_agent_writes_is_shown_beforehand_and_is_a_change(
+    inn: Inn, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()  # here git is wanted
     await (await asyncio.create_subprocess_exec("git", "init", "-q", str(inn.folder))).wait()
     session = await inn.begun(client)
     turn = await begin(client, session, "edit made.txt")

@@ -121,8 +121,8 @@ async def kill(inn: Inn, uri: str) -> AcpAgentSession:
     agent = await session.agent()
     assert isinstance(agent, AcpAgentSession)
     assert agent._link.last is not None
-    os.kill(agent._link.last.agent.pid, signal.SIGKILL)
-    await agent._link.last.agent.wait_closed()
+    os.kill(agent._link.last.agent.connection.child.pid, signal.SIGKILL)
+    await agent._link.last.agent.connection.wait_closed()
     return agent
 
 

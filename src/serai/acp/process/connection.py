@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import subprocess
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -92,6 +93,7 @@ class Connection:
         self._launch = launch
         self._excused = excused
         self._over = over
+        self._heard_at = float("-inf")
         self._urgent = 0
         self._full: set[str] = set()
         self._ended = False
@@ -253,7 +255,7 @@ class Connection:
             method: What is asked.
             params: What about.
             then: Hears the answer before anything that follows it.
-            limit: How long it may take, in seconds. While the agent waits for an answer itself, it has more.
+            limit: How long it may take, in seconds, without the time in which the agent waits itself.
 
         Raises:
             AgentError: The agent answered with an error, not in time, or is gone.
@@ -263,10 +265,13 @@ class Connection:
         self._urgent += 1
         self._let_flow()
         try:
-            while not (await asyncio.wait({answered}, timeout=limit))[0]:
-                if not self._excused():
+            patience = limit
+            while not (await asyncio.wait({answered}, timeout=patience))[0] and limit is not None:
+                silence = 0.0 if self._excused() else time.monotonic() - self._heard_at
+                if silence >= limit:
                     what = f"the agent {self.name!r} did not answer {method} in {limit:g} s"
-                    raise errors.AgentInactive(what, agent=self.name, elapsed=limit or 0)
+                    raise errors.AgentInactive(what, agent=self.name, elapsed=limit)
+                patience = limit - silence
             return answered.result()
         except errors.ProtocolError as error:
             raise self.failures.of(method, error) from None
@@ -274,6 +279,10 @@ class Connection:
             answered.cancel()  # nobody waits any more
             self._urgent -= 1
             self._let_flow()
+
+    def heard(self) -> None:
+        """The agent asks something, or was answered: it has as long as ever for what it was asked."""
+        self._heard_at = time.monotonic()
 
     def _write(self, line: bytes) -> None:
         self._pipes.write(line)
