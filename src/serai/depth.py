@@ -12,13 +12,13 @@ from itertools import accumulate, islice
 
 from serai.errors import ParseError
 
+__all__ = ["MAX_DEPTH", "checked"]
+
 MAX_DEPTH = 128
 """AHP's own types reach 16 levels, and settings may be nested further; the rest is for free-form records."""
 
 # Possessive, and content with a string that never ends: no input makes it go back over what it has read.
-STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?'
-"""The expression for a string, with `re.DOTALL`."""
-_STRING = re.compile(STRING, re.DOTALL)
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS = [0] * 256
 _STEPS[ord("[")] = _STEPS[ord("{")] = 1

@@ -19,22 +19,6 @@ async def test_noise_is_skipped(agent: Agent, session: AcpSession, converse: Any
     assert agent.is_running
 
 
-async def test_a_crash_fails_the_turn_with_the_code_and_the_last_words(
-    agent: Agent, session: AcpSession, converse: Any
-) -> None:
-    conversation = await converse(session, "crash 7")
-    assert conversation.texts == ["going down"]
-    error = conversation.error
-    assert isinstance(error, AgentClosed)
-    assert (error.exit_code, error.signal) == (7, None)
-    assert error.stderr_tail == "the key is ***\nfatal: out of luck"
-    assert "code 7" in str(error)
-    assert "out of luck" in str(error)
-    assert error.to_wire()["exitCode"] == 7
-    assert not agent.is_running
-    assert [item async for item in session.updates()] == []
-
-
 @pytest.mark.usefixtures("short_graces")
 async def test_an_agent_that_closes_its_output_and_lives_on_is_ended(
     agent: Agent, session: AcpSession, converse: Any
@@ -45,32 +29,19 @@ async def test_an_agent_that_closes_its_output_and_lives_on_is_ended(
     assert not agent.is_running
 
 
-async def is_waiting(asked: asyncio.Task[Any]) -> bool:
-    """Whether it still waits after four times the silence that is allowed below."""
-    await asyncio.wait([asked], timeout=1)
-    return not asked.done()
-
-
 async def test_an_answer_may_take_as_long_as_a_person_who_is_asked_before_it(
     start: Any, person: Any, tmp_path: Path
 ) -> None:
     person.patient, person.has = True, ClientCapabilities(elicitation_form=True)
     agent = await start(inactivity_timeout=0.25, consults={})
-
-    async def after_a_person(asked: asyncio.Task[Any]) -> Any:
-        async with asyncio.timeout(30):
-            await person.asked.wait()
-        assert await is_waiting(asked)
-        person.released.set()
-        async with asyncio.timeout(30):
-            result = await asked
-        person.asked.clear()
-        person.released.clear()
-        return result
-
-    session = await after_a_person(asyncio.create_task(agent.open_session(tmp_path)))
-    await after_a_person(asyncio.create_task(session.set_mode("do")))
-    assert session.modes.current == "do"
+    opening = asyncio.create_task(agent.open_session(tmp_path))
+    async with asyncio.timeout(30):
+        await person.asked.wait()
+    await asyncio.wait([opening], timeout=0.4)
+    assert not opening.done()
+    person.released.set()
+    async with asyncio.timeout(30):
+        await opening
 
 
 async def test_a_line_without_end_ends_the_agent(

@@ -36,27 +36,15 @@ def failures() -> Failures:
     ("words", "error"),
     [
         ("You've hit your usage limit. Upgrade to Pro", UsageLimitReached),
-        ("You exceeded your current quota, please check your plan", UsageLimitReached),
-        ("Your credit balance is too low", UsageLimitReached),
         ("Authentication required", AuthRequired),
         ("Invalid API key · Please run /login", AuthRequired),
-        ("401 Unauthorized", AuthRequired),
         ("prompt is too long: 210000 tokens > 200000 maximum", ContextTooLong),
-        ("context_length_exceeded", ContextTooLong),
-        ("rate_limit_error", RateLimited),
         ("HTTP 429 Too Many Requests", RateLimited),
-        ("overloaded_error", AgentOverloaded),
         ("503 Service Unavailable", AgentOverloaded),
-        ("API Error: 429 from the model", RateLimited),
-        ("Request failed with status code 503", AgentOverloaded),
         (r"failed: {\"error\":{\"code\":503}}", AgentOverloaded),
-        ("[429] slow down", RateLimited),
-        ("No such file: 4290.txt", None),
         ("no session file /var/sessions/503/x.json", None),
-        ("error 429.json is empty", None),
         ("x.py:529: assertion failed", None),
         ("cannot open /srv/rate-limit/unauthorized.txt", None),
-        ("cannot open https://example.org/usage-limit/a", None),
         ("rate_limit_error, see https://example.org/docs/x", RateLimited),
         ("the author wrote a limit of 5 pages", None),
     ],
@@ -99,7 +87,6 @@ def test_without_a_command_the_ways_are_named(failures: Failures) -> None:
     ("method", "capability"),
     [
         ("session/load", "loadSession"),
-        ("session/list", "sessionCapabilities.list"),
         ("session/set_mode", "setSessionMode"),
     ],
 )
@@ -117,8 +104,6 @@ def test_a_method_that_is_not_there_is_a_missing_capability(
         ("initialize", AgentInitFailed),
         ("session/new", SessionCreateFailed),
         ("session/load", SessionLoadFailed),
-        ("session/resume", SessionLoadFailed),
-        ("session/fork", SessionLoadFailed),
         ("session/prompt", AgentRequestFailed),
     ],
 )
@@ -150,8 +135,6 @@ def test_the_number_of_a_refusal_counts_more(number: int, error: Any, failures: 
         ({"status": 429}, RateLimited),
         ({"error": {"statusCode": 529}}, AgentOverloaded),
         ({"line": 429}, None),
-        ({"status": True}, None),
-        ({"status": [429.5]}, None),
     ],
 )
 def test_a_status_in_the_data_counts_like_the_number(data: Any, error: Any, failures: Failures) -> None:

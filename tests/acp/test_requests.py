@@ -35,33 +35,12 @@ async def test_ids_of_both_kinds_are_echoed_as_they_came(
     ]
 
 
-@pytest.mark.parametrize(
-    "method", ["foo/bar", "_vendor/x", "fs/read_text_file", "terminal/create", "mcp/connect"]
-)
+@pytest.mark.parametrize("method", ["_vendor/x", "terminal/create"])
 async def test_what_the_client_does_not_have_is_answered_so(
     method: str, session: AcpSession, converse: Any
 ) -> None:
     conversation = await converse(session, f"asks {method}")
     assert json.loads(conversation.texts[0])["code"] == -32601
-
-
-async def test_files_are_read_and_written_by_a_client_that_says_so(
-    start: Any, person: Any, tmp_path: Path, converse: Any
-) -> None:
-    person.has = ClientCapabilities(read_text_file=True, write_text_file=True, terminal=True)
-    agent = await start()
-    session = await agent.open_session(tmp_path)
-
-    async def ask(method: str, **params: Any) -> Any:
-        conversation = await converse(session, f"asks {method} {json.dumps(params, separators=(',', ':'))}")
-        return json.loads(conversation.texts[-1])
-
-    assert await ask("fs/read_text_file", path="/notes") == {"content": "one\ntwo\n"}
-    assert (await ask("fs/read_text_file", path="/none"))["code"] == -32002
-    assert (await ask("fs/read_text_file", path=5))["code"] == -32602
-    assert await ask("fs/write_text_file", path="/new", content="x") == {}
-    assert person.files["/new"] == "x"
-    assert (await ask("terminal/create", command="ls"))["code"] == -32601  # it says so, but has none
 
 
 async def test_questions_are_asked_in_the_ways_that_the_client_has(
@@ -81,15 +60,6 @@ async def test_what_is_no_request_is_refused_and_the_conversation_goes_on(
 ) -> None:
     conversation = await converse(session, "malformed")
     assert conversation.texts == ["-32600", "-32602", "-32600"]
-
-
-async def test_a_request_that_the_agent_takes_back_is_stopped(
-    session: AcpSession, person: Any, converse: Any
-) -> None:
-    person.patient = True
-    conversation = await converse(session, "withdrawn")
-    assert conversation.texts == ["-32800"]
-    assert person.given_up == 1
 
 
 async def test_a_cancel_also_gives_up_what_was_asked_under_the_id_of_a_session_that_nobody_opened(

@@ -13,24 +13,17 @@ from serai.acp import (
     AcpSession,
     Agent,
     AgentMessageChunk,
-    ClientCapabilities,
     Finished,
-    Item,
     PromptFailure,
     PromptTurn,
     RawUpdate,
     ToolCallUpdate,
 )
 from serai.errors import (
-    AgentClosed,
-    AgentInactive,
-    AgentRequestFailed,
-    CancelIgnored,
     CapabilityNotSupportedError,
     ParseError,
     PromptInvalid,
     PromptUnderWay,
-    RateLimited,
 )
 
 IMAGE = {"type": "image", "data": "", "mimeType": "image/png"}
@@ -82,16 +75,6 @@ async def test_whatever_an_agent_says_survives(session: AcpSession, converse: An
     assert session.title == "A title"
 
 
-async def test_an_error_ends_the_turn_and_not_the_session(session: AcpSession, converse: Any) -> None:
-    turn = session.prompt("error -32603 rate limit, hunter2")
-    with pytest.raises(RateLimited) as caught:
-        await finished(turn)
-    assert "hunter2" not in str(caught.value)
-    assert isinstance((await converse(session)).error, RateLimited)
-    assert isinstance((await converse(session, "error 400 bad")).error, AgentRequestFailed)
-    assert (await converse(session, "echo fine")).texts == ["fine"]
-
-
 # -- parts that an agent cannot take -----------------------------------------------------------------------
 
 
@@ -112,18 +95,18 @@ async def test_cancelling_answers_all_who_wait_at_once_and_tells_the_agent_once(
     session: AcpSession, person: Any, converse: Any
 ) -> None:
     person.patient = True
-    turn = session.prompt("storm 300")
+    turn = session.prompt("storm 100")
     async with asyncio.timeout(30):
-        while len(person.requests) < 300:  # noqa: ASYNC110 - nobody announces the last
+        while len(person.requests) < 100:  # noqa: ASYNC110 - nobody announces the last
             await asyncio.sleep(0.005)
     for _ in range(3):
         turn.cancel()
     session.cancel()
     conversation = await converse(session)
-    assert conversation.texts == ["300 cancelled, then cancelled; told to stop 1 time(s)"]
+    assert conversation.texts == ["100 cancelled, then cancelled; told to stop 1 time(s)"]
     assert conversation.stop_reason == "cancelled"
-    assert person.given_up == 300
-    assert len(person.requests) == 300
+    assert person.given_up == 100
+    assert len(person.requests) == 100
 
 
 async def test_an_agent_that_calls_it_an_error_to_be_stopped_was_stopped(
@@ -133,58 +116,20 @@ async def test_an_agent_that_calls_it_an_error_to_be_stopped_was_stopped(
     assert (await converse(session)).stop_reason == "cancelled"
 
 
-async def test_an_agent_that_does_not_stop_is_ended(start: Any, tmp_path: Path) -> None:
-    agent = await start(cancel_timeout=0.2)
-    session, other = await agent.open_session(tmp_path), await agent.open_session(tmp_path)
-    turn = session.prompt("deaf")
-    waiting = other.prompt("echo never read")
-    turn.cancel()
-    with pytest.raises(CancelIgnored) as caught:
-        await finished(turn)
-    assert "0.2 s" in str(caught.value)
-    with pytest.raises(AgentClosed, match="did not stop"):
-        await finished(waiting)
-    with pytest.raises(AgentClosed):
-        session.prompt("echo no")
-    assert not agent.is_running
-
-
 # -- silence -----------------------------------------------------------------------------------------------
 
 
-async def test_an_agent_that_falls_silent_fails_its_turn_and_is_told_to_stop(
-    start: Any, tmp_path: Path, converse: Any
-) -> None:
-    agent = await start(inactivity_timeout=0.3)
-    session = await agent.open_session(tmp_path)
-    turn = session.prompt("silence")
-    with pytest.raises(AgentInactive) as caught:
-        await finished(turn)
-    assert caught.value.elapsed >= 0.3
-    async with asyncio.timeout(30):
-        while session.turn is not None:  # noqa: ASYNC110 - the agent answers to nobody
-            await asyncio.sleep(0.005)
-    items: list[Item] = []
-    async for item in session.updates():
-        items.append(item)
-        if isinstance(item, PromptFailure):
-            break
-    assert (await converse(session, "echo awake")).texts == ["awake"]
-
-
-@pytest.mark.parametrize("prompt", ["permission 1", 'asks elicitation/create {"message":"m","mode":"url"}'])
 async def test_the_time_does_not_count_while_a_person_is_asked(
-    prompt: str, start: Any, person: Any, tmp_path: Path
+    start: Any, person: Any, tmp_path: Path
 ) -> None:
     person.patient = True
-    person.has = ClientCapabilities(elicitation_url=True)
     agent = await start(inactivity_timeout=0.1)
     session = await agent.open_session(tmp_path)
-    turn = session.prompt(prompt)
+    turn = session.prompt("permission 1")
     async with asyncio.timeout(30):
         await person.asked.wait()
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.5):
+        async with asyncio.timeout(0.3):
             await finished(turn)
     turn.cancel()
     assert (await finished(turn)).stop_reason == "end_turn"
@@ -193,9 +138,9 @@ async def test_the_time_does_not_count_while_a_person_is_asked(
 async def test_an_agent_that_tells_of_its_subagents_is_not_silent(
     start: Any, tmp_path: Path, converse: Any
 ) -> None:
-    agent = await start(inactivity_timeout=0.3)
+    agent = await start(inactivity_timeout=0.2)
     session = await agent.open_session(tmp_path)
-    assert (await converse(session, "busy_subagent child 0.9")).texts[-1] == "done"
+    assert (await converse(session, "busy_subagent child 0.5")).texts[-1] == "done"
 
 
 # -- the session itself ------------------------------------------------------------------------------------
@@ -241,40 +186,15 @@ async def test_closing_a_session_ends_its_turn_and_its_stream(start: Any, tmp_pa
 async def test_updates_that_nobody_takes_make_the_agent_wait_and_not_the_host(
     agent: Agent, session: AcpSession, converse: Any
 ) -> None:
-    turn = session.prompt("flood 400 100000")
+    turn = session.prompt("flood 200 100000")
     async with asyncio.timeout(30):
         while not agent.connection.is_held:  # noqa: ASYNC110 - nobody announces it
             await asyncio.sleep(0.005)
     assert session._stream._weight < 12_000_000
     assert turn.outcome is None
     conversation = await converse(session)
-    assert len(conversation.texts) == 400
+    assert len(conversation.texts) == 200
     assert conversation.stop_reason == "end_turn"
 
 
 # -- what an agent says about itself -----------------------------------------------------------------------
-
-
-async def test_models_without_an_option_are_a_choice(start: Any, tmp_path: Path) -> None:
-    models = [{"modelId": "small", "name": "Small"}, {"modelId": "large", "name": "Large"}]
-    agent = await start(models={"currentModelId": "small", "availableModels": models})
-    session = await agent.open_session(tmp_path)
-    (option,) = session.config_options
-    assert (option.category, option.value) == ("model", "small")
-    assert [choice.value for choice in option.choices] == ["small", "large"]
-    await session.set_config_option(option.id, "large")
-    assert session.config_options[0].value == "large"
-
-
-async def test_no_secret_is_in_what_an_agent_says_about_itself(
-    start: Any, tmp_path: Path, converse: Any
-) -> None:
-    method = {"id": "m", "name": "Use hunter2", "description": "hunter2"}
-    agent = await start(methods=[method], capabilities={"_meta": {"key": "hunter2"}})
-    session = await agent.open_session(tmp_path)
-    conversation = await converse(session, "secretive")
-    told = [agent.handshake.raw, agent.handshake.auth_methods, session.reply, session.modes]
-    told += [session.config_options, session.commands, session.title]
-    told += [item.raw for item in conversation.items]
-    assert "hunter2" not in repr(told)
-    assert session.title == "Fix ***"

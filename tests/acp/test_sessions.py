@@ -80,13 +80,6 @@ async def test_a_session_is_opened_once(start: Any, tmp_path: Path) -> None:
     assert (await agent.open_session(tmp_path, OpenWay.RESUMED, "old")).id == "old"
 
 
-async def test_the_history_of_a_fork_is_history(start: Any, tmp_path: Path) -> None:
-    agent = await start(capabilities=EARLIER)
-    session = await agent.open_session(tmp_path, OpenWay.FORKED, "old")
-    assert session.id == "forked"
-    assert texts(session.replayed) == ["old news", "at once after the answer"]
-
-
 @proves("wire:Session-capabilities/list-works")
 async def test_sessions_are_listed_page_after_page(start: Any, tmp_path: Path) -> None:
     agent = await start(capabilities=EARLIER)

@@ -46,12 +46,8 @@ def hexadecimal(length: int) -> str:
     ("text", "value"),
     [
         ("Token {}", rnd(40)),
-        ("using token {} for this", rnd(24)),
         ("auth token {}", hexadecimal(64)),
-        ("authorization failed for {}", hexadecimal(48)),
         ("Unauthorized: {} was refused", hexadecimal(40)),
-        ('{{"credential":"{}"}}', hexadecimal(80)),
-        ("{} is no secret of this account", hexadecimal(40).upper()),
         ("fine\nnot authenticated with {}\nfine", hexadecimal(56)),
     ],
 )
@@ -78,13 +74,10 @@ def test_so_is_whatever_is_assigned_to_a_name_that_tells(text: str, kind: str) -
 @pytest.mark.parametrize(
     "text",
     [
-        f"HEAD is now at {hexadecimal(40)}",
         f"commit {hexadecimal(40)} by its author",
         f"authorized\n{hexadecimal(40)}",
         f"auth {hexadecimal(39)} {hexadecimal(81)} x{hexadecimal(40)}",
-        f"auth {'far away ' * 20}{hexadecimal(40)}",
         "the token authentication-mechanisms-are-these",
-        "a token " + "1" * 20,
         "password=required token=getToken2() secret=$MY_SECRET_2 token_count=123456 monkey=banana22",
     ],
 )

@@ -115,16 +115,6 @@ def test_a_denied_call_that_follows_its_question_is_not_told_as_completed() -> N
     assert use.stage is CallStage.DENIED
 
 
-@pytest.mark.parametrize(("status", "calls_after"), [("in_progress", 2), ("completed", 1)])
-def test_an_agent_that_does_what_it_was_told_no_to_is_noticed(status: str, calls_after: int) -> None:
-    calls = ToolCalls()
-    calls.answer(calls.ask(told(title="rm", raw_input=ONE)).use.key, approved=False)
-    change = calls.update(told(status=status, content=[text("gone")]))
-    assert change.is_defiant
-    assert (change.use.title, change.use.input) == ("rm", ONE)
-    assert len(list(calls)) == calls_after
-
-
 def test_a_question_that_nobody_answered_did_not_run_also_after_in_progress() -> None:
     calls = ToolCalls()
     calls.update(begun(raw_input=ONE, status="in_progress"))

@@ -26,18 +26,11 @@ def read(update: dict[str, Any]) -> Update:
     [
         (CHUNK, {"_meta": 5}, "text", "hi"),
         (CHUNK, {"messageId": {}}, "message_id", None),
-        (CALL, {"kind": 5}, "tool_kind", None),
         (CALL, {"title": {"text": "x"}}, "title", None),
-        (CALL, {"status": 1}, "title", "ls"),
         (CALL, {"content": [None]}, "content", None),
         (USAGE, {"cost": {"amount": None}}, "used", 3),
-        (USAGE, {"cost": {"amount": None}}, "cost", None),
-        (USAGE, {"used": "many"}, "size", 10),
         (USAGE, {"used": -1}, "used", None),
-        (USAGE, {"size": 10**400}, "size", None),
-        (USAGE, {"cost": {"amount": -3}}, "cost", None),
         (USAGE, {"cost": {"amount": 10**400, "currency": "USD"}}, "cost", None),
-        (USAGE, {"cost": {"amount": 1e300}}, "used", 3),
     ],
 )
 def test_an_odd_field_is_left_out_alone(
@@ -54,7 +47,6 @@ def test_an_odd_field_is_left_out_alone(
         ("T\nnew\0line", "T new line"),
         ("\x1b]0;x\x07 Work\u2028\x85", "]0;x  Work"),
         ("👩\u200d💻 mit Ümläut", "👩\u200d💻 mit Ümläut"),
-        ("\n", ""),
         (None, None),
     ],
 )
@@ -70,7 +62,6 @@ def test_a_title_is_one_line_without_what_a_terminal_obeys(told: str | None, tit
     [
         {"sessionUpdate": "tool_call", "title": "no id"},
         {"sessionUpdate": "plan", "entries": "not a list"},
-        {"sessionUpdate": "agent_message_chunk", "content": None},
         {"sessionUpdate": 5},
     ],
 )

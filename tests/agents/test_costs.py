@@ -39,29 +39,6 @@ def test_an_earlier_session_goes_on_where_it_was() -> None:
     assert tracker.spent_usd == pytest.approx(0.8)
 
 
-async def test_a_figure_that_cannot_be_does_not_count() -> None:
-    async def boast(turn: ScriptedTurn) -> None:
-        turn.update("usage_update", used=1, size=10, cost={"amount": 10**400, "currency": "USD"})
-        turn.update("usage_update", used=-1, size=10, cost={"amount": -3})
-        turn.tokens.update(inputTokens=10**400, outputTokens=-5)
-
-    tracker = CostTracker(prices={"*": Price(1.0, 1.0)})
-    result = await agents.ask(ScriptedAgent(boast), "go", costs=tracker)
-    assert (result.cost, result.usage, result.context_used, tracker.spent_usd) == (None, None, None, 0)
-
-
-def test_a_figure_that_falls_within_a_turn_or_is_below_nothing_does_not_count() -> None:
-    tracker = CostTracker()
-    meter = tracker.meter("a", "s")
-    meter.begin()
-    for amount in (0.5, 0.4, 0.5, -3.0, 0.6):
-        meter.observe(usd(amount))
-    assert (tracker.spent_usd, meter.turn_usd) == (pytest.approx(0.6), pytest.approx(0.6))
-    meter.begin()
-    meter.observe(usd(-1))
-    assert tracker.spent_usd == pytest.approx(0.6)
-
-
 def test_a_new_process_may_count_anew_whatever_it_tells_first() -> None:
     tracker = CostTracker()
     tracker.meter("a", "s").observe(usd(0.30))
@@ -186,12 +163,8 @@ def test_cached_tokens_have_prices_of_their_own() -> None:
     ("model", "price"),
     [
         ("small", 1),
-        ("small-20260101", 1),
         ("small-4-5-20260101", 1),
-        ("small-4", 1),
-        ("small@20260101", 1),
         ("smaller", 3),
-        ("4", 3),
         (None, 3),
     ],
 )
@@ -224,12 +197,8 @@ async def test_a_turn_that_was_asked_without_it_can_be_counted() -> None:
     ("tells", "prices", "why"),
     [
         ({}, {}, "no price"),
-        ({}, {"*": Price(1, 1)}, "no price"),
-        ({"tokens": 5}, {}, "no price"),
-        ({"cost": 0.0}, {}, "no price"),
         ({"cost": 0.0, "tokens": 5}, {}, "no price"),
         ({"tokens": 5}, {"*": Price(1, 1)}, None),
-        ({"cost": 0.0, "tokens": 5}, {"*": Price(1, 1)}, None),
         ({"cost": 0.1}, {}, None),
     ],
 )
@@ -278,13 +247,3 @@ PARTS = {
 )
 def test_the_total_says_what_is_part_of_what(total: int | None, tokens: Tokens) -> None:
     assert Tokens.of({**PARTS, "totalTokens": total}) == tokens
-
-
-async def test_tokens_in_the_meta_of_an_answer_are_paid() -> None:
-    async def turn(turn: ScriptedTurn) -> None:
-        counts = {"input_tokens": 1_000_000, "output_tokens": 500_000}
-        turn.answer_meta = {"quota": {"token_count": counts, "model_usage": []}}
-
-    tracker = CostTracker(prices={"*": Price(1, 2)})
-    result = await agents.ask(ScriptedAgent(turn), "go", costs=tracker)
-    assert (result.usage, result.cost_usd) == ({"inputTokens": 1_000_000, "outputTokens": 500_000}, 2.0)

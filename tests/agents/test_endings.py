@@ -41,20 +41,9 @@ async def several_steps() -> None:
         await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize("way", ["ask", "session", "capabilities"])
-async def test_whoever_is_cancelled_while_the_agent_ends_returns_when_it_is_gone(way: str) -> None:
+async def test_whoever_is_cancelled_while_the_agent_ends_returns_when_it_is_gone() -> None:
     agent = SlowToEnd(["a"])
-
-    async def use() -> None:
-        if way == "ask":
-            await agents.ask(agent, "go")
-        elif way == "session":
-            async with agents.session(agent):
-                pass
-        else:
-            await agents.capabilities(agent)
-
-    using = asyncio.create_task(use())
+    using = asyncio.create_task(agents.ask(agent, "go"))
     async with asyncio.timeout(LIMIT):
         await agent.is_ending.wait()
         using.cancel()

@@ -87,14 +87,6 @@ async def test_what_a_script_asks_for_by_name_is_not_found_in_the_folder_of_a_se
     assert found.launch.env["PATH"].split(":") == [str(root / "bin"), str(machine.bin)]
 
 
-async def test_a_javascript_file_that_was_named_is_run_by_node(machine: Machine) -> None:
-    node = machine.node()
-    file = machine.file(machine.root / "agent.mjs")
-    file.chmod(0o755)
-    definition = msgspec.structs.replace(PROGRAM, ways=(Way(program=str(file), args=("acp",)),))
-    assert argv(await find(machine, definition)) == [str(node), str(file), "acp"]
-
-
 async def test_a_common_name_counts_by_its_real_path_or_the_agents_folder(machine: Machine) -> None:
     cursor = built_in().definition_for("cursor")
     other = machine.program("agent")
@@ -106,14 +98,6 @@ async def test_a_common_name_counts_by_its_real_path_or_the_agents_folder(machin
     assert argv(await find(machine, cursor)) == [str(link), "acp"]
     (machine.home / ".cursor").mkdir()
     assert argv(await find(machine, cursor)) == [str(other), "acp"]
-
-
-async def test_one_that_does_not_tell_its_version_is_installed_all_the_same(machine: Machine) -> None:
-    machine.program("plain", body="echo hello; exit 1")
-    found = await find(machine, PROGRAM)
-    assert (found.installed, found.version) == (True, None)
-    assert found.launch is not None
-    assert "version" in found.reason
 
 
 async def test_launching_adds_what_a_session_needs(machine: Machine) -> None:

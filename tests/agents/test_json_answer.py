@@ -50,14 +50,11 @@ SCHEMA = {"type": "object", "properties": {"x": {"type": "integer"}}, "required"
 SHAPES = [Point, Model, Plain, SCHEMA, json.dumps(SCHEMA)]
 
 
-@pytest.mark.parametrize("schema", SHAPES, ids=["msgspec", "pydantic", "dataclass", "schema", "text"])
 @pytest.mark.parametrize(
     "text",
     [
         '{"x": 1}',
-        '  {"x": 1}\n',
         '```json\n{"x": 1}\n```',
-        '```\r\n{"x": 1}\r\n```\r\n',
         'Here it is:\n\n~~~json\n{"x": 1}\n~~~\n\nAnything else?',
         'Here it is: {"x": 1} (as [you] asked)',
         'First I thought {"x": "no"}, but it is {"x": 1}.',
@@ -66,27 +63,33 @@ SHAPES = [Point, Model, Plain, SCHEMA, json.dumps(SCHEMA)]
         'With quotes " and [ before: {"x": 1}',
     ],
 )
-def test_json_is_found_in_what_an_agent_says(schema: Any, text: str) -> None:
-    data, raw = read_answer(text, shape_of(schema))
-    assert json.loads(raw)["x"] == 1
-    assert (data["x"] if isinstance(data, dict) else data.x) == 1
+def test_json_is_found_in_what_an_agent_says(text: str) -> None:
+    data, raw = read_answer(text, shape_of(Point))
+    assert (data.x, json.loads(raw)["x"]) == (1, 1)
 
 
 @pytest.mark.parametrize("schema", SHAPES, ids=["msgspec", "pydantic", "dataclass", "schema", "text"])
+def test_a_shape_is_described_in_many_ways(schema: Any) -> None:
+    data, _ = read_answer('{"x": 1}', shape_of(schema))
+    assert (data["x"] if isinstance(data, dict) else data.x) == 1
+    with pytest.raises(Unfit) as caught:
+        read_answer('{"x": "one"}', shape_of(schema))
+    assert "$.x" in caught.value.issues[0]
+
+
 @pytest.mark.parametrize(
     ("text", "issue"),
     [
         ("", "empty"),
         ("I cannot do that.", "no JSON"),
         ('{"x": 1', "no JSON"),
-        ('{"x": "one"}', "$.x"),
         ("[" * 1000 + "]" * 1000, ""),
         ('"' + "x" * LARGEST + '"', "longer than 5 MiB"),
     ],
 )
-def test_what_is_wrong_is_told(schema: Any, text: str, issue: str) -> None:
+def test_what_is_wrong_is_told(text: str, issue: str) -> None:
     with pytest.raises(Unfit) as caught:
-        read_answer(text, shape_of(schema))
+        read_answer(text, shape_of(Point))
     assert issue in caught.value.issues[0]
 
 
@@ -198,8 +201,7 @@ async def test_an_agent_is_not_started_anew_before_it_has_mended_its_answer() ->
     assert agent.starts == 2
 
 
-@pytest.mark.parametrize("options", [{}, {"retries": AT_ONCE}], ids=["once", "retried"])
-async def test_what_others_ask_meanwhile_waits_for_the_repair(options: Any) -> None:
+async def test_what_others_ask_meanwhile_waits_for_the_repair() -> None:
     is_asked, may_answer = asyncio.Event(), asyncio.Event()
 
     async def wrong(turn: ScriptedTurn) -> None:
@@ -208,7 +210,7 @@ async def test_what_others_ask_meanwhile_waits_for_the_repair(options: Any) -> N
         turn.say("many")
 
     agent = ScriptedAgent([wrong, "7", "other", "8"])
-    async with agents.session(agent, **options) as session, asyncio.timeout(LIMIT):
+    async with agents.session(agent, retries=AT_ONCE) as session, asyncio.timeout(LIMIT):
         asking = asyncio.create_task(session.ask_json(QUESTION, int))
         await is_asked.wait()
         other = asyncio.create_task(session.ask("other"))

@@ -53,20 +53,15 @@ CHOICES: list[tuple[PermissionPolicy, str, str]] = [
     ("auto-allow", ALL_KINDS, "allow_always"),
     ("auto-allow", "reject_once allow_once", "allow_once"),
     ("auto-allow", "reject_once reject_always", "cancelled"),
-    ("auto-allow", "novel_kind", "cancelled"),
     ("auto-allow-once", ALL_KINDS, "allow_once"),
     ("auto-allow-once", "allow_always reject_once", "cancelled"),
     ("auto-reject", ALL_KINDS, "reject_once"),
     ("auto-reject", "allow_once reject_always", "reject_always"),
     ("auto-reject", "allow_once allow_always", "cancelled"),
-    ("auto-reject", "novel_kind", "cancelled"),
-    (agents.Policy.AUTO_REJECT, ALL_KINDS, "reject_once"),
     (lambda _: True, ALL_KINDS, "allow_once"),
     (lambda _: False, ALL_KINDS, "reject_once"),
     (lambda _: False, "allow_once", "cancelled"),
-    (lambda _: None, ALL_KINDS, "cancelled"),
     (lambda _: "allow_always", ALL_KINDS, "allow_always"),
-    (lambda _: "cancel", ALL_KINDS, "cancelled"),
     (lambda _: "no such option", ALL_KINDS, "cancelled"),
     (lambda asked: asked.options[-1], ALL_KINDS, "reject_always"),
 ]
@@ -191,8 +186,6 @@ KINDS = ToolFilter(block_kinds=["execute"])
 AS_ASKED: list[tuple[ToolFilter, str, list[str]]] = [
     (KINDS, "changes read execute rm -rf /", ["the kind execute are blocked"]),
     (NAMED, "changes read read rm -rf /", ["this name are blocked"]),
-    (ToolFilter(allow_kinds=["read"]), "changes read delete x", ["not among those allowed"]),
-    (KINDS, "changes read edit rm -rf /", []),  # it is not what it was, and may pass as well
     (KINDS, "changes read read cat it", []),
     (ToolFilter(on_tool_use=lambda _: False), "changes read read cat it", ["has not allowed it"]),
 ]
@@ -217,11 +210,8 @@ async def test_a_tool_that_was_denied_is_not_warned_of_again(asker: Asker) -> No
 
 UNCLEAR: list[tuple[PermissionPolicy, str, str]] = [
     ("auto-reject", "x:allow_always x:reject_once", "cancelled"),
-    ("auto-reject", "x:allow_once x:reject_once y:reject_always", "y"),
     ("auto-allow", "x:allow_once x:reject_once", "cancelled"),
-    ("auto-allow-once", "x:allow_once x:allow_always", "cancelled"),
     (lambda _: "x", "x:allow_always x:reject_once", "cancelled"),
-    (lambda _: "x", "x:allow_once x:allow_once", "x"),
 ]
 
 
@@ -289,7 +279,7 @@ async def test_a_subagent_of_nobody_knows_whom_gets_no_answer_and_that_is_told()
     assert [result.text for result in results] == ["cancelled", ""]
     [warning] = warnings
     assert warning == (
-        'Agent "scripted" asks for permission in a session that nobody opened, and 2 sessions could be meant '
+        'Agent "scripted" asks for permission in a session that nobody opened, and several could be meant '
         "— cancelled."
     )
 
@@ -297,81 +287,19 @@ async def test_a_subagent_of_nobody_knows_whom_gets_no_answer_and_that_is_told()
 LIMIT = 5.0
 
 
-class Hesitant:
-    """A filter's function that does not answer before it may."""
-
-    def __init__(self) -> None:
-        self.is_asked = asyncio.Event()
-        self.may_answer = asyncio.Event()
-        self.was_given_up = False
-
-    async def __call__(self, _: ToolUse) -> bool:
-        self.is_asked.set()
-        try:
-            await self.may_answer.wait()
-        except asyncio.CancelledError:
-            self.was_given_up = True
-            raise
-        return True
-
-    @property
-    def tools(self) -> ToolFilter:
-        return ToolFilter(on_tool_use=self)
-
-
-@pytest.fixture
-async def hesitant() -> Hesitant:
-    return Hesitant()
-
-
 async def permit(turn: ScriptedTurn) -> None:
     turn.say(await turn.ask_permission("rm x"))
-
-
-# -- whoever decides gives up ------------------------------------------------------------------------------
-
-
-async def closed_dialog(_: object) -> bool:
-    """Waits for what someone else has cancelled."""
-    dialog: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-    dialog.cancel()
-    return await dialog
-
-
-async def test_a_policy_that_waited_for_what_was_cancelled_is_no_permission() -> None:
-    agent = ScriptedAgent([permit, permit, "next"])
-    async with agents.session(agent, permissions=closed_dialog) as session, asyncio.timeout(LIMIT):
-        assert (await session.ask("go")).text == "cancelled"
-        async with session.stream("go") as stream:
-            assert (await stream.result()).text == "cancelled"
-        assert (await session.ask("go")).text == "next"
 
 
 # -- a filter that takes its time --------------------------------------------------------------------------
 
 
-async def test_a_question_that_is_cancelled_stops_the_filter(hesitant: Hesitant) -> None:
-    agent = ScriptedAgent([permit, "next"])
-    async with agents.session(agent, tools=hesitant.tools) as session, asyncio.timeout(LIMIT):
-        asking = asyncio.create_task(session.ask("go"))
-        await hesitant.is_asked.wait()
-        asking.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await asking
-        assert (await session.ask("again")).text == "next"
-        assert hesitant.was_given_up
+async def test_the_time_for_an_answer_is_that_of_the_filter_too() -> None:
+    async def never(_: ToolUse) -> bool:
+        return await asyncio.Event().wait()
 
-
-POLICIES: list[PermissionPolicy] = ["auto-allow", "stream", lambda _: True]
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-async def test_the_time_for_an_answer_is_that_of_the_filter_too(
-    hesitant: Hesitant, policy: PermissionPolicy
-) -> None:
-    stream = agents.stream(
-        ScriptedAgent([permit]), "go", tools=hesitant.tools, permissions=policy, permission_timeout=0.05
-    )
+    tools = ToolFilter(on_tool_use=never)
+    stream = agents.stream(ScriptedAgent([permit]), "go", tools=tools, permission_timeout=0.05)
     async with asyncio.timeout(LIMIT):
         with pytest.raises(PermissionTimedOut, match="rm x"):
             await stream.result()
@@ -380,19 +308,15 @@ async def test_the_time_for_an_answer_is_that_of_the_filter_too(
 @pytest.mark.parametrize(
     ("told", "use", "passes"),
     [
-        ({}, ToolUse("1"), True),
         ({"allow_kinds": ["read"]}, ToolUse("1", kind="read"), True),
         ({"allow_kinds": ["read"]}, ToolUse("1", kind="edit"), False),
         ({"allow_kinds": []}, ToolUse("1", kind="read"), False),
         ({"allow_kinds": ["read"]}, ToolUse("1"), False),  # it does not say what it is
         ({"block_kinds": ["Execute"]}, ToolUse("1", kind="execute"), False),
-        ({"block_kinds": ["execute"]}, ToolUse("1", kind="edit"), True),
         ({"block_names": ["bash"]}, ToolUse("1", title="ls", name="Bash"), False),
         ({"block_names": ["rm *"]}, ToolUse("1", title="rm -rf /"), False),
-        ({"block_names": ["rm *"]}, ToolUse("1", title="ls"), True),
         ({"allow_names": ["git *"]}, ToolUse("1", title="GIT status"), True),
         ({"allow_names": ["git *"]}, ToolUse("1", title="rm"), False),
-        ({"allow_names": ["[x]"]}, ToolUse("1", title="[x]"), True),
         # Its own name counts where it is told: a title can say anything.
         ({"allow_names": ["read*"]}, ToolUse("1", title="read it", name="Bash"), False),
         ({"allow_names": ["bash"]}, ToolUse("1", title="read it", name="Bash"), True),
@@ -427,9 +351,7 @@ def wrong(use: ToolUse) -> bool:
 FUNCTIONS: list[tuple[agents.OnToolUse, str, str]] = [
     (later, "read", ""),
     (later, "execute", "only reading is allowed"),
-    (lambda _: False, "read", "has not allowed it"),
     (lambda _: cast("Any", None), "read", "has not allowed it"),
-    (lambda _: cast("Any", {"rewrite": {}}), "read", "has not allowed it"),
     (wrong, "read", "ZeroDivisionError"),
 ]
 

@@ -26,11 +26,6 @@ def found(machine: Machine, name: str = "agent-x") -> list[Path]:
     "folder",
     [
         ".local/bin",
-        ".npm-global/bin",
-        ".bun/bin",
-        ".opencode/bin",
-        ".volta/bin",
-        ".cargo/bin",
         ".local/share/pnpm",
         ".nvm/versions/node/v22.3.0/bin",
         ".local/share/fnm/node-versions/v20.1.0/installation/bin",
@@ -103,8 +98,6 @@ def test_the_package_must_be_called_like_its_folder(machine: Machine, modules: P
         ({"other": "cli.js"}, {}, "cli.js"),
         ({"agent": "a.js", "other": "b.js"}, {}, "a.js"),
         ({"one": "a.js", "two": "b.js"}, {}, None),
-        ({"one": "./a.js"}, {}, "a.js"),
-        ({"one": "a.js"}, {"entry": "a.js"}, "a.js"),
         ({"one": "a.js"}, {"entry": "gone.js"}, None),
     ],
 )
@@ -120,9 +113,7 @@ def test_a_file_outside_of_its_package_is_not_run(machine: Machine, modules: Pat
     assert entry_of(machine) is None
 
 
-@pytest.mark.parametrize(
-    "manifest", ["", "[]", "{", '{"name": 3}', '{"bin": [1]}', "\x00", '{"a":' + "[" * 100_000]
-)
+@pytest.mark.parametrize("manifest", ["", '{"name": 3}', '{"a":' + "[" * 100_000])
 def test_a_broken_manifest_is_no_package(machine: Machine, modules: Path, manifest: str) -> None:
     machine.file(modules / "@scope/agent/package.json", manifest)
     assert entry_of(machine) is None
@@ -130,7 +121,7 @@ def test_a_broken_manifest_is_no_package(machine: Machine, modules: Path, manife
 
 @pytest.mark.parametrize(
     ("engines", "oldest"),
-    [(">=22", 22), (">= 18.17.0", 18), ("^20.19.0 || >=22.12.0", 20), ("*", 0), ("", 0), ("20.x", 20)],
+    [(">= 18.17.0", 18), ("^20.19.0 || >=22.12.0", 20), ("*", 0)],
 )
 def test_the_oldest_node_that_a_package_names(
     machine: Machine, modules: Path, engines: str, oldest: int
@@ -163,16 +154,13 @@ async def test_what_cannot_be_started_does_not_answer(machine: Machine) -> None:
     assert await ask_program([str(machine.program("x")), "a\0b"], {}, seconds=5) is None
 
 
-@pytest.mark.parametrize(("trap", "child_trap"), [("", ""), (DEAF, DEAF), ("", DEAF)])
-async def test_one_that_takes_too_long_is_ended_with_its_children(
-    machine: Machine, trap: str, child_trap: str
-) -> None:
+async def test_one_that_takes_too_long_is_ended_with_its_children(machine: Machine) -> None:
     pids = [machine.root / "first", machine.root / "second"]
     child = machine.program(
-        machine.root / "child", body=f"{child_trap} echo $$ > {pids[1]}; while :; do sleep 1; done"
+        machine.root / "child", body=f"{DEAF} echo $$ > {pids[1]}; while :; do sleep 1; done"
     )
-    path = machine.program("x", body=f"{child} & {trap} echo $$ > {pids[0]}; while :; do sleep 1; done")
-    assert await ask_program([str(path)], dict(os.environ), seconds=0.3) is None
+    path = machine.program("x", body=f"{child} & {DEAF} echo $$ > {pids[0]}; while :; do sleep 1; done")
+    assert await ask_program([str(path)], dict(os.environ), seconds=0.2) is None
     for pid in pids:
         await gone(pid)
 
@@ -191,15 +179,11 @@ async def test_what_it_leaves_running_does_not_hold_the_answer_up(machine: Machi
 @pytest.mark.parametrize(
     ("text", "version"),
     [
-        ("1.2.3", "1.2.3"),
         ("v22.1.0\n", "22.1.0"),
-        ("gemini version 0.61.0 (abc)", "0.61.0"),
-        ("GitHub Copilot CLI 1.0.102.\n", "1.0.102"),
         ("2026.10.01-e373342", "2026.10.01-e373342"),
         ("0.3.0-beta.1+build", "0.3.0-beta.1+build"),
         ("warning at 10:30\nx 4.5", "4.5"),
         ("no version", None),
-        ("", None),
     ],
 )
 def test_versions_in_texts(text: str, version: str | None) -> None:

@@ -92,19 +92,6 @@ async def test_the_first_answer_wins_and_the_others_are_gone(several: Players) -
     assert other.agent == "other"
 
 
-async def test_losers_may_finish(several: Players) -> None:
-    answer = await agents.race("echo a", ["player", "other"], cancel_losers=False, **several.options)
-    [loser] = answer.others
-    assert loser.result is not None
-    assert loser.result.text == "a"
-
-
-async def test_a_race_that_nobody_wins(several: Players) -> None:
-    with pytest.raises(AttemptsExhausted) as caught:
-        await agents.race("echo a", ["absent", "locked"], **several.options)
-    assert [agent for agent, _ in caught.value.errors] == ["absent", "locked"]
-
-
 async def test_cancelling_a_race_cancels_all(several: Players) -> None:
     task = asyncio.create_task(agents.race("wait", ["player", "other"], **several.options))
     await until(lambda: several._record.exists() and several.methods.count("session/prompt") == 2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from agents.players import Players
 from serai import agents
@@ -26,7 +25,6 @@ from serai.agents import (
     UsageChanged,
 )
 from serai.agents.ask.turn import AgentStream
-from serai.agents.testing import ScriptedAgent, ScriptedTurn
 
 
 class Follower:
@@ -116,20 +114,3 @@ async def test_a_turn_is_told_event_by_event(players: Players) -> None:
     assert result.to_wire()["toolCalls"] == [
         {"id": "t1", "title": "ls -l", "kind": "execute", "status": "completed"}
     ]
-
-
-def text(words: str) -> dict[str, Any]:
-    return {"type": "content", "content": {"type": "text", "text": words}}
-
-
-async def test_a_command_that_was_allowed_has_its_output() -> None:
-    async def turn(turn: ScriptedTurn) -> None:
-        call = {"toolCallId": "c", "title": "make", "kind": "execute", "content": [text("Proposed: make")]}
-        options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
-        params = {"sessionId": turn.session_id, "toolCall": call, "options": options}
-        await turn.request("session/request_permission", params)
-        turn.tool("make", "execute", call="c", status="in_progress")
-        turn.tool_update("c", rawOutput={"stdout": "made", "formatted_output": "made", "exit_code": 0})
-
-    result = await agents.ask(ScriptedAgent([turn]), "go", permissions="auto-allow-once")
-    assert [(use.status, use.text) for use in result.tool_uses] == [("completed", "made")]

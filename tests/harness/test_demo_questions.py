@@ -22,7 +22,6 @@ from serai.ahp.types import (
     SessionInputTextQuestion,
     TurnState,
 )
-from serai.harness.demo.questions import KINDS
 
 NAME: SessionInputAnswer = SessionInputSubmitted(value=SessionInputTextAnswerValue(value="Ada"))
 
@@ -45,13 +44,6 @@ class TestTheQuestions:
         }
         assert request.url
         assert request.message
-
-    @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "url"])
-    async def test_ask_kind_asks_that_kind_alone(self, demo: Conversation, kind: str) -> None:
-        demo.start(f"ask {kind.upper()}")
-        request = await demo.request()
-        assert len({type(question) for question in request.questions or ()}) == 1
-        assert request.url is None
 
     async def test_ask_url_asks_to_open_an_address_and_nothing_else(self, demo: Conversation) -> None:
         demo.start("ask url")

@@ -173,9 +173,8 @@ class TestFailing:
         "script",
         ["think", "activity busy; work 60 every 1", "tool result", "tool big 100", "notice a; ask text"],
     )
-    @pytest.mark.parametrize("after", [1, 3, 8])
     async def test_a_turn_that_is_cancelled_leaves_nothing_behind(
-        self, demo: Conversation, script: str, after: int
+        self, demo: Conversation, script: str
     ) -> None:
         begun = len(demo.actions)
         demo.start(script)
@@ -183,7 +182,7 @@ class TestFailing:
         waiting = int(SessionStatus.INPUT_NEEDED)
         await demo.until(
             lambda: (
-                len(demo.actions) >= begun + after
+                len(demo.actions) >= begun + 3
                 or live.head.summary.status & waiting == waiting
                 or live.turn is None  # adjacent pieces of text are one action: there may be fewer
             )

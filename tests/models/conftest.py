@@ -9,7 +9,6 @@ import pytest
 
 from agents.conftest import players
 from agents.players import Players
-from models.conversing import ROME_JSON
 from serai.agents.testing import ScriptedAgent, ScriptedTurn
 from serai.models import AgentModel
 
@@ -35,7 +34,7 @@ async def _odd(turn: ScriptedTurn) -> None:
         turn.say("One.", "a")
         turn.tool("Look", "read", status="completed")
         turn.say("Another.", "b")
-    elif turn.text == "late":
+    else:
         # Arguments come after the beginning, and what came of it after the end.
         call = turn.tool("Search", "search")
         turn.update("tool_call_update", toolCallId=call, rawInput={"for": "it"}, title="Search for it")
@@ -43,8 +42,6 @@ async def _odd(turn: ScriptedTurn) -> None:
         turn.tool_update(call, text="found")
         turn.tool("Odd", "other", rawInput="words", status="in_progress")
         turn.say("Done.")
-    else:  # JSON only when it is told that there was none
-        turn.say(ROME_JSON if "validation" in turn.text else "It is Rome.")
 
 
 @pytest.fixture

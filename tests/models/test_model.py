@@ -22,8 +22,7 @@ from pydantic_ai.models import override_allow_model_requests
 from agents.players import Players
 from models.conversing import ROME, ROME_JSON, City, Making, answer_of, texts
 from serai import agents
-from serai.agents.ask.permissions import Policy
-from serai.models import AgentModel, AgentModelWarning, agent_provider
+from serai.models import AgentModel, agent_provider
 
 
 async def test_an_agent_answers(model: Making) -> None:
@@ -52,12 +51,6 @@ async def test_the_options_of_sessions_hold(model: Making, players: Players) -> 
         model(colour="red")
 
 
-async def test_nobody_is_asked_who_cannot_answer(model: Making, players: Players) -> None:
-    result = await Agent(model(permissions=Policy.STREAM)).run("permit allow_once reject_once")
-    assert result.output == "cancelled"
-    assert "nobody follows its stream" in players.warnings[0]
-
-
 async def test_the_tools_of_an_agent_are_told_as_native_ones(model: Making) -> None:
     result = await Agent(model()).run("work")
     assert result.output == "It is fine."
@@ -70,12 +63,6 @@ async def test_the_tools_of_an_agent_are_told_as_native_ones(model: Making) -> N
     assert (came.content, came.outcome, came.tool_call_id) == ("README.md", "success", "t1")
     assert came.provider_details is not None
     assert [each["type"] for each in came.provider_details["content"]] == ["content", "diff", "terminal"]
-
-
-async def test_a_tool_that_was_refused_has_failed(model: Making) -> None:
-    result = await Agent(model(permissions="auto-reject")).run("work")
-    [came] = [p for p in answer_of(result.all_messages()).parts if isinstance(p, NativeToolReturnPart)]
-    assert came.outcome == "failed"
 
 
 async def test_requests_that_are_not_allowed_are_not_made(model: Making, players: Players) -> None:
@@ -107,13 +94,6 @@ async def test_an_answer_that_is_wrong_is_sent_back_to_the_session(players: Play
     assert "validation_errors" in second
     assert "Which city?" not in second
     assert "Always respond" not in second
-
-
-async def test_an_answer_that_is_wrong_is_told_to_an_agent_that_is_started_anew(odd: AgentModel) -> None:
-    with pytest.warns(AgentModelWarning, match=r"earlier answers .* AgentModel\.of\(session\)"):
-        result = await Agent(odd, output_type=City).run("Which city?")
-    assert result.output == ROME
-    assert (result.usage.requests, result.usage.unmeasured_requests) == (2, 2)
 
 
 @pytest.mark.parametrize(

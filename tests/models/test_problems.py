@@ -10,10 +10,7 @@ from pydantic_ai.exceptions import (
     ModelAPIError,
     ModelAuthenticationError,
     ModelConnectionError,
-    ModelContextWindowExceededError,
     ModelNotFoundError,
-    ModelOverloadedError,
-    ModelQuotaExceededError,
     ModelRateLimitError,
     ModelRequestRejectedError,
     ModelServerError,
@@ -30,25 +27,15 @@ from serai.agents import CostTracker
 from serai.errors import (
     AgentClosed,
     AgentError,
-    AgentInactive,
-    AgentInitFailed,
     AgentInitTimedOut,
-    AgentNotInstalled,
-    AgentNotStarted,
-    AgentOverloaded,
-    AgentRequestFailed,
     AgentUnknown,
     AuthRequired,
     BudgetExceeded,
     CapabilityNotSupportedError,
     ConfigInvalid,
-    ContextTooLong,
-    PermissionTimedOut,
-    PromptInvalid,
     RateLimited,
     SeraiError,
     SessionCreateFailed,
-    UsageLimitReached,
 )
 from serai.models.problems import failure_of
 
@@ -57,22 +44,12 @@ from serai.models.problems import failure_of
     ("error", "kind"),
     [
         (AgentUnknown("x"), ModelNotFoundError),
-        (AgentNotInstalled("x", remedy="install it"), ModelNotFoundError),
         (AuthRequired("x"), ModelAuthenticationError),
         (RateLimited("x"), ModelRateLimitError),
-        (UsageLimitReached("x"), ModelQuotaExceededError),
-        (AgentOverloaded("x"), ModelOverloadedError),
-        (ContextTooLong("x"), ModelContextWindowExceededError),
         (AgentInitTimedOut("x"), ModelTimeoutError),
-        (AgentInactive("x", elapsed=1), ModelTimeoutError),
-        (AgentInitFailed("x"), ModelConnectionError),
-        (AgentNotStarted("x"), ModelConnectionError),
         (AgentClosed("x"), ModelConnectionError),
         (CapabilityNotSupportedError("loadSession"), ModelRequestRejectedError),
-        (PromptInvalid("x"), ModelRequestRejectedError),
         (SessionCreateFailed("x"), ModelServerError),
-        (AgentRequestFailed("x"), ModelServerError),
-        (PermissionTimedOut("x"), ModelAPIError),
         (AgentError("x"), ModelAPIError),
     ],
 )
@@ -91,21 +68,15 @@ def test_what_is_the_persons_own_affair_is_no_failure_of_the_model() -> None:
     assert type(failure_of(ConfigInvalid("x"), "player", in_stream=False)) is UserError
 
 
-@pytest.mark.parametrize("is_streamed", [False, True])
-async def test_a_fallback_model_goes_on_to_the_next(
-    players: Players, model: Making, *, is_streamed: bool
-) -> None:
+async def test_a_fallback_model_goes_on_to_the_next(players: Players, model: Making) -> None:
     busy = {"code": -32603, "message": "429 rate limit exceeded"}
     players.add_missing("missing")
     players.add("closed", new_error={"code": -32000, "message": "Authentication required"})
     players.add("busy", new_error=busy)
     names = ["missing", "unheard-of", "closed", "busy", "player"]
     agent = Agent(FallbackModel(*(model(name) for name in names)))
-    if is_streamed:
-        async with agent.run_stream("echo a") as stream:
-            assert await stream.get_output() == "a"
-    else:
-        assert (await agent.run("echo a")).output == "a"
+    async with agent.run_stream("echo a") as stream:
+        assert await stream.get_output() == "a"
 
 
 async def test_a_spent_budget_is_not_spent_elsewhere(players: Players, model: Making) -> None:

@@ -100,10 +100,7 @@ def result(**told: Any) -> AskResult:
     ("told", "reason"),
     [
         ("end_turn", "stop"),
-        ("cancelled", "stop"),
         ("max_tokens", "length"),
-        ("refusal", "content_filter"),
-        ("max_turn_requests", None),
         ("something_newer", None),
     ],
 )

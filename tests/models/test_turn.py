@@ -9,12 +9,10 @@ from pydantic_ai import Agent, AudioUrl, BinaryContent, UploadedFile
 from pydantic_ai.exceptions import (
     ModelConnectionError,
     ModelRequestRejectedError,
-    ModelRequestTimeout,
     UserError,
 )
 from pydantic_ai.messages import ModelMessagesTypeAdapter
 from pydantic_ai.models.test import TestModel
-from pydantic_ai.settings import ModelSettings
 
 from agents.players import ALL, Players
 from machine.processes.watching import runs, until
@@ -71,15 +69,6 @@ async def test_a_session_is_told_its_instructions_when_they_change(players: Play
         "These instructions hold from now on, instead of the earlier ones:\n\nBe brief.\n\necho a",
         "The earlier instructions do not hold any more.\n\necho a",
     ]
-
-
-async def test_instructions_that_may_not_have_been_heard_are_told_again(players: Players) -> None:
-    async with agents.session("player", **players.options) as session:
-        agent = Agent(AgentModel.of(session), instructions="Be kind.")
-        with pytest.raises(Exception, match="broken"):
-            await agent.run("fail -32603 broken")
-        await agent.run("echo a")
-    assert texts(players) == ["Be kind.\n\nfail -32603 broken", "Be kind.\n\necho a"]
 
 
 async def test_a_new_session_is_told_what_holds_throughout(players: Players, model: Making) -> None:
@@ -189,13 +178,6 @@ async def test_cancelling_a_run_cancels_the_turn_and_ends_the_agent(model: Makin
     with pytest.raises(asyncio.CancelledError):
         await running
     assert players.methods[-1] == "session/cancel"  # and the fixture sees that nothing is left
-
-
-async def test_a_stream_that_takes_too_long_leaves_nothing(model: Making) -> None:
-    agent = Agent(model(), model_settings=ModelSettings(request_timeout=0.3))
-    with pytest.raises(ModelRequestTimeout):
-        async with agent.run_stream_events("wait") as events:
-            [_ async for _ in events]
 
 
 async def test_an_agent_that_ends_in_a_turn_fails_it(model: Making) -> None:

@@ -15,5 +15,4 @@ from serai.acp.process.connection import Launch as Launch
 from serai.acp.prompt import *
 from serai.acp.servers import *
 from serai.acp.session import *
-from serai.acp.sessions import *
 from serai.acp.updates import *

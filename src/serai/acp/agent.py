@@ -6,7 +6,8 @@ What the agent does not offer is refused before anything is sent (`CapabilityNot
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Required, Self, TypedDict, Unpack, cast
 
@@ -17,16 +18,15 @@ from serai.acp.process.connection import Connection, Launch
 from serai.acp.process.peer import Listener
 from serai.acp.requests import AgentRequests
 from serai.acp.servers import write_servers
-from serai.acp.session import AcpSession
-from serai.acp.sessions import OpenWay, SessionInfo, SessionOpening, SessionPage, read_page
-from serai.acp.shapes import mask_json, object_of, text_of
+from serai.acp.session import AcpSession, OpenWay, SessionOpening
+from serai.acp.shapes import line_of, mask_json, object_of, objects_of, text_of
 from serai.acp.updates import Update
 from serai.jsonrpc import Notification, Request
 from serai.machine.processes.child import Exit, to_its_end
 from serai.machine.processes.processes import Processes
 from serai.version import __version__
 
-__all__ = ["Agent"]
+__all__ = ["Agent", "SessionInfo", "SessionPage"]
 
 PROTOCOL_VERSION = 1
 INITIALIZE_TIMEOUT = 30.0
@@ -40,6 +40,26 @@ _OPENING = {
     OpenWay.FORKED: ("fork", "sessionCapabilities.fork"),
 }
 """How a session is opened in each way, and what the agent has to offer for that."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """A session that the agent has kept."""
+
+    id: str
+    cwd: str | None = None
+    title: str | None = None
+    updated_at: str | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """Some of the sessions that the agent has kept."""
+
+    sessions: tuple[SessionInfo, ...]
+    next_cursor: str | None = None
+    """What to ask the next page with; `None` when this is the last."""
 
 
 class AgentOptions(TypedDict, total=False):
@@ -86,9 +106,7 @@ class Agent:
             on_stderr=options.get("on_stderr"),
             overhear=options.get("overhear"),
         )
-        self.requests = AgentRequests(
-            self.connection.peer, self._client, self._heard, lambda: self.open_sessions
-        )
+        self.requests = AgentRequests(self.connection.peer, self._client, self._heard, self.session_of)
         self.open_sessions: dict[str, AcpSession] = {}
         """The sessions that are open, by their ids."""
         self._openings = 0
@@ -147,11 +165,6 @@ class Agent:
     def exit(self) -> Exit | None:
         """How its process ended; `None` while it runs."""
         return self.connection.exit
-
-    @property
-    def pid(self) -> int:
-        """The pid of its process, which is also the id of its group."""
-        return self.connection.child.pid
 
     @property
     def stderr_tail(self) -> str:
@@ -234,7 +247,7 @@ class Agent:
         where = None if cwd is None else str(Path(cwd).absolute())  # noqa: ASYNC240 - it asks only where the host is
         params = {"cwd": where, "cursor": cursor}
         told = {name: value for name, value in params.items() if value is not None}
-        return read_page(await self.request("session/list", told))
+        return _page(await self.request("session/list", told))
 
     async def stream_all_sessions(self, cwd: Path | str | None = None) -> AsyncIterator[SessionInfo]:
         """All sessions that the agent has kept, page after page. As `list_sessions`."""
@@ -286,10 +299,6 @@ class Agent:
             AgentError: The agent refused, or is gone.
         """
         return await self.connection.call(method, params, limit=self.patience)
-
-    async def wait_closed(self) -> None:
-        """Wait until it is gone, for whatever reason. Cancelling this stops the waiting."""
-        await self.connection.wait_closed()
 
     async def close(self) -> None:
         """End the agent: its input is closed, then its group gets TERM, then KILL. Again does no harm.
@@ -388,13 +397,20 @@ class Agent:
         self.connection.heard()
         self._heard_in(session_id)
 
-    def _heard_in(self, session_id: str | None) -> None:
-        """The agent is not silent in a session; in none of them, for one that is not open.
+    def session_of(self, session_id: str | None) -> AcpSession | None:
+        """The open session that is meant. A subagent has an id of its own, and does not say whose it is.
 
-        An agent tells of its subagents under ids of their own, and does not say which session has them.
+        Then it is the only session, or the only one with a prompt under way.
         """
-        named = self.open_sessions.get(session_id or "")
-        for session in [named] if named is not None else list(self.open_sessions.values()):
+        opened = list(self.open_sessions.values())
+        named = [session for session in opened if session.id == session_id]
+        likely = named or [session for session in opened if session.turn is not None] or opened
+        return likely[0] if len(likely) == 1 else None
+
+    def _heard_in(self, session_id: str | None) -> None:
+        """The agent is not silent in a session; in none of them, where nobody knows which is meant."""
+        meant = self.session_of(session_id)
+        for session in [meant] if meant is not None else self.open_sessions.values():
             session.heard()
 
     def _notified(self, message: Notification) -> None:
@@ -424,3 +440,20 @@ class Agent:
 
 def _limit(seconds: float | None) -> float | None:
     return seconds if seconds is not None and seconds > 0 else None
+
+
+def _page(told: Any) -> SessionPage:
+    """The page in an answer. What is no session is left out."""
+    reply = object_of(told)
+    sessions = tuple(
+        SessionInfo(
+            session_id,
+            text_of(each.get("cwd")),
+            line_of(each.get("title")),
+            text_of(each.get("updatedAt")),
+            each,
+        )
+        for each in objects_of(reply.get("sessions"))
+        if (session_id := text_of(each.get("sessionId"))) is not None
+    )
+    return SessionPage(sessions, text_of(reply.get("nextCursor")) or None)

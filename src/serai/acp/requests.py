@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Container
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -22,6 +22,9 @@ from serai.jsonrpc.messages import (
     Request,
     RequestId,
 )
+
+if TYPE_CHECKING:
+    from serai.acp.session import AcpSession
 
 _log = logging.getLogger(__name__)
 
@@ -39,56 +42,55 @@ GIVEN_UP: dict[str, Any] = {
 class Handler:
     """How one kind of request is served."""
 
+    method: str
+    """The client's method that answers."""
     read: Callable[[Any], Any]
     """The parameters, as what the client is given; raises msgspec's `ValidationError`."""
-    ask: Callable[[client_side.ClientSide, Any], Awaitable[Any]]
-    """The result, as it goes on the wire."""
     needs: Callable[[client_side.ClientCapabilities, Any], bool]
     """Whether the client has said that it has this."""
+    wrap: str | None = None
+    """The name under which the result goes on the wire; by default it goes as it is."""
 
 
-async def _permission(client: client_side.ClientSide, request: client_side.PermissionRequest) -> Any:
-    chosen = await client.request_permission(request)
-    if chosen is None:
-        return GIVEN_UP[_PERMISSION]
-    if all(option.id != chosen for option in request.options):
-        _log.warning("the option %r was not offered: it is cancelled", chosen)
-        return GIVEN_UP[_PERMISSION]
-    return {"outcome": {"outcome": "selected", "optionId": chosen}}
-
-
-def _if_mode(capabilities: client_side.ClientCapabilities, params: Any) -> bool:
+def _has_mode(capabilities: client_side.ClientCapabilities, params: Any) -> bool:
     mode = text_of(object_of(params).get("mode")) or "form"
     return {"form": capabilities.elicitation_form, "url": capabilities.elicitation_url}.get(mode, False)
 
 
-def _handler(kind: Any, name: str, needs: str, wrap: str | None = None) -> Handler:
-    """Has the client's method of that name answer, if the client has said that it can.
-
-    The result is wrapped under a name, or goes as it is.
-    """
-
-    async def ask(client: client_side.ClientSide, request: Any) -> Any:
-        result = await getattr(client, name)(request)
-        if wrap is not None:
-            return {wrap: result}
-        return {} if result is None else result
-
-    return Handler(lambda told: msgspec.convert(told, kind), ask, lambda has, _params: getattr(has, needs))
+def _handler(method: str, kind: Any, needs: str, wrap: str | None = None) -> Handler:
+    return Handler(
+        method, lambda told: msgspec.convert(told, kind), lambda has, _params: getattr(has, needs), wrap
+    )
 
 
-_elicitation = _handler(client_side.Elicitation, "create_elicitation", "elicitation_form")
 HANDLERS: dict[str, Handler] = {
-    _PERMISSION: Handler(client_side.PermissionRequest.of, _permission, lambda _capabilities, _params: True),
-    _ELICITATION: Handler(_elicitation.read, _elicitation.ask, _if_mode),
-    "fs/read_text_file": _handler(client_side.ReadTextFile, "read_text_file", "read_text_file", "content"),
-    "fs/write_text_file": _handler(client_side.WriteTextFile, "write_text_file", "write_text_file"),
-    "terminal/create": _handler(client_side.CreateTerminal, "create_terminal", "terminal", "terminalId"),
-    "terminal/output": _handler(client_side.TerminalRequest, "terminal_output", "terminal"),
-    "terminal/wait_for_exit": _handler(client_side.TerminalRequest, "wait_for_terminal_exit", "terminal"),
-    "terminal/kill": _handler(client_side.TerminalRequest, "kill_terminal", "terminal"),
-    "terminal/release": _handler(client_side.TerminalRequest, "release_terminal", "terminal"),
+    _PERMISSION: Handler(
+        "request_permission", client_side.PermissionRequest.of, lambda _capabilities, _params: True
+    ),
+    _ELICITATION: Handler(
+        "create_elicitation", lambda told: msgspec.convert(told, client_side.Elicitation), _has_mode
+    ),
+    "fs/read_text_file": _handler("read_text_file", client_side.ReadTextFile, "read_text_file", "content"),
+    "fs/write_text_file": _handler("write_text_file", client_side.WriteTextFile, "write_text_file"),
+    "terminal/create": _handler("create_terminal", client_side.CreateTerminal, "terminal", "terminalId"),
+    "terminal/output": _handler("terminal_output", client_side.TerminalRequest, "terminal"),
+    "terminal/wait_for_exit": _handler("wait_for_terminal_exit", client_side.TerminalRequest, "terminal"),
+    "terminal/kill": _handler("kill_terminal", client_side.TerminalRequest, "terminal"),
+    "terminal/release": _handler("release_terminal", client_side.TerminalRequest, "terminal"),
 }
+
+
+def _written(handler: Handler, asked: Any, result: Any) -> Any:
+    """What the client answered, as it goes on the wire."""
+    if isinstance(asked, client_side.PermissionRequest):
+        if any(option.id == result for option in asked.options):
+            return {"outcome": {"outcome": "selected", "optionId": result}}
+        if result is not None:
+            _log.warning("the option %r was not offered: it is cancelled", result)
+        return GIVEN_UP[_PERMISSION]
+    if handler.wrap is not None:
+        return {handler.wrap: result}
+    return {} if result is None else result
 
 
 @dataclass(slots=True, eq=False)
@@ -98,6 +100,7 @@ class _Pending:
     id: RequestId
     method: str
     session_id: str | None
+    """The session that is meant; `None` where nobody knows."""
     task: asyncio.Task[None] | None = None
 
 
@@ -109,7 +112,7 @@ class AgentRequests:
         peer: AgentPeer,
         client: client_side.ClientSide,
         answered: Callable[[str | None], None],
-        sessions: Callable[[], Container[str | None]],
+        session_of: Callable[[str | None], AcpSession | None],
     ) -> None:
         self.capabilities = client.capabilities
         """What the client has said that it has."""
@@ -118,18 +121,14 @@ class AgentRequests:
         self._peer = peer
         self._client = client
         self._answered = answered
-        self._sessions = sessions
+        self._session_of = session_of
         self._pending: set[_Pending] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
 
     def is_busy(self, session_id: str) -> bool:
-        """Whether the agent waits for an answer in this session: a person, perhaps, who takes their time.
-
-        What it asks under an id that nobody opened, a subagent's for instance, may belong to any session.
-        """
-        opened = self._sessions()
-        return any(each.session_id == session_id or each.session_id not in opened for each in self._pending)
+        """Whether the agent waits for an answer in this session: a person, perhaps, who takes their time."""
+        return any(each.session_id in (session_id, None) for each in self._pending)
 
     @property
     def is_waited_for(self) -> bool:
@@ -150,7 +149,8 @@ class AgentRequests:
         except msgspec.ValidationError as problem:
             self._peer.refuse(request.id, INVALID_PARAMS, f"{request.method}: {problem}")
             return
-        pending = _Pending(request.id, request.method, asked.session_id)
+        meant = self._session_of(asked.session_id)
+        pending = _Pending(request.id, request.method, meant.id if meant is not None else None)
         if self._is_given_up(pending):
             self._peer.answer(request.id, GIVEN_UP[request.method])
             return
@@ -187,7 +187,7 @@ class AgentRequests:
 
     async def _serve(self, pending: _Pending, handler: Handler, asked: Any) -> None:
         try:
-            result = await handler.ask(self._client, asked)
+            result = _written(handler, asked, await getattr(self._client, handler.method)(asked))
         except ProtocolError as error:
             self._refuse(pending, error.number, error.message, error.data)
         except SeraiError as error:
@@ -206,16 +206,8 @@ class AgentRequests:
             self._refuse(pending, INTERNAL_ERROR, "internal error")  # unless it has its answer
 
     def _is_given_up(self, pending: _Pending) -> bool:
-        """Whether a person was asked in a session that is cancelled.
-
-        What is asked under an id that nobody opened belongs to whichever is.
-        """
-        if pending.method not in GIVEN_UP:
-            return False
-        asked_in = pending.session_id
-        if asked_in is None or asked_in in self._sessions():
-            return asked_in in self.cancelling
-        return bool(self.cancelling)
+        """Whether a person was asked in a session that is cancelled."""
+        return pending.method in GIVEN_UP and pending.session_id in self.cancelling
 
     def _refuse(self, pending: _Pending, code: int, message: str, data: Any = None) -> None:
         if self._take(pending):

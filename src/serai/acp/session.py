@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from serai import errors
 from serai.acp import updates
@@ -24,12 +25,13 @@ from serai.acp.prompt import (
     fit_prompt,
     text_block,
 )
+from serai.acp.servers import McpServer
 from serai.acp.shapes import mask_json, object_of
 
 if TYPE_CHECKING:
     from serai.acp.agent import Agent
 
-__all__ = ["AcpSession"]
+__all__ = ["AcpSession", "OpenWay", "SessionOpening"]
 
 _STATE: frozenset[type[updates.TypedUpdate]] = frozenset(
     {
@@ -45,6 +47,33 @@ _QUIET = 0.15
 """What an earlier session tells is history until it was silent for so many seconds: some answer first."""
 _LONGEST_HISTORY = 2.0
 """How long that is waited for, in seconds."""
+
+
+class OpenWay(StrEnum):
+    """How a session is opened."""
+
+    NEW = "new"
+    RESUMED = "resumed"
+    LOADED = "loaded"
+    FORKED = "forked"
+    RECREATED = "re-created"
+    """A new session in place of an earlier one: the agent knows nothing of what was said before."""
+
+    @property
+    def knows_past(self) -> bool:
+        """Whether the agent remembers what was said before."""
+        return self in (OpenWay.RESUMED, OpenWay.LOADED, OpenWay.FORKED)
+
+
+class SessionOpening(TypedDict, total=False):
+    """What may be said when a session is opened."""
+
+    mcp_servers: Sequence[McpServer | Mapping[str, Any]]
+    """MCP servers that it can use."""
+    additional_directories: Iterable[Path]
+    """Folders beside `cwd`. An agent that does not know of such works without, and is warned of once."""
+    meta: Mapping[str, Any]
+    """The request's `_meta`."""
 
 
 class AcpSession:

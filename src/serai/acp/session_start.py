@@ -15,8 +15,7 @@ from typing import Generic, TypeVar
 from serai import errors
 from serai.acp.agent import Agent
 from serai.acp.capabilities import AgentCapabilities
-from serai.acp.session import AcpSession
-from serai.acp.sessions import OpenWay
+from serai.acp.session import AcpSession, OpenWay
 from serai.machine.processes.child import to_its_end
 
 _log = logging.getLogger(__name__)

@@ -40,7 +40,7 @@ class CallStage(Enum):
     TAKEN_BACK = auto()
     """Nobody answered, and nobody is asked any more: it did not run."""
     DENIED = auto()
-    """It may not run. An agent may run it all the same."""
+    """It may not run. One that runs all the same is another call."""
 
 
 OVER = frozenset({CallStage.CLOSED, CallStage.TAKEN_BACK, CallStage.DENIED})
@@ -177,8 +177,6 @@ class CallChange(NamedTuple):
     """The call as it is now."""
     before: ToolUse | None
     """The call as it was; `None` when this is the first that is heard of it."""
-    is_defiant: bool = False
-    """Whether the agent runs it, or has done it, though it was told no."""
 
     @property
     def is_new(self) -> bool:
@@ -216,7 +214,6 @@ class ToolCalls:
         if use is None and (use := self._question_for(told)) is not None:
             self._keys[told.tool_call_id] = use.key  # it was asked about under another id
             is_first = True
-        is_defiant = use is not None and _is_defiant(use, told, is_first=is_first)
         if use is None or _is_another(use, told, is_first=is_first):
             before, use = None, self._begin(told, use)
         else:
@@ -227,9 +224,9 @@ class ToolCalls:
             use = replace(use, has_begun=True)
         elif use.stage is CallStage.STREAMING and use.status != "pending":
             use = replace(use, stage=CallStage.RUNNING)
-        if use.status in ENDED and (use.stage not in OVER or is_defiant):
+        if use.status in ENDED and use.stage not in OVER:
             use = replace(use, stage=CallStage.CLOSED)
-        return CallChange(self._keep(use), before, is_defiant)
+        return CallChange(self._keep(use), before)
 
     def ask(self, told: ToolCallUpdate) -> CallChange:
         """The agent asks whether a call may run: `use` is what the question is to show."""
@@ -322,15 +319,6 @@ def _is_another(use: ToolUse, told: Told, *, is_first: bool) -> bool:
     if use.stage is CallStage.DENIED and told.status == "in_progress":
         return True
     return use.stage in OVER and isinstance(told, ToolCall)
-
-
-def _is_defiant(use: ToolUse, told: Told, *, is_first: bool) -> bool:
-    """Whether an agent says that it goes on after a no. A bare "completed" may be the no."""
-    if use.stage is not CallStage.DENIED or (isinstance(told, ToolCall) and not is_first):
-        return False
-    if told.status == "in_progress":
-        return not is_first
-    return told.status == "completed" and bool(told.content or text_in(told.raw_output))
 
 
 def _is_same(use: ToolUse, told: Told) -> bool:

@@ -117,7 +117,6 @@ class _Child:
         self.stdin = stdin
         self.stdout = stdout
         self.stderr = stderr
-        self.pid = os.getpid()
         self._exit: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
         self._task: asyncio.Task[None]
 

@@ -82,7 +82,7 @@ NOTIFICATIONS: Mapping[str, Any] = {
 """The parameters of the notifications, by name."""
 
 
-CODEC = StrictCodec(REQUESTS, NOTIFICATIONS, EXTENSIONS, read=wire.decode, write=wire.encode)
+CODEC = StrictCodec({**REQUESTS, **EXTENSIONS}, NOTIFICATIONS, read=wire.decode, write=wire.encode)
 """Reads any frame of AHP."""
 
 decode = CODEC.decode

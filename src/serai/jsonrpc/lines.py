@@ -6,12 +6,13 @@ error. Text that they cut in half, or numbers that JSON does not have, are mende
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any, TypeGuard
 
 import msgspec
 
-from serai.depth import STRING, checked
+from serai.depth import checked
 from serai.errors import InvalidRequest, ParseError
 from serai.jsonrpc.messages import (
     INTERNAL_ERROR,
@@ -73,10 +74,19 @@ class LineCodec:
         Raises:
             InvalidRequest: It was meant as a request, but cannot be one.
         """
+        text = line
         try:
-            plain = _read_plain(checked(line))
+            try:
+                plain = _read_plain(checked(line))
+            except _UNREADABLE:
+                if not line.lstrip().startswith(b"{"):
+                    return None
+                text = mended(line)
+                plain = _read_plain(checked(text))
         except _UNREADABLE:
-            return self._decode_mended(line) if line.lstrip().startswith(b"{") else None
+            if (request_id := id_of_request(text)) is None:
+                return None
+            raise InvalidRequest("not a request: it cannot be read", id=request_id) from None
         return _message(plain) if _is_object(plain) else None
 
     def encode(self, message: Message) -> bytes:
@@ -94,19 +104,6 @@ class LineCodec:
         """The result as it came."""
         del method
         return value
-
-    def _decode_mended(self, line: bytes) -> Message | None:
-        text = mended(line)
-        try:
-            plain = _read_plain(checked(text))
-        except _UNREADABLE:
-            request_id = id_of_request(text)
-            if request_id is None:
-                return None
-            raise InvalidRequest("not a request: it cannot be read", id=request_id) from None
-        message = _message(plain) if _is_object(plain) else None
-        # A name with what is no text in it is not one that anybody knows.
-        return None if isinstance(message, Notification) and "\ufffd" in message.method else message
 
 
 def _message(plain: dict[str, Any]) -> Message | None:
@@ -147,20 +144,17 @@ def _is_id(value: Any) -> TypeGuard[RequestId]:
     return value is None or (isinstance(value, int | float | str) and not isinstance(value, bool))
 
 
-# An agent that cuts its text between the halves of an emoji writes escapes that stand for no character.
-_ESCAPE = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
-    re.DOTALL,
-)
-# Python's own `json` writes numbers that JSON does not have. In a string they are just words.
-_NO_NUMBER = re.compile(STRING + rb"|(NaN|-?Infinity)", re.DOTALL)
+_HALF = re.compile("[\ud800-\udfff]")
+"""Half a character: agents cut their text between the halves of an emoji, and then escape them."""
 
 
 def mended(line: bytes) -> bytes:
     """The line with a replacement character for whatever is no text, and `null` for what is no number."""
-    text = line.decode(errors="replace").encode()
-    if b"\\u" in text:
-        text = _ESCAPE.sub(lambda match: rb"\ufffd" if match[1] else match[0], text)
-    if b"NaN" in text or b"Infinity" in text:
-        text = _NO_NUMBER.sub(lambda match: b"null" if match[1] else match[0], text)
-    return text
+    text = line.decode(errors="replace")
+    try:
+        checked(text)
+        plain = json.loads(text, parse_constant=lambda _: None)  # it takes what other writers of JSON write
+        text = _HALF.sub("\ufffd", json.dumps(plain, ensure_ascii=False, allow_nan=False))
+    except (ValueError, RecursionError, ParseError):
+        pass  # it is no JSON at all
+    return text.encode()

@@ -52,7 +52,6 @@ class StrictCodec:
     Args:
         requests: The types of the parameters and of the result of each command.
         notifications: The type of the parameters of each notification.
-        extensions: More commands, which are rare.
         read: Reads JSON as a type; raises `ParseError` and `Mismatch`.
         write: Writes a message; raises `ParseError`.
     """
@@ -61,11 +60,10 @@ class StrictCodec:
         self,
         requests: Mapping[str, tuple[Any, Any]],
         notifications: Mapping[str, Any],
-        extensions: Mapping[str, tuple[Any, Any]],
         read: Callable[[bytes, Any], Any],
         write: Callable[[Message], bytes],
     ) -> None:
-        self._commands = {**requests, **extensions}
+        self._commands = requests
         self._notifications = notifications
         self._read = read
         self._read_known = msgspec.json.Decoder(_known_frames(requests, notifications)).decode

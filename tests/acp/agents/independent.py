@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from typing import Any, cast
 
 import acp
@@ -237,35 +236,10 @@ class Independent:
         await self._say(session, ",".join(sorted({answer.outcome.outcome for answer in answers})))
         return "cancelled" if self._stopped[session].is_set() else None
 
-    async def do_large(self, session: str, size: str) -> None:
-        await self._say(session, "x" * int(size))
-
-    async def do_noise(self, session: str) -> None:
-        os.write(1, b'Thinking...\n17\n"text"\n[1]\n\n\xff\xff\n')
-        os.write(
-            1, b'{"jsonrpc":"2.0","id":4711,"result":{}}\n{"jsonrpc":"2.0","id":"4711","error":{"code":1}}\n'
-        )
-        os.write(1, b'{"jsonrpc":"2.0","method":"_own/news","params":{"a":1}}\n')
-        os.write(
-            1,
-            b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"%s","update":{"sessionUpdate":"hologram"}}}\n'
-            % session.encode(),
-        )
-        await self._say(session, "done")
-
-    async def do_log(self, session: str, size: str) -> None:
-        sys.stderr.write("a line of the log\n" * (int(size) // 18))
-        sys.stderr.flush()
-        await self._say(session, "logged")
-
     async def do_crash(self, session: str) -> None:
         await self._say(session, "last words")
         await asyncio.sleep(0.05)
         os._exit(5)
-
-    async def do_ignore(self, session: str) -> None:
-        await self._say(session, "never")
-        await asyncio.Event().wait()
 
     async def do_fail(self, session: str) -> None:
         raise acp.RequestError.auth_required({"session": session})

@@ -122,15 +122,6 @@ def crash(session: str, code: str) -> Any:
     os._exit(int(code))
 
 
-def secretive(session: str) -> Any:
-    """Says its secret about itself, in all the ways that there are."""
-    command = {"name": "hunter2", "description": "uses hunter2"}
-    update(session, "available_commands_update", availableCommands=[command])
-    update(session, "session_info_update", title="Fix hunter2")
-    update(session, "current_mode_update", currentModeId="hunter2")
-    update(session, "config_option_update", configOptions=[option("hunter2")])
-
-
 def mute(_session: str) -> Any:
     """Closes its output and lives on."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -243,13 +234,6 @@ def flood(session: str, count: str, size: str) -> Any:
         say(session, "x" * int(size))
 
 
-def withdrawn(session: str) -> Any:
-    """Asks, and does not want to know any more."""
-    ask(session, 77)
-    send({"method": "$/cancel_request", "params": {"requestId": 77}})
-    say(session, json.dumps(answer_to(77)["error"]["code"]))
-
-
 def stubborn(_session: str) -> Any:
     """Tells that it was stopped as an error."""
     while receive().get("method") != "session/cancel":
@@ -337,13 +321,6 @@ def replay(params: dict[str, Any]) -> Any:
     return ...
 
 
-def fork(_params: dict[str, Any]) -> Any:
-    say("forked", "old news")
-    send({"id": MESSAGE["id"], "result": {"sessionId": "forked"}})
-    say("forked", "at once after the answer")
-    return ...
-
-
 def listing(params: dict[str, Any]) -> Any:
     pages: dict[str | None, Any] = {
         None: {"sessions": [{"sessionId": "a", "cwd": "/", "title": "A"}], "nextCursor": "2"},
@@ -384,7 +361,6 @@ METHODS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "session/new": new,
     "session/load": replay,
     "session/resume": replay,
-    "session/fork": fork,
     "session/list": listing,
     "session/close": set_mode,
     "session/delete": set_mode,

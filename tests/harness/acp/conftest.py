@@ -18,6 +18,7 @@ from serai.acp import Launch
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import FoundAgent
 from serai.ahp.types import SystemNotificationResponsePart
+from serai.changes import git
 from serai.harness.acp.harness import AcpHarness
 from serai.store.memory import MemoryStore
 
@@ -68,10 +69,6 @@ class Inn:
         host.add([harness])
         return harness
 
-    def forget(self) -> None:
-        """From the next start on, the agents of before are not there."""
-        self._offers.clear()
-
     async def connect(self, client_id: str = "one", *subscriptions: str) -> Client:
         client = await self._stack.enter_async_context(connecting(self.house.url, client_id))
         await client.initialize(*subscriptions)
@@ -97,6 +94,16 @@ class Inn:
         return await self.session(client)
 
 
+@pytest.fixture(autouse=True)
+def no_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nearly no test here looks at changes, and a git for each turn takes its time."""
+
+    def nowhere(_: object) -> None:
+        return None
+
+    monkeypatch.setattr(git, "git_program", nowhere)
+
+
 @pytest.fixture
 async def inn(tmp_path: Path) -> AsyncIterator[Inn]:
     """When it is closed, none of its agents may be left."""
@@ -106,7 +113,7 @@ async def inn(tmp_path: Path) -> AsyncIterator[Inn]:
     async with AsyncExitStack() as stack:
         house = await stack.enter_async_context(housing(MemoryStore, home=tmp_path / "home"))
         yield Inn(house, stack, folder)
-    await until(lambda: children() <= before)  # a git that was just being started takes a moment
+    await until(lambda: children() <= before)
 
 
 @pytest.fixture

@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from conformance.client import Client, calls_of
 from harness.acp.conftest import Inn, begin, ended, said, say, status
 from machine.processes.watching import runs, until, written_pid
@@ -82,42 +80,6 @@ async def test_commands_run_in_terminals_that_people_can_follow(inn: Inn, client
     assert terminal.claim.session == session
 
 
-async def test_a_terminal_is_the_agents_after_the_turn_too(inn: Inn, client: Client) -> None:
-    session = await inn.begun(client, **WITH_TERMINALS)
-    await say(client, session, "lasting echo words; exec sleep 100")
-    output, how = told(await say(client, session, "ending"))
-    assert ("words" in output["output"], output.get("exitStatus")) == (True, None)
-    assert (how["exitCode"], how["signal"]) == (None, "SIGHUP")
-
-
-async def test_lines_end_where_editors_end_them(inn: Inn, client: Client) -> None:
-    session = await inn.begun(client, **WITH_FILES)
-    (inn.folder / "a").write_text("one\u2028still\ntwo\fx\nthree", newline="")
-    told_lines = told(await say(client, session, "lines a [1,1] [2,1] [-5,1] [2,-1] [3,9]"))
-    assert [each["content"] for each in told_lines] == [
-        "one\u2028still\n",
-        "two\fx\n",
-        "one\u2028still\n",
-        "",
-        "three",
-    ]
-
-
-async def test_between_turns_files_are_read_and_nothing_is_changed(inn: Inn, client: Client) -> None:
-    session = await inn.begun(
-        client, definition={"fs": True, "terminal": True}, modes=True, asks_between=True
-    )
-    (inn.folder / "a").write_text("text")
-    await say(client, session, "echo hi")
-    await client.dispatch(session, "configChanged", config={"mode": "do"})
-    written = inn.folder / "answers"
-    await until(lambda: written.exists() and bool(written.read_text()))
-    read, wrote, ran = json.loads(written.read_text())
-    assert read["result"] == {"content": "text"}
-    assert {answer["error"]["code"] for answer in (wrote, ran)} == {-32600}
-    assert (inn.folder / "a").read_text() == "text"
-
-
 async def answers(inn: Inn) -> Any:
     """What the agent was told, and has written down."""
     written = inn.folder / "answers"
@@ -171,9 +133,8 @@ async def test_a_form_is_a_list_of_questions(inn: Inn, client: Client) -> None:
     }
 
 
-@pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", ""])
-async def test_nobody_is_sent_to_what_is_no_address_of_the_web(inn: Inn, client: Client, url: str) -> None:
-    (answer,) = told(await say(client, await inn.begun(client), f"elsewhere {url}"))
+async def test_nobody_is_sent_to_what_is_no_address_of_the_web(inn: Inn, client: Client) -> None:
+    (answer,) = told(await say(client, await inn.begun(client), "elsewhere javascript:alert(1)"))
     assert answer["code"] == -32602
     assert client.heard("inputRequested") == []
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from conformance.client import Client
-from harness.acp.conftest import FORKS, QUICK, RESUMES, Inn, begin, ended, notices, said, say
+from harness.acp.conftest import FORKS, QUICK, RESUMES, Inn, notices, said, say
 from hosts import WITHIN, deliveries
-from machine.processes.watching import until
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import Finder
 from serai.agents.catalogue.programs import Surroundings
@@ -122,29 +121,9 @@ async def kill(inn: Inn, uri: str) -> AcpAgentSession:
     agent = await session.agent()
     assert isinstance(agent, AcpAgentSession)
     assert agent._link.last is not None
-    os.kill(agent._link.last.agent.pid, signal.SIGKILL)
-    await agent._link.last.agent.wait_closed()
+    os.kill(agent._link.last.agent.connection.child.pid, signal.SIGKILL)
+    await agent._link.last.agent.connection.wait_closed()
     return agent
-
-
-async def test_a_turn_that_is_cancelled_while_the_agent_comes_back_does_not_disturb_the_next(
-    inn: Inn, client: Client, tmp_path: Path
-) -> None:
-    inn.offer(
-        **FULL,
-        keep=str(tmp_path),
-        silent_in=["session/set_mode"],
-        timeouts={"inactivity_timeout": 1.0},
-    )
-    session = await inn.session(client)
-    await say(client, session, "echo one")
-    agent = await kill(inn, session)
-    await client.dispatch(session, "configChanged", config={"mode": "do"})
-    turn = await begin(client, session, "echo two")
-    await until(lambda: agent._link.running is not None)  # and is asked for its mode
-    await client.dispatch(session, "turnCancelled", turnId=turn)
-    assert (await ended(client, session, turn)).state == "cancelled"
-    assert said(await say(client, session, "echo three")) == "three"
 
 
 async def test_what_an_agent_says_while_its_session_is_opened_in_a_turn_is_no_answer(
@@ -187,23 +166,6 @@ async def test_what_is_installed_is_offered_and_what_is_not_is_not(
     await client.until(lambda: len(client.root.agents) == 2)
     assert [(one.provider, one.display_name) for one in client.root.agents][1] == ("quick", "Quick")
     assert said(await say(client, await inn.session(client), "echo hi")) == "hi"
-
-
-async def test_who_asks_for_an_agent_that_is_being_looked_for_waits(
-    inn: Inn, client: Client, tmp_path: Path
-) -> None:
-    host = inn.house.host
-    go = asyncio.Event()
-
-    async def slowly() -> None:
-        await go.wait()
-        await offer_installed(host, [program(tmp_path)], finder(tmp_path))
-
-    host.look_for(slowly())
-    creating = asyncio.create_task(inn.session(client))
-    await (await inn.connect("other")).ping()
-    go.set()
-    assert said(await say(client, await creating, "echo hi")) == "hi"
 
 
 async def test_what_was_learned_of_an_agent_outlives_the_host(

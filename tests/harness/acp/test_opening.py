@@ -19,13 +19,11 @@ def opened(client: Client) -> str:
     return meta["serai.acp"]["opened"]
 
 
-@pytest.mark.parametrize("can", [{}, LOADS, FORKS])
-async def test_a_session_tells_what_its_agent_can_do(inn: Inn, client: Client, can: dict[str, Any]) -> None:
-    meta = client.session(await inn.begun(client, capabilities=can)).meta
+async def test_a_session_tells_what_its_agent_can_do(inn: Inn, client: Client) -> None:
+    meta = client.session(await inn.begun(client, capabilities=FORKS)).meta
     assert meta is not None
     told = meta["serai.acp"]["capabilities"]
-    assert told["loadSession"] == ("loadSession" in can)
-    assert told["forkSession"] == ("sessionCapabilities" in can)
+    assert (told["loadSession"], told["forkSession"], told["listSessions"]) == (True, True, False)
     assert told["mcp"] == {"stdio": True, "http": False, "sse": False}
 
 
@@ -60,17 +58,6 @@ async def test_an_agent_that_cannot_is_given_the_conversation_in_a_new_session(
     assert "User: echo one\n\nYou: one" in block["text"]
     assert opened(client) == "re-created"
     assert json.loads(said(await say(client, session, "blocks"))) == []
-
-
-async def test_a_session_that_the_agent_lost_is_made_anew_and_it_is_said_why(
-    inn: Inn, client: Client, keep: str
-) -> None:
-    session = await inn.begun(client, keep=keep, capabilities=LOADS, forgets=True)
-    await say(client, session, "echo one")
-    client = await back(inn)
-    turn = await say(client, session, "recall")
-    assert said(turn) == "[]"
-    assert "Resource not found" in notices(turn)[0]
 
 
 async def test_an_agent_that_cannot_be_started_again_fails_the_turn_and_says_so(
@@ -111,14 +98,12 @@ async def test_a_turn_that_was_running_is_interrupted_and_the_next_one_goes_on(
 BOTH = {"loadSession": True, "sessionCapabilities": {"resume": {}}}
 
 
-@pytest.mark.parametrize("how", ["dies_in", "silent_in"])
 async def test_an_agent_that_does_not_survive_an_earlier_session_gets_a_new_one(
-    inn: Inn, client: Client, keep: str, how: str
+    inn: Inn, client: Client, keep: str
 ) -> None:
-    told: dict[str, Any] = {how: ["session/load", "session/resume"]}
-    if how == "silent_in":
-        told["timeouts"] = {"inactivity_timeout": 1.0}
-    session = await inn.begun(client, keep=keep, capabilities=BOTH, **told)
+    session = await inn.begun(
+        client, keep=keep, capabilities=BOTH, dies_in=["session/load", "session/resume"]
+    )
     await say(client, session, "echo one")
     assert (await say(client, session, "vanish")).error.error_type == "connection_closed"
     turn = await say(client, session, "blocks")
@@ -165,37 +150,15 @@ async def test_a_fork_at_the_last_turn_is_the_agents_own(inn: Inn, client: Clien
     assert said(again) == '["echo one", "recall"]'
 
 
-@pytest.mark.parametrize("can", [FORKS, {}])
-async def test_another_fork_is_a_new_session_that_says_so(
-    inn: Inn, client: Client, keep: str, can: dict[str, Any]
-) -> None:
-    session = await inn.begun(client, keep=keep, capabilities=can)
+async def test_another_fork_is_a_new_session_that_says_so(inn: Inn, client: Client, keep: str) -> None:
+    session = await inn.begun(client, keep=keep, capabilities=FORKS)
     first = await say(client, session, "echo one")
-    if can:
-        await say(client, session, "echo two")
+    await say(client, session, "echo two")
     await inn.session(client, FORK, fork={"session": session, "turnId": first.id})
     turn = await say(client, FORK, "blocks")
-    reason = "before the last turn" if can else "the agent cannot fork sessions"
-    assert reason in notices(turn)[0]
+    assert "before the last turn" in notices(turn)[0]
     assert "echo one" in said(turn)
     assert "echo two" not in said(turn)
-
-
-async def test_a_new_session_that_was_not_told_of_the_conversation_is_told_after_a_restart(
-    inn: Inn, client: Client, keep: str
-) -> None:
-    session = await inn.begun(client, keep=keep, capabilities=LOADS, keeps_at_once=True)
-    last = await say(client, session, "echo one")
-    await inn.session(client, FORK, fork={"session": session, "turnId": last.id})
-    await inn.restart()
-    client = await inn.connect("again", FORK)
-    turn = await say(client, FORK, "blocks")
-    assert "works in a new session of its own" in notices(turn)[0]
-    assert "echo one" in said(turn)
-    meta = client.session(FORK).meta
-    assert meta is not None
-    assert meta["serai.acp"]["opened"] == "re-created"
-    assert notices(await say(client, FORK, "recall")) == []
 
 
 def test_what_was_made_anew_is_untold_until_the_agent_was_prompted() -> None:
@@ -232,36 +195,13 @@ async def test_folder_directories_and_servers_are_told_to_the_agent(
     assert (call[0], call[1]["mcpServers"]) == ("session/resume", wanted["mcpServers"])
 
 
-# -- sessions that the agent refuses to open ----------------------------------------------------------------
-
-
-async def test_a_session_that_can_be_opened_later_is_not_given_up(
-    inn: Inn, client: Client, keep: str
-) -> None:
-    error = {"code": 429, "message": "later"}
-    session = await inn.begun(client, keep=keep, capabilities=LOADS)
-    await say(client, session, "echo one")
-    inn.forget()
-    inn.offer(keep=keep, capabilities=LOADS, refuses={"session/load": error})
-    client = await back(inn)
-    turn = await say(client, session, "recall")
-    assert (turn.state, turn.error.error_type) == ("error", "rate_limit")
-    assert "could not be started again" in notices(turn)[0]
-    inn.forget()
-    inn.offer(keep=keep, capabilities=LOADS)
-    client = await back(inn)
-    turn = await say(client, session, "recall")
-    assert (said(turn), opened(client)) == ('["echo one"]', "loaded")
-
-
 # -- history that comes late -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("can", [LOADS, RESUMES])
 async def test_history_that_is_told_after_the_answer_is_history_too(
-    inn: Inn, client: Client, keep: str, can: dict[str, Any]
+    inn: Inn, client: Client, keep: str
 ) -> None:
-    session = await inn.begun(client, keep=keep, capabilities=can, late=0.05)
+    session = await inn.begun(client, keep=keep, capabilities=LOADS, late=0.05)
     await say(client, session, "echo one")
     client = await back(inn)
     turn = await say(client, session, "recall")

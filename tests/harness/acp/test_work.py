@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conformance.client import Client
-from harness.acp.conftest import LOADS, Inn, back, begin, ended, notices, said, say
+from harness.acp.conftest import Inn, begin, ended, notices, said, say
 from harness.acp.test_harness import STEERS
 from hosts import deliveries, outcome
 from serai.ahp import wire
@@ -58,26 +58,10 @@ async def test_cost_is_that_of_the_session_and_never_added_up(inn: Inn, client: 
     assert usage.model == "small"
 
 
-async def test_of_tokens_that_are_counted_over_the_session_a_turn_has_its_own(
-    inn: Inn, client: Client, keep: str
-) -> None:
-    session = await inn.begun(client, definition={"cumulative_tokens": True}, keep=keep, capabilities=LOADS)
-    turns = [await say(client, session, f"usage {times}") for times in (1, 3, 4)]
-    client = await back(inn)
-    turns += [await say(client, session, f"usage {times}") for times in (2, 3)]
-    assert [(turn.usage.input_tokens, turn.usage.cache_read_tokens) for turn in turns] == [
-        *((3, 1), (6, 2), (3, 1)),
-        *((6, 2), (3, 1)),
-    ]
-
-
 @pytest.mark.parametrize(
     ("reason", "told"),
     [
         ("max_tokens", "its model may not say more"),
-        ("max_turn_requests", "may not ask its model more often"),
-        ("refusal", "refused"),
-        ("cancelled", "cancelled"),
         ("bored", "The agent stopped: bored."),
     ],
 )
@@ -255,11 +239,6 @@ async def test_what_the_agent_cannot_take_is_left_out_and_named(inn: Inn, client
     ]
 
 
-async def test_a_message_of_which_nothing_is_left_fails(inn: Inn, client: Client) -> None:
-    turn = await say(client, await inn.begun(client), "", attachments=ATTACHMENTS[1:2])
-    assert (turn.state, turn.error.error_type) == ("error", "invalid_prompt_content")
-
-
 def message(**fields: Any) -> UserMessage:
     return wire.convert({"text": "hi", **fields}, UserMessage)
 
@@ -316,19 +295,6 @@ async def test_a_steering_message_that_comes_too_late_is_the_next_one(inn: Inn, 
     assert client.session(session).steering_message is None
 
 
-# -- replaced on their way ---------------------------------------------------------------------------------
-
-
-async def both(client: Client, session: str, prompt: str, second: str) -> str:
-    """A turn, and two messages for it of which the second comes while the first is on its way."""
-    turn = await begin(client, session, prompt)
-    await client.hear("delta", content="working")
-    await steer(client, session, "echo one")
-    await client.hear("delta", content=" 1")
-    await steer(client, session, "echo two", second)
-    return turn
-
-
 # -- overtaken by a cancel ---------------------------------------------------------------------------------
 
 
@@ -342,18 +308,14 @@ async def cancelled(client: Client, session: str, outcome: str) -> None:
     assert (await ended(client, session, turn)).state == "cancelled"
 
 
-@pytest.mark.parametrize("outcome", ["promptRequired", "error"])
 async def test_a_message_that_is_refused_after_a_cancel_waits_until_someone_goes_on(
-    inn: Inn, client: Client, outcome: str
+    inn: Inn, client: Client
 ) -> None:
     session = await inn.begun(client, **STEERS)
-    await cancelled(client, session, outcome)
+    await cancelled(client, session, "error")
     await client.until(lambda: waiting(client, session) == (None, ["echo steering"], "cancelled"))
     await client.ping()
     assert client.session(session).active_turn is None
     await say(client, session, "echo on")
     await client.until(lambda: len(client.session(session).turns) == 3)
     assert [said(turn) for turn in client.session(session).turns[1:]] == ["on", "steering"]
-
-
-# -- what is left of them ----------------------------------------------------------------------------------

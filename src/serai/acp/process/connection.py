@@ -6,8 +6,8 @@ import asyncio
 import os
 import re
 import subprocess
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from serai.acp.process.failures import Failures
 from serai.acp.process.log import StderrTail
 from serai.acp.process.peer import AgentPeer, Listener, Then
 from serai.acp.process.pipes import Pipes
-from serai.acp.prompt import Silence
 from serai.jsonrpc.lines import LONGEST_LINE
 from serai.machine.processes.child import Child, Exit, uninterrupted
 from serai.machine.processes.environment import inheritable, without_relative
@@ -94,7 +93,7 @@ class Connection:
         self._launch = launch
         self._excused = excused
         self._over = over
-        self._silences: set[Silence] = set()
+        self._heard_at = float("-inf")
         self._urgent = 0
         self._full: set[str] = set()
         self._ended = False
@@ -262,39 +261,28 @@ class Connection:
             AgentError: The agent answered with an error, not in time, or is gone.
         """
         self.check()
+        answered = self.peer.call(method, params, then)
         self._urgent += 1
         self._let_flow()
         try:
-            async with asyncio.timeout(None) as timer:
-                with self._patience(limit, timer):
-                    return await self.peer.call(method, params, then)
-        except TimeoutError:
-            what = f"the agent {self.name!r} did not answer {method} in {limit:g} s"
-            raise errors.AgentInactive(what, agent=self.name, elapsed=limit or 0) from None
+            patience = limit
+            while not (await asyncio.wait({answered}, timeout=patience))[0] and limit is not None:
+                silence = 0.0 if self._excused() else time.monotonic() - self._heard_at
+                if silence >= limit:
+                    what = f"the agent {self.name!r} did not answer {method} in {limit:g} s"
+                    raise errors.AgentInactive(what, agent=self.name, elapsed=limit)
+                patience = limit - silence
+            return answered.result()
         except errors.ProtocolError as error:
             raise self.failures.of(method, error) from None
         finally:
+            answered.cancel()  # nobody waits any more
             self._urgent -= 1
             self._let_flow()
 
     def heard(self) -> None:
-        """The agent asks something, or was answered: whoever waits for an answer of it has patience again."""
-        for silence in self._silences:
-            silence.heard()
-
-    @contextmanager
-    def _patience(self, limit: float | None, timer: asyncio.Timeout) -> Generator[None]:
-        """Let the timer expire when the agent takes longer than it may."""
-        if limit is None:
-            yield
-            return
-        silence = Silence(limit, self._excused, lambda _: timer.reschedule(0))
-        self._silences.add(silence)
-        try:
-            yield
-        finally:
-            self._silences.discard(silence)
-            silence.stop()
+        """The agent asks something, or was answered: it has as long as ever for what it was asked."""
+        self._heard_at = time.monotonic()
 
     def _write(self, line: bytes) -> None:
         self._pipes.write(line)
@@ -322,7 +310,6 @@ class Connection:
         if held is not self.is_held:
             self.is_held = held
             self._pipes.hold(held=held)
-            self.peer.hold(held=held)
 
     def _release(self) -> None:
         """Read all that is left."""

@@ -92,7 +92,6 @@ class AgentPeer:
         self._lines = Lines()
         self._waiting: deque[bytes] = deque()
         self._later: asyncio.Handle | None = None
-        self._held = False
         self._broken = False
 
     def _write(self, line: bytes) -> None:
@@ -147,22 +146,15 @@ class AgentPeer:
                 self._overhear("agent", line)
         if lines:
             self._waiting.extend(lines)
-            if self._later is None and not self._held:
+            if self._later is None:
                 self._work()
         if self._lines.size > LONGEST_LINE:
             self._broken = True
             self._lines.rest()
             self._overlong()
 
-    def hold(self, *, held: bool) -> None:
-        """Let lines wait, or go on with them."""
-        self._held = held
-        if not held and self._waiting and self._later is None:
-            self._later = asyncio.get_running_loop().call_soon(self._go_on)
-
     def end(self) -> None:
         """Nothing more will come: take what waits, all of it, now."""
-        self._held = False
         if rest := self._lines.rest():
             self._waiting.append(rest)
         while self._waiting:
@@ -170,8 +162,7 @@ class AgentPeer:
 
     def _go_on(self) -> None:
         self._later = None
-        if not self._held:
-            self._work()
+        self._work()
 
     def _work(self) -> None:
         waiting = self._waiting
@@ -179,8 +170,6 @@ class AgentPeer:
             if self._hear(waiting.popleft()) and waiting:
                 # Whoever serves the request takes its first step before the lines that follow are read.
                 self._later = asyncio.get_running_loop().call_soon(self._go_on)
-                return
-            if self._held:
                 return
 
     def _hear(self, line: bytes) -> bool:

@@ -40,7 +40,6 @@ class Pipes:
     """Is done when the agent, and all that it started, have closed their output."""
     log_ended: asyncio.Future[None]
     """The same for its log."""
-    _held = False
 
     @classmethod
     async def connect(
@@ -71,9 +70,8 @@ class Pipes:
 
     def hold(self, *, held: bool) -> None:
         """Read no more output for now, or again. An agent that writes more has to wait."""
-        if held is self._held or self.output_ended.done():
+        if self.output_ended.done():
             return
-        self._held = held
         if held:
             self._output.pause_reading()
         else:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from serai.acp import Cost
+from serai.acp.shapes import is_amount
 from serai.agents.ask.events import AskResult
 from serai.errors import BudgetExceeded
 
@@ -50,11 +51,9 @@ class Tokens:
 
 
 def _count(usage: Mapping[str, Any], name: str) -> int:
-    """A number of tokens. What is no number of things, such as half a token, counts as nothing."""
+    """A number of tokens. What is no number of things counts as nothing."""
     value = usage.get(name)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return max(0, value) if isinstance(value, int) and not isinstance(value, bool) else 0
+    return int(value) if is_amount(value) else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -308,16 +308,11 @@ class _Client:
         return replace(self._client.capabilities, boolean_options=True)
 
     async def request_permission(self, request: PermissionRequest) -> str | None:
-        """Ask the session; for an id that nobody opened, a subagent's, the only one that can be meant."""
-        sessions = self._host.sessions
-        if (session := sessions.get(request.session_id)) is not None:
+        """Ask the session that is meant."""
+        meant = self._host.session_of(request.session_id)
+        session = self._host.sessions.get(meant.id) if meant is not None else None
+        if session is not None:
             return await session.permit(request)
-        likely = [one for one in sessions.values() if one.acp.turn is not None] or list(sessions.values())
-        if len(likely) == 1:
-            return await likely[0].permit(request)
-        if likely:
-            self._host.warn(
-                f'Agent "{self._host.name}" asks for permission in a session that nobody opened, and '
-                f"{len(likely)} sessions could be meant — cancelled."
-            )
+        what = "asks for permission in a session that nobody opened, and several could be meant"
+        self._host.warn(f'Agent "{self._host.name}" {what} — cancelled.')
         return None

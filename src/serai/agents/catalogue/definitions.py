@@ -108,11 +108,6 @@ class AgentDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """How often it is asked to load a session that it has, before that counts as refused."""
 
     @property
-    def acp_compatible(self) -> bool:
-        """Whether there is a way to start it in which it speaks ACP."""
-        return any(way.is_acp for way in self.ways)
-
-    @property
     def names(self) -> tuple[str, ...]:
         """Its id and its aliases."""
         return (self.id, *self.aliases)

@@ -7,18 +7,12 @@ installed because of it. Its agents are looked for like all others, and can be u
 from __future__ import annotations
 
 import asyncio
-import http.client
 import platform
 import re
-import time
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
-from email.message import Message
 from pathlib import Path
-from typing import IO, Any, cast
-from urllib.error import HTTPError
-from urllib.parse import urlsplit
+from typing import Any, cast
 
 import msgspec
 
@@ -80,11 +74,10 @@ async def load_registry(place: str) -> Registry:
         ConfigInvalid: It cannot be read, is too large or takes too long, or is no registry.
     """
     try:
-        data = await asyncio.to_thread(_fetch if "://" in place else _read, place)
-    except (OSError, ValueError, RuntimeError, http.client.HTTPException) as error:
-        if isinstance(error, HTTPError):
-            error.close()
-        is_late = isinstance(error, TimeoutError) or isinstance(getattr(error, "reason", 0), TimeoutError)
+        async with asyncio.timeout(_SECONDS):
+            data = await (_fetch(place) if "://" in place else asyncio.to_thread(_read, place))
+    except (OSError, ValueError, RuntimeError) as error:
+        is_late = isinstance(error, TimeoutError)
         why = f"it did not come within {_SECONDS:g} s" if is_late else getattr(error, "strerror", 0) or error
         raise ConfigInvalid(f"the registry {place} cannot be read: {why}") from None
     if len(data) > _LARGEST:
@@ -186,27 +179,24 @@ def _read(place: str) -> bytes:
         return stream.read(_LARGEST + 1)
 
 
-class _SameSafety(urllib.request.HTTPRedirectHandler):
-    """Follows to other addresses, but never from https to anything else."""
+async def _fetch(place: str) -> bytes:
+    """Downloads, but nothing to which an https address leads over anything else."""
+    import httpx2  # noqa: PLC0415 - it takes a while to import, and few have a registry at an address
 
-    def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
-    ) -> urllib.request.Request | None:
-        """The request to the other address; `None` when it is not to be followed."""
-        if req.type == "https" and urlsplit(newurl).scheme != "https":
-            return None
-        return super().redirect_request(req, fp, code, msg, cast("http.client.HTTPMessage", headers), newurl)
-
-
-def _fetch(place: str) -> bytes:
-    """Downloads with a limit of size and of time. Runs in a thread."""
-    if urlsplit(place).scheme not in ("http", "https"):
-        raise ValueError("it is neither a file nor at an http or https address")
-    deadline = time.monotonic() + _SECONDS
     data = bytearray()
-    with urllib.request.build_opener(_SameSafety()).open(place, timeout=_SECONDS) as response:
-        while len(data) <= _LARGEST and (piece := response.read1(1 << 16)):
-            data += piece
-            if time.monotonic() > deadline:
-                raise TimeoutError
+    try:
+        async with (
+            httpx2.AsyncClient(follow_redirects=True, timeout=None) as client,
+            client.stream("GET", place) as answer,
+        ):
+            answer.raise_for_status()
+            hops = [one.url.scheme for one in (*answer.history, answer)]
+            if hops[0] == "https" and set(hops) != {"https"}:
+                raise ValueError("it leads away from https")
+            async for piece in answer.aiter_bytes():
+                data += piece
+                if len(data) > _LARGEST:
+                    break
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise ValueError(str(error)) from None
     return bytes(data)

@@ -84,8 +84,6 @@ class TurnCalls:
     async def updated(self, update: AcpToolCall | ToolCallUpdate) -> None:
         """A call has begun, or something is new of it."""
         change = self._fold.update(update)
-        if change.is_defiant:
-            await self._tell_defiance(change.use, update)
         call, use = self._call(change), change.use
         was = CallStage.STREAMING if change.before is None else change.before.stage
         if was in OVER:
@@ -180,13 +178,6 @@ class TurnCalls:
         if self._fold.answer(key, approved=None).runs and self._turn.is_running:
             for use in self._fold.end(key):
                 await self._close(use, untold())  # this ends the question, too
-
-    async def _tell_defiance(self, use: ToolUse, update: AcpToolCall | ToolCallUpdate) -> None:
-        brought = (text_in(update.content) or text_in(update.raw_output))[:_LARGEST_OUTPUT]
-        what = f"this came of it: {brought}" if brought else "it has done it."
-        if update.status == "in_progress":
-            what = "it runs it."
-        await self._turn.notice(f'The agent was told no to "{_message(use)}", and says that {what}')
 
     def _show(self, key: str) -> None:
         """Show what a running call has so far, now or when it may be shown again."""

@@ -115,8 +115,6 @@ class AgentProcess(Agent):
     client: HostClient | None = None
     work: RunningPrompt | None = None
     """The turn that the agent tells of, as far as that was taken: it begins with a mark."""
-    is_untold: bool = False
-    """Whether the agent does not know the conversation so far, and is given it with the next prompt."""
     is_replaying: bool = False
     """Whether what the agent tells may be history: it has opened an earlier session, and no prompt yet."""
     following: asyncio.Task[None] | None = None
@@ -237,9 +235,9 @@ class SessionLink(acp.Link[AgentProcess]):
         if self._record.is_untold and turns and way.knows_past:
             way = OpenWay.RECREATED
             reason = "the one that was made for it before was not told of the conversation"
-        process.is_untold = way is OpenWay.RECREATED and bool(turns)
         self._remember(process, session, way)
-        self._session.notices.opened(process, session, way, reason, retold=process.is_untold)
+        is_told = way is OpenWay.RECREATED and bool(turns)
+        self._session.notices.opened(process, session, way, reason, retold=is_told)
         self._session.settings.adopt(session)
         self._session.opened(process)
         process.following = asyncio.create_task(self._session.follow(opened))

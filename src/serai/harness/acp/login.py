@@ -52,7 +52,6 @@ class Login:
         mask: Takes secrets out of what it says.
         memory: Where it is kept for later what it said.
         method: How someone has signed in before, by a call of the agent.
-        surroundings: Where programs are looked for; by default this machine.
     """
 
     def __init__(
@@ -63,7 +62,6 @@ class Login:
         mask: Callable[[str], str],
         memory: AgentMemory | None = None,
         method: str | None = None,
-        surroundings: Surroundings | None = None,
     ) -> None:
         self.method = method
         """How someone has signed in by a call, here or when the host ran before."""
@@ -71,14 +69,10 @@ class Login:
         self._processes = processes
         self._mask = mask
         self._memory = memory
-        self._surroundings = surroundings
         self._handshake: Handshake | None = None
         self._refused: LoginStage | None = None
         self._is_in: bool | None = None
         self._asking = asyncio.Lock()
-
-    async def _here(self) -> Surroundings:
-        return self._surroundings or await asyncio.to_thread(Surroundings.here)
 
     # -- what the agent says -------------------------------------------------------------------------------
 
@@ -226,13 +220,14 @@ class Login:
         """Whether someone is signed in: by what the agent said last, else by what is on the disk."""
         if self._is_in is not None:
             return self._is_in
-        definition = self._found.definition
-        return await asyncio.to_thread(is_signed_in, definition.signed_in, await self._here(), definition.env)
+        told = self._found.definition
+        return await asyncio.to_thread(lambda: is_signed_in(told.signed_in, Surroundings.here(), told.env))
 
     async def _ways(self) -> list[WayIn]:
         await self.ask(once=True)
-        here = await self._here()
-        return await asyncio.to_thread(lambda: list(ways_in(self._found, self._handshake, here)))
+        return await asyncio.to_thread(
+            lambda: list(ways_in(self._found, self._handshake, Surroundings.here()))
+        )
 
 
 # -- the ways ----------------------------------------------------------------------------------------------

@@ -178,8 +178,9 @@ class AcpAgentSession(c.BasicSession):
         await self.settings.choose(session)
         await self.notices.tell(turn)
         blocks, unknown = blocks_of(work.message)
-        if process.is_untold and acp.fit_prompt(blocks, process.capabilities)[0]:
-            told = retold(self.seat.turns)
+        turns = self.seat.turns
+        if self._record.is_untold and turns and acp.fit_prompt(blocks, process.capabilities)[0]:
+            told = retold(turns)
             blocks.append(acp.text_block(told))
             if LEFT_OUT in told:
                 self.notices.warn(
@@ -198,7 +199,6 @@ class AcpAgentSession(c.BasicSession):
             raise
         session.mark(work)  # nothing of the agent can have come in between
         work.sent = True
-        process.is_untold = False
         self._record.turn = turn.id
         self._record.is_untold = False
         self.seat.record({"type": "prompted", "turn": turn.id})

@@ -3,8 +3,7 @@
 What it is told stands in its argument, as JSON: `capabilities`, `meta` and `methods` for its handshake,
 `new_error` to refuse sessions, `signed_in` a file that has to be there, `modes` and `options` for its
 sessions, `keep` a folder in which it keeps them, `late` how long after `session/load` and its like it tells
-the history (or `never`), `repeats` to repeat each prompt, `dies_in` and
-`silent_in` what it does not survive or answer, `refuses` the errors that it answers some methods with.
+the history (or `never`), `dies_in` what it does not survive.
 What it does in a turn is the first line of the prompt: the name of a function in `quick_calls`, `quick_words`
 or `quick_requests`, and words for it.
 Whatever it is asked, it keeps in `heard`, and the turn `recall` tells it.
@@ -26,7 +25,7 @@ import quick_calls
 import quick_requests
 import quick_words
 from quick_settings import CHOICES, options
-from quick_wire import KEEP, PARAMS, PROMPT, REMEMBERED, STATE, TOLD, ask, receive, say, send, update
+from quick_wire import KEEP, PARAMS, PROMPT, REMEMBERED, STATE, TOLD, receive, say, send, update
 
 TELLING: list[threading.Timer] = []
 TURNS: dict[str, Callable[..., Any]] = {
@@ -64,8 +63,6 @@ def new(params: dict[str, Any]) -> Any:
         return {"error": TOLD["new_error"]}
     session = f"own-{os.getpid()}-{len(PARAMS)}"
     PARAMS[session] = params
-    if KEEP is not None and TOLD.get("keeps_at_once"):
-        (KEEP / session).write_text("[]")
     for _ in range(TOLD.get("chatty", 0)):
         say(session, "welcome")
     if "options" in TOLD:
@@ -76,7 +73,7 @@ def new(params: dict[str, Any]) -> Any:
 
 def load(params: dict[str, Any]) -> Any:
     session = params["sessionId"]
-    if KEEP is None or not (KEEP / session).exists() or TOLD.get("forgets"):
+    if KEEP is None or not (KEEP / session).exists():
         return {"error": {"code": -32002, "message": "Resource not found"}}
     PARAMS[session] = params
     REMEMBERED[session] = json.loads((KEEP / session).read_text())
@@ -116,8 +113,6 @@ def prompt(params: dict[str, Any]) -> Any:
     while TELLING:  # nothing is done before all is told
         TELLING.pop().join()
     text = next(block["text"] for block in params["prompt"] if block["type"] == "text")
-    if TOLD.get("repeats"):
-        update(session, "user_message_chunk", content={"type": "text", "text": text})
     name, *words = text.splitlines()[0].split(" ")
     result = TURNS[name](session, *words) or {"stopReason": "end_turn"}
     REMEMBERED.setdefault(session, []).append(text)
@@ -142,19 +137,12 @@ while True:
         continue
     if MESSAGE["method"] in TOLD.get("dies_in", ()):
         os.kill(os.getpid(), signal.SIGKILL)
-    if MESSAGE["method"] in TOLD.get("silent_in", ()):
-        continue
     handler = METHODS.get(MESSAGE["method"])
     if handler is None:
         send(id=MESSAGE["id"], error={"code": -32601, "message": "no such method"})
         continue
-    error = TOLD.get("refuses", {}).get(MESSAGE["method"])
-    outcome = {"error": error} if error else handler(MESSAGE["params"])
+    outcome = handler(MESSAGE["params"])
     if "error" in outcome:
         send(id=MESSAGE["id"], error=outcome["error"])
     else:
         send(id=MESSAGE["id"], result=outcome)
-    if TOLD.get("reads_at_once") and "cwd" in MESSAGE["params"] and "error" not in outcome:
-        session = outcome.get("sessionId") or MESSAGE["params"]["sessionId"]
-        found = ask("fs/read_text_file", sessionId=session, path="a")
-        Path(PARAMS[session]["cwd"], "answers").write_text(json.dumps(found))

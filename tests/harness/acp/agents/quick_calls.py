@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +54,6 @@ def scripted(session: str, *words: str) -> Any:
         match step.pop("do"):
             case "wait":
                 return wait(session)
-            case "write":
-                Path(step["path"]).write_text(step["text"])
-            case "pause":
-                time.sleep(0.2)  # as long as an agent takes to tell of what it has done
-            case "ask":
-                call = {"toolCallId": "c", **step}
-                ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
             case "begin asking":
                 params = {"sessionId": session, "toolCall": {"toolCallId": "c", **step}, "options": OPTIONS}
                 send(id="b", method="session/request_permission", params=params)
@@ -71,42 +62,22 @@ def scripted(session: str, *words: str) -> Any:
     return None
 
 
-def untold(session: str, then: str) -> Any:
+def untold(session: str) -> Any:
     """Asks about a call, begins another, and tells the end of neither."""
     call = {"toolCallId": "c", "title": "rm -rf /"}
     ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
     half = {"type": "content", "content": {"type": "text", "text": "half"}}
     update(session, "tool_call", toolCallId="d", title="make", status="in_progress", content=[half])
     update(session, "tool_call", toolCallId="e", title="never", status="pending")
-    if then == "crash":
-        os._exit(1)
 
 
-def hasty(session: str, then: str) -> Any:
-    """Asks about a call, begins it without the answer when its mode is changed, and tells no end of it."""
-    call = {"toolCallId": "c", "title": "make"}
-    params = {"sessionId": session, "toolCall": call, "options": OPTIONS}
-    send(id="h", method="session/request_permission", params=params)
-    while (message := receive()).get("method") != "session/set_mode":
-        pass
-    send(id=message["id"], result={})
-    update(session, "tool_call_update", toolCallId="c", status="in_progress")
-    if then == "crash":
-        os._exit(1)
-
-
-def defiant(session: str, *statuses: str) -> Any:
+def defiant(session: str) -> Any:
     """Asks about a call, and tells that it goes on, whatever the answer."""
-    what = {"rawInput": {"command": "make"}, "locations": [{"path": "Makefile"}]}
-    call = {"toolCallId": "c", "title": "make", "kind": "execute", **what}
+    call = {"toolCallId": "c", "title": "make", "kind": "execute", "rawInput": {"command": "make"}}
     ask("session/request_permission", sessionId=session, toolCall=call, options=OPTIONS)
-    for status in statuses:
-        name, _, text = status.partition(":")
-        content = [{"type": "content", "content": {"type": "text", "text": text}}]
-        if text == "diff":
-            content = [{"type": "diff", "path": "a.txt", "newText": "a"}]
-        more = {"content": content} if text else {}
-        update(session, "tool_call_update", toolCallId="c", status=name, **more)
+    update(session, "tool_call_update", toolCallId="c", status="in_progress")
+    content = [{"type": "content", "content": {"type": "text", "text": "made"}}]
+    update(session, "tool_call_update", toolCallId="c", status="completed", content=content)
 
 
 def withdrawn(session: str, method: str) -> Any:
@@ -126,9 +97,9 @@ def withdrawn(session: str, method: str) -> Any:
     say(session, told(message))
 
 
-def unkind(session: str, *names: str) -> Any:
+def unkind(session: str) -> Any:
     """Asks with options of no kind."""
-    options = [{"optionId": name, "name": name.title()} for name in names]
+    options = [{"optionId": name, "name": name.title()} for name in ("sure", "nope")]
     call = {"toolCallId": "c", "title": "ls", "rawInput": {"name": "é"}}
     say(session, told(ask("session/request_permission", sessionId=session, toolCall=call, options=options)))
 

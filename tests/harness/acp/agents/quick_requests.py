@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from quick_wire import NUMBER, ask, receive, say, send, told, update
 
-MADE: dict[str, str] = {}
 FORM = {
     "type": "object",
     "required": ["name"],
@@ -61,24 +59,7 @@ def terminal(session: str) -> Any:
 
 def lasting(session: str, *words: str) -> Any:
     """Runs a command, and leaves it running."""
-    made = ask("terminal/create", sessionId=session, command=" ".join(words))
-    MADE["terminalId"] = made["result"]["terminalId"]
-
-
-def ending(session: str) -> Any:
-    """Looks at the command of an earlier turn, ends it and looks again."""
-    where = {"sessionId": session, **MADE}
-    while not (output := ask("terminal/output", **where)).get("result", {"output": "none"})["output"]:
-        pass
-    say(session, told(output))
-    ask("terminal/kill", **where)
-    say(session, told(ask("terminal/wait_for_exit", **where)))
-
-
-def lines(session: str, path: str, *ranges: str) -> Any:
-    for each in ranges:
-        line, limit = json.loads(each)
-        say(session, told(ask("fs/read_text_file", sessionId=session, path=path, line=line, limit=limit)))
+    ask("terminal/create", sessionId=session, command=" ".join(words))
 
 
 def form(session: str) -> Any:

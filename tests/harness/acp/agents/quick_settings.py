@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from quick_wire import PARAMS, STATE, TOLD, ask
+from quick_wire import STATE, TOLD
 
 
 def select(name: str, category: str | None, values: list[str]) -> dict[str, Any]:
@@ -32,21 +30,10 @@ def options() -> list[dict[str, Any]]:
     ]
 
 
-def ask_between(session: str) -> None:
-    """Asks while no turn runs, and writes down what it was told."""
-    folder = PARAMS[session]["cwd"]
-    where = {"sessionId": session, "path": f"{folder}/a"}
-    answers = [ask("fs/read_text_file", **where), ask("fs/write_text_file", **where, content="")]
-    answers.append(ask("terminal/create", sessionId=session, command="ls"))
-    Path(folder, "answers").write_text(json.dumps(answers))
-
-
 def set_mode(params: dict[str, Any]) -> Any:
     if params["modeId"] == "do" and TOLD.get("stubborn"):
         return {"error": {"code": -32603, "message": "not today"}}
     STATE["mode"] = params["modeId"]
-    if TOLD.get("asks_between"):
-        ask_between(params["sessionId"])
     return {}
 
 

@@ -29,15 +29,6 @@ def think(session: str) -> Any:
     say(session, " and more", messageId="m2")
 
 
-def itself(session: str, *words: str) -> Any:
-    """Says something, a message to itself, and something more; `|` stands between them."""
-    first, message, rest = (each.strip() for each in " ".join(words).split("|"))
-    if first:
-        say(session, first)
-    update(session, "user_message_chunk", content={"type": "text", "text": message})
-    say(session, rest)
-
-
 def recall(session: str) -> Any:
     say(session, json.dumps(REMEMBERED.get(session, [])))
 
@@ -133,8 +124,6 @@ def until_steered(session: str) -> Any:
         if message.get("method") == "_session/steering":
             send(id=message["id"], result={"outcome": TOLD.get("steering_outcome", "injected")})
             text = message["params"]["prompt"][0]["text"]
-            if TOLD.get("repeats"):
-                update(session, "user_message_chunk", content={"type": "text", "text": text})
             say(session, text.removeprefix("echo "))
             return None
 
