@@ -8,8 +8,9 @@ import struct
 import pytest
 from websockets.frames import Close, Frame, Opcode
 
-from serai.serve import Connection, Limits
+from serai.serve import Limits
 from serai.serve.frames import text_frame
+from serai.serve.websocket import WebSocket
 from serve.conftest import MIB, Recorder, Room, echoing, listening, narrow, offline, soon, text, tick
 
 
@@ -70,7 +71,7 @@ class TestWriting:
         ) == line.sent().removeprefix(frames)
 
     async def test_nothing_is_written_before_the_transport_is_handed_over(self) -> None:
-        def greeting(connection: Connection) -> Recorder:
+        def greeting(connection: WebSocket) -> Recorder:
             connection.send(text_frame(b"welcome"))
             connection.flush()
             return Recorder(connection)
