@@ -13,7 +13,6 @@ from serai.errors import StorageUnavailable
 from serai.harness.demo import DemoHarness
 from serai.host.host import Host
 from serai.serve.frames import text_frame
-from serai.store.contract import Batch
 from serai.store.memory import MemoryStore
 
 SESSION = "ahp-session:/a"
@@ -163,43 +162,3 @@ async def test_what_is_sent_behind_a_handshake_that_is_refused_does_not_happen(
     assert await store.mark("one") == 50
     found = await answer(client, client.request("subscribe", SESSION))
     assert found["result"]["snapshot"]["state"]["summary"]["title"] == "fifty"
-
-
-@pytest.mark.parametrize("read", ["client", "mark"])
-async def test_what_another_connection_does_before_it_is_gone_is_counted_by_who_comes_back(
-    host: Host, store: MemoryStore, client: Wire, monkeypatch: pytest.MonkeyPatch, read: str
-) -> None:
-    reading, go_on, gate = asyncio.Event(), asyncio.Event(), asyncio.Event()
-    original, append = getattr(store, read), store.append
-
-    async def slowly(client_id: str) -> Any:
-        found = await original(client_id)
-        reading.set()
-        await go_on.wait()
-        return found
-
-    def hang(batch: Batch) -> asyncio.Future[int]:
-        async def later() -> int:
-            await gate.wait()
-            return await append(batch)
-
-        return asyncio.ensure_future(later())
-
-    wire = Wire(host)
-    monkeypatch.setattr(store, read, slowly)
-    request = wire.request("reconnect", clientId="one", lastSeenServerSeq=0, subscriptions=[SESSION])
-    async with asyncio.timeout(WITHIN):
-        await reading.wait()
-    monkeypatch.setattr(store, "append", hang)
-    action = {"type": "session/titleChanged", "title": "once"}
-    client.notify("dispatchAction", channel=SESSION, clientSeq=51, action=action)
-    client.drop()
-    if read == "mark":  # then it is written just after that
-        gate.set()
-        await host.journal.committed()
-    go_on.set()
-    await until(lambda: not host.clients.handshakes.locked())
-    gate.set()
-    assert "result" in await answer(wire, request)
-    assert await outcome(wire, 51, "twice") == "duplicate"
-    assert await store.mark("one") == 51

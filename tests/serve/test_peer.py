@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from conformance.memory import Wire
-from serai.ahp import commands as c
 from serai.ahp.types import ROOT
 from serai.errors import DatabaseCorrupt, StorageUnavailable
 from serai.harness.demo import DemoHarness
@@ -303,44 +302,6 @@ class TestReconnecting:
             assert not host.clients.is_connected("one")
             assert not any(host.journal.subscriptions.is_followed(channel) for channel in EVERYTHING)
             assert not host.sessions._wanted
-
-    async def test_what_the_host_asks_meanwhile_comes_after_the_answer(
-        self, host: Host, store: Unreadable
-    ) -> None:
-        (await connected(host)).drop()
-        store.slow = True
-        wire = Wire(host)
-        request = wire.request("reconnect", **BACK)
-        await until(lambda: host.clients.is_connected("one"))
-        wanted = c.ResourceReadParams(channel=ROOT, uri="other:/file")
-        asking = asyncio.create_task(host.clients.ask("one", "resourceRead", wanted))
-        await until(lambda: len(wire.link.inbox) > 1)
-        first, question = wire.link.inbox
-        assert (first["id"], first["result"]["type"]) == (request, "replay")
-        assert question["method"] == "resourceRead"
-        wire.send(id=question["id"], result={"data": "here", "encoding": "utf-8"})
-        assert (await asyncio.wait_for(asking, WITHIN)).data == "here"
-
-    @pytest.mark.parametrize(
-        ("method", "channel", "params"),
-        [("reconnect", ROOT, BACK), ("initialize", ROOT, NEW), ("subscribe", LOGS, {})],
-        ids=["reconnect", "initialize", "subscribe"],
-    )
-    async def test_what_the_host_tells_of_itself_meanwhile_comes_after_the_answer(
-        self, host: Host, store: Unreadable, method: str, channel: str, params: dict[str, Any]
-    ) -> None:
-        wire = await connected(host)
-        if method != "subscribe":
-            wire.drop()
-            wire = Wire(host)
-        store.slow = True
-        request = wire.request(method, channel, **params)
-        await until(lambda: host.journal.subscriptions.is_followed(LOGS))
-        host.journal.subscriptions.deliver([(LOGS, text_frame(b'{"method": "otlp/exportLogs"}'))])
-        await until(lambda: len(wire.link.inbox) > 1)
-        first, telemetry = wire.link.inbox
-        assert (first.get("id"), "result" in first) == (request, True)
-        assert telemetry == {"method": "otlp/exportLogs"}
 
     @pytest.mark.parametrize("fault", ["in the store", "in the line"])
     async def test_a_connection_whose_return_has_failed_is_told_so_and_is_not_deaf(
