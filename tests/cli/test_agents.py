@@ -189,7 +189,7 @@ def test_probe_shows_what_the_agent_says_of_itself(
     printed = capsys.readouterr().out
     assert printed.splitlines()[0] == "The [2JSpeaker 9.9.9"
     lines = [" ".join(line.split()) for line in printed.splitlines()]
-    assert "can loadSession, forkSession, mcp.stdio, prompt.text, deleteSession" in lines
+    assert "can load fork" in lines
     assert "sign in key: A key" in lines
     assert "mode *ask: Ask" in lines
     assert "model small: Small" in lines

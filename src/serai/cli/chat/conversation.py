@@ -35,7 +35,6 @@ from serai.client import (
     TurnEvent,
     TurnStarted,
     TurnStream,
-    event_json,
 )
 from serai.client.events import Inbox
 from serai.errors import AuthRequired, SeraiError
@@ -507,7 +506,7 @@ class Chat:
         self._show_prompt()
 
     def _print(self, event: TurnEvent | ClientEvent) -> None:
-        self._terminal.raw(json_text(event_json(event)))
+        self._terminal.raw(json_text(event))
 
     def _note(self, text: str) -> None:
         self._terminal.note(text)
