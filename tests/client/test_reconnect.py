@@ -343,17 +343,6 @@ class TestScripted:
             session = await soon(creating)
             assert session.state.lifecycle == "ready"
 
-    async def test_a_request_that_cannot_be_repeated_says_so(self) -> None:
-        host = ScriptedHost()
-        async with _Closing(host.client(S)) as client:
-            peer, _, _ = await self.begin(host, client)
-            params = c.ResourceMkdirParams(channel=ROOT, uri="file:///x")
-            asking = asyncio.ensure_future(client.request("resourceMkdir", params))
-            await peer.expect("resourceMkdir")
-            peer.cut()
-            with pytest.raises(ConnectionLost):
-                await soon(asking)
-
     async def test_another_version_is_refused_with_a_remedy(self) -> None:
         host = ScriptedHost()
         client = host.client()

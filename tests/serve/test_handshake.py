@@ -120,26 +120,6 @@ async def test_a_client_whose_new_beginning_was_refused_goes_on_from_where_it_wa
         await host.close()
 
 
-@pytest.mark.parametrize("gone", ["before it is refused", "after"])
-async def test_another_connection_of_the_client_is_counted_on(
-    host: Host, store: MemoryStore, client: Wire, gone: str
-) -> None:
-    if gone == "after":
-        (await refused(host, store)).drop()
-    else:
-        store.failure = StorageUnavailable("the disk is full")
-        wire = Wire(host)
-        initialize(wire, "one")
-        await until(lambda: host.clients.count() == 2)
-        wire.drop()
-        await until(lambda: host.journal.unavailable)
-    await room(host, store)
-    assert await outcome(client, 51, "once") is None
-    assert await store.mark("one") == 51
-    client.drop()
-    assert await outcome(await reconnected(host), 51, "twice") == "duplicate"
-
-
 async def test_an_id_that_was_refused_is_not_bound(host: Host, store: MemoryStore) -> None:
     wire = await refused(host, store, token="a")
     await room(host, store)

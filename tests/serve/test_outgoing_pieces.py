@@ -59,17 +59,3 @@ class TestLongAnswers:
             await soon(client.recv())
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 1011
-
-    async def test_who_waits_to_send_a_long_answer_is_let_go_when_the_connection_ends(self) -> None:
-        line = offline()
-        await tick()
-        line.socket.pause_writing()
-
-        async def pieces() -> AsyncIterator[bytes]:
-            yield b"x"
-
-        answer = asyncio.create_task(line.socket.respond_in_pieces(pieces()))
-        await tick()
-        line.socket.connection_lost(None)
-        await soon(answer)
-        assert line.transport.writes == []
