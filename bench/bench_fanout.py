@@ -21,7 +21,6 @@ from harness import Result, against_peer
 from serai import jsonrpc
 from serai.ahp import codec
 from serai.ahp.actions import ActionEnvelope, SessionDeltaAction
-from serai.serve import Connection
 from serai.serve.frames import text_frame
 from serai.serve.port import PortSettings, serve_port
 from serai.serve.websocket import WebSocket
@@ -170,8 +169,8 @@ async def subscribers() -> AsyncGenerator[list[WebSocket]]:
     complete = asyncio.Event()
     started: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
-    def factory(connection: Connection) -> _Subscriber:
-        sockets.append(cast("WebSocket", connection))
+    def factory(connection: WebSocket) -> _Subscriber:
+        sockets.append(connection)
         if len(sockets) == SUBSCRIBERS:
             complete.set()
         return _Subscriber()

@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from statistics import median
+from typing import cast
 
 from bench_fanout import BURST, DELTA, RATE, SECONDS, SUBSCRIBERS, subscribers, taken
 from bench_store import ACTION, SLOWEST, TASKS, Bare
@@ -31,6 +32,7 @@ from serai.host.session.session import Session
 from serai.host.turn import Turn
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame
+from serai.serve.websocket import WebSocket
 from serai.store.sqlite.store import SqliteStore
 
 ROUNDS = 12
@@ -299,7 +301,7 @@ async def _echo() -> Result:
     async with _host() as host:
         session = await _session(host, "echo")
         link = _Link()
-        peer = ahp_peer(host, link)
+        peer = ahp_peer(host, cast("WebSocket", link))
         hello = InitializeParams(channel=ROOT, protocol_versions=["0.2.0"], client_id="c")
         peer.received(codec.encode(jsonrpc.Request(id=1, method="initialize", params=hello)))
         await link.came

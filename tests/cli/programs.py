@@ -257,15 +257,3 @@ async def seated(
     finally:
         os.close(master)
         os.close(slave)
-
-
-@asynccontextmanager
-async def chatting(
-    home: Path, *words: str, size: tuple[int, int] = (90, 40), **environ: str
-) -> AsyncGenerator[tuple[Seat, Program]]:
-    """A chat with the demo agent, and its host."""
-    async with running("serve", "--port", "0", home=home) as host:
-        await host.says("address")
-        async with seated("chat", *(words or ("--agent", "demo")), home=home, size=size, **environ) as seat:
-            await seat.sees("^>$")
-            yield seat, host

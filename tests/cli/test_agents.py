@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from agents.machine import Machine
-from cli.programs import run, seated
+from cli.programs import run
 from serai.agents.catalogue.agents import make_catalogue
 from serai.cli import main
 from serai.cli.agents import managed_secrets
@@ -170,8 +169,8 @@ def test_an_agent_that_wanted_a_sign_in_is_not_signed_in_to_until_it_does_no_lon
 ) -> None:
     speaker(machine, "signed-out")
     assert row(capsys, "speaker")[3] == "unknown"
-    assert main(["agents", "probe", "speaker"]) == 0
-    capsys.readouterr()
+    assert main(["agents", "probe", "speaker", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["problem"]["code"] == "auth_required"
     assert row(capsys, "speaker")[3:] == ["no", "load", "fork"]
     assert listed(capsys)["speaker"]["signedIn"] is False
     assert main(["agents"]) == 0
@@ -189,7 +188,7 @@ def test_probe_shows_what_the_agent_says_of_itself(
     printed = capsys.readouterr().out
     assert printed.splitlines()[0] == "The [2JSpeaker 9.9.9"
     lines = [" ".join(line.split()) for line in printed.splitlines()]
-    assert "can loadSession, forkSession, mcp.stdio, prompt.text, deleteSession" in lines
+    assert "can load fork" in lines
     assert "sign in key: A key" in lines
     assert "mode *ask: Ask" in lines
     assert "model small: Small" in lines
@@ -214,18 +213,6 @@ def test_probe_as_json(machine: Machine, capsys: pytest.CaptureFixture[str]) -> 
         assert [model["value"] for model in told["models"]] == ["small", "large"]
         assert told["commands"][0]["name"] == "review"
         assert told["problem"] is None
-
-
-def test_probe_of_one_that_nobody_is_signed_in_to_tells_how(
-    machine: Machine, capsys: pytest.CaptureFixture[str]
-) -> None:
-    speaker(machine, "signed-out")
-    assert main(["agents", "probe", "speaker"]) == 0
-    assert "speaker login" in capsys.readouterr().out
-    assert main(["agents", "probe", "speaker", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["signedIn"] is False
-    assert told["problem"]["code"] == "auth_required"
 
 
 def test_errors_of_probe_are_one_line_with_a_remedy(
@@ -264,13 +251,3 @@ async def test_an_agent_is_installed_by_its_command_and_what_that_said_is_shown_
     assert "ended with 3" in broken.err
     assert "nobody knows how" in (await run("agents", "install", "plain", home=tmp_path)).err
     assert "is a part of Serai" in (await run("agents", "install", "demo", home=tmp_path)).err
-
-
-async def test_an_install_that_takes_long_shows_that_it_goes_on(tmp_path: Path) -> None:
-    go = tmp_path / "go"
-    os.mkfifo(go)
-    (tmp_path / "serai.toml").write_text(f"[agents.late]\ncommand = \"/nowhere\"\ninstall = 'cat {go}'\n")
-    async with seated("agents", "install", "late", home=tmp_path) as seat:
-        await seat.shows(r"Installing late [|/\\-]")
-        go.write_text("")
-        assert await seat.ended() == 1

@@ -57,8 +57,3 @@ def test_a_long_version_is_cut_and_nothing_can_move_the_cursor() -> None:
     _, _demo, row = table_of([(found("one", "2026.10.01-0123456789\x1b[2J"), None)], 80)
     assert "2026.10.01-0123…" in row
     assert "\x1b" not in row
-
-
-def test_who_has_to_sign_in_without_a_known_command_is_led_to_the_host() -> None:
-    *_, advice = table_of([(found("one"), told(None, signed_in=False))], 80)
-    assert advice == "  one  sign in: serai agents signin one"

@@ -119,16 +119,13 @@ async def test_nothing_is_allowed_that_nobody_allowed(
     assert (done.code, done.out) == (0, f"{answer}\n")
 
 
-@pytest.mark.parametrize(
-    ("typed", "answer"), [("1\r", "allow_once"), ("2\r", "reject_once"), ("\r", "reject_once")]
-)
-async def test_a_person_at_a_terminal_is_asked(asking: Asking, typed: str, answer: str) -> None:
+async def test_a_person_at_a_terminal_is_asked(asking: Asking) -> None:
     async with seated("ask", "player", "permit allow_once reject_once", home=asking.home) as seat:
         await seat.shows(
             r"May it\? rm x \(execute\)\s+1  allow once\s+2  reject once\s+A number, or Enter for no: "
         )
-        seat.type(typed)
-        await seat.shows(rf"{answer}\s+$")
+        seat.type("1\r")
+        await seat.shows(r"allow_once\s+$")
         assert await seat.ended() == 0
 
 
@@ -159,17 +156,6 @@ async def test_a_budget(asking: Asking) -> None:
     assert (await asking.ask("--max-cost-usd", "0", "echo a")).code == 2
 
 
-@pytest.mark.parametrize(
-    ("prompt", "error"),
-    [("fail -32000 sign in", "auth_required"), ("crash", "connection_closed"), ("refuse", "refusal")],
-)
-async def test_what_goes_wrong(asking: Asking, prompt: str, error: str) -> None:
-    done = await asking.ask(prompt)
-    assert done.code == 1
-    assert error in done.err
-    assert KEY not in done.err
-
-
 async def test_an_agent_that_there_is_not(asking: Asking) -> None:
     done = await run("ask", "plaier", "hi", home=asking.home)
     assert (done.code, "Did you mean player?" in done.err) == (1, True)
@@ -192,8 +178,6 @@ async def test_the_agent_is_gone_when_the_command_is_interrupted(asking: Asking)
     [
         (("--permission", "never"), "'auto-reject'"),
         (("--max-cost-usd", "much"), "'much' is no sum above 0"),
-        (("--max-cost-usd", "-1"), "'-1' is no sum above 0"),
-        (("--block-kind", "exec"), "'execute'"),
         (("--allow-kind", "exec"), "'execute'"),
     ],
 )
@@ -206,7 +190,7 @@ async def test_a_wrong_word_is_told_with_those_that_are_right(
 
 async def test_an_error_has_a_line_of_its_own_and_is_json_where_that_is_wanted(asking: Asking) -> None:
     done = await asking.ask("crash")
-    assert (done.code, done.out[-1:]) == (1, "\n")
+    assert (done.code, done.out[-1:], KEY in done.err) == (1, "\n", False)
     done = await asking.ask("--json", "crash")
     assert (done.code, json.loads(done.out)["error"]["code"]) == (1, "connection_closed")
     assert "[connection_closed]" in done.err

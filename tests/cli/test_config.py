@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
-from cli.programs import run
 from serai.cli import read_words
 from serai.errors import ConfigInvalid
 
@@ -81,7 +79,7 @@ def test_a_folder_is_trusted_and_distrusted(place: Path, capsys: pytest.CaptureF
     assert capsys.readouterr().out == f"{project} was not trusted\n"
 
 
-@pytest.mark.parametrize("name", ["nothing", "file", "n" * 300])
+@pytest.mark.parametrize("name", ["nothing", "file"])
 def test_show_of_a_project_that_is_not_there_says_so(place: Path, name: str) -> None:
     (place / "file").touch()
     with pytest.raises(ConfigInvalid, match=f"there is no folder {place / name}"):
@@ -97,13 +95,3 @@ def test_show_says_that_the_list_of_trusted_folders_is_damaged(
     with pytest.raises(ConfigInvalid, match=r"trust\.json is damaged.*config trust DIR"):
         serai_config("show")
     assert capsys.readouterr().out == ""
-
-
-@pytest.mark.parametrize("text", [f"port = {'9' * 5000}", "port." + '"!".' * 3_000 + '"!" = 1'])
-async def test_what_strangers_write_is_one_line_with_no_traceback(place: Path, text: str) -> None:
-    (place / "project" / "serai.toml").write_text(text)
-    shown = await run("config", "show", home=place / "home", cwd=place / "project", PATH=os.defpath)
-    assert (shown.code, shown.out) == (1, "")
-    assert shown.err.startswith(f"serai: {place / 'project' / 'serai.toml'}")
-    assert shown.err.endswith(" [config_invalid]\n")
-    assert len(shown.err.splitlines()) == 1

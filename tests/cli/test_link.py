@@ -29,7 +29,7 @@ async def enter(link: str, name: str = "a browser") -> httpx2.Response:
         return await http.post(f"{address}/link", json={"code": code, "name": name})
 
 
-async def test_the_link_that_a_host_prints_lets_one_browser_in(tmp_path: Path) -> None:
+async def test_a_link_lets_one_browser_in_and_alone_at_a_terminal_there_is_another(tmp_path: Path) -> None:
     async with running("serve", "--port", "0", home=tmp_path) as host:
         link = (await host.says(r"open     (\S+)"))[1]
         made = (await enter(link)).json()
@@ -37,6 +37,12 @@ async def test_the_link_that_a_host_prints_lets_one_browser_in(tmp_path: Path) -
         async with connect(link.partition("#")[0], made["token"]) as client:
             await client.ping()
         assert (tmp_path / "token").read_text().strip() not in host.printed
+        async with seated(home=tmp_path, BROWSER="none") as seat:
+            another = (await seat.shows(r"open     (\S+)"))[1]
+            await seat.shows("works once, for ten minutes")
+            assert await seat.ended() == 0
+        assert another.partition("#")[0] == link.partition("#")[0]
+        assert (await enter(another)).status_code == 200
 
 
 async def test_alone_at_a_terminal_it_starts_the_host_and_opens_the_page(tmp_path: Path) -> None:
@@ -49,22 +55,6 @@ async def test_alone_at_a_terminal_it_starts_the_host_and_opens_the_page(tmp_pat
         assert (await enter(link)).status_code == 200
         seat.type("\x03")
         assert await seat.ended() == 0
-
-
-async def test_alone_at_a_terminal_it_finds_the_host_that_runs(tmp_path: Path) -> None:
-    async with running("serve", "--port", "0", home=tmp_path) as host:
-        address, _ = await address_of(host, tmp_path)
-        async with seated(home=tmp_path, BROWSER="none") as seat:
-            link = (await seat.shows(r"open     (\S+)"))[1]
-            await seat.shows("works once, for ten minutes")
-            assert await seat.ended() == 0
-        assert link.startswith(f"http://{address}/#link=")
-        assert (await enter(link)).status_code == 200
-
-
-async def test_alone_without_a_terminal_it_prints_its_help(tmp_path: Path) -> None:
-    done = await run(home=tmp_path)
-    assert (done.code, done.out[:13]) == (0, "usage: serai ")
 
 
 async def test_a_phone_is_paired_listed_and_revoked(tmp_path: Path) -> None:

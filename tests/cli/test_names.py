@@ -71,27 +71,20 @@ async def test_a_program_that_takes_part_is_written_to_and_its_answer_printed(ho
     assert told == {"agent": "reviewer", "text": "Looks good: it", "stopReason": "end_turn"}
     silent = await ask(home, "reviewer", "hush")
     assert (silent.code, silent.out) == (0, "")
+    chat = await run("chat", "--agent", "reviewer", "--once", "hello", home=home, cwd=home)
+    assert (chat.code, "serai send @reviewer" in chat.err) == (1, True)
 
 
-async def test_what_holds_only_for_agents_that_are_started_here_is_refused(home: Path) -> None:
+async def test_what_holds_only_for_others_and_unknown_names_are_refused(home: Path) -> None:
     for name in ("shout", "reviewer"):
         done = await ask(home, name, "hello", "--schema", "{}")
         assert (done.code, done.out) == (1, "")
         assert "--schema" in done.err
-
-
-async def test_an_unknown_name_is_told_all_names(home: Path) -> None:
     done = await ask(home, "shoot", "hello")
     assert done.code == 1
     assert "Did you mean shout? There are: demo, " in done.err
     assert {"shout", "reviewer", "claude"} <= set(done.err.partition("There are: ")[2].split(", "))
     assert "demo is a part of Serai" in (await run("agents", "probe", "demo", home=home)).err
-
-
-async def test_a_chat_with_a_program_that_takes_part_says_how_to_write_to_it(home: Path) -> None:
-    done = await run("chat", "--agent", "reviewer", "--once", "hello", home=home, cwd=home)
-    assert done.code == 1
-    assert "serai send @reviewer" in done.err
 
 
 async def test_without_a_host_an_unknown_name_is_told_those_that_there_are(tmp_path: Path) -> None:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import threading
-from pathlib import Path
 
 import pytest
 
-from cli.programs import seated
-from hosts import TOKEN
-from relay.port import ports
 from serai.cli.console.output import bar, progress
 
 
@@ -53,25 +48,3 @@ def test_what_is_quick_shows_nothing(monkeypatch: pytest.MonkeyPatch, is_termina
 def test_a_bar_has_its_bounds() -> None:
     assert bar(-1).endswith("]   0%")
     assert bar(7) == f"[{'#' * 30}] 100%"
-
-
-async def test_a_search_that_waits_for_its_index_shows_that_it_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with ports() as port:
-        await port.house.call("rooms.create", name="deploys")
-        await port.house.send("#deploys", "rivers run")
-        indexed = asyncio.Event()
-        index = port.house.store.index_words
-
-        async def later() -> bool:
-            await indexed.wait()
-            return await index()
-
-        monkeypatch.setattr(port.house.store, "index_words", later)
-        words = ("search", "rivers", "--url", port.url, "--token", TOKEN)
-        async with seated(*words, home=tmp_path) as seat:
-            await seat.shows("Searching; what is new is indexed first")
-            indexed.set()
-            await seat.shows("rivers run")
-            assert await seat.ended() == 0

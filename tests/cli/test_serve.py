@@ -19,7 +19,10 @@ from cli.programs import Program, address_of, make_database, run, running
 from serai.ahp import commands as c
 from serai.ahp.types import ROOT
 from serai.cli.console.target import called_by
+from serai.cli.serve import _settings_of
 from serai.client import Client, connect
+from serai.config.load import load
+from serai.config.paths import find_paths
 from serai.store.sqlite.connection import connect as open_database
 from serai.store.sqlite.file import PAGE_SIZE
 from store.kinds import damage
@@ -160,49 +163,6 @@ STRANGE = {
 }
 
 
-async def test_no_file_of_a_stranger_keeps_anyone_from_the_sessions_of_its_folder(tmp_path: Path) -> None:
-    folders = {name: tmp_path / name for name in STRANGE}
-    for folder in folders.values():
-        make_folder(folder)
-    async with running("serve", "--port", "0", home=tmp_path) as host, client_of(host, tmp_path) as client:
-        for name, folder in folders.items():
-            await client.create_session(uri=f"ahp-session:/{name}", working_directory=folder.as_uri())
-        host.process.kill()
-        await host.ended()
-    for name, folder in folders.items():
-        fill(folder / "serai.toml", STRANGE[name])
-    async with running("serve", "--port", "0", home=tmp_path) as host, client_of(host, tmp_path) as client:
-        for name, folder in folders.items():
-            await client.open_session(f"ahp-session:/{name}")
-            another = await client.create_session(working_directory=folder.as_uri())
-            await another.dispose()
-            await host.says(f"WARNING serai.cli.serve: {folder / 'serai.toml'}")
-        assert len(await client.list_sessions()) == len(STRANGE)
-        for name in STRANGE:
-            await (await client.open_session(f"ahp-session:/{name}")).dispose()
-        assert await client.list_sessions() == []
-        host.process.terminate()
-        await host.ended()
-        assert "Traceback" not in host.printed
-        assert max(map(len, host.printed.splitlines())) < 1_500
-
-
-async def test_a_host_starts_also_in_a_folder_that_is_gone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_folder(tmp_path / "gone")
-    monkeypatch.chdir(tmp_path / "gone")
-    remove_folder(tmp_path / "gone")
-    async with running("serve", "--port", "0", home=tmp_path) as host, client_of(host, tmp_path) as client:
-        session = await client.create_session()
-        assert session.state.summary.working_directory is None
-        turn = await session.prompt("hello")
-        await turn.result()
-        host.process.terminate()
-        await host.ended()
-        assert "Traceback" not in host.printed
-
-
 def make_folder(folder: Path) -> None:
     folder.mkdir()
 
@@ -211,12 +171,20 @@ def fill(file: Path, text: str) -> None:
     file.write_text(text)
 
 
-def remove_folder(folder: Path) -> None:
-    folder.rmdir()
-
-
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "[::]"])
 def test_a_machine_is_called_by_its_own_names(host: str) -> None:
     here, *others = called_by(host)
     assert here == ("127.0.0.1" if host == "0.0.0.0" else "::1")
     assert not {"0.0.0.0", "::", here} & set(others)
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_no_file_of_a_stranger_keeps_anyone_from_the_sessions_of_its_folder(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    fill(tmp_path / "serai.toml", STRANGE[name])
+    configuration = load(find_paths(tmp_path / "home", {}), {})
+    assert _settings_of(configuration, {}, tmp_path.as_uri()) == _settings_of(configuration, {}, None)
+    [warned] = caplog.messages
+    assert str(tmp_path / "serai.toml") in warned
+    assert len(warned) < 1_500

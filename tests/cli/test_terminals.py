@@ -62,6 +62,12 @@ async def test_a_shell_on_the_host_is_used_left_and_found_again(tmp_path: Path) 
             await seat.shows(r"last\r+\n")
             await seat.shows(r"\[It has ended with 3\.\]")
             assert await seat.ended() == 0
+        # Without a person a terminal is opened, and not gone into.
+        opened = await run("terminals", "open", home=tmp_path)
+        assert opened.out.startswith("ahp-terminal:/")
+        attached = await run("terminals", "attach", opened.out.strip(), home=tmp_path)
+        assert attached.code == 2
+        assert "it needs a terminal" in attached.err
 
 
 async def test_a_host_that_is_lost_can_be_left_and_a_signal_restores_the_terminal(tmp_path: Path) -> None:
@@ -78,15 +84,3 @@ async def test_a_host_that_is_lost_can_be_left_and_a_signal_restores_the_termina
             seat.type("\x1d")
             assert await seat.ended() == 0
             assert seat.is_as_before
-
-
-async def test_without_a_person_a_terminal_is_opened_and_not_gone_into(tmp_path: Path) -> None:
-    async with a_host(tmp_path):
-        opened = await run("terminals", "open", home=tmp_path)
-        assert opened.out.startswith("ahp-terminal:/")
-        attached = await run("terminals", "attach", opened.out.strip(), home=tmp_path)
-        assert attached.code == 2
-        assert "it needs a terminal" in attached.err
-        async with seated("terminals", "attach", "nothing", home=tmp_path) as seat:
-            await seat.shows(r"serai: there is no terminal 'nothing'.*`serai terminals` lists them")
-            assert await seat.ended() == 1

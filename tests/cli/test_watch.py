@@ -8,6 +8,7 @@ from pathlib import Path
 from cli.programs import run, running, seated
 from serai.ahp.types import ChangesetSummary, SessionStatus, SessionSummary
 from serai.cli.watch import fleet
+from serai.client import ToolWaiting, connect
 
 NOW = 1e12
 
@@ -46,14 +47,15 @@ async def test_the_table_changes_with_the_sessions_and_with_the_window(tmp_path:
         await host.says("address")
         async with seated("watch", home=tmp_path, size=(110, 20)) as seat:
             await seat.sees("There are no sessions")
-            async with seated("chat", "--agent", "demo", home=tmp_path) as chat:
-                await chat.sees("^>$")
-                chat.type("/title The inn\ractivity counting; tool ls\r")
-                await chat.sees("Your choice:")
-                await seat.sees(r"^Needs you \(1\)\n\w+ +waits for you +The inn +demo +\w+ +counting")
+            async with connect(home=tmp_path) as client:
+                session = await client.create_session("demo")
+                await session.set_title("The inn")
+                turn = await session.prompt("activity counting; tool ls")
+                call = await anext(event.call async for event in turn if isinstance(event, ToolWaiting))
+                await seat.sees(r"^Needs you \(1\)\n\w+ +waits for you +The inn +demo +\S+ +counting")
                 seat.resize(60, 20)
                 await seat.sees(r"^ID +STATE +TITLE +AGENT +FOLDER +DO\w*$")
-                chat.type("y\r")
+                await session.approve(call.tool_call_id)
                 await seat.sees(r"^Done \(1\)\n\w+ +idle")
                 assert "Needs you" not in seat.screen
             table = await run("watch", home=tmp_path)

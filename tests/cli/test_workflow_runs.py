@@ -49,7 +49,7 @@ async def workflow(home: Path, *words: str) -> Done:
     return await run("workflow", *words, home=home, cwd=home.parent / "work")
 
 
-async def test_a_workflow_is_run_and_its_output_printed(home: Path, server: ModelScriptServer) -> None:
+async def test_a_workflow_is_run_and_asks_what_has_to_be_asked(home: Path, server: ModelScriptServer) -> None:
     server.script[:] = [Reply(text=["It is long."]), Reply(text=["Long."])]
     async with running("serve", "--port", "0", home=home) as host:
         await host.says("is ready")
@@ -64,6 +64,15 @@ async def test_a_workflow_is_run_and_its_output_printed(home: Path, server: Mode
         again = await workflow(home, "run", "--resume", run_id)
         assert (again.code, again.out) == (0, "Long.\n"), again.err
         assert server.requests == 2
+        ask = Call("ask_user", {"question": "Which one?"})
+        server.script[:] = [Reply(calls=[ask]), Reply(text=["That one."]), Reply(text=["All is done."])]
+        words = ("workflow", "run", str(home.parent / "w.yaml"), "--input", "this")
+        async with seated(*words, home=home) as person:
+            await person.shows(r"\(text\) ")
+            person.type("the first\n")
+            await person.shows("All is done")
+            assert await person.ended() == 0
+        assert "the first" in server.bodies[3]["messages"][-1]["content"]
         server.script[:] = [Reply(status=400)]
         failed = await workflow(home, "run", "../w.yaml", "--input", "this")
         assert (failed.code, failed.out) == (1, "")
@@ -71,20 +80,6 @@ async def test_a_workflow_is_run_and_its_output_printed(home: Path, server: Mode
         wrong = await workflow(home, "run", "../w.yaml")
         assert (wrong.code, wrong.out) == (1, "")
         assert "w.yaml:12: there is no model 'local:none'" in wrong.err
-
-
-async def test_what_a_node_asks_is_asked_on_the_terminal(home: Path, server: ModelScriptServer) -> None:
-    ask = Call("ask_user", {"question": "Which one?"})
-    server.script[:] = [Reply(calls=[ask]), Reply(text=["That one."]), Reply(text=["All is done."])]
-    async with running("serve", "--port", "0", home=home) as host:
-        await host.says("is ready")
-        words = ("workflow", "run", str(home.parent / "w.yaml"), "--input", "this")
-        async with seated(*words, home=home) as person:
-            await person.shows(r"\(text\) ")
-            person.type("the first\n")
-            await person.shows("All is done")
-            assert await person.ended() == 0
-    assert "the first" in server.bodies[1]["messages"][-1]["content"]
 
 
 async def test_without_a_host_it_says_what_to_do(home: Path) -> None:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from itertools import repeat
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import msgspec
 
@@ -21,6 +21,7 @@ from serai.host.settings import HostSettings
 from serai.host.turn import Turn
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame
+from serai.serve.websocket import WebSocket
 from serai.store.memory import MemoryStore
 
 T = TypeVar("T")
@@ -40,7 +41,7 @@ async def soon(work: Awaitable[T]) -> T:
         return await work
 
 
-class MemoryTransport:
+class MemoryTransport(Transport):
     """A client's end of an in-memory connection."""
 
     def __init__(self, received: Callable[[bytes], None], closed: Callable[[], None]) -> None:
@@ -88,7 +89,7 @@ class MemoryLink:
     """What the host's peer has of its client."""
 
     def __init__(self, house: House) -> None:
-        self.peer = ahp_peer(house.host, self)
+        self.peer = ahp_peer(house.host, cast("WebSocket", self))
         self.transport = MemoryTransport(self.peer.received, self.peer.disconnected)
         self.is_open = True
         self.remote = "memory"

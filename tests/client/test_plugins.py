@@ -6,8 +6,6 @@ import asyncio
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from client.hosts import House, ScriptedHost, initialized, soon
 from requirements import proves
@@ -29,7 +27,6 @@ from serai.host.turn import Turn
 SKILL = "---\ndescription: {about}\n---\nDo it.\n"
 POLISH = ClientPlugin("Tools", {"skills/polish/SKILL.md": SKILL.format(about="Polishes")})
 WAX = ClientPlugin("Tools", {"skills/wax/SKILL.md": SKILL.format(about="Waxes").encode()})
-FILES = st.dictionaries(st.text(max_size=3), st.text(max_size=3) | st.binary(max_size=3), max_size=3)
 
 
 async def silent(turn: Turn) -> None:
@@ -67,15 +64,6 @@ async def test_what_is_published_is_read_by_the_host_and_has_a_nonce() -> None:
         assert skills(state) == {"polish": "Polishes"}
         assert state.active_client is not None
         assert state.active_client.display_name == "Editor"
-
-
-@given(FILES, FILES)
-def test_a_nonce_is_the_same_exactly_for_the_same_files(one: Any, other: Any) -> None:
-    def content(files: dict[str, str | bytes]) -> dict[str, bytes]:
-        return {path: text.encode() if isinstance(text, str) else text for path, text in files.items()}
-
-    same = content(one) == content(other)
-    assert (ClientPlugin("a", one).nonce == ClientPlugin("b", other).nonce) is same
 
 
 async def test_tools_and_plugins_stand_beside_each_other() -> None:
@@ -142,15 +130,6 @@ async def test_what_is_no_plugin_is_left_to_who_handles_it() -> None:
     ours, theirs = await asked(client, host, "resourceRead", file, "file:///a")
     assert ours["data"] == POLISH.files["skills/polish/SKILL.md"]
     assert theirs["data"] == "file:///a"
-
-
-@pytest.mark.parametrize("method", ["resourceRead", "resourceList"])
-async def test_without_anyone_who_handles_it_nothing_else_is_served(method: str) -> None:
-    host = ScriptedHost()
-    client = host.client(ROOT)
-    [plugin] = client.shelf.put("ahp-session:/1", [POLISH])
-    uris = ("file:///a", f"{plugin.uri}-else", f"{plugin.uri}/none")
-    assert await asked(client, host, method, *uris) == [-32601, -32601, -32008]
 
 
 async def test_folders_are_listed_and_odd_names_found_again() -> None:

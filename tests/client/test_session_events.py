@@ -80,7 +80,9 @@ async def test_an_event_that_is_missing_is_asked_for_again() -> None:
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
-        asked.append(next(line for line in head.splitlines() if line.startswith(b"Last-Event-ID")))
+        asked.append(
+            next(line.lower() for line in head.splitlines() if line.lower().startswith(b"last-event-id"))
+        )
         writer.write(b"HTTP/1.1 200 OK\r\n\r\n:\n\n")
         for number in told[len(asked) - 1]:
             event = SessionEvent("session:changed", "s", number, MOMENT, {"change": "x"})
@@ -98,7 +100,7 @@ async def test_an_event_that_is_missing_is_asked_for_again() -> None:
         for _ in told:
             await soon(left.acquire())
     assert [event.sequence_number for event in found] == [1, 2, 3]
-    assert asked == [b"Last-Event-ID: 0", b"Last-Event-ID: 1"]
+    assert asked == [b"last-event-id: 0", b"last-event-id: 1"]
 
 
 async def test_a_session_that_is_gone_ends_the_events() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 from serai.ahp.types import ROOT
 from serai.contract import Role
 from serai.host.host import Host
 from serai.serve.ahp.commands import ahp_peer
+from serai.serve.websocket import WebSocket
 
 
 class Link:
@@ -61,7 +62,7 @@ class Wire:
 
     def __init__(self, host: Host, token: str = "") -> None:
         self.link = Link(token)
-        self.peer = ahp_peer(host, self.link)
+        self.peer = ahp_peer(host, cast("WebSocket", self.link))
         self._ids = 0
 
     def request(self, method: str, channel: str = ROOT, **params: Any) -> int:

@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.frames import Close, Frame, Opcode
 
-from serai.serve import Connection, Limits, Peer
+from serai.serve import Limits, Peer
 from serai.serve.frames import text_frame
 from serai.serve.guard import Guard, digest
 from serai.serve.outgoing import Ticker
@@ -42,7 +42,7 @@ async def soon(what: Awaitable[T]) -> T:
 class Recorder:
     """A peer that remembers what it is told, and echoes it if it is asked to."""
 
-    def __init__(self, connection: Connection, *, echo: bool = False) -> None:
+    def __init__(self, connection: WebSocket, *, echo: bool = False) -> None:
         self.connection = connection
         self.echo = echo
         self.messages: list[bytes] = []
@@ -284,12 +284,12 @@ class FakeTransport(asyncio.Transport):
 class Offline:
     """A WebSocket without a network: on a fake transport, upgraded and open."""
 
-    def __init__(self, limits: Limits, room: int, make: Callable[[Connection], Recorder]) -> None:
+    def __init__(self, limits: Limits, room: int, make: Callable[[WebSocket], Recorder]) -> None:
         self.transport = FakeTransport(room=room)
         self.connections: set[Any] = set()
         self.made: list[Recorder] = []
 
-        def factory(connection: Connection) -> Peer:
+        def factory(connection: WebSocket) -> Peer:
             self.made.append(make(connection))
             return self.made[-1]
 
@@ -313,7 +313,7 @@ class Offline:
 
 
 def offline(
-    *, limits: Limits | None = None, room: int = 1 << 40, make: Callable[[Connection], Recorder] = Recorder
+    *, limits: Limits | None = None, room: int = 1 << 40, make: Callable[[WebSocket], Recorder] = Recorder
 ) -> Offline:
     """A WebSocket that is open. It writes from its next tick on."""
     return Offline(limits or Limits(), room, make)
@@ -335,13 +335,13 @@ async def tick() -> None:
     await asyncio.sleep(0)
 
 
-def echoing(connection: Connection) -> Recorder:
+def echoing(connection: WebSocket) -> Recorder:
     return Recorder(connection, echo=True)
 
 
 @asynccontextmanager
 async def listening(
-    make: Callable[[Connection], Recorder] = echoing,
+    make: Callable[[WebSocket], Recorder] = echoing,
     readiness: Callable[[], tuple[bool, dict[str, Any]]] = lambda: (True, {}),
     routes: Sequence[BaseRoute] = (),
     **settings: Any,
@@ -350,7 +350,7 @@ async def listening(
     peers: list[Recorder] = []
     started: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
-    def factory(connection: Connection) -> Peer:
+    def factory(connection: WebSocket) -> Peer:
         peer = make(connection)
         peers.append(peer)
         return peer

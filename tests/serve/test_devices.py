@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +31,13 @@ from serai.relay.sdk import Relay
 from serai.serve.guard import digest
 
 
-@pytest.fixture
-async def host(tmp_path: Path) -> AsyncGenerator[HostProcess]:
-    async with host_process(tmp_path) as started:
-        yield started
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostProcess]:
+    """A host for all that follows."""
+    with asyncio.Runner() as runner:
+        process = host_process(tmp_path_factory.mktemp("home"))
+        yield runner.run(process.__aenter__())
+        runner.run(process.__aexit__(None, None, None))
 
 
 async def code_for(host: HostProcess, role: str = "owner", **more: Any) -> str:
@@ -91,7 +94,7 @@ async def test_a_device_is_listed_under_the_name_that_its_owner_gave_it(host: Ho
     assert answer.json()["name"] == "the old phone"
     async with await Relay.connect(host.url, TOKEN) as relay:
         listed: list[TokenInfo] = list((await relay.call("tokens.list")).tokens)
-    assert [(one.role, one.label) for one in listed] == [(Role.RESPONDER, "the old phone")]
+    assert (Role.RESPONDER, "the old phone") in [(one.role, one.label) for one in listed]
 
 
 async def test_what_is_no_code_opens_nothing(host: HostProcess) -> None:
@@ -151,12 +154,13 @@ async def test_a_device_of_the_owner_may_do_what_the_owner_may(host: HostProcess
         assert (await (await session.prompt("say hello")).result()).text
 
 
-async def test_a_device_survives_the_host(host: HostProcess) -> None:
-    token = await device(host)
-    await host.kill()
-    await host.start()
-    async with serai.connect(host.url, token) as client:
-        assert await client.list_sessions() == []
+async def test_a_device_survives_the_host(tmp_path: Path) -> None:
+    async with host_process(tmp_path) as host:
+        token = await device(host)
+        await host.kill()
+        await host.start()
+        async with serai.connect(host.url, token) as client:
+            assert await client.list_sessions() == []
 
 
 async def waiting_call(session: SessionClient) -> str:
@@ -205,12 +209,12 @@ async def test_a_responder_changes_nothing_else(host: HostProcess) -> None:
 async def test_a_responder_reads_the_relay_and_writes_nothing_there(host: HostProcess) -> None:
     token = await device(host, "responder")
     async with await Relay.connect(host.url, TOKEN) as owner, await Relay.connect(host.url, token) as relay:
-        await owner.call("rooms.create", name="ops")
+        await owner.call("rooms.create", name="seen")
         assert (await relay.call("hello")).role == Role.RESPONDER
-        assert [room.name for room in (await relay.call("rooms.list")).rooms] == ["#ops"]
+        assert "#seen" in [room.name for room in (await relay.call("rooms.list")).rooms]
         for method, params in {
             "rooms.create": {"name": "mine"},
-            "messages.send": {"to": "#ops", "text": "x"},
+            "messages.send": {"to": "#seen", "text": "x"},
             "tokens.list": {},
             "devices.link": {},
         }.items():

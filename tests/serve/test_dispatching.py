@@ -180,19 +180,6 @@ class TestFullDisk:
         assert told(wire) == [(2, "repeat", "duplicate"), (3, "happens", "")]
         await again.close()
 
-    async def test_who_repeats_without_end_what_waits_is_cut_off(
-        self, host: Host, store: Slow, client: Wire, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("serai.journal.standstill._MOST_ASIDE", 20)
-        store.failure = StorageUnavailable("the disk is full")
-        dispatch(client, 3, "waits")
-        await until(lambda: host.journal.unavailable)
-        for _ in range(20):
-            dispatch(client, 3, "again")
-        assert client.link.is_open
-        dispatch(client, 3, "again")
-        assert client.link.code == 1013
-
 
 async def test_what_waits_for_its_session_happens_once_though_its_connection_dies(
     host: Host, store: Slow, client: Wire

@@ -13,7 +13,6 @@ from serai.errors import StorageUnavailable
 from serai.harness.demo import DemoHarness
 from serai.host.host import Host
 from serai.serve.frames import text_frame
-from serai.store.contract import Batch
 from serai.store.memory import MemoryStore
 
 SESSION = "ahp-session:/a"
@@ -121,26 +120,6 @@ async def test_a_client_whose_new_beginning_was_refused_goes_on_from_where_it_wa
         await host.close()
 
 
-@pytest.mark.parametrize("gone", ["before it is refused", "after"])
-async def test_another_connection_of_the_client_is_counted_on(
-    host: Host, store: MemoryStore, client: Wire, gone: str
-) -> None:
-    if gone == "after":
-        (await refused(host, store)).drop()
-    else:
-        store.failure = StorageUnavailable("the disk is full")
-        wire = Wire(host)
-        initialize(wire, "one")
-        await until(lambda: host.clients.count() == 2)
-        wire.drop()
-        await until(lambda: host.journal.unavailable)
-    await room(host, store)
-    assert await outcome(client, 51, "once") is None
-    assert await store.mark("one") == 51
-    client.drop()
-    assert await outcome(await reconnected(host), 51, "twice") == "duplicate"
-
-
 async def test_an_id_that_was_refused_is_not_bound(host: Host, store: MemoryStore) -> None:
     wire = await refused(host, store, token="a")
     await room(host, store)
@@ -163,43 +142,3 @@ async def test_what_is_sent_behind_a_handshake_that_is_refused_does_not_happen(
     assert await store.mark("one") == 50
     found = await answer(client, client.request("subscribe", SESSION))
     assert found["result"]["snapshot"]["state"]["summary"]["title"] == "fifty"
-
-
-@pytest.mark.parametrize("read", ["client", "mark"])
-async def test_what_another_connection_does_before_it_is_gone_is_counted_by_who_comes_back(
-    host: Host, store: MemoryStore, client: Wire, monkeypatch: pytest.MonkeyPatch, read: str
-) -> None:
-    reading, go_on, gate = asyncio.Event(), asyncio.Event(), asyncio.Event()
-    original, append = getattr(store, read), store.append
-
-    async def slowly(client_id: str) -> Any:
-        found = await original(client_id)
-        reading.set()
-        await go_on.wait()
-        return found
-
-    def hang(batch: Batch) -> asyncio.Future[int]:
-        async def later() -> int:
-            await gate.wait()
-            return await append(batch)
-
-        return asyncio.ensure_future(later())
-
-    wire = Wire(host)
-    monkeypatch.setattr(store, read, slowly)
-    request = wire.request("reconnect", clientId="one", lastSeenServerSeq=0, subscriptions=[SESSION])
-    async with asyncio.timeout(WITHIN):
-        await reading.wait()
-    monkeypatch.setattr(store, "append", hang)
-    action = {"type": "session/titleChanged", "title": "once"}
-    client.notify("dispatchAction", channel=SESSION, clientSeq=51, action=action)
-    client.drop()
-    if read == "mark":  # then it is written just after that
-        gate.set()
-        await host.journal.committed()
-    go_on.set()
-    await until(lambda: not host.clients.handshakes.locked())
-    gate.set()
-    assert "result" in await answer(wire, request)
-    assert await outcome(wire, 51, "twice") == "duplicate"
-    assert await store.mark("one") == 51

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import serai
-from serve.conftest import TOKEN, Room, ask, listening
+from serve.conftest import TOKEN, Room, listening
 
 
 async def test_health_needs_no_token(room: Room) -> None:
@@ -22,18 +22,6 @@ async def test_readiness_is_asked_for_each_time(*, ready: bool, status: int, wor
     async with listening(readiness=lambda: (ready, {"storage": "full"})) as room:
         answer = await room.http("/readyz")
     assert (answer.status, answer.body) == (status, {"status": word, "detail": {"storage": "full"}})
-
-
-async def test_readiness_that_fails_is_an_error_without_its_details(caplog: pytest.LogCaptureFixture) -> None:
-    def failing() -> tuple[bool, dict[str, object]]:
-        raise ZeroDivisionError("a private word")
-
-    async with listening(readiness=failing) as room:
-        answer = await room.http("/readyz")
-        assert (await room.http("/healthz")).status == 200
-    assert (answer.status, answer.body["code"]) == (500, "error")
-    assert "private" not in str(answer.body)
-    assert "ZeroDivisionError" in caplog.text
 
 
 @pytest.mark.parametrize("target", ["/readyz", "/ahp", "/nowhere", "/healthz/", "/readyz?tkn=wrong"])
@@ -79,8 +67,3 @@ async def test_no_answer_is_kept_or_passes_the_address_on(
     assert headers["referrer-policy"] == "no-referrer"
     assert headers["x-content-type-options"] == "nosniff"
     assert "server" not in headers
-
-
-async def test_a_request_without_a_host_is_refused(room: Room) -> None:
-    assert (await ask(room.port, b"GET /healthz HTTP/1.0\r\n\r\n")).status == 403
-    assert (await ask(room.port, b"GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n")).status == 400

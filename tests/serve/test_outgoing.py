@@ -6,11 +6,11 @@ import socket
 import struct
 
 import pytest
-from websockets.frames import Close, Frame, Opcode
+from websockets.frames import Frame, Opcode
 
-from serai.serve import Connection, Limits
+from serai.serve import Limits
 from serai.serve.frames import text_frame
-from serve.conftest import MIB, Recorder, Room, echoing, listening, narrow, offline, soon, text, tick
+from serve.conftest import MIB, Room, echoing, listening, narrow, offline, soon, text, tick
 
 
 class TestWriting:
@@ -57,30 +57,6 @@ class TestWriting:
             lines[0].transport.drain(MIB)
         pong = Frame(Opcode.PONG, b"?").serialize(mask=False)
         assert lines[0].sent() == frames + pong + b"after it"
-
-    async def test_who_is_told_to_go_in_the_middle_of_a_large_message_gets_it_whole(self) -> None:
-        line = offline(room=0)
-        await tick()
-        frames = text_frame(b"x" * MIB)
-        line.socket.send(frames)
-        line.receive(Frame(Opcode.BINARY, b"?"))
-        assert line.sent().startswith(frames)
-        assert Frame(Opcode.CLOSE, Close(1003, "only text is spoken here").serialize()).serialize(
-            mask=False
-        ) == line.sent().removeprefix(frames)
-
-    async def test_nothing_is_written_before_the_transport_is_handed_over(self) -> None:
-        def greeting(connection: Connection) -> Recorder:
-            connection.send(text_frame(b"welcome"))
-            connection.flush()
-            return Recorder(connection)
-
-        line = offline(make=greeting)
-        assert line.transport.writes == []
-        await tick()
-        assert line.sent() == text_frame(b"welcome")
-        async with listening(greeting) as room, room.connect() as client:
-            assert await soon(client.recv()) == "welcome"
 
     async def test_a_connection_that_cannot_be_written_to_does_not_keep_others_waiting(
         self, room: Room, caplog: pytest.LogCaptureFixture
@@ -154,15 +130,6 @@ class TestSlowReaders:
                 assert await client.read_frame() == (Opcode.TEXT, b"y" * 300_000)
                 assert await client.read_frame() == (Opcode.TEXT, b"x" * 10_000)
 
-    async def test_a_burst_for_a_quick_reader_is_no_reason(self) -> None:
-        line = offline(limits=Limits(waiting_bytes=100_000))
-        await tick()
-        for _ in range(1000):
-            line.socket.send(b"x" * 1000)
-        assert line.socket.is_open
-        await tick()
-        assert len(line.sent()) == 1_000_000
-
     async def test_nothing_but_the_reason_is_written_afterwards(self) -> None:
         line = offline(limits=Limits(waiting_bytes=100_000), room=0)
         await tick()
@@ -180,15 +147,6 @@ class TestSlowReaders:
         assert (
             line.sent() == b"a" * 70_000 + bytes([0x88, 2 + len(reason)]) + struct.pack("!H", 4408) + reason
         )
-
-    async def test_one_that_lets_pings_pile_up_is_closed_too(self) -> None:
-        line = offline(limits=Limits(waiting_bytes=10_000), room=0)
-        await tick()
-        line.socket.send(b"a" * 70_000)
-        await tick()
-        for _ in range(200):
-            line.receive(Frame(Opcode.PING, b"x" * 125))
-        assert not line.socket.is_open
 
     async def test_one_that_reads_no_answers_is_asked_to_wait_with_its_requests(self) -> None:
         line = offline(limits=Limits(waiting_bytes=100_000), room=0, make=echoing)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from conformance.memory import Wire
-from serai.ahp import commands as c
 from serai.ahp.types import ROOT
 from serai.errors import DatabaseCorrupt, StorageUnavailable
 from serai.harness.demo import DemoHarness
@@ -153,15 +152,6 @@ class TestMemory:
         titles = {item["resource"]: item["title"] for item in listed["result"]["items"]}
         assert titles == {session: f"{session} 9" for session in SESSIONS}
 
-    async def test_of_two_who_dispose_of_a_session_while_it_is_read_one_does(
-        self, host: Host, store: Unreadable
-    ) -> None:
-        one, other = await connected(host), await connected(host, name="two")
-        store.slow = True
-        requests = one.request("disposeSession", SESSIONS[0]), other.request("disposeSession", SESSIONS[0])
-        found = [await answer(one, requests[0]), await answer(other, requests[1])]
-        assert sorted(a.get("error", {}).get("code", 0) for a in found) == [-32001, 0]
-
 
 class TestDamage:
     async def test_a_session_that_cannot_be_read_is_an_answer_and_not_the_end(
@@ -186,20 +176,6 @@ class TestDamage:
         envelope = wire.link.inbox.popleft()["params"]
         assert envelope["rejectionReason"].startswith("database_corrupt")
         assert envelope["origin"] == {"clientId": "one", "clientSeq": 7}
-
-    async def test_a_replay_that_cannot_be_read_becomes_snapshots(
-        self, host: Host, store: Unreadable
-    ) -> None:
-        wire = await connected(host, SESSIONS[0])
-        other = await connected(host, SESSIONS[0], name="two")
-        wire.drop()
-        store.damaged = True
-        again = Wire(host)
-        request = again.request("reconnect", clientId="one", lastSeenServerSeq=0, subscriptions=[SESSIONS[0]])
-        assert (await answer(again, request))["result"]["type"] == "snapshot"
-        dispatch(other, SESSIONS[0], "goes on")
-        await answer(again, again.request("ping"))
-        other.drop()
 
 
 class TestFullDisk:
@@ -230,21 +206,6 @@ class TestFullDisk:
         assert [found[request]["data"]["code"] for request in asked] == ["storage_unavailable"] * 3
         assert found[wrong]["code"] == -32601
         assert not host.journal.subscriptions.is_followed(SESSIONS[0])
-        assert not host.sessions._wanted
-
-    @pytest.mark.parametrize(("method", "params"), [("initialize", NEW), ("reconnect", BACK)])
-    async def test_who_is_gone_before_it_is_refused_leaves_nothing_behind(
-        self, host: Host, store: Unreadable, method: str, params: dict[str, Any]
-    ) -> None:
-        (await connected(host)).drop()
-        store.failure = StorageUnavailable("the disk is full")
-        wire = Wire(host)
-        wire.request(method, **params)
-        await until(lambda: host.clients.is_connected("one"))
-        wire.drop()
-        await until(lambda: wire.peer._in_line is None and host.journal.unavailable is not None)
-        assert not host.clients.is_connected("one")
-        assert not any(host.journal.subscriptions.is_followed(channel) for channel in EVERYTHING)
         assert not host.sessions._wanted
 
     async def test_a_session_that_is_to_be_made_keeps_nobody_waiting(
@@ -303,44 +264,6 @@ class TestReconnecting:
             assert not host.clients.is_connected("one")
             assert not any(host.journal.subscriptions.is_followed(channel) for channel in EVERYTHING)
             assert not host.sessions._wanted
-
-    async def test_what_the_host_asks_meanwhile_comes_after_the_answer(
-        self, host: Host, store: Unreadable
-    ) -> None:
-        (await connected(host)).drop()
-        store.slow = True
-        wire = Wire(host)
-        request = wire.request("reconnect", **BACK)
-        await until(lambda: host.clients.is_connected("one"))
-        wanted = c.ResourceReadParams(channel=ROOT, uri="other:/file")
-        asking = asyncio.create_task(host.clients.ask("one", "resourceRead", wanted))
-        await until(lambda: len(wire.link.inbox) > 1)
-        first, question = wire.link.inbox
-        assert (first["id"], first["result"]["type"]) == (request, "replay")
-        assert question["method"] == "resourceRead"
-        wire.send(id=question["id"], result={"data": "here", "encoding": "utf-8"})
-        assert (await asyncio.wait_for(asking, WITHIN)).data == "here"
-
-    @pytest.mark.parametrize(
-        ("method", "channel", "params"),
-        [("reconnect", ROOT, BACK), ("initialize", ROOT, NEW), ("subscribe", LOGS, {})],
-        ids=["reconnect", "initialize", "subscribe"],
-    )
-    async def test_what_the_host_tells_of_itself_meanwhile_comes_after_the_answer(
-        self, host: Host, store: Unreadable, method: str, channel: str, params: dict[str, Any]
-    ) -> None:
-        wire = await connected(host)
-        if method != "subscribe":
-            wire.drop()
-            wire = Wire(host)
-        store.slow = True
-        request = wire.request(method, channel, **params)
-        await until(lambda: host.journal.subscriptions.is_followed(LOGS))
-        host.journal.subscriptions.deliver([(LOGS, text_frame(b'{"method": "otlp/exportLogs"}'))])
-        await until(lambda: len(wire.link.inbox) > 1)
-        first, telemetry = wire.link.inbox
-        assert (first.get("id"), "result" in first) == (request, True)
-        assert telemetry == {"method": "otlp/exportLogs"}
 
     @pytest.mark.parametrize("fault", ["in the store", "in the line"])
     async def test_a_connection_whose_return_has_failed_is_told_so_and_is_not_deaf(

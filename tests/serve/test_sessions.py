@@ -171,14 +171,6 @@ async def test_approvals_and_questions_are_told_with_their_answers(house: House)
     assert answered.data == {"requestId": request["id"], "response": "decline"}
 
 
-async def test_a_turn_that_is_cancelled_says_so(house: House) -> None:
-    session = await begin(house)
-    prompt(session, "ask boolean")
-    begun = (await until(house, of("turn_started")))[-1]
-    dispatch(session, a.SessionTurnCancelledAction(turn_id=begun.data["turnId"]))
-    assert (await until(house, of("turn_completed")))[-1].data["stopReason"] == "cancelled"
-
-
 async def test_agents_of_every_kind_have_events() -> None:
     async def fails(turn: Turn) -> None:
         await turn.say("half of it")
@@ -328,18 +320,6 @@ async def test_events_go_to_the_sink_that_is_handed_in() -> None:
             routes.close()  # and so it ends, for the host goes away
             await telling
         assert [event.sequence_number for event in heard] == list(range(1, len(heard) + 1))
-
-
-async def test_a_sink_that_fails_ends_it() -> None:
-    async with memory_house() as house:
-        await begin(house)
-
-        async def sink(events: Any) -> None:
-            raise ValueError(len(events))
-
-        with pytest.raises(ValueError, match="1"):
-            await SessionRoutes(house.host).tell(URI, 0, sink)
-        assert not house.host.journal.subscriptions.is_followed(URI)
 
 
 async def test_the_variables_of_a_session_are_in_its_first_event(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,24 +52,6 @@ class TestMessages:
         assert await client.read_frame() == (Opcode.TEXT, whole)
         assert peer.messages == [whole]
 
-    async def test_endless_empty_fragments_cost_nothing(self) -> None:
-        line = offline()
-        line.receive(text(b"a", fin=False))
-        for _ in range(100):
-            line.receive(*[Frame(Opcode.CONT, b"", fin=False)] * 50)
-            while not line.transport.reading:
-                await tick()
-        line.receive(Frame(Opcode.CONT, b"b"))
-        assert line.peer.messages == [b"ab"]
-        line.transport.close()
-        await tick()
-
-    async def test_nothing_is_compressed(self, room: Room) -> None:
-        client, _ = await room.both(compression="deflate")
-        assert client.response is not None
-        assert "Sec-WebSocket-Extensions" not in client.response.headers
-        await client.close()
-
 
 class TestWhatIsRefused:
     async def test_binary_messages(self, room: Room) -> None:
@@ -182,15 +164,6 @@ class TestUpgrade:
         assert response.headers["Content-Type"] == "application/json"
         assert f'"{code}"'.encode() in response.body
         assert b'"remedy"' in response.body
-        assert room.peers == []
-
-    @pytest.mark.parametrize(
-        ("header", "value"),
-        [("Sec_WebSocket_Version", "8"), ("Sec_WebSocket_Key", ""), ("X_Long", "x" * 9000)],
-    )
-    async def test_a_broken_upgrade_gets_an_http_error(self, room: Room, header: str, value: str) -> None:
-        answer = await ask(room.port, upgrade_request(room.port, **{header: value}))
-        assert answer.status in {400, 431}
         assert room.peers == []
 
     async def test_the_log_holds_neither_token_nor_content(

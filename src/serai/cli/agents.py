@@ -12,9 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from serai.acp import AgentCapabilities, Handshake
+from serai.acp import AgentCapabilities
 from serai.acp.shapes import object_of
 from serai.agents.catalogue.agents import KnownAgents, built_in, known_agents
 from serai.agents.catalogue.definitions import AgentDefinition
@@ -229,13 +227,16 @@ def _row(found: FoundAgent, remembered: Remembered | None) -> tuple[str, ...]:
 
 
 def _short_abilities(found: FoundAgent, remembered: Remembered | None) -> str:
-    """What it can do, in short words. `unknown` is what has not been heard from it."""
     if found.launch is None:
         return "-"
     if remembered is None or remembered.capabilities is None:
-        return "unknown"
-    groups = (" ".join(words) for words in _words(remembered.capabilities) if words)
-    return " · ".join(groups) or "the least"
+        return "unknown"  # nothing has been heard from it
+    return _abilities(remembered.capabilities)
+
+
+def _abilities(can: AgentCapabilities) -> str:
+    """What an agent can do, in short words."""
+    return " · ".join(" ".join(words) for words in _words(can) if words) or "the least"
 
 
 def _words(can: AgentCapabilities) -> Iterator[list[str]]:
@@ -312,7 +313,7 @@ def _lines(found: FoundAgent, told: Introduction) -> Iterator[str]:
     info = handshake.agent_info
     yield f"{info.title or info.name or found.label} {info.version or found.version or ''}".rstrip()
     yield f"  program       {found.path}"
-    yield f"  can           {', '.join(_abilities(handshake)) or 'nothing beyond the least'}"
+    yield f"  can           {_abilities(handshake.capabilities)}"
     for method in handshake.auth_methods:
         yield _line("sign in", method.id, method.name, method.description)
     if told.problem is not None:
@@ -349,15 +350,3 @@ def _why(problem: AgentError) -> str:
 def _cut(text: str, width: int = 240) -> str:
     text = text.replace("\n", " ")
     return text if len(text) <= width else f"{text[: width - 1]}…"
-
-
-def _abilities(handshake: Handshake) -> Iterator[str]:
-    """What the agent can do, in the words of its handshake."""
-    fields: dict[str, bool | dict[str, bool]] = msgspec.to_builtins(handshake.capabilities)
-    for name, value in fields.items():
-        parts = value.items() if isinstance(value, dict) else [("", value)]
-        yield from (f"{name}.{part}".rstrip(".") for part, has in parts if has)
-    if handshake.delete_session:
-        yield "deleteSession"
-    if handshake.logout:
-        yield "logout"

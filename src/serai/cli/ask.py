@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import stat
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -33,7 +32,7 @@ from serai.agents.catalogue.finder import Finder
 from serai.agents.testing import ScriptedAgent, ScriptedTurn
 from serai.cli.agents import find_agents, managed_secrets
 from serai.cli.console.output import print_json
-from serai.cli.console.terminal import Ask, PlainTerminal, open_terminal, read_input
+from serai.cli.console.terminal import PlainTerminal, choose, open_terminal, read_input
 from serai.cli.hosted import DEMO, ask_hosted
 from serai.config.paths import here, is_folder, real
 from serai.errors import FileUnreadable, SeraiError
@@ -226,7 +225,7 @@ class PermissionPrompt:
         self._one = asyncio.Lock()
 
     async def ask(self, asked: PermissionAsked) -> PermissionOption | bool:
-        """What the person chooses. Nothing, or anything else than a number, is no."""
+        """What the person chooses. Nothing is no."""
         if not self._terminal.is_interactive:
             return False
         async with self._one:
@@ -236,23 +235,14 @@ class PermissionPrompt:
                 self._terminal.note(f"  changes {diff.path}")
             for number, option in enumerate(asked.options, 1):
                 self._terminal.note(f"  {number}  {option.name}")
-            self._terminal.ask(Ask("A number, or Enter for no: "))
-            line = (await self._terminal.lines.read() or "").strip()
-            self._terminal.typed()
-            if line.isdecimal() and 1 <= int(line) <= len(asked.options):
-                return asked.options[int(line) - 1]
-            return False
+            places = {str(number): option for number, option in enumerate(asked.options, 1)}
+            chosen = await choose(self._terminal, "A number, or Enter for no: ", {**places, "": None})
+            return chosen or False
 
 
 def _piped() -> str:
-    """What is piped in, or comes from a file. A terminal, or nothing at all, is not waited for."""
-    try:
-        mode = os.fstat(sys.stdin.fileno()).st_mode
-    except (OSError, ValueError):  # there is none
-        return ""
-    if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)):
-        return ""
-    return sys.stdin.buffer.read().decode(errors="replace").strip()
+    """What is piped in, or comes from a file. A terminal is not waited for."""
+    return "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode(errors="replace").strip()
 
 
 def _read(name: str) -> str:

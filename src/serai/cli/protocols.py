@@ -21,7 +21,6 @@ from serai.cli.console.target import add_command
 from serai.cli.console.terminal import read_input
 from serai.depth import checked
 from serai.errors import Mismatch, ParseError
-from serai.jsonrpc.lines import mended
 
 _FILE: dict[str, Any] = {
     "metavar": "FILE",
@@ -103,7 +102,10 @@ def _capabilities(options: argparse.Namespace) -> int:
 
 def _result(data: bytes) -> Mapping[str, Any]:
     """The result of `initialize`, wherever in the document it is."""
-    document = _document(data.removeprefix(b"\xef\xbb\xbf"))
+    try:
+        document = msgspec.json.decode(checked(data))
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ParseError(f"this is not readable JSON: {error}") from None
     if not is_object(document):
         raise Mismatch("expected an object: the answer to 'initialize'", field="")
     if is_object(recorded := document.get("initialize")):
@@ -117,15 +119,3 @@ def _result(data: bytes) -> Mapping[str, Any]:
     if "agentCapabilities" not in document and _OWN_FIELDS & document.keys():
         return {"agentCapabilities": document}
     return document
-
-
-def _document(data: bytes) -> Any:
-    """The JSON, also what is not quite JSON and would be understood in a conversation with an agent."""
-    try:
-        return msgspec.json.decode(checked(data))
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        problem = error
-    try:
-        return msgspec.json.decode(checked(mended(data)))
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        raise ParseError(f"this is not readable JSON: {problem}") from None

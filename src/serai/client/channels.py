@@ -333,7 +333,9 @@ class ChannelClient:
         self.host_directory = result.default_directory
         self._is_known = True
         lost = [uri for uri in before if uri not in self._state.subscriptions]
-        self._dispatches.restart(connection.send)
+        problem = "the host forgot this client before it answered: the outcome is not known"
+        remedy = "Look at the session, and do it again if need be"
+        self._dispatches.fail(ConnectionLost(problem, remedy=remedy))
         self._taken_up(connection, "initialized", lost)
 
     def _reconnected(self, connection: Connection, result: c.ReconnectResult) -> None:

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from websockets.asyncio.client import ClientConnection
@@ -42,8 +42,11 @@ _CLOSE_TIMEOUT = 3.0
 _TOO_SLOW = 4408
 
 
-class Transport(Protocol):
-    """One connection. `send` and `receive` are each called by one task at a time."""
+class Transport:
+    """One connection over a WebSocket. `send` and `receive` are each called by one task at a time."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self._connection = connection
 
     async def send(self, frame: bytes) -> None:
         """Send one text frame.
@@ -51,7 +54,10 @@ class Transport(Protocol):
         Raises:
             ConnectionLost: The connection is over.
         """
-        ...
+        try:
+            await self._connection.send(frame, text=True)
+        except ConnectionClosed as error:
+            raise _closed(error) from error
 
     async def receive(self) -> bytes:
         """The next text frame.
@@ -59,11 +65,14 @@ class Transport(Protocol):
         Raises:
             ConnectionLost: The connection is over; the message says why.
         """
-        ...
+        try:
+            return await self._connection.recv(decode=False)
+        except ConnectionClosed as error:
+            raise _closed(error) from error
 
     async def close(self) -> None:
         """End the connection. It does not raise."""
-        ...
+        await self._connection.close()
 
 
 Opener: TypeAlias = Callable[[], Awaitable[Transport]]
@@ -98,31 +107,9 @@ def websocket_opener(address: HostAddress) -> Opener:
                 f"no host answers at {address.url} ({_why(error)})",
                 remedy="Start one with `serai serve`, or name another address",
             ) from error
-        return _WebSocket(connection)
+        return Transport(connection)
 
     return open_websocket
-
-
-class _WebSocket:
-    """A `Transport` over websockets' own client."""
-
-    def __init__(self, connection: ClientConnection) -> None:
-        self._connection = connection
-
-    async def send(self, frame: bytes) -> None:
-        try:
-            await self._connection.send(frame, text=True)
-        except ConnectionClosed as error:
-            raise _closed(error) from error
-
-    async def receive(self) -> bytes:
-        try:
-            return await self._connection.recv(decode=False)
-        except ConnectionClosed as error:
-            raise _closed(error) from error
-
-    async def close(self) -> None:
-        await self._connection.close()
 
 
 def _why(error: BaseException) -> str:

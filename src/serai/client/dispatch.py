@@ -14,7 +14,7 @@ from serai.ahp.client import ClientState
 from serai.ahp.notifications import DispatchActionParams
 from serai.ahp.reducers import LiveSession
 from serai.ahp.types import URI, ToolCallPendingConfirmationState, ToolCallPendingResultConfirmationState
-from serai.errors import ConnectionLost, Rejected, SeraiError
+from serai.errors import Rejected, SeraiError
 
 
 def is_done(session: LiveSession, action: a.StateAction) -> bool | None:
@@ -108,27 +108,6 @@ class Dispatches:
             else:
                 dispatched.was_sent = True
                 send(dispatched.frame)
-
-    def restart(self, send: Callable[[bytes], None]) -> None:
-        """After a host that has forgotten this client: send what was never sent. The rest cannot be known."""
-        waiting, self._waiting = self._waiting, {}
-        for dispatched in waiting.values():
-            uri, action = dispatched.params.channel, dispatched.params.action
-            if self._is_done(dispatched):
-                self._settle(dispatched)
-            elif uri not in self._state.subscriptions:
-                self._settle(dispatched, ConnectionLost(f"{uri} is not followed any more"))
-            elif dispatched.was_sent:
-                problem = "the host forgot this client before it answered: the outcome is not known"
-                remedy = "Look at the session, and do it again if need be"
-                self._settle(dispatched, ConnectionLost(problem, remedy=remedy))
-            else:
-                # Under a new number: the host counts anew, and so do we.
-                params = self._state.dispatch(uri, action)
-                frame = codec.encode(jsonrpc.Notification(method="dispatchAction", params=params))
-                again = _Dispatched(params, dispatched.answer, frame, was_sent=True)
-                self._waiting[params.client_seq] = again
-                send(frame)
 
     def fail(self, error: SeraiError, uri: URI | None = None) -> None:
         """No answers will come any more, from this channel or at all."""

@@ -1,7 +1,7 @@
 """The events that a client hears, of a turn and of its connection, and the queues for their readers.
 
-The events of a turn come in the order in which the host let them happen. Each has a `type` for programs that
-print them, and `event_json` makes JSON of any of them.
+The events of a turn come in the order in which the host let them happen. As JSON each has a
+`type`, for programs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -30,7 +30,6 @@ from serai.ahp.types import (
     UsageInfo,
     UserMessage,
 )
-from serai.ahp.wire import to_json
 from serai.errors import SeraiError
 
 __all__ = [
@@ -55,103 +54,94 @@ __all__ = [
     "TurnEvent",
     "TurnStarted",
     "UsageReported",
-    "event_json",
 ]
+
+
+class _Event(Struct, frozen=True, tag_field="type", rename="camel", omit_defaults=True):
+    pass
+
 
 # -- a turn ------------------------------------------------------------------------------------------------
 
 
-class TurnStarted(Struct, frozen=True):
+class TurnStarted(_Event, frozen=True, tag="turn.started"):
     """The host has begun the turn."""
 
-    type: ClassVar[str] = "turn.started"
     turn_id: str
     message: UserMessage
 
 
-class TextAdded(Struct, frozen=True):
+class TextAdded(_Event, frozen=True, tag="text"):
     """More of the answer, in Markdown."""
 
-    type: ClassVar[str] = "text"
     part_id: str
     text: str
 
 
-class ReasoningAdded(Struct, frozen=True):
+class ReasoningAdded(_Event, frozen=True, tag="reasoning"):
     """More of what the model thinks."""
 
-    type: ClassVar[str] = "reasoning"
     part_id: str
     text: str
 
 
-class ContentAdded(Struct, frozen=True):
+class ContentAdded(_Event, frozen=True, tag="content"):
     """Content that is kept elsewhere; `Client.read` fetches it."""
 
-    type: ClassVar[str] = "content"
     content: ContentRef
 
 
-class NoticeGiven(Struct, frozen=True):
+class NoticeGiven(_Event, frozen=True, tag="notice"):
     """Something that neither the agent nor the person said."""
 
-    type: ClassVar[str] = "notice"
     content: StringOrMarkdown
 
 
-class ToolWaiting(Struct, frozen=True):
+class ToolWaiting(_Event, frozen=True, tag="tool.waiting"):
     """Someone is asked whether a call may run: answer with `approve` or `deny`."""
 
-    type: ClassVar[str] = "tool.waiting"
     call: ToolCallPendingConfirmationState
 
 
-class ToolRunning(Struct, frozen=True):
+class ToolRunning(_Event, frozen=True, tag="tool.running"):
     """A tool is at work. It comes again whenever the tool shows something new."""
 
-    type: ClassVar[str] = "tool.running"
     call: ToolCallRunningState
 
 
-class ResultWaiting(Struct, frozen=True):
+class ResultWaiting(_Event, frozen=True, tag="tool.result_waiting"):
     """Someone is asked whether a result may be used: answer with `confirm_result`."""
 
-    type: ClassVar[str] = "tool.result_waiting"
     call: ToolCallPendingResultConfirmationState
 
 
-class ToolFinished(Struct, frozen=True):
+class ToolFinished(_Event, frozen=True, tag="tool.finished"):
     """A call is over: it was completed, well or not, or it did not run."""
 
-    type: ClassVar[str] = "tool.finished"
     call: ToolCallCompletedState | ToolCallCancelledState
 
 
-class QuestionAsked(Struct, frozen=True):
+class QuestionAsked(_Event, frozen=True, tag="question.asked"):
     """The agent asks something: answer with `answer` or `decline`."""
 
-    type: ClassVar[str] = "question.asked"
     request: SessionInputRequest
 
 
-class QuestionClosed(Struct, frozen=True):
+class QuestionClosed(_Event, frozen=True, tag="question.closed"):
     """A question is no longer open: someone has answered, or the turn is over."""
 
-    type: ClassVar[str] = "question.closed"
     request_id: str
 
 
-class UsageReported(Struct, frozen=True):
+class UsageReported(_Event, frozen=True, tag="usage"):
     """What the turn has used so far."""
 
-    type: ClassVar[str] = "usage"
     usage: UsageInfo
 
 
-class TurnEnded(Struct, frozen=True):
+class TurnEnded(_Event, frozen=True, tag="turn.ended"):
     """The turn is over; nothing comes after it."""
 
-    type: ClassVar[str] = "turn.ended"
     state: str
     """`complete`, `cancelled` or `error`; `removed` when someone truncated the session before it."""
     error: ErrorInfo | None = None
@@ -177,51 +167,45 @@ TurnEvent: TypeAlias = (
 # -- the connection ----------------------------------------------------------------------------------------
 
 
-class Connected(Struct, frozen=True):
+class Connected(_Event, frozen=True, tag="connected"):
     """The host is there, for the first time or again."""
 
-    type: ClassVar[str] = "connected"
     how: str
     """`initialized`: from the beginning; `replayed`: nothing was missed; `snapshots`: the state, afresh."""
     lost: tuple[URI, ...] = ()
     """Channels that were followed and are gone."""
 
 
-class Disconnected(Struct, frozen=True):
+class Disconnected(_Event, frozen=True, tag="disconnected"):
     """The connection is lost, or another try to get it back has failed."""
 
-    type: ClassVar[str] = "disconnected"
     reason: str
-    retry_in: float | None
+    retry_in: float | None = None
     """When the next try begins, in seconds; `None` when there will be none."""
 
 
-class SessionAdded(Struct, frozen=True):
+class SessionAdded(_Event, frozen=True, tag="session.added"):
     """There is a new session on the host."""
 
-    type: ClassVar[str] = "session.added"
     summary: SessionSummary
 
 
-class SessionRemoved(Struct, frozen=True):
+class SessionRemoved(_Event, frozen=True, tag="session.removed"):
     """A session is gone."""
 
-    type: ClassVar[str] = "session.removed"
     session: URI
 
 
-class SessionChanged(Struct, frozen=True):
+class SessionChanged(_Event, frozen=True, tag="session.changed"):
     """What a list of sessions shows of one has changed."""
 
-    type: ClassVar[str] = "session.changed"
     session: URI
     changes: SessionSummaryChanges
 
 
-class SignInNeeded(Struct, frozen=True):
+class SignInNeeded(_Event, frozen=True, tag="auth.required"):
     """A protected resource needs a token: hand it over with `Client.authenticate`."""
 
-    type: ClassVar[str] = "auth.required"
     resource: str
     reason: str | None = None
 
@@ -229,21 +213,6 @@ class SignInNeeded(Struct, frozen=True):
 ClientEvent: TypeAlias = (
     Connected | Disconnected | SessionAdded | SessionRemoved | SessionChanged | SignInNeeded
 )
-
-
-def event_json(event: TurnEvent | ClientEvent) -> dict[str, Any]:
-    """An event as JSON: its `type`, and its fields with the protocol's names."""
-    found: dict[str, Any] = {"type": event.type}
-    for name in event.__struct_fields__:
-        value = getattr(event, name)
-        if value is not None:
-            found[_camel(name)] = to_json(value) if isinstance(value, Struct) else value
-    return found
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
 
 
 T = TypeVar("T")

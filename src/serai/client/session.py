@@ -243,11 +243,8 @@ class SessionClient:
         return msgspec.json.decode(await self._fetched("cost"), type=dict[str, int | None])
 
     async def _fetched(self, what: str) -> bytes:
-        try:
-            async with opened(self._address(), self.uri, what) as body:
-                return await body.read()
-        except (OSError, TimeoutError, EOFError, ValueError) as error:
-            raise ConnectionLost(f"the host cannot be reached: {error or type(error).__name__}") from error
+        async with opened(self._address(), self.uri, what) as response:
+            return await response.aread()
 
     def _address(self) -> HostAddress:
         address = self._client.address

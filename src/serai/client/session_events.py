@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 import msgspec
@@ -15,9 +16,11 @@ from serai.client.reconnect import Delays
 from serai.errors import AccessRefused, ConnectionLost, InvalidParams, SeraiError, SessionGone
 from serai.session.events import SessionEvent, SessionEventType, read_event
 
+if TYPE_CHECKING:
+    from httpx2 import Response
+
 _SILENCE = 45.0
 """The host says something every 15 seconds: one that is silent for so long is gone."""
-_MAX_LINE = 256 * 1024 * 1024
 
 
 async def session_events(
@@ -27,67 +30,63 @@ async def session_events(
     waits: Iterator[float] | None = None
     while True:
         try:
-            headers = ("Accept: text/event-stream", f"Last-Event-ID: {after}")
-            async with opened(address, uri, "events", *headers) as reader:
-                async for event in _events(reader, after):
+            headers = {"Accept": "text/event-stream", "Last-Event-ID": str(after)}
+            async with opened(address, uri, "events", headers) as response:
+                async for event in _events(response, after):
                     after, waits = event.sequence_number, None
                     yield event
-        except (OSError, TimeoutError, EOFError, ValueError, ConnectionLost) as error:
+        except ConnectionLost as error:
             waits = waits or delays()
             delay = next(waits, None)
             if delay is None:
-                raise ConnectionLost(f"gave up: {error or type(error).__name__}") from error
+                raise ConnectionLost(f"gave up: {error}") from error
             await asyncio.sleep(delay)
 
 
 @asynccontextmanager
 async def opened(
-    address: HostAddress, uri: str, what: str, *headers: str
-) -> AsyncGenerator[asyncio.StreamReader]:
-    """The body of the host's answer about a session.
+    address: HostAddress, uri: str, what: str, headers: dict[str, str] | None = None
+) -> AsyncGenerator[Response]:
+    """The host's answer about a session, its body unread.
 
-    It is asked for with HTTP/1.0: then the body has no framing of its own, and ends with the connection.
+    Raises:
+        SessionGone: There is no such session any more.
+        ConnectionLost: The host cannot be reached, also while the body is read.
     """
+    import httpx2  # noqa: PLC0415 - few clients need it
+
     parts = urlsplit(address.url)
     is_safe = parts.scheme == "wss"
-    lines = [
-        f"GET /sessions/{quote(uri, safe='')}/{what} HTTP/1.0",
-        f"Host: {parts.netloc.rpartition('@')[2]}",
-        *headers,
-        *([f"Authorization: Bearer {address.token}"] if address.token else ()),
-    ]
-    async with asyncio.timeout(_SILENCE):
-        reader, writer = await asyncio.open_connection(
-            parts.hostname, parts.port or (443 if is_safe else 80), ssl=is_safe or None, limit=_MAX_LINE
-        )
+    url = f"{'https' if is_safe else 'http'}://{parts.netloc}/sessions/{quote(uri, safe='')}/{what}"
+    token = {"Authorization": f"Bearer {address.token}"} if address.token else {}
+    # What is on this machine is not behind a proxy, whatever the environment says.
+    asking = httpx2.AsyncClient(timeout=_SILENCE, verify=is_safe, trust_env=not address.is_local)
     try:
-        writer.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
-        async with asyncio.timeout(_SILENCE):
-            head = (await reader.readuntil(b"\r\n\r\n")).split(maxsplit=2)
-            if int(head[1]) != HTTPStatus.OK:
-                raise _refused(int(head[1]), await reader.read(), uri)
-        yield reader
-    finally:
-        writer.close()
+        async with asking, asking.stream("GET", url, headers={**(headers or {}), **token}) as response:
+            if response.status_code != HTTPStatus.OK:
+                raise _refused(response.status_code, await response.aread(), uri)
+            yield response
+    except httpx2.HTTPError as error:
+        raise ConnectionLost(f"the host cannot be reached: {error or type(error).__name__}") from error
 
 
-async def _events(reader: asyncio.StreamReader, last: int) -> AsyncGenerator[SessionEvent, None]:
+async def _events(response: Response, last: int) -> AsyncGenerator[SessionEvent, None]:
     """The events of a body. Each is one line of data; what else there is does not matter here.
 
     Raises:
         ConnectionLost: There are no more, or one is missing: it has to be asked for again.
     """
-    while True:
-        async with asyncio.timeout(_SILENCE):
-            line = await reader.readline()
-        if not line.endswith(b"\n"):
-            raise ConnectionLost("the host ended the stream")
-        if line.startswith(b"data: "):
-            event = read_event(line[6:])
-            if event.sequence_number != last + 1 and event.type != SessionEventType.RESYNC:
-                raise ConnectionLost(f"event {last + 1} is missing")
-            last = event.sequence_number
-            yield event
+    rest = b""
+    async for piece in response.aiter_bytes():
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            if line.startswith(b"data: "):
+                event = read_event(line[6:])
+                if event.sequence_number != last + 1 and event.type != SessionEventType.RESYNC:
+                    raise ConnectionLost(f"event {last + 1} is missing")
+                last = event.sequence_number
+                yield event
+    raise ConnectionLost("the host ended the stream")
 
 
 def _refused(status: int, body: bytes, uri: str) -> SeraiError:

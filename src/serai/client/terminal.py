@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -26,16 +26,13 @@ class TerminalOutput(Struct, frozen=True):
     """Whether all before it is gone: the terminal was cleared, or too much was missed to go on."""
 
 
-_Listener: TypeAlias = tuple[Callable[[TerminalOutput], None], Callable[[SeraiError | None], None]]
-
-
 class TerminalClient:
     """One terminal that a client follows. Made by `Client.create_terminal` and `Client.open_terminal`."""
 
     def __init__(self, client: ChannelClient, uri: URI) -> None:
         self.uri = uri
         self._client = client
-        self._listeners: list[_Listener] = []
+        self._readers: list[Inbox[TerminalOutput]] = []
 
     def __repr__(self) -> str:
         return f"TerminalClient({self.uri!r})"
@@ -52,26 +49,6 @@ class TerminalClient:
             raise self._client.failure or SessionGone(f"{self.uri} is not followed any more")
         return state
 
-    def listen(
-        self, tell: Callable[[TerminalOutput], None], ended: Callable[[SeraiError | None], None]
-    ) -> Callable[[], None]:
-        """Call a function with what is on the terminal, at once, and then with what comes.
-
-        It is called by the task that reads: it must not block. Where too much was missed while the connection
-        was lost, the terminal is told anew. Returns a function that ends it.
-
-        Args:
-            tell: Is called with each piece.
-            ended: Is called when the program ends, or with why nothing more will be known.
-
-        Raises:
-            SessionGone: The terminal is not followed any more.
-        """
-        state, listener = self.state, (tell, ended)
-        self._listeners.append(listener)
-        _show(state, TerminalOutput(terminal_text(state)), listener)
-        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
-
     async def output(self) -> AsyncGenerator[TerminalOutput, None]:
         """What is on the terminal, then what comes, until its program ends. Leave the loop to stop.
 
@@ -82,12 +59,13 @@ class TerminalClient:
             ConnectionLost: The client was closed, or gave up.
         """
         inbox: Inbox[TerminalOutput] = Inbox()
-        stop = self.listen(inbox.put, inbox.end)
+        _show(self.state, inbox, is_anew=False)
+        self._readers.append(inbox)
         try:
             async for piece in inbox:
                 yield piece
         finally:
-            stop()
+            self._readers.remove(inbox)
 
     async def write(self, text: str) -> None:
         """Type something. Returns when the host has it.
@@ -111,35 +89,34 @@ class TerminalClient:
 
     def heard(self, action: a.StateAction) -> None:
         """An action was confirmed."""
-        for tell, ended in self._listeners.copy():
+        for inbox in self._readers:
             match action:
                 case a.TerminalDataAction(data=data):
-                    tell(TerminalOutput(data))
+                    inbox.put(TerminalOutput(data))
                 case a.TerminalClearedAction():
-                    tell(TerminalOutput("", is_anew=True))
+                    inbox.put(TerminalOutput("", is_anew=True))
                 case a.TerminalExitedAction():
-                    ended(None)
+                    inbox.end()
                 case _:
                     pass
 
     def caught_up(self) -> None:
         """The state is known again, after a gap or for the first time."""
-        for listener in self._listeners.copy():
-            _show(self.state, TerminalOutput(terminal_text(self.state), is_anew=True), listener)
+        for inbox in self._readers:
+            _show(self.state, inbox, is_anew=True)
 
     def failed(self, error: SeraiError) -> None:
         """Nothing more will be known of the terminal."""
-        listeners, self._listeners = self._listeners, []
-        for _tell, ended in listeners:
-            ended(error)
+        for inbox in self._readers:
+            inbox.end(error)
 
 
-def _show(state: TerminalState, output: TerminalOutput, listener: _Listener) -> None:
-    tell, ended = listener
-    if output.text or output.is_anew:
-        tell(output)
+def _show(state: TerminalState, inbox: Inbox[TerminalOutput], *, is_anew: bool) -> None:
+    text = terminal_text(state)
+    if text or is_anew:
+        inbox.put(TerminalOutput(text, is_anew=is_anew))
     if state.exit_code is not None:
-        ended(None)
+        inbox.end()
 
 
 def terminal_text(state: TerminalState) -> str:

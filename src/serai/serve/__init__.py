@@ -5,13 +5,11 @@ Here are the words that those who listen (`websocket`, `port`) and those who ans
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from serai.contract import Role
-
-__all__ = ["Connection", "Limits", "Peer", "PeerFactory"]
+__all__ = ["Limits", "Peer"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,75 +36,6 @@ class Limits:
     """The same when the host goes away."""
 
 
-class Connection(Protocol):
-    """What a `Peer` has of its client. To be used on the event loop only; nothing here waits."""
-
-    @property
-    def remote(self) -> str:
-        """The client's address, as `127.0.0.1:50312` or `[::1]:50312`."""
-        ...
-
-    @property
-    def token_digest(self) -> str:
-        """SHA-256, in hexadecimal, of the token that opened the connection; empty if none was needed."""
-        ...
-
-    @property
-    def path(self) -> str:
-        """Where it was opened: `/`, `/ahp` or `/relay`."""
-        ...
-
-    @property
-    def role(self) -> Role:
-        """What its token lets its holder do."""
-        ...
-
-    def admits(self, token_digest: str) -> bool:
-        """Whether the token with this digest opens connections now."""
-        ...
-
-    @property
-    def is_open(self) -> bool:
-        """Whether what is sent may still arrive. Once false, always false."""
-        ...
-
-    def send(self, frames: bytes, /) -> None:
-        """Write what the client did not ask for: one or more whole frames, such as `text_frame` makes.
-
-        If more than the bound would wait for the client afterwards, the connection is closed with 4408 and
-        all that waits is thrown away. What was begun is not counted: at most 64 KiB and one write, which is
-        256 KiB, or the rest of a single larger buffer, which all who are sent it share.
-
-        It does nothing when the connection is not open.
-        """
-        ...
-
-    def respond(self, frames: bytes) -> None:
-        """Write an answer to a request: as `send`, in the same order, but not counted against the bound."""
-        ...
-
-    async def respond_in_pieces(self, pieces: AsyncIterator[bytes]) -> None:
-        """Write an answer that is too long to be held: one message, made of pieces of its text.
-
-        Each piece is written once the client has taken most of those before. All else waits for the end of
-        the message, but for pings. When the pieces break off, or this is cancelled, the connection is closed
-        with 1011: half a message cannot be taken back. When the connection ends, this returns.
-        """
-        ...
-
-    def flush(self) -> None:
-        """Write now what this tick has gathered, for a caller with a tick of its own."""
-        ...
-
-    def close(self, code: int, reason: str) -> None:
-        """Close, after all that waits. Closing again does nothing. A long reason is cut to 123 bytes.
-
-        Raises:
-            websockets.exceptions.ProtocolError: When the code is none that may be sent.
-        """
-        ...
-
-
 class Peer(Protocol):
     """Who talks over a connection. All is called on the event loop, and must not block it."""
 
@@ -124,7 +53,3 @@ class Peer(Protocol):
     def disconnected(self) -> None:
         """The connection is not open any more. Called exactly once, never from within `send` or `close`."""
         ...
-
-
-PeerFactory = Callable[[Connection], Peer]
-"""Makes the peer of a new connection, after the upgrade. If it raises, the connection closes with 1011."""

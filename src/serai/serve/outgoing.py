@@ -144,7 +144,14 @@ class Outgoing:
     # -- for the peer --------------------------------------------------------------------------------------
 
     def send(self, frames: bytes) -> None:
-        """See `Connection`."""
+        """Write what the client did not ask for: one or more whole frames, such as `text_frame` makes.
+
+        If more than the bound would wait for the client afterwards, the connection is closed with 4408 and
+        all that waits is thrown away. What was begun is not counted: at most 64 KiB and one write, which is
+        256 KiB, or the rest of a single larger buffer, which all who are sent it share.
+
+        It does nothing when the connection is not open.
+        """
         ticker = self._ticker
         number = ticker.number
         if self._straight_after < number and len(frames) <= _WRITE:
@@ -171,13 +178,18 @@ class Outgoing:
             self._enforce_bound()
 
     def respond(self, frames: bytes) -> None:
-        """See `Connection`."""
+        """Write an answer to a request: as `send`, in the same order, but not counted against the bound."""
         if self._is_open:
             self._outbox.put_asked(frames)
             self._wait_for_tick()
 
     async def respond_in_pieces(self, pieces: AsyncIterator[bytes]) -> None:
-        """See `Connection`."""
+        """Write an answer that is too long to be held: one message, made of pieces of its text.
+
+        Each piece is written once the client has taken most of those before. All else waits for the end of
+        the message, but for pings. When the pieces break off, or this is cancelled, the connection is closed
+        with 1011: half a message cannot be taken back. When the connection ends, this returns.
+        """
         async with self._pieces_in_turn:
             self.flush()
             while self._is_open and (self._rest or self._outbox.waiting):
@@ -203,7 +215,10 @@ class Outgoing:
                 self.tick()
 
     def flush(self) -> None:
-        """See `Connection`. Also when the connection is closing: then the farewell comes last."""
+        """Write now what this tick has gathered, for a caller with a tick of its own.
+
+        Also when the connection is closing: then the farewell comes last.
+        """
         outbox, transport = self._outbox, self.transport
         waiting = outbox.waiting
         if self._in_pieces:

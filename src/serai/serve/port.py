@@ -21,11 +21,11 @@ from starlette.routing import BaseRoute
 
 from serai.contract import Role
 from serai.errors import ConfigInvalid
-from serai.serve import Limits, PeerFactory
+from serai.serve import Limits
 from serai.serve.door import PortDoor, Strangers, http_class
 from serai.serve.guard import Guard, refuse_open_bind
 from serai.serve.http import Readiness, create_app
-from serai.serve.websocket import websocket_class
+from serai.serve.websocket import PeerFactory, websocket_class
 
 __all__ = ["PortSettings", "serve_port"]
 

@@ -39,9 +39,9 @@ from serai.errors import (
 from serai.relay.inbox import Caller
 from serai.relay.links import RpcPeer, answer, read_call, told_as_error
 from serai.relay.workspace import Workspace
-from serai.serve import Connection
 from serai.serve.frames import text_frame
 from serai.serve.http import error_answer
+from serai.serve.websocket import WebSocket
 
 __all__ = ["RelayPeer", "relay_routes"]
 
@@ -121,7 +121,7 @@ def relay_routes(workspace: Workspace) -> list[Route]:
 class RelayPeer(RpcPeer):
     """A participant, or a program of the owner's, on one WebSocket."""
 
-    def __init__(self, workspace: Workspace, link: Connection) -> None:
+    def __init__(self, workspace: Workspace, link: WebSocket) -> None:
         super().__init__()
         self._workspace = workspace
         self._link = link

@@ -18,7 +18,7 @@ from serai.host.host import Host
 from serai.relay.inbox import Caller
 from serai.relay.policy import RelayPolicy
 from serai.relay.workspace import Workspace
-from serai.serve import Connection, Peer
+from serai.serve import Peer
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.door import raise_descriptor_limit
 from serai.serve.mcp import McpEndpoint
@@ -26,6 +26,7 @@ from serai.serve.port import PortSettings, serve_port
 from serai.serve.relay import RelayPeer, relay_routes
 from serai.serve.sessions import SessionRoutes
 from serai.serve.transcripts import TranscriptRoutes
+from serai.serve.websocket import WebSocket
 from serai.store.contract import Opening, Store
 
 __all__ = ["Joining", "Peers", "collect_in_pauses", "run_host", "settle"]
@@ -58,9 +59,9 @@ class Peers:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._links: WeakSet[Connection] = WeakSet()
+        self._links: WeakSet[WebSocket] = WeakSet()
 
-    def peer_of(self, link: Connection) -> Peer:
+    def peer_of(self, link: WebSocket) -> Peer:
         """The peer of a new connection."""
         self._links.add(link)
         is_relay = link.path == "/relay"

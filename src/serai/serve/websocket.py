@@ -36,11 +36,11 @@ from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
 from serai.contract import Role
-from serai.serve import Connection, Limits, Peer, PeerFactory
+from serai.serve import Limits, Peer
 from serai.serve.guard import PROTOCOL, Guard, Refusal
 from serai.serve.outgoing import Outgoing, Ticker
 
-__all__ = ["Connection", "Limits", "Peer", "PeerFactory", "WebSocket", "websocket_class"]
+__all__ = ["PeerFactory", "WebSocket", "websocket_class"]
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ def websocket_class(
 
 
 class WebSocket(asyncio.Protocol):
-    """One connection; to its peer it is a `Connection`, to uvicorn a protocol.
+    """One connection: what its peer sends on, and to uvicorn a protocol. To be used on the event loop only.
 
     Args:
         guard: Decides on the upgrade.
@@ -95,9 +95,13 @@ class WebSocket(asyncio.Protocol):
         known: Callable[[asyncio.Transport], None] = lambda _transport: None,
     ) -> None:
         self.remote: str = ""
+        """The client's address, as `127.0.0.1:50312` or `[::1]:50312`."""
         self.token_digest: str = ""
+        """SHA-256, in hexadecimal, of the token that opened the connection; empty if none was needed."""
         self.path: str = ""
+        """Where it was opened: `/`, `/ahp` or `/relay`."""
         self.role = Role.OWNER
+        """What its token lets its holder do."""
         self._guard = guard
         self._peer_factory = peer_factory
         self._limits = limits
@@ -127,16 +131,20 @@ class WebSocket(asyncio.Protocol):
     # -- for the peer --------------------------------------------------------------------------------------
 
     def admits(self, token_digest: str) -> bool:
-        """See `Connection`."""
+        """Whether the token with this digest opens connections now."""
         return self._guard.admits(token_digest)
 
     @property
     def is_open(self) -> bool:
-        """Whether what is sent may still arrive."""
+        """Whether what is sent may still arrive. Once false, always false."""
         return self._open
 
     def close(self, code: int, reason: str) -> None:
-        """See `Connection`."""
+        """Close, after all that waits. Closing again does nothing. A long reason is cut to 123 bytes.
+
+        Raises:
+            websockets.exceptions.ProtocolError: When the code is none that may be sent.
+        """
         if not self._open:
             return
         if self._protocol.state is State.OPEN:
@@ -160,7 +168,7 @@ class WebSocket(asyncio.Protocol):
             close=self.close,
             ticked=self._read_on,
         )
-        # See `Connection`; without a step in between.
+        # See `Outgoing`; without a step in between.
         self.send, self.respond = self._out.send, self._out.respond
         self.respond_in_pieces, self.flush = self._out.respond_in_pieces, self._out.flush
         self._connections.add(self)
@@ -422,6 +430,10 @@ class WebSocket(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+PeerFactory = Callable[[WebSocket], Peer]
+"""Makes the peer of a new connection, after the upgrade. If it raises, the connection closes with 1011."""
 
 
 def _address(peername: object) -> str:

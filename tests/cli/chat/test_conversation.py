@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 from typing import Any
 
 import pytest
@@ -269,38 +268,6 @@ class TestPeople:
             desk.keyboard.type("/quit")
             assert await soon(chat) == 0
 
-    async def test_a_running_turn_can_be_steered_queued_behind_and_cancelled(self) -> None:
-        desk = Desk()
-        async with House(agent=agent) as house, house.client() as client:
-            chat = asyncio.ensure_future(talk(client, desk))
-            desk.keyboard.type("sleep")
-            await desk.screen.shows("zzz")
-            desk.keyboard.type("afterwards")
-            await desk.screen.shows("(queued: it follows this turn; /drop takes it back)")
-            desk.keyboard.type("/steer wake up")
-            await desk.screen.shows(" wake up")
-            await desk.screen.shows("you said afterwards")
-            desk.keyboard.type("sleep")
-            await desk.screen.shows("zzz", times=2)
-            desk.keyboard.type("/cancel")
-            await desk.screen.shows("(the turn was cancelled)")
-            desk.keyboard.end()
-            assert await soon(chat) == 0
-
-    async def test_ctrl_c_cancels_and_a_second_one_leaves(self) -> None:
-        desk = Desk()
-        async with House(agent=agent) as house, house.client() as client:
-            chat = asyncio.ensure_future(talk(client, desk))
-            desk.keyboard.type("sleep")
-            await desk.screen.shows("zzz")
-            os.kill(os.getpid(), signal.SIGINT)
-            await desk.screen.shows("(the turn was cancelled)")
-            await desk.screen.shows("\n> ", times=2)
-            os.kill(os.getpid(), signal.SIGINT)
-            await desk.screen.shows("(Ctrl-C again leaves")
-            os.kill(os.getpid(), signal.SIGINT)
-            assert await soon(chat) == 0
-
     async def test_leaving_a_running_turn_says_that_it_goes_on(self) -> None:
         desk = Desk()
         async with House(agent=agent) as house, house.client() as client:
@@ -318,27 +285,6 @@ class TestPeople:
             again.keyboard.type("/steer up")
             await again.screen.shows("you said sleep")
             again.keyboard.end()
-            assert await soon(chat) == 0
-
-    async def test_a_lost_connection_is_one_line_and_is_survived(self) -> None:
-        desk = Desk()
-        async with House(agent=agent) as house, house.client() as client:
-            chat = asyncio.ensure_future(talk(client, desk))
-            desk.keyboard.type("sleep")
-            await desk.screen.shows("zzz")
-            house.is_reachable = False
-            house.cut()
-            await desk.screen.shows("(connection lost: the connection broke; trying again)")
-            desk.keyboard.type("/steer up")
-            tries = house.tries
-            while house.tries < tries + 3:  # noqa: ASYNC110 - each round of the loop is a try
-                await asyncio.sleep(0)
-            house.is_reachable = True
-            await desk.screen.shows("(connected again)")
-            await desk.screen.shows("you said sleep")
-            assert desk.text.count("connection lost") == 1
-            assert desk.text.count("zzz") == 1
-            desk.keyboard.end()
             assert await soon(chat) == 0
 
     async def test_a_session_that_is_disposed_of_ends_the_chat(self) -> None:

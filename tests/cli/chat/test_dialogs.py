@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -18,7 +19,7 @@ from serai.ahp.types import (
     SessionInputSingleSelectQuestion,
     ToolCallPendingConfirmationState,
 )
-from serai.cli.chat.questions import Allow, Ask, Decision, Dialog, Refuse, Reply, ask_call, ask_questions
+from serai.cli.chat.questions import Ask, Dialog, ask_call, ask_questions
 
 OPTIONS = [
     ConfirmationOption(id="never", label="Never", kind="deny", group=1),
@@ -34,18 +35,17 @@ def call(**more: Any) -> ToolCallPendingConfirmationState:
     )
 
 
-def decided(dialog: Dialog, *lines: str | None) -> Decision:
+def decided(dialog: Dialog, *lines: str) -> tuple[str, Any]:
+    """What the host is told when these lines are typed: the method, and the option or the answers."""
     next(dialog)
-    *first, last = lines
-    for line in first:
+    for line in lines[:-1]:
         dialog.send(line)
-    return end_of(dialog, last)
-
-
-def end_of(dialog: Dialog, line: str | None) -> Decision:
     with pytest.raises(StopIteration) as end:
-        dialog.send(line)
-    return end.value.value
+        dialog.send(lines[-1])
+    session = Mock()
+    end.value.value(session)
+    [(method, (_, *answers), named)] = session.method_calls
+    return method, answers[0] if answers else named["option"]
 
 
 def menu(shown: Ask) -> list[tuple[str, str]]:
@@ -61,8 +61,8 @@ def test_options_are_listed_in_the_order_in_which_they_were_given(options: list[
         (str(number), option.label) for number, option in enumerate(options, start=1)
     ]
     for number, option in enumerate(options, start=1):
-        wanted = Allow(option=option.id) if option.kind == "approve" else Refuse(option=option.id)
-        assert decided(ask_call(call(options=options)), str(number)) == wanted
+        wanted = "approve" if option.kind == "approve" else "deny"
+        assert decided(ask_call(call(options=options)), str(number)) == (wanted, option.id)
 
 
 @proves("ahp:ToolCallPendingConfirmationState/options-replace-plain-buttons")
@@ -71,21 +71,21 @@ def test_options_stand_in_the_place_of_a_bare_yes_and_no() -> None:
     assert [key for key, _ in bare] == ["y", "n", "s"]
     chosen = menu(next(ask_call(call(options=OPTIONS))))
     assert [key for key, _ in chosen] == ["1", "2", "3", "4", "s"]
-    assert decided(ask_call(call()), "y") == Allow()
-    assert decided(ask_call(call()), "n") == Refuse()
+    assert decided(ask_call(call()), "y") == ("approve", None)
+    assert decided(ask_call(call()), "n") == ("deny", None)
 
 
 @pytest.mark.parametrize(
     ("typed", "decision"),
     [
-        ("always", Allow(option="always")),
-        ("NEVER", Refuse(option="never")),
+        ("always", ("approve", "always")),
+        ("NEVER", ("deny", "never")),
         # Who types a yes all the same means the first way to say it.
-        ("yes", Allow(option="always")),
-        ("n", Refuse(option="never")),
+        ("yes", ("approve", "always")),
+        ("n", ("deny", "never")),
     ],
 )
-def test_an_option_may_be_typed_by_its_name(typed: str, decision: Decision) -> None:
+def test_an_option_may_be_typed_by_its_name(typed: str, decision: tuple[str, str]) -> None:
     assert decided(ask_call(call(options=OPTIONS)), typed) == decision
 
 
@@ -114,4 +114,4 @@ def select(*, several: bool = False, free: bool = True) -> Dialog:
     [("1", "rye"), ("12", "wheat"), ("rye please", "rye please"), ("9", "9")],
 )
 def test_options_and_free_text_are_told_apart(typed: str, answer: str) -> None:
-    assert decided(select(), typed) == Reply({"bread": answer})
+    assert decided(select(), typed) == ("answer", {"bread": answer})

@@ -25,15 +25,6 @@ def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return found
 
 
-@pytest.fixture
-def gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Be in a folder that is no longer there."""
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
-
-
 @pytest.mark.parametrize(
     ("words", "is_here"),
     [
@@ -49,17 +40,3 @@ def test_the_folder_of_the_chat_is_meant_where_nothing_else_is_said(
 ) -> None:
     assert main(["chat", *words]) == 0
     assert (seen == [tmp_path]) is is_here
-
-
-@pytest.mark.usefixtures("gone")
-def test_a_folder_that_is_gone_is_no_folder(seen: list[object], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["chat"]) == 0
-    assert seen == [None]
-    assert main(["chat", "--directory", "x"]) == 1
-    assert "serai: x cannot be followed: No such file or directory" in capsys.readouterr().err
-
-
-def test_a_folder_whose_name_is_too_long_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["chat", "--directory", "/" + "n" * 300])
-    assert "--directory: there is no folder /nnn" in capsys.readouterr().err

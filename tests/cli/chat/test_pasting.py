@@ -36,10 +36,8 @@ async def agent(turn: Turn) -> None:
     ("pasted", "sent"),
     [
         (["one", "two", "", "/quit"], "one\ntwo\n\n/quit"),
-        (["", "one", "two", ""], "one\ntwo"),
         (["//one", "two"], "/one\ntwo"),
         (["/queue one", "two"], "one\ntwo"),
-        (["/queue", "one", "two"], "one\ntwo"),
     ],
 )
 async def test_what_is_pasted_is_one_message(pasted: list[str], sent: str) -> None:
@@ -50,20 +48,6 @@ async def test_what_is_pasted_is_one_message(pasted: list[str], sent: str) -> No
         desk.keyboard.paste(*pasted)
         await desk.screen.shows(f"you said {sent!r}\n")
         assert "queued" not in desk.text
-        desk.keyboard.type("/quit")
-        assert await soon(chat) == 0
-
-
-async def test_an_answer_that_is_pasted_is_one_answer() -> None:
-    desk = Desk()
-    async with House(agent=agent) as house, house.client() as client:
-        chat = asyncio.ensure_future(talk(client, desk))
-        desk.keyboard.type("ask")
-        await desk.screen.shows("The first?")
-        desk.keyboard.paste("one", "two")
-        await desk.screen.shows("The second?")
-        desk.keyboard.type("three")
-        await desk.screen.shows("and ['one\\ntwo', 'three']")
         desk.keyboard.type("/quit")
         assert await soon(chat) == 0
 

@@ -102,22 +102,3 @@ async def test_who_comes_back_is_told_and_so_is_who_looks(capsys: pytest.Capture
         await desk.screen.shows("> later\nyou said later\n")
         desk.keyboard.type("/quit")
         assert await soon(chat) == 0
-
-
-async def test_what_another_client_interrupts_is_told_too() -> None:
-    desk = Desk()
-    async with House(agent=agent) as house, house.client() as client, house.client() as other:
-        session = await soon(other.create_session())
-        chat = asyncio.ensure_future(talk(client, desk, session.id))
-        await soon(session.begin_turn("sleep"))
-        await soon(session.queue("later"))
-        await soon(session.queue("a text\nof two lines and " + "more " * 20))
-        await soon(session.cancel())
-        await desk.screen.shows("(held, since the turn was cancelled")
-        await desk.screen.shows("\n  2  a text of two lines and more more")
-        await desk.screen.shows("…\n")
-        desk.keyboard.type("mine first")
-        await desk.screen.shows("you said mine first")
-        await desk.screen.shows("> later\nyou said later")
-        desk.keyboard.type("/quit")
-        assert await soon(chat) == 0

@@ -7,9 +7,8 @@ import signal
 import stat
 from pathlib import Path
 
-import pytest
-
-from cli.programs import chatting, running, seated
+from cli.chat.conftest import chatting
+from cli.programs import running, seated
 
 UP, LEFT = "\x1b[A", "\x1b[D"
 CTRL_A, CTRL_C, CTRL_D, CTRL_K = "\x01", "\x03", "\x04", "\x0b"
@@ -20,8 +19,8 @@ def pasted(text: str) -> str:
     return f"\x1b[200~{text}\x1b[201~"
 
 
-async def test_what_is_pasted_is_one_message_and_arrows_edit_it(tmp_path: Path) -> None:
-    async with chatting(tmp_path) as (seat, _):
+async def test_what_is_pasted_is_one_message_and_arrows_edit_it(inn: Path) -> None:
+    async with chatting(inn) as seat:
         seat.type(pasted("first line\r\nsecond ü") + LEFT + "e\r")
         await seat.sees("^> first line\n  second eü$")
         await seat.sees("You said “first line second eü”")
@@ -36,13 +35,13 @@ async def test_what_is_pasted_is_one_message_and_arrows_edit_it(tmp_path: Path) 
         seat.type(CTRL_D)
         assert await seat.ended() == 0
         assert seat.is_as_before
-        assert seat.text.endswith("\x1b[?2004l")
+        assert seat.text.rindex("\x1b[?2004l") > seat.text.rindex("\x1b[?2004h")
         await seat.sees("^Come back with: serai chat")
 
 
-async def test_what_was_said_can_be_said_again_also_in_the_next_chat(tmp_path: Path) -> None:
+async def test_what_was_said_can_be_said_again_also_in_the_next_chat(inn: Path) -> None:
     key = "sk-proj-" + "a1B2c3D4" * 6
-    async with chatting(tmp_path) as (seat, _):
+    async with chatting(inn) as seat:
         seat.type("ask text\r")
         await seat.sees(r"\(text")
         seat.type("an answer\r")
@@ -53,21 +52,20 @@ async def test_what_was_said_can_be_said_again_also_in_the_next_chat(tmp_path: P
         await seat.sees("You said(.|\n)*start.\n>$")
         seat.type("/quit\r")
         assert await seat.ended() == 0
-        async with seated("chat", "--agent", "demo", home=tmp_path) as again:
-            await again.sees("^>$")
+        async with chatting(inn) as again:
             again.type(UP * 3)
             await again.sees("^> ask text$")
             again.type("\x1b[B" + CTRL_A + CTRL_K + "/quit\r")
             assert await again.ended() == 0
-    history = tmp_path / "chat-history"
+    history = inn / "chat-history"
     assert stat.S_IMODE(history.stat().st_mode) == 0o600
     assert "+ask text\n" in history.read_text()
     assert "an answer" not in history.read_text()
     assert key not in history.read_text()
 
 
-async def test_text_streams_above_what_is_being_written(tmp_path: Path) -> None:
-    async with chatting(tmp_path) as (seat, _):
+async def test_text_streams_above_what_is_being_written(inn: Path) -> None:
+    async with chatting(inn) as seat:
         seat.type("work 60 every 50\r")
         await seat.sees("step 2")
         seat.type("a draft")
@@ -86,8 +84,8 @@ async def test_text_streams_above_what_is_being_written(tmp_path: Path) -> None:
         assert seat.is_as_before
 
 
-async def test_an_edit_is_shown_before_it_is_allowed_and_its_input_can_be_changed(tmp_path: Path) -> None:
-    async with chatting(tmp_path, NO_COLOR="") as (seat, _):
+async def test_an_edit_is_shown_before_it_is_allowed_and_its_input_can_be_changed(inn: Path) -> None:
+    async with chatting(inn, NO_COLOR="") as seat:
         seat.type("tool edit\r")
         await seat.sees(
             r"Edit a file\?(.|\n)*  @@ -1,2 \+1,3 @@\n"
@@ -111,17 +109,6 @@ async def test_an_edit_is_shown_before_it_is_allowed_and_its_input_can_be_change
         await seat.sees("pretended to run ls -a;")
 
 
-async def test_a_question_does_not_take_what_was_being_written(tmp_path: Path) -> None:
-    async with chatting(tmp_path) as (seat, _):
-        seat.type("work 1; tool ls\r")
-        await seat.sees("I work for")
-        seat.type("yes, and")
-        await seat.sees("Your choice:$")
-        seat.type("n\r")
-        await seat.sees("did not run")
-        await seat.sees("^> yes, and$")
-
-
 async def test_a_host_that_goes_away_is_told_and_comes_back(tmp_path: Path) -> None:
     async with running("serve", "--port", "0", home=tmp_path) as host:
         port = (await host.says(r"http://127.0.0.1:(\d+)"))[1]
@@ -141,13 +128,11 @@ async def test_a_host_that_goes_away_is_told_and_comes_back(tmp_path: Path) -> N
                 assert await seat.ended() == 0
 
 
-@pytest.mark.parametrize("colour", [True, False])
-async def test_markdown_is_rendered_where_there_are_colours(tmp_path: Path, colour: bool) -> None:
-    async with chatting(tmp_path, size=(60, 90), NO_COLOR="" if colour else "1") as (seat, _):
+async def test_markdown_is_rendered_where_there_are_colours(inn: Path) -> None:
+    async with chatting(inn, size=(60, 90), NO_COLOR="") as seat:
         seat.type("write 120\r")
         await seat.sees("def greet(.|\n)*^>$")
         assert max(map(len, seat.screen.split("\n"))) <= 60
         assert ("```" in seat.screen.partition("def greet")[0]) is True
-        assert bool(re.search("^#", seat.screen, re.MULTILINE)) is not colour
-        assert (seat.style("def greet").fg == "cyan") is colour
-        assert bool(re.search(r"\x1b\[[0-9;]*[1-9]m", seat.text)) is colour
+        assert not re.search("^#", seat.screen, re.MULTILINE)
+        assert seat.style("def greet").fg == "cyan"

@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 
 from serai.ahp.errors import AhpErrorCode
-from serai.ahp.types import URI, SessionStatus
+from serai.ahp.types import SessionStatus
 from serai.cli.chat.conversation import Chat
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.target import add_connection_options, is_on_this_machine, run_connected
-from serai.cli.console.terminal import Ask, PlainTerminal, open_terminal
+from serai.cli.console.terminal import PlainTerminal, choose, open_terminal
 from serai.cli.hosted import participants
 from serai.cli.sessions import find_session, session_table
 from serai.client import Client, SessionClient
@@ -125,7 +125,9 @@ async def _earlier(client: Client, terminal: PlainTerminal, folder: Path | None)
     if len(recent) > 1:
         head, *rows = session_table(recent, now, shutil.get_terminal_size().columns - 4)
         terminal.note("\n".join([f"    {head}", *(f"{place:2}  {row}" for place, row in enumerate(rows, 1))]))
-        uri = await _chosen(terminal, [one.resource for one in recent])
+        places = {str(place): one.resource for place, one in enumerate(recent, 1)}
+        question = f"Go on with which one (1-{len(recent)}, Enter: 1, {_NEW}: another)? "
+        uri = await choose(terminal, question, {**places, "": recent[0].resource, _NEW: None})
     else:
         uri = next((one.resource for one in found), None)
     try:
@@ -135,19 +137,6 @@ async def _earlier(client: Client, terminal: PlainTerminal, folder: Path | None)
     except SessionFailed:
         return None  # it never came to be
     return session
-
-
-async def _chosen(terminal: PlainTerminal, uris: list[URI]) -> URI | None:
-    places = {str(place): uri for place, uri in enumerate(uris, start=1)}
-    while True:
-        terminal.ask(Ask(f"Go on with which one (1-{len(uris)}, Enter: 1, {_NEW}: another)? "))
-        said = await terminal.lines.read()
-        terminal.typed()
-        word = (said or "").strip() or "1"
-        if said is None or word == _NEW:
-            return None
-        if word in places:
-            return places[word]
 
 
 async def _create(

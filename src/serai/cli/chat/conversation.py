@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import signal
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from serai.ahp.channels import is_run
 from serai.ahp.extensions import LOGIN
 from serai.ahp.types import PendingMessage, TurnState
 from serai.cli.chat.completion import ChatCompletions
-from serai.cli.chat.questions import ChatQuestions, Decision, Question, decide, is_open
+from serai.cli.chat.questions import ChatQuestions, Decision, Question, is_open
 from serai.cli.chat.view import TurnView, diff_of, one_line, output_elsewhere, turn_told, why_held
 from serai.cli.console.output import json_text
 from serai.cli.console.signin import SignInDialog
@@ -35,7 +35,6 @@ from serai.client import (
     TurnEvent,
     TurnStarted,
     TurnStream,
-    event_json,
 )
 from serai.client.events import Inbox
 from serai.errors import AuthRequired, SeraiError
@@ -200,9 +199,7 @@ class Chat:
     async def _read_line(self) -> None:
         self._later(self._written, await self._terminal.lines.read())
 
-    def _do(
-        self, work: Coroutine[Any, Any, Any], note: str | None = None, question: Question | None = None
-    ) -> None:
+    def _do(self, work: Awaitable[Any], note: str | None = None, question: Question | None = None) -> None:
         """Ask something of the host without waiting for it: Ctrl-C has to work meanwhile.
 
         Args:
@@ -388,7 +385,7 @@ class Chat:
             self._want_line()
 
     def _decided(self, question: Question, decision: Decision) -> None:
-        self._do(decide(self._session, question, decision), question=question)
+        self._do(decision(self._session), question=question)
 
     def _asked_aside(self, event: QuestionAsked | QuestionClosed) -> None:
         """What is asked while a turn runs, that turn tells, in its place among all else."""
@@ -509,7 +506,7 @@ class Chat:
         self._show_prompt()
 
     def _print(self, event: TurnEvent | ClientEvent) -> None:
-        self._terminal.raw(json_text(event_json(event)))
+        self._terminal.raw(json_text(event))
 
     def _note(self, text: str) -> None:
         self._terminal.note(text)

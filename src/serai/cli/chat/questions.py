@@ -7,8 +7,8 @@ more), and returns what was decided.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Generator
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any, TypeAlias, cast
 
@@ -45,35 +45,9 @@ from serai.client import (
 from serai.client.answers import AnswerValue, answer_to
 from serai.errors import Rejected
 
-_NOBODY = "there was nobody to ask"
-
-
-@dataclass(frozen=True, slots=True)
-class Allow:
-    """The call may run, or its result may be used."""
-
-    option: str | None = None
-    edited_input: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Refuse:
-    """It may not; or a question is not answered."""
-
-    option: str | None = None
-    reason: str | None = None
-    suggestion: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """The answers to a request, by question."""
-
-    answers: Mapping[str, AnswerValue] = field(default_factory=dict[str, AnswerValue])
-
-
-Decision: TypeAlias = Allow | Refuse | Reply
-
+Decision: TypeAlias = Callable[[SessionClient], Awaitable[None]]
+"""Tells the host what was decided. It raises `Rejected` when someone else was quicker, or the answer does not
+fit."""
 
 Dialog: TypeAlias = Generator[Ask, str | None, Decision]
 
@@ -84,45 +58,52 @@ Dialog: TypeAlias = Generator[Ask, str | None, Decision]
 def ask_call(call: ToolCallPendingConfirmationState, diff: str = "") -> Dialog:
     """Ask whether a call may run, with the diff of what it is going to change."""
     options = call.options or []
+    yes = _first(options, ConfirmationOptionKind.APPROVE)
+    no = _first(options, ConfirmationOptionKind.DENY)
+
+    def allow(option: str | None, edited_input: str | None = None) -> Decision:
+        return lambda session: session.approve(call.tool_call_id, option=option, edited_input=edited_input)
+
+    def refuse(option: str | None, **why: str | None) -> Decision:
+        return lambda session: session.deny(call.tool_call_id, option=option, **why)
+
     said = yield _menu(call, options, f"{_about(call)}\n{diff}")
-    while True:
-        word = (said or "").strip().casefold()
+    while said is not None:
+        word = said.strip().casefold()
         option = _option(options, word)
-        if said is None:
-            return Refuse(reason=_NOBODY)
         if option is not None:
-            is_yes = option.kind == ConfirmationOptionKind.APPROVE
-            return Allow(option=option.id) if is_yes else Refuse(option=option.id)
+            return (allow if option.kind == ConfirmationOptionKind.APPROVE else refuse)(option.id)
         if word in {"y", "yes"}:
-            return Allow(option=_first(options, ConfirmationOptionKind.APPROVE))
+            return allow(yes)
         if word in {"n", "no"}:
-            return Refuse(option=_first(options, ConfirmationOptionKind.DENY))
+            return refuse(no)
         if word == "s":
             instead = yield Ask("What should it do instead? ")
-            no = _first(options, ConfirmationOptionKind.DENY)
-            return Refuse(option=no, suggestion=(instead or "").strip() or None)
+            return refuse(no, suggestion=(instead or "").strip() or None)
         if word == "e" and call.editable:
             changed = yield from _edited(call.tool_input or "")
             if changed is not None:
-                return Allow(option=_first(options, ConfirmationOptionKind.APPROVE), edited_input=changed)
+                return allow(yes, changed)
         said = yield _menu(call, options)
+    return refuse(None, reason="there was nobody to ask")
 
 
 def ask_result(call: ToolCallPendingResultConfirmationState) -> Dialog:
     """Ask whether the agent may have what a tool brought."""
     lines = [*last_lines(text_of(call.content)), *filter(None, map(about, call.content or ()))]
     shown = [plain(call.past_tense_message), *(f"  | {line}" for line in lines)]
-    return (yield from _yes_or_no("\n".join(shown) + "\n", "May the agent use this result? [y/n] ", Allow()))
+    approved = yield from _yes_or_no("\n".join(shown) + "\n", "May the agent use this result? [y/n] ")
+    return lambda session: session.confirm_result(call.tool_call_id, approved=approved)
 
 
-def _yes_or_no(intro: str, question: str, yes: Decision) -> Dialog:
+def _yes_or_no(intro: str, question: str) -> Generator[Ask, str | None, bool]:
     choices = frozenset({"y", "yes", "n", "no"})
     said = yield Ask(intro + question, choices=choices)
     while said is not None and (word := said.strip().casefold()) not in {"n", "no", "/decline"}:
         if word in {"y", "yes"}:
-            return yes
+            return True
         said = yield Ask(question, choices=choices)
-    return Refuse(reason=_NOBODY if said is None else None)
+    return False
 
 
 def _about(call: ToolCallPendingConfirmationState) -> str:
@@ -186,18 +167,19 @@ def ask_questions(request: SessionInputRequest) -> Dialog:
     answers: dict[str, AnswerValue] = {}
     for question in request.questions or ():
         found = yield from _ask(request, question, intro)
-        if isinstance(found, Refuse):
-            return found
+        if found is None:
+            return lambda session: session.decline(request.id)
         answers.update(found)
         intro = ""
-    if not request.questions:
-        return (yield from _yes_or_no(intro, "Go on? [y/n] ", Reply()))
-    return Reply(answers)
+    if not request.questions and not (yield from _yes_or_no(intro, "Go on? [y/n] ")):
+        return lambda session: session.decline(request.id)
+    return lambda session: session.answer(request.id, answers)
 
 
 def _ask(
     request: SessionInputRequest, question: SessionInputQuestion, intro: str
-) -> Generator[Ask, str | None, dict[str, AnswerValue] | Refuse]:
+) -> Generator[Ask, str | None, dict[str, AnswerValue] | None]:
+    """The answer to one question; `None` when the person declines them all."""
     if isinstance(question, Unknown):
         return {}  # a kind that is newer than we are; the host says whether it can do without
     default = _default(question)
@@ -208,7 +190,7 @@ def _ask(
         intro = ""
         text = (said or "").strip()
         if said is None or text == "/decline":
-            return Refuse(reason=_NOBODY if said is None else None)
+            return None
         if not text and (default is not None or not question.required):
             return {question.id: default}
         if not text:
@@ -438,29 +420,6 @@ class ChatQuestions:
     def _ask(self, asked: Ask) -> None:
         self._terminal.ask(asked)
         self._listen()
-
-
-async def decide(session: SessionClient, question: Question, decision: Decision) -> None:
-    """Tell the host what was decided.
-
-    Raises:
-        Rejected: Someone else was quicker, or the answer does not fit.
-    """
-    match question, decision:
-        case QuestionAsked(request=request), Reply(answers=answers):
-            await session.answer(request.id, answers)
-        case QuestionAsked(request=request), _:
-            await session.decline(request.id)
-        case ToolWaiting(call=call), Allow() as yes:
-            await session.approve(call.tool_call_id, option=yes.option, edited_input=yes.edited_input)
-        case ToolWaiting(call=call), Refuse() as no:
-            await session.deny(
-                call.tool_call_id, option=no.option, reason=no.reason, suggestion=no.suggestion
-            )
-        case ResultWaiting(call=call), _:
-            await session.confirm_result(call.tool_call_id, approved=isinstance(decision, Allow))
-        case _:
-            pass  # a reply to a tool call: no dialog gives one
 
 
 def is_open(session: SessionClient, question: Question) -> bool:

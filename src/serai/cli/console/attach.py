@@ -90,7 +90,7 @@ class _Visit:
     async def _run(self) -> str:
         loop = asyncio.get_running_loop()
         stop_hearing = self._client.on_event(self._connection)
-        stop_listening = self._terminal.listen(self._show, self._ended)
+        showing = asyncio.create_task(self._show_output())
         typing = asyncio.create_task(self._type())
         self._resize()
         loop.add_reader(self._keys, self._read)
@@ -102,22 +102,25 @@ class _Visit:
             return left
         finally:
             loop.remove_reader(self._keys)
-            stop_listening()
             stop_hearing()
-            typing.cancel()
-            await asyncio.gather(typing, return_exceptions=True)
+            for task in (showing, typing):
+                task.cancel()
+            await asyncio.gather(showing, typing, return_exceptions=True)
 
     def _leave(self) -> None:
         if not self._left.done():
             self._left.set_result(_told_left(self._terminal))
 
-    def _ended(self, error: SeraiError | None) -> None:
-        if self._left.done():
-            return
-        if error is not None:
-            self._left.set_exception(error)
+    async def _show_output(self) -> None:
+        try:
+            async for output in self._terminal.output():
+                self._show(output)
+        except SeraiError as error:
+            if not self._left.done():
+                self._left.set_exception(error)
         else:
-            self._left.set_result(_told_end(self._terminal))
+            if not self._left.done():
+                self._left.set_result(_told_end(self._terminal))
 
     def _connection(self, event: ClientEvent) -> None:
         match event:

@@ -49,17 +49,6 @@ class _History(FileHistory):
         super().store_string(self._redactor.redact(string))
 
 
-class _Output(Vt100_Output):
-    """The screen. What is pasted while something is written comes in one piece, too."""
-
-    is_lent = False
-
-    def disable_bracketed_paste(self) -> None:
-        """Only for someone else: otherwise the next drawing would switch it on again."""
-        if self.is_lent:
-            super().disable_bracketed_paste()
-
-
 class _Offers(Completer):
     """What Tab offers: it is asked for while the person writes on, and not while they answer something."""
 
@@ -90,7 +79,7 @@ class EditedTerminal(PlainTerminal):
     def __init__(self, history: Path, *, has_colour: bool) -> None:
         super().__init__(Lines(), sys.stdout, sys.stdout, is_interactive=True, has_colour=has_colour)
         # Where the cursor is need not be asked: the answer could come when someone else reads.
-        self._output = _Output(
+        self._output = Vt100_Output(
             sys.stdout,
             self._size,
             term=os.environ.get("TERM"),
@@ -123,9 +112,7 @@ class EditedTerminal(PlainTerminal):
 
     def close(self) -> None:
         """Leave the screen as it was found."""
-        self._output.is_lent = True
         self._app.renderer.erase()
-        self._output.disable_bracketed_paste()
         self._output.flush()
 
     # -- what is written -----------------------------------------------------------------------------------
@@ -258,7 +245,6 @@ class EditedTerminal(PlainTerminal):
         with set_app(self._app):
             async with in_terminal():
                 yield
-        self._output.is_lent = False
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from serai.ahp.extensions import SignInKind, SignInMethod
 from serai.cli.console.target import session_id
-from serai.cli.console.terminal import Ask, PlainTerminal, has_person, screen_size
+from serai.cli.console.terminal import PlainTerminal, choose, has_person, screen_size
 from serai.client import Client, SignIn
 from serai.errors import SeraiError
 
@@ -47,23 +47,16 @@ class SignInDialog:
             self._terminal.note(f"There are {len(methods)} ways to sign in to {agent}:")
             for number, method in enumerate(methods, 1):
                 self._terminal.note(f"  {number}  {_told(method)}")
-            choices = f"[1-{len(methods)}, n]"
+            question += f" [1-{len(methods)}, n] "
         else:
             self._terminal.note(_told(methods[0]))
-            choices = "[Y/n]"
-        while True:
-            self._terminal.ask(Ask(f"{question} {choices} "))
-            answer = await self._terminal.lines.read()
-            if answer is not None:
-                self._terminal.typed()
-            word = (answer or "").strip().lower()
-            if answer is None or word in _NO:
-                return None
-            if word in _YES:
-                return methods[0].id
-            if word.isdecimal() and 1 <= int(word) <= len(methods):
-                return methods[int(word) - 1].id
-            self._terminal.note("A number of the list, or n.")
+            question += " [Y/n] "
+        choices = {
+            **dict.fromkeys(_NO),
+            **dict.fromkeys(_YES, methods[0].id),
+            **{str(number): method.id for number, method in enumerate(methods, 1)},
+        }
+        return await choose(self._terminal, question, choices)
 
     async def _go(self, agent: str, method: str) -> bool:
         try:

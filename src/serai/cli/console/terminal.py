@@ -10,12 +10,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapp
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import NamedTuple, TextIO, TypeVar
 
 from serai.cli.console.markdown import DIM, diff_style
 from serai.cli.console.output import clean
 from serai.client.events import Inbox
 from serai.errors import FileUnreadable
+
+T = TypeVar("T")
 
 
 class Offer(NamedTuple):
@@ -176,6 +178,18 @@ class PlainTerminal:
         self._unfinished = None if shown.endswith("\n") else stream
         stream.write(f"\x1b[{style}m{shown}\x1b[0m" if style and self.has_colour else shown)
         stream.flush()
+
+
+async def choose(terminal: PlainTerminal, question: str, choices: Mapping[str, T]) -> T | None:
+    """Ask until the answer is one of these words. Returns what it stands for; `None` when no more comes."""
+    while True:
+        terminal.ask(Ask(question))
+        said = await terminal.lines.read()
+        if said is None:
+            return None
+        terminal.typed()
+        if (word := said.strip().casefold()) in choices:
+            return choices[word]
 
 
 @contextmanager

@@ -27,11 +27,11 @@ from serai.host.host import Host
 from serai.host.project import problem_with_folder
 from serai.host.session.creation import resolved_config
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, folders_in
-from serai.serve import Connection
 from serai.serve.ahp import handshake, resources, subscriptions
 from serai.serve.ahp.actions import dispatched, unreadable
 from serai.serve.ahp.peer import AhpPeer, Command, Service
 from serai.serve.ahp.subscriptions import unknown
+from serai.serve.websocket import WebSocket
 from serai.uris import uri_of
 
 __all__ = ["COMMANDS", "FIRST", "ahp_peer"]
@@ -265,6 +265,6 @@ READING = FIRST | {
 _SERVICE = Service(COMMANDS, FIRST, READING, dispatched, unreadable, subscriptions.unsubscribe)
 
 
-def ahp_peer(host: Host, link: Connection) -> AhpPeer:
+def ahp_peer(host: Host, link: WebSocket) -> AhpPeer:
     """A client of a host, which speaks AHP over a connection."""
     return AhpPeer(host, link, _SERVICE)

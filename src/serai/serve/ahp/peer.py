@@ -32,8 +32,8 @@ from serai.errors import (
 from serai.host.clients import Count
 from serai.host.host import Host
 from serai.jsonrpc.messages import TOO_MANY_REQUESTS
-from serai.serve import Connection
 from serai.serve.frames import text_frame
+from serai.serve.websocket import WebSocket
 
 __all__ = ["AhpPeer"]
 
@@ -90,7 +90,7 @@ class Service(NamedTuple):
 class AhpPeer:
     """A client, as the host sees it over one connection."""
 
-    def __init__(self, host: Host, link: Connection, service: Service) -> None:
+    def __init__(self, host: Host, link: WebSocket, service: Service) -> None:
         self.host = host
         self._service = service
         self.journal = host.journal
