@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from serai.errors import DocumentInvalid, Mismatch
 from serai.session.agent_file import (
-    BUILT_IN_TOOLS,
     AgentBudget,
     AgentFile,
     AgentLimits,
@@ -64,7 +63,7 @@ AGENT = AgentFile(
 
 
 def is_tool(name: str) -> bool:
-    return name in BUILT_IN_TOOLS or name.startswith("mcp__")
+    return name in {"read_file", "write_file", "run_command"} or name.startswith("mcp__")
 
 
 KNOWN = Known(is_tool, {"local:small", "local:large"}.__contains__)
@@ -126,7 +125,7 @@ def test_what_is_wrong_is_told_with_its_line(text: str, line: int, what: str) ->
     ],
 )
 def test_a_session_takes_away(wish: dict[str, Any], left: dict[str, Any]) -> None:
-    assert narrow(AGENT, msgspec.convert(wish, Narrowing)) == msgspec.structs.replace(AGENT, **left)
+    assert narrow(AGENT, msgspec.convert(wish, Narrowing), is_tool) == msgspec.structs.replace(AGENT, **left)
 
 
 @pytest.mark.parametrize(
@@ -146,17 +145,17 @@ def test_a_session_takes_away(wish: dict[str, Any], left: dict[str, Any]) -> Non
 )
 def test_what_would_widen_is_refused_by_name(wish: dict[str, Any], field: str) -> None:
     with pytest.raises(Mismatch) as caught:
-        narrow(AGENT, msgspec.convert(wish, Narrowing))
+        narrow(AGENT, msgspec.convert(wish, Narrowing), is_tool)
     assert caught.value.field == field
 
 
 def test_an_agent_that_names_no_tools_has_the_built_in_ones_and_those_of_its_servers() -> None:
     agent = AgentFile(slug="a")
     wish = Narrowing(tools=("read_file", "mcp__github__search"), max_turns=100)
-    assert narrow(agent, wish).tools == wish.tools
-    assert narrow(agent, wish).limits.max_turns == 100
+    assert narrow(agent, wish, is_tool).tools == wish.tools
+    assert narrow(agent, wish, is_tool).limits.max_turns == 100
     with pytest.raises(Mismatch):
-        narrow(agent, Narrowing(tools=("fly",)))
+        narrow(agent, Narrowing(tools=("fly",)), is_tool)
 
 
 WORDS = st.lists(st.sampled_from(["git", "log", "*", "a"]), min_size=1, max_size=3).map(" ".join)
@@ -174,7 +173,7 @@ def test_no_command_is_allowed_that_the_agent_does_not_allow(
 ) -> None:
     agent = AgentFile(slug="a", allowed_commands=(agents,))
     try:
-        left = narrow(agent, Narrowing(allowed_commands=(sessions,)))
+        left = narrow(agent, Narrowing(allowed_commands=(sessions,)), is_tool)
     except Mismatch:
         return
     assert not any(allows(one, command) for one in left.allowed_commands) or allows(agents, command)

@@ -9,8 +9,22 @@ from requirements import proves
 from serai.errors import FailureKind
 from serai.session.llm import FinishReason, LlmReply, LlmUsage
 from serai.session.messages import TextPart, ToolCallPart
-from serai.session.steps import Answered, CallBegun, CallDecided, CallEnded, Failed, Requested, Step
-from serai.session.turn_core import AskModel, DecideCall, EndTurn, RunCall, SettleDoubt, TurnPlan, next_effect
+from serai.session.turn_core import (
+    Answered,
+    AskModel,
+    CallBegun,
+    CallDecided,
+    CallEnded,
+    DecideCall,
+    EndTurn,
+    Failed,
+    Requested,
+    RunCall,
+    SettleDoubt,
+    Step,
+    TurnPlan,
+    next_effect,
+)
 
 PLAN = TurnPlan(chain=("a:one", "b:two"), max_tool_turns=3)
 

@@ -84,7 +84,7 @@ def test_a_workflow_is_read_and_its_nodes_follow_each_other() -> None:
         ("to: output", "to: look", "from: sum-up, to: look", "one line"),
         ("from: look, to: sum-up", "from: look, to: look", "to: look}\n  - {from: sum", "one line"),
         ("from: look", "from: input", "from: input, to: sum-up", "one line"),
-        ("  - {from: look, to: sum-up}\n", "", "- id: look", "leads on from 'look'"),
+        ("  - {from: look, to: sum-up}\n", "", "- id: sum-up", "it ends at 'look'"),
         ("agent_ref: writer", "agent_ref: poet", "poet", "no agent 'poet'"),
         ("    agent_ref: writer\n", "", "- id: sum-up", "agent_ref: is required"),
         ("type: input", "type: input\n    agent_ref: writer", "- id: input", "only an agent"),
@@ -129,7 +129,9 @@ def test_an_agent_in_a_workflow_is_what_it_is_in_a_file_of_its_own(tier: FsScope
     assert read(
         FILE.replace("slug: reviewer", lines).replace("    model: local:small\n    tools: [read_file]\n", "")
     ).agents == (agent,)
-    narrower = narrow(agent, Narrowing(fs_scope_tier=FsScopeTier.SANDBOXED, allowed_commands=("git log x",)))
+    narrower = narrow(
+        agent, Narrowing(fs_scope_tier=FsScopeTier.SANDBOXED, allowed_commands=("git log x",)), lambda _: True
+    )
     assert narrower.fs_scope is FsScopeTier.SANDBOXED
 
 

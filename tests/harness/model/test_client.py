@@ -379,8 +379,6 @@ async def test_no_kind_of_server_is_asked_twice_or_with_a_key_of_another(
 
 
 def test_nothing_imports_pydantic_ai_before_a_model_is_asked() -> None:
-    modules = (
-        "serai, serai.cli.serve, serai.serve.run, serai.harness.model.client, serai.harness.model.prices"
-    )
+    modules = "serai, serai.cli.serve, serai.serve.run, serai.harness.model.client"
     code = f"import sys, {modules}\nsys.exit('pydantic_ai' in sys.modules or 'genai_prices' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -47,7 +47,7 @@ class Desk:
         self.trusted = True
         self.active_file: str | None = None
         self.selection: Selection | None = None
-        self.customized = Customized()
+        self.customized: Customized
         self.conversation: Conversation
 
     def write(self, path: str, text: str) -> None:
@@ -66,9 +66,7 @@ class Desk:
             working_dir=str(self.work), active_file=self.active_file, selection=self.selection
         )
         environ = {"PATH": os.environ["PATH"], "KNOWN": "yes"}
-        self.customized = await customized(
-            turn, turn.message, situation, self.work, session="ahp-session:/1", environ=environ
-        )
+        self.customized = await customized(turn, situation, "ahp-session:/1", environ)
         self.refusal = await self.customized.hooks.prompt(turn.message.text)
         if turn.message.text.startswith("call "):
             self.refused = await self.customized.hooks.before_call("run_command", {"words": ["ls", "a b"]})
@@ -112,7 +110,7 @@ def called(tool: str, *, failed: bool = False, **given: Any) -> list[SessionMess
 async def use(got: Customized, tool: str, name: str) -> ToolOutput:
     """What a tool answers when the agent calls it."""
     found = next(one for one in got.tools if one.name == tool)
-    return await found.run(found.read({"name": name}), CONTEXT)
+    return await found.read({"name": name}).run(CONTEXT)
 
 
 def names(tools: Sequence[Any]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from serai.config.models import ModelKind, ModelRef, ModelServer, PricePerMillion
-from serai.harness.model.prices import price_of
+from serai.harness.model.client import price_of
 from serai.session.budget import Price
 
 

@@ -35,7 +35,7 @@ from serai.harness.model.transcript import messages_of
 from serai.serve.transcripts import transcribed
 from serai.session.export import export
 from serai.session.messages import AgentSessionRecord, SessionMessage, ToolResultPart
-from serai.session.steps import Step
+from serai.session.turn_core import Step
 from serai.session.workflow import serialize
 
 READ = Call("read_file", {"path": "a.txt"})
@@ -359,7 +359,7 @@ async def test_what_is_kept_of_a_turn_is_of_our_own_types_and_one_corner_alone_k
         turn = await conversation.say("Go")
         steps = await host.journal.store.relay("steps_of_turn", conversation.session.uri, turn.id)
         kept = [*[decode(row[0], Step) for row in steps], *await transcript(conversation)]
-        assert {type(one).__module__ for one in kept} == {"serai.session.steps", "serai.session.messages"}
+        assert {type(one).__module__ for one in kept} == {"serai.session.turn_core", "serai.session.messages"}
     source = Path(serai.__file__).parent
     vendor = re.compile(r"^ *(?:from|import) (?:pydantic_ai|openai|anthropic|google)\b", re.MULTILINE)
     knowing = {

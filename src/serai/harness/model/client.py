@@ -1,5 +1,7 @@
 """Asks models. A request is sent once; what comes back is text as it grows, and last the whole answer.
 
+What a model costs is known, too: as the person's file says, else as the list `genai-prices` does.
+
 async with ModelClient(configuration.models, redactor) as client:
     async with aclosing(client.ask(request)) as answer:
         async for piece in answer:
@@ -12,6 +14,8 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, aclosing
+from datetime import UTC, datetime
+from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
@@ -19,7 +23,8 @@ from serai.config.keys import Keyring
 from serai.config.models import ModelKind, ModelRef, ModelServer, find_key, find_model
 from serai.errors import ConfigInvalid, FailureKind, ModelFailure
 from serai.redact import Redactor
-from serai.session.llm import LlmReply, LlmRequest, ReasoningDelta, TextDelta
+from serai.session.budget import Price, most_input_tokens, settled_cost, worst_cost
+from serai.session.llm import LlmReply, LlmRequest, LlmUsage, ReasoningDelta, TextDelta
 
 if TYPE_CHECKING:
     from pydantic_ai.providers import Provider
@@ -132,6 +137,16 @@ class ModelClient:
             remedy=failure.remedy,
         )
 
+    def reservation(self, request: LlmRequest) -> int | None:
+        """Microcents that a request may cost at most; `None` when nobody knows its price."""
+        price = price_of(find_model(self._servers, request.model), most_input_tokens(request))
+        return None if price is None else worst_cost(request, price)
+
+    def cost(self, model: str, usage: LlmUsage, reserved: int | None) -> int | None:
+        """Microcents that an answer did cost, of those reserved for it; `None` when nobody knows."""
+        price = price_of(find_model(self._servers, model), usage.input_tokens)
+        return None if price is None or reserved is None else settled_cost(usage, price, reserved)
+
     async def _open(self, name: str) -> AnyModel:
         async with self._opening:
             if name in self._models:
@@ -163,3 +178,41 @@ def _open_model(model: ModelRef, key: str | None) -> tuple[Provider[Any], AnyMod
     from serai.harness.model.vendors import open_model  # noqa: PLC0415 - nobody needs it before
 
     return open_model(model, key)
+
+
+def price_of(model: ModelRef, input_tokens: int) -> Price | None:
+    """The price of a model for a request of this size; `None` when nobody knows it.
+
+    The list comes with pydantic-ai and is read without a network. It tells what vendors take at their own
+    addresses: a server elsewhere is looked up by its address, not by the names of its models, which may be
+    anyone's. The first look takes a moment: the list is large.
+    """
+    told = model.server.prices.get(model.id)
+    if told is not None:
+        return Price.of_dollars(told.input, told.output)
+    try:
+        from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - no session needs it before
+    except ImportError:
+        return None
+    url = model.server.base_url
+    vendor = None if url else model.server.kind.value
+    try:
+        _, found = get_snapshot().find_provider_model(model.id, None, vendor, url)
+    except LookupError:
+        return None
+    prices: Any = found.get_prices(datetime.now(UTC))
+    told_in, told_out, told_cached = (
+        _for_size(getattr(prices, name, None), input_tokens)
+        for name in ("input_mtok", "output_mtok", "cache_read_mtok")
+    )
+    if told_in is None or told_out is None:
+        return None
+    return Price.of_dollars(told_in, told_out, told_cached)
+
+
+def _for_size(price: Any, input_tokens: int) -> Decimal | None:
+    """A price in dollars. Some vendors take more for all tokens of a request that is large."""
+    if price is None or isinstance(price, Decimal):
+        return price
+    reached = [tier.price for tier in price.tiers if input_tokens > tier.start]
+    return reached[-1] if reached else price.base

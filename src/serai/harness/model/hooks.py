@@ -94,11 +94,11 @@ class Hooks:
 
     def __init__(
         self,
-        definitions: Iterable[Definition] = (),
-        folder: Path = Path(),
-        environ: Mapping[str, str] | None = None,
-        session: str = "",
-        notice: Callable[[str], Awaitable[None]] | None = None,
+        definitions: Iterable[Definition],
+        folder: Path,
+        environ: Mapping[str, str],
+        session: str,
+        notice: Callable[[str], Awaitable[None]],
     ) -> None:
         self._hooks = [
             hook
@@ -107,7 +107,7 @@ class Hooks:
             for hook in _declared(one)
         ]
         self._folder = folder
-        self._environ = {**(environ or {}), "CLAUDE_PROJECT_DIR": str(folder)}
+        self._environ = {**environ, "CLAUDE_PROJECT_DIR": str(folder)}
         self._session = session
         self._notice = notice
         self._told: set[str] = set()
@@ -198,7 +198,7 @@ class Hooks:
     async def _fail(self, hook: _Hook, problem: str) -> None:
         """Tell of a hook that has failed, once in a turn."""
         text = f"A hook of {hook.source} for {hook.event.value} failed: {problem}"
-        if text not in self._told and self._notice is not None:
+        if text not in self._told:
             self._told.add(text)
             await self._notice(text)
 

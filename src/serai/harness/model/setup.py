@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
 
+from serai.errors import Mismatch, TurnStopped
+from serai.harness.model.client import ModelClient
 from serai.harness.model.customizations import Customized
 from serai.harness.model.tool import Tool
 from serai.session.agent_file import AgentFile
-from serai.session.llm import LlmReply, LlmRequest, LlmUsage, ReasoningDelta, TextDelta
 from serai.session.messages import SessionContext
 from serai.session.turn_core import TurnPlan
-
-
-class Models(Protocol):
-    """The models that can be asked, and what they cost."""
-
-    def ask(self, request: LlmRequest) -> AsyncGenerator[TextDelta | ReasoningDelta | LlmReply]:
-        """Ask a model. The answer comes in pieces, and whole as the last one. Closing it breaks it off.
-
-        Raises:
-            ModelFailure: There is no answer, or only some of one.
-        """
-        ...
-
-    def reservation(self, request: LlmRequest) -> int | None:
-        """Microcents that a request may cost at most; `None` when nobody knows its price."""
-        ...
-
-    def cost(self, model: str, usage: LlmUsage, reserved: int | None) -> int | None:
-        """Microcents that an answer did cost, of those reserved for it; `None` when nobody knows."""
-        ...
+from serai.session.workflow import render
 
 
 @dataclass(frozen=True, slots=True)
 class TurnSetup:
     """What a turn works with."""
 
-    models: Models
+    models: ModelClient
     plan: TurnPlan
     agent: AgentFile
     """The agent, as the session has narrowed it."""
@@ -47,7 +28,29 @@ class TurnSetup:
     folder: Path
     system: str
     """What stands before all messages."""
-    tools: Mapping[str, Tool[Any]] = field(default_factory=dict[str, Tool[Any]])
-    max_messages: int = 0
-    customized: Customized = field(default_factory=Customized)
+    tools: Mapping[str, Tool]
+    max_messages: int
+    customized: Customized
     """What the session's customisations bring. Its tools are among `tools`."""
+
+
+def system_prompt(agent: AgentFile, situation: SessionContext) -> str:
+    """What stands before all messages: the agent's own words, and where it is.
+
+    Raises:
+        TurnStopped: The agent's words name a variable that there is not.
+    """
+    values = {f"ctx.{name}": value for name, value in situation.variables.items()}
+    try:
+        own = render(agent.system_prompt, values)
+    except Mismatch as error:
+        raise TurnStopped("prompt_invalid", f"system_prompt: {error}") from None
+    lines = [f"Working directory: {situation.working_dir}"]
+    if situation.git_ref:
+        lines.append(f"Git: {situation.git_ref}")
+    if situation.active_file:
+        lines.append(f"Active file: {situation.active_file}")
+    if situation.selection:
+        chosen = situation.selection
+        lines.append(f"Selection: {chosen.file}, lines {chosen.start_line} to {chosen.end_line}")
+    return "\n\n".join(part for part in (own, "\n".join(lines)) if part)

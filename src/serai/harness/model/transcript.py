@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
@@ -14,8 +14,7 @@ from serai.contract.record import encode
 from serai.host.blobs import BLOB_SCHEME
 from serai.redact.redactor import decode_base64
 from serai.session.messages import DurableContentPart, MediaPart, SessionMessage, SessionMessageRole, TextPart
-from serai.session.projection import SavedTurn
-from serai.session.steps import Step
+from serai.session.turn_core import Step
 from serai.store.contract import BlobRow, RelayWrite
 
 Kind: TypeAlias = Literal["session", "run"]
@@ -117,13 +116,11 @@ class Transcript:
             self.kind, self._session, turn_id, message_id, role, content, at, model_id=model_id
         )
 
-    def turns(self, counting: Collection[str] | None = None) -> list[SavedTurn]:
+    def turns(self, counting: Collection[str] | None = None) -> Mapping[str, Sequence[SessionMessage]]:
         """The turns that count: truncated ones do not. `None`: all of them."""
-        return [
-            SavedTurn(turn, messages)
-            for turn, messages in self._turns.items()
-            if counting is None or turn in counting
-        ]
+        return {
+            turn: messages for turn, messages in self._turns.items() if counting is None or turn in counting
+        }
 
 
 class SpendLedger:

@@ -36,9 +36,21 @@ from serai.session.messages import (
     TextPart,
     ToolCallPart,
 )
-from serai.session.projection import projected
-from serai.session.steps import Answered, CallEnded, Failed, Requested, Steered, Step
-from serai.session.turn_core import AskModel, DecideCall, EndTurn, RunCall, SettleDoubt, next_effect
+from serai.session.transcript import projected
+from serai.session.turn_core import (
+    Answered,
+    AskModel,
+    CallEnded,
+    DecideCall,
+    EndTurn,
+    Failed,
+    Requested,
+    RunCall,
+    SettleDoubt,
+    Steered,
+    Step,
+    next_effect,
+)
 from serai.store.contract import RelayWrite
 
 DEFAULT_TOKENS = 8192

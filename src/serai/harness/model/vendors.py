@@ -119,24 +119,25 @@ async def answer_of(
     )
     async with asked as stream:
         async for event in stream:
-            if isinstance(event, PartDeltaEvent):
-                delta = event.delta
-                if isinstance(delta, TextPartDelta):
-                    yield TextDelta(readable(delta.content_delta))
-                elif isinstance(delta, ThinkingPartDelta) and delta.content_delta:
-                    yield ReasoningDelta(readable(delta.content_delta))
-                else:
-                    yield None
-            elif isinstance(event, PartStartEvent):
-                part = event.part
-                if isinstance(part, TextPart) and part.content:
-                    yield TextDelta(readable(part.content))
-                elif isinstance(part, ThinkingPart) and part.content:
-                    yield ReasoningDelta(readable(part.content))
-                else:
-                    yield None
+            yield _piece(event)
         answer = stream.get()
     yield _reply(answer, request.model)
+
+
+def _piece(event: Any) -> TextDelta | ReasoningDelta | None:
+    match event:
+        case (
+            PartDeltaEvent(delta=TextPartDelta(content_delta=text))
+            | PartStartEvent(part=TextPart(content=text))
+        ) if text:
+            return TextDelta(readable(text))
+        case (
+            PartDeltaEvent(delta=ThinkingPartDelta(content_delta=text))
+            | PartStartEvent(part=ThinkingPart(content=text))
+        ) if text:
+            return ReasoningDelta(readable(text))
+        case _:
+            return None
 
 
 def _reply(answer: ModelResponse, model: str) -> LlmReply:

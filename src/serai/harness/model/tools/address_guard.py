@@ -2,25 +2,17 @@
 
 A name is resolved here, all that it stands for is judged, and the connection is made to what was judged. So
 it makes no difference how an address is written, where a redirect leads, or what a name stands for a moment
-later: every connection goes through `AddressGuard.addresses`.
+later: every connection goes through `allowed_addresses`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
-from typing import TypeAlias
 
 from serai.errors import AddressRefused, ToolFailed
-
-Resolve: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
-"""Finds the addresses of a name.
-
-Raises:
-    OSError: There are none.
-"""
 
 _TRANSLATED = IPv6Network("64:ff9b::/96")
 """IPv4 addresses as IPv6 networks write them (NAT64)."""
@@ -28,36 +20,30 @@ _METADATA = frozenset({IPv4Address("168.63.129.16")})
 """Public by their number, and yet the machine's own: Azure's."""
 
 
-class AddressGuard:
-    """Judges where connections may go.
+async def allowed_addresses(host: str, port: int, allowed: Iterable[str] = ()) -> list[str]:
+    """The addresses that a host may be reached at. Connect to these, and do not look again.
 
     Args:
+        host: A name or an address.
+        port: The port.
         allowed: `host:port`s that may be reached wherever they are.
-        resolve: Finds the addresses of a name; by default as the system does.
+
+    Raises:
+        AddressRefused: One of them is not on the public network.
+        ToolFailed: There are none.
     """
-
-    def __init__(self, allowed: Iterable[str] = (), resolve: Resolve | None = None) -> None:
-        self._allowed = frozenset(entry.lower() for entry in allowed)
-        self._resolve = resolve or _resolve
-
-    async def addresses(self, host: str, port: int) -> list[str]:
-        """The addresses that a host may be reached at. Connect to these, and do not look again.
-
-        Raises:
-            AddressRefused: One of them is not on the public network.
-            ToolFailed: There are none.
-        """
-        name = host.strip("[]").rstrip(".").lower()
-        try:
-            found = await self._resolve(name, port)
-        except OSError as error:
-            raise ToolFailed(f"{name} cannot be found: {error.strerror or error}") from None
-        if f"{name}:{port}" not in self._allowed and not all(is_public(ip_address(one)) for one in found):
-            raise AddressRefused(
-                f"{name}:{port} is refused: it is this machine's, or of a private network",
-                remedy=f"The agent's file may name it: allowed_hosts: [{name}:{port}]",
-            )
-        return found
+    name = host.strip("[]").rstrip(".").lower()
+    try:
+        found = await resolved(name, port)
+    except OSError as error:
+        raise ToolFailed(f"{name} cannot be found: {error.strerror or error}") from None
+    named = f"{name}:{port}" in map(str.lower, allowed)
+    if not named and not all(is_public(ip_address(one)) for one in found):
+        raise AddressRefused(
+            f"{name}:{port} is refused: it is this machine's, or of a private network",
+            remedy=f"The agent's file may name it: allowed_hosts: [{name}:{port}]",
+        )
+    return found
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
@@ -72,7 +58,12 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
     return address.is_global and not address.is_multicast and address not in _METADATA
 
 
-async def _resolve(host: str, port: int) -> list[str]:
+async def resolved(host: str, port: int) -> list[str]:
+    """What a name stands for, as the system says.
+
+    Raises:
+        OSError: Nothing.
+    """
     loop = asyncio.get_running_loop()
     try:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)

@@ -17,7 +17,7 @@ from msgspec import Meta
 from serai.ahp import commands as c
 from serai.ahp.types import ROOT
 from serai.errors import ProtocolError, ToolFailed
-from serai.harness.model.tool import Asking, Tool, ToolContext, ToolInput, ToolOutput
+from serai.harness.model.tool import Asking, BuiltIn, ToolContext, ToolOutput
 from serai.host.project import project_of
 from serai.machine.draft import pieces
 from serai.machine.files import Access, Root, Roots, find, list_directory, open_content
@@ -78,31 +78,25 @@ def _widened(roots: Roots, context: ToolContext) -> Roots:
             return roots | [Root("/", writable=True)]
 
 
-class ReadFileInput(ToolInput):
-    """Which file, and which lines of it."""
+class ReadFile(BuiltIn):
+    """Read a text file, or some lines of it."""
+
+    name, title = "read_file", "Read a file"
+    asking, is_idempotent = Asking.NEVER, True
 
     path: NamedPath
     first_line: Annotated[int, Meta(ge=1, description="Counted from 1")] = 1
     lines: Annotated[int, Meta(ge=1, description="How many; by default all")] | None = None
 
+    def summary(self) -> str:
+        """Which file."""
+        return f"Read `{shown_path(self.path)}`"
 
-class ReadFile(Tool[ReadFileInput]):
-    """Reads a text."""
-
-    name, title = "read_file", "Read a file"
-    description = "Read a text file, or some lines of it."
-    takes = ReadFileInput
-    asking, is_idempotent = Asking.NEVER, True
-
-    def summary(self, given: ReadFileInput) -> str:
-        """See `Tool`."""
-        return f"Read `{shown_path(given.path)}`"
-
-    async def run(self, given: ReadFileInput, context: ToolContext) -> ToolOutput:
-        """See `Tool`."""
-        first = given.first_line - 1
-        last = None if given.lines is None else first + given.lines
-        return ToolOutput(await with_files(context, _text, uri_in(context, given.path), first, last))
+    async def run(self, context: ToolContext) -> ToolOutput:
+        """Read it."""
+        first = self.first_line - 1
+        last = None if self.lines is None else first + self.lines
+        return ToolOutput(await with_files(context, _text, uri_in(context, self.path), first, last))
 
 
 def _text(roots: Roots, uri: str, first: int, last: int | None) -> str:
@@ -112,27 +106,21 @@ def _text(roots: Roots, uri: str, first: int, last: int | None) -> str:
         return content.lines(first, last, MOST_BYTES)
 
 
-class ListDirectoryInput(ToolInput):
-    """Which directory."""
+class ListDirectory(BuiltIn):
+    """List the names in a directory. Directories end with a slash."""
+
+    name, title = "list_directory", "List a directory"
+    asking, is_idempotent = Asking.NEVER, True
 
     path: NamedPath = "."
 
+    def summary(self) -> str:
+        """Which directory."""
+        return f"List `{shown_path(self.path)}`"
 
-class ListDirectory(Tool[ListDirectoryInput]):
-    """Lists what is in a directory."""
-
-    name, title = "list_directory", "List a directory"
-    description = "List the names in a directory. Directories end with a slash."
-    takes = ListDirectoryInput
-    asking, is_idempotent = Asking.NEVER, True
-
-    def summary(self, given: ListDirectoryInput) -> str:
-        """See `Tool`."""
-        return f"List `{shown_path(given.path)}`"
-
-    async def run(self, given: ListDirectoryInput, context: ToolContext) -> ToolOutput:
-        """See `Tool`."""
-        params = c.ResourceListParams(channel=ROOT, uri=uri_in(context, given.path))
+    async def run(self, context: ToolContext) -> ToolOutput:
+        """List it."""
+        params = c.ResourceListParams(channel=ROOT, uri=uri_in(context, self.path))
         found = await with_files(context, lambda roots: list_directory(params, roots).entries)
         names = [f"{one.name}/" if one.type == c.ResourceType.DIRECTORY else one.name for one in found]
         if len(names) > _MOST_ENTRIES:
@@ -140,107 +128,88 @@ class ListDirectory(Tool[ListDirectoryInput]):
         return ToolOutput("\n".join(names) or "[the directory is empty]")
 
 
-class SearchFilesInput(ToolInput):
-    """What is looked for, and where."""
+class SearchFiles(BuiltIn):
+    """Find the lines with a text in all files below a directory. Prints file:line: text."""
+
+    # A text and no regular expression: one of those could keep the whole host busy for hours.
+    name, title = "search_files", "Search in files"
+    asking, is_idempotent = Asking.NEVER, True
 
     text: Annotated[str, Meta(min_length=1, description="The text itself: there are no wildcards")]
     path: NamedPath = "."
     files: Annotated[str, Meta(description="Which files, from path on, such as **/*.py")] = "**"
     ignore_case: bool = False
 
+    def summary(self) -> str:
+        """What is looked for, and where."""
+        return f"Search for `{self.text}` in `{shown_path(self.path)}`"
 
-class SearchFiles(Tool[SearchFilesInput]):
-    """Finds the lines in which a text occurs.
-
-    A text and no regular expression: one of those could keep the whole host busy for hours.
-    """
-
-    name, title = "search_files", "Search in files"
-    description = "Find the lines with a text in all files below a directory. Prints file:line: text."
-    takes = SearchFilesInput
-    asking, is_idempotent = Asking.NEVER, True
-
-    def summary(self, given: SearchFilesInput) -> str:
-        """See `Tool`."""
-        return f"Search for `{given.text}` in `{shown_path(given.path)}`"
-
-    async def run(self, given: SearchFilesInput, context: ToolContext) -> ToolOutput:
-        """See `Tool`."""
-        lines = await with_files(context, _search, given, uri_in(context, given.path))
+    async def run(self, context: ToolContext) -> ToolOutput:
+        """Look for it."""
+        lines = await with_files(context, self._search, uri_in(context, self.path))
         return ToolOutput("\n".join(lines) or "[nothing was found]")
 
+    def _search(self, roots: Roots, uri: str) -> list[str]:
+        needle = self.text.casefold() if self.ignore_case else self.text
 
-def _search(roots: Roots, given: SearchFilesInput, uri: str) -> list[str]:
-    needle = given.text.casefold() if given.ignore_case else given.text
+        def has(text: str) -> bool:
+            return needle in (text.casefold() if self.ignore_case else text)
 
-    def has(text: str) -> bool:
-        return needle in (text.casefold() if given.ignore_case else text)
-
-    search = _Search(roots, PathFilter([given.files]))
-    found: list[str] = []
-    for path, data in search.texts(uri):
-        text = data.decode(errors="replace")
-        if has(text):
-            found += (
-                f"{path}:{number}: {line.strip()[:_LINE]}"
-                for number, line in enumerate(text.split("\n"), 1)
-                if has(line)
-            )
-        if len(found) > _MOST_HITS:
-            break
-    is_part = search.is_late or len(found) > _MOST_HITS
-    return found[:_MOST_HITS] + (["[there may be more: narrow the search down]"] if is_part else [])
+        until = monotonic() + _MOST_SECONDS
+        found: list[str] = []
+        for path, data in _texts(roots, uri, PathFilter([self.files]), until):
+            text = data.decode(errors="replace")
+            if has(text):
+                found += (
+                    f"{path}:{number}: {line.strip()[:_LINE]}"
+                    for number, line in enumerate(text.split("\n"), 1)
+                    if has(line)
+                )
+            if len(found) > _MOST_HITS:
+                break
+        is_part = monotonic() > until or len(found) > _MOST_HITS
+        return found[:_MOST_HITS] + (["[there may be more: narrow the search down]"] if is_part else [])
 
 
-class _Search:
-    """Goes through the texts below a directory, by name. No link is followed, and only so long."""
+def _texts(roots: Roots, uri: str, wanted: PathFilter, until: float) -> Iterator[tuple[str, bytes]]:
+    """All texts below a directory that are wanted, by name. No link is followed, and only so long."""
+    closed: set[Identity] = set()
+    for path in roots.closed:
+        with suppress(OSError):
+            closed.add(identity(os.stat(path)))  # noqa: PTH116 - as a path is named there
+    with find(uri, roots, Access.READ) as place:
+        if place.info is not None and not place.is_directory:
+            raise ToolFailed(f"{uri} is no directory: read it with read_file")
+        yield from _below(place.open_directory(), "", wanted, closed, until)
 
-    def __init__(self, roots: Roots, wanted: PathFilter) -> None:
-        self._roots = roots
-        self._wanted = wanted
-        self._until = monotonic() + _MOST_SECONDS
-        self._closed: set[Identity] = set()
-        for path in roots.closed:
-            with suppress(OSError):
-                self._closed.add(identity(os.stat(path)))  # noqa: PTH116 - as a path is named there
 
-    @property
-    def is_late(self) -> bool:
-        """Whether the time is over."""
-        return monotonic() > self._until
-
-    def texts(self, uri: str) -> Iterator[tuple[str, bytes]]:
-        """All texts below a directory that are wanted."""
-        with find(uri, self._roots, Access.READ) as place:
-            if place.info is not None and not place.is_directory:
-                raise ToolFailed(f"{uri} is no directory: read it with read_file")
-            yield from self._below(place.open_directory(), "", 1)
-
-    def _below(self, directory: int, prefix: str, depth: int) -> Iterator[tuple[str, bytes]]:
-        """What is in an open directory, which is closed in the end."""
-        try:
-            go_on()
-            for name in sorted(os.listdir(directory)):
-                if self.is_late:
-                    return
-                path, inner, data = f"{prefix}{name}", -1, None
-                # What cannot be read, or may not, is passed over: the search is for the rest.
-                with suppress(OSError, ProtocolError):
-                    info = os.stat(name, dir_fd=directory, follow_symlinks=False)
-                    if stat.S_ISDIR(info.st_mode):
-                        if name not in _PASSED_OVER and depth < MAX_DEPTH:
-                            inner = open_directory(directory, name)
-                    elif stat.S_ISREG(info.st_mode) and self._wanted.passes(path):
-                        data = _text_in(directory, name)
-                if inner >= 0:
-                    if is_window(inner) or identity(os.fstat(inner)) in self._closed:
-                        os.close(inner)
-                    else:
-                        yield from self._below(inner, f"{path}/", depth + 1)
-                elif data is not None:
-                    yield path, data
-        finally:
-            os.close(directory)
+def _below(
+    directory: int, prefix: str, wanted: PathFilter, closed: set[Identity], until: float
+) -> Iterator[tuple[str, bytes]]:
+    """What is in an open directory, which is closed in the end."""
+    try:
+        go_on()
+        for name in sorted(os.listdir(directory)):
+            if monotonic() > until:
+                return
+            path, inner, data = f"{prefix}{name}", -1, None
+            # What cannot be read, or may not, is passed over: the search is for the rest.
+            with suppress(OSError, ProtocolError):
+                info = os.stat(name, dir_fd=directory, follow_symlinks=False)
+                if stat.S_ISDIR(info.st_mode):
+                    if name not in _PASSED_OVER and path.count("/") < MAX_DEPTH:
+                        inner = open_directory(directory, name)
+                elif stat.S_ISREG(info.st_mode) and wanted.passes(path):
+                    data = _text_in(directory, name)
+            if inner >= 0:
+                if is_window(inner) or identity(os.fstat(inner)) in closed:
+                    os.close(inner)
+                else:
+                    yield from _below(inner, f"{path}/", wanted, closed, until)
+            elif data is not None:
+                yield path, data
+    finally:
+        os.close(directory)
 
 
 def _text_in(directory: int, name: str) -> bytes | None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from abc import abstractmethod
-from typing import Annotated, NamedTuple, TypeVar
+from typing import Annotated, NamedTuple
 
 from msgspec import Meta
 
@@ -13,7 +12,7 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ROOT
 from serai.errors import ProtocolError, ToolFailed
 from serai.harness.file_edits import file_edit, made
-from serai.harness.model.tool import Preview, Tool, ToolContext, ToolInput, ToolOutput
+from serai.harness.model.tool import BuiltIn, Preview, ToolContext, ToolOutput
 from serai.harness.model.tools.file_reads import MOST_BYTES, NamedPath, shown_path, uri_in, with_files
 from serai.machine.files import Access, Roots, find, open_content, path_of, uri_of, write
 from serai.machine.files.place import find_or_make
@@ -26,106 +25,85 @@ class _Before(NamedTuple):
     etag: str
 
 
-class _OneFile(ToolInput):
-    path: NamedPath
-
-
-Edit = TypeVar("Edit", bound=_OneFile)
-
-
-class _Edits(Tool[Edit]):
+class _Edit(BuiltIn):
     """Shows an edit, and makes it on the version that was shown."""
 
-    def __init__(self) -> None:
-        self._shown: dict[tuple[str, str], str | None] = {}
-        """The version of the file that a person was shown, by the call and the path."""
+    path: NamedPath
 
-    @abstractmethod
-    def after(self, given: Edit, before: str | None) -> str:
+    def after(self, before: str | None) -> str:
         """What the file is to hold; before, it held this, or (`None`) was not there."""
+        raise NotImplementedError
 
-    def pattern(self, given: Edit) -> str:
+    def pattern(self) -> str:
         """All files of the same directory."""
-        return posixpath.join(posixpath.dirname(shown_path(given.path)), "*")
+        return posixpath.join(posixpath.dirname(shown_path(self.path)), "*")
 
-    async def preview(self, given: Edit, context: ToolContext) -> Preview:
-        """See `Tool`."""
-        uri = uri_in(context, given.path)
+    async def preview(self, context: ToolContext) -> Preview:
+        """The edit, on the file as it is now."""
+        uri = uri_in(context, self.path)
         before = await with_files(context, _look, uri)
         edit = file_edit(
-            context.turn.keep, uri, before and before.text.encode(), self._after(given, before).encode()
+            context.turn.keep, uri, before and before.text.encode(), self._after(before).encode()
         )
-        self._shown[context.call.id, uri] = before and before.etag
-        return Preview(f"{'Edit' if before else 'Write'} `{shown_path(given.path)}`", [edit])
+        what = f"{'Edit' if before else 'Write'} `{shown_path(self.path)}`"
+        return Preview(what, [edit], shown={uri: before and before.etag})
 
-    async def run(self, given: Edit, context: ToolContext) -> ToolOutput:
-        """See `Tool`."""
-        uri = uri_in(context, given.path)
+    async def run(self, context: ToolContext) -> ToolOutput:
+        """Make it."""
+        uri = uri_in(context, self.path)
         before = await with_files(context, _look, uri)
         etag = before and before.etag
-        if self._shown.pop((context.call.id, uri), etag) != etag:
+        if context.shown.get(uri, etag) != etag:
             raise ToolFailed(f"{uri} has changed since the edit was shown", remedy="Read it, and try again")
-        after = self._after(given, before)
+        after = self._after(before)
         await with_files(context, _write, uri, after, etag)
         edit = file_edit(context.turn.keep, uri, before and before.text.encode(), after.encode())
         lines = f"{edit.diff.added} lines added, {edit.diff.removed} removed" if edit.diff else ""
-        return ToolOutput(f"{shown_path(given.path)} is written: {lines}", content=[made(edit)])
+        return ToolOutput(f"{shown_path(self.path)} is written: {lines}", content=[made(edit)])
 
-    def _after(self, given: Edit, before: _Before | None) -> str:
+    def _after(self, before: _Before | None) -> str:
         # JSON can write half a character, which no file can hold.
-        return self.after(given, before and before.text).encode(errors="replace").decode()
+        return self.after(before and before.text).encode(errors="replace").decode()
 
 
-class WriteFileInput(_OneFile):
-    """Which file, and all that it is to hold."""
+class WriteFile(_Edit):
+    """Write a text file as a whole. Directories that are missing are made."""
+
+    name, title = "write_file", "Write a file"
 
     content: str
 
-
-class WriteFile(_Edits[WriteFileInput]):
-    """Writes a text file as a whole."""
-
-    name, title = "write_file", "Write a file"
-    description = "Write a text file as a whole. Directories that are missing are made."
-    takes = WriteFileInput
-
-    def after(self, given: WriteFileInput, before: str | None) -> str:
+    def after(self, before: str | None) -> str:
         """All of it."""
         del before
-        return given.content
+        return self.content
 
 
-class EditFileInput(_OneFile):
-    """Which file, and which text in it is replaced."""
+class EditFile(_Edit):
+    """Replace a text in a file by another."""
+
+    name, title = "edit_file", "Edit a file"
 
     old: Annotated[str, Meta(min_length=1, description="As it stands in the file, and only once there")]
     new: str
     everywhere: Annotated[bool, Meta(description="Replace it wherever it stands")] = False
 
-
-class EditFile(_Edits[EditFileInput]):
-    """Replaces a text in a file."""
-
-    name, title = "edit_file", "Edit a file"
-    description = "Replace a text in a file by another."
-    takes = EditFileInput
-
-    def after(self, given: EditFileInput, before: str | None) -> str:
+    def after(self, before: str | None) -> str:
         """The file with the new text.
 
         Raises:
             ToolFailed: The old one is not there, or not only once.
         """
-        count = (before or "").count(given.old)
+        count = (before or "").count(self.old)
         if before is None or not count:
             what = "there is no such file" if before is None else "the old text is not in it"
-            raise ToolFailed(f"{shown_path(given.path)} was not edited: {what}", remedy="Read the file first")
-        if count > 1 and not given.everywhere:
+            raise ToolFailed(f"{shown_path(self.path)} was not edited: {what}", remedy="Read the file first")
+        if count > 1 and not self.everywhere:
             raise ToolFailed(
-                f"{shown_path(given.path)} was not edited: the old text stands there {count} times",
+                f"{shown_path(self.path)} was not edited: the old text stands there {count} times",
                 remedy="Give more of what stands around it, or set everywhere",
             )
-        return before.replace(given.old, given.new)
+        return before.replace(self.old, self.new)
 
 
 def _look(roots: Roots, uri: str) -> _Before | None:

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator, Iterable, Mapping
-from contextlib import contextmanager
-from typing import Any, cast
+from collections.abc import Collection, Mapping
 
-import httpcore2
 import httpx2
 
-from serai.harness.model.tools.address_guard import AddressGuard
+from serai.harness.model.tools.address_guard import allowed_addresses
 
 _SECONDS = 30.0
 """How long connecting, and sending, may take."""
 
 
 def guarded_client(
-    guard: AddressGuard, *, headers: Mapping[str, str] | None = None, silence: float, redirects: int = 0
+    allowed: Collection[str],
+    *,
+    headers: Mapping[str, str] | None = None,
+    silence: float,
+    redirects: int = 0,
 ) -> httpx2.AsyncClient:
-    """A client that reaches what a guard allows, directly: proxies of the environment are not used.
+    """A client that reaches what the guard allows, directly: proxies of the environment are not used.
 
     Args:
-        guard: Judges each connection.
+        allowed: `host:port`s that may be reached wherever they are.
         headers: Are sent with each request.
         silence: How long a server may say nothing, in seconds.
         redirects: How many are followed.
     """
     return httpx2.AsyncClient(
-        transport=_GuardedTransport(guard),
+        transport=_Guarded(allowed),
         headers=dict(headers or {}),
         timeout=httpx2.Timeout(_SECONDS, read=silence),
         follow_redirects=redirects > 0,
@@ -36,89 +37,32 @@ def guarded_client(
     )
 
 
-class _GuardedBackend(httpcore2.AsyncNetworkBackend):
-    """Connects to what the guard says that a name stands for, and to nothing else."""
+class _Guarded(httpx2.AsyncHTTPTransport):
+    """Connects to the addresses that were judged. Certificates are checked for the name.
 
-    def __init__(self, guard: AddressGuard) -> None:
-        self._guard = guard
-        self._network = cast("httpcore2.AsyncNetworkBackend", httpcore2.AnyIOBackend())
+    A connection serves one request: kept ones are told apart by their address alone, and what was checked for
+    one name must not serve another.
+    """
 
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ASYNC109 - it is the library's
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
-        """Connect to the first address that answers."""
-        problem: httpcore2.ConnectError | httpcore2.ConnectTimeout | None = None
-        for address in await self._guard.addresses(host, port):
-            try:
-                return await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
-                problem = error
-        raise problem or httpcore2.ConnectError(f"{host} has no address")
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait before another attempt."""
-        await self._network.sleep(seconds)
-
-
-class _GuardedTransport(httpx2.AsyncBaseTransport):
-    """Hands requests to a pool whose connections are guarded."""
-
-    def __init__(self, guard: AddressGuard) -> None:
-        self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=httpx2.create_ssl_context(trust_env=False), network_backend=_GuardedBackend(guard)
-        )
+    def __init__(self, allowed: Collection[str]) -> None:
+        super().__init__(trust_env=False, limits=httpx2.Limits(max_keepalive_connections=0))
+        self._allowed = allowed
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Answer one request."""
-        url = request.url
-        asked = httpcore2.Request(
-            method=request.method,
-            url=httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
-            headers=request.headers.raw,
-            content=cast("Any", request.stream),
-            extensions=request.extensions,
-        )
-        with _as_httpx():
-            answer = await self._pool.handle_async_request(asked)
-        return httpx2.Response(
-            status_code=answer.status,
-            headers=answer.headers,
-            stream=_Body(answer),
-            extensions=cast("dict[str, Any]", answer.extensions),
-        )
-
-    async def aclose(self) -> None:
-        """Close all connections."""
-        await self._pool.aclose()
-
-
-class _Body(httpx2.AsyncByteStream):
-    """What a server answers, piece by piece."""
-
-    def __init__(self, answer: httpcore2.Response) -> None:
-        self._stream = cast("Any", answer.stream)
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        with _as_httpx():
-            async for piece in self._stream:
-                yield piece
-
-    async def aclose(self) -> None:
-        """Read no more of it."""
-        await self._stream.aclose()
-
-
-@contextmanager
-def _as_httpx() -> Generator[None]:
-    """Turns errors of the connection into those that users of the client know."""
-    try:
-        yield
-    except httpcore2.TimeoutException as error:
-        raise httpx2.TimeoutException(str(error) or "it took too long") from error
-    except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.UnsupportedProtocol) as error:
-        raise httpx2.TransportError(str(error) or type(error).__name__) from error
+        """Answer one request, at the first address that can be connected to."""
+        name = request.url.raw_host.decode("ascii")
+        port = request.url.port or (443 if request.url.scheme == "https" else 80)
+        problem: httpx2.TransportError | None = None
+        for address in await allowed_addresses(name, port, self._allowed):
+            pinned = httpx2.Request(
+                request.method,
+                request.url.copy_with(host=address),
+                headers=request.headers,
+                stream=request.stream,
+                extensions={**request.extensions, "sni_hostname": name},
+            )
+            try:
+                return await super().handle_async_request(pinned)
+            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+                problem = error
+        raise problem or httpx2.ConnectError(f"{name} has no address")
