@@ -22,8 +22,16 @@ from requirements import proves
 from serai.ahp import types as t
 from serai.ahp.client import ClientState
 
-STRIDE = 4
-"""Each test kills after every so-manyth action, and all of them together after each."""
+STRIDE = 2
+"""Each test kills after every so-manyth step, and all of them together after each."""
+STEPS = {
+    f"session/{step}"
+    for step in (
+        *("turnStarted", "responsePart", "usage", "toolCallReady", "toolCallConfirmed", "toolCallComplete"),
+        *("inputRequested", "inputCompleted", "turnComplete"),
+    )
+}
+"""What is a step of its own: other actions are committed together with one of these, or are more of it."""
 
 
 def appending(log: Path, word: str) -> Call:
@@ -108,11 +116,14 @@ async def answer(client: Client, session: str, log: Path) -> None:
 
 
 async def live(client: Client, session: str, log: Path, *, most: int = 1 << 30) -> bool:
-    """Answer what is asked until the turn is over (which it tells), or so many actions were heard."""
+    """Answer what is asked until the turn is over (which it tells), or so many steps were heard."""
     answered: set[str] = set()
 
     def heard() -> int:
-        return sum(envelope["channel"] == session for envelope in client.envelopes)
+        return sum(
+            envelope["channel"] == session and envelope["action"]["type"] in STEPS
+            for envelope in client.envelopes
+        )
 
     def is_over() -> bool:
         return bool(client.session(session).turns)

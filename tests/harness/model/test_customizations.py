@@ -184,17 +184,6 @@ async def test_a_rule_that_does_not_always_apply_is_offered_and_held_back(desk: 
     assert "In capitals." not in told
 
 
-@proves("ahp:RuleCustomization/optional-rule-chosen", "ahp:RuleCustomization/body-in-context")
-async def test_the_agent_takes_a_rule_up_and_it_stays_in_force(desk: Desk) -> None:
-    desk.write(".cursor/rules/sql.mdc", "---\ndescription: SQL.\n---\nIn capitals.\n")
-    got = await desk.say("Hello")
-    assert not (await use(got, "read_rule", "sql")).is_error
-    assert (await use(got, "read_rule", "other")).is_error
-    told = await desk.instructions("Go on", *called("read_rule", name="sql"))
-    assert "In capitals." in told
-    assert "- sql: SQL." not in told
-
-
 @proves("ahp:RuleCustomization/optional-rule-chosen")
 async def test_the_person_takes_a_rule_by_naming_it_and_not_by_what_only_looks_like_it(desk: Desk) -> None:
     desk.write(".cursor/rules/sql.mdc", "In capitals.\n")

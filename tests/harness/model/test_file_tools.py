@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from harness.model.workbench import Workbench
 from requirements import proves
 from serai.ahp.types import FileEdit
@@ -12,12 +10,12 @@ from serai.harness.model.tools.file_reads import ListDirectory, ReadFile, Search
 from serai.harness.model.tools.file_writes import EditFile, WriteFile
 from serai.session.agent_file import FsScopeTier
 
-READS: list[tuple[type[BuiltIn], dict[str, str]]] = [(ReadFile, {}), (SearchFiles, {"text": "secret"})]
-WRITES: list[tuple[type[BuiltIn], dict[str, str]]] = [
-    (WriteFile, {"content": "mine"}),
-    (EditFile, {"old": "secret", "new": "mine"}),
-]
-ALL = [*READS, *WRITES]
+ALL: dict[type[BuiltIn], dict[str, str]] = {
+    ReadFile: {},
+    SearchFiles: {"text": "secret"},
+    WriteFile: {"content": "mine"},
+    EditFile: {"old": "secret", "new": "mine"},
+}
 
 
 def outside(bench: Workbench) -> Path:
@@ -122,66 +120,54 @@ async def test_a_tier_says_how_far_the_tools_reach(bench: Workbench) -> None:
     assert (await bench.use(ReadFile, path=str(file))).text == "secret"
 
 
-@pytest.mark.parametrize(("tool", "more"), ALL)
-async def test_a_path_or_a_link_that_leads_out_is_refused(
-    bench: Workbench, tool: type[BuiltIn], more: dict[str, str]
-) -> None:
+async def test_a_path_or_a_link_that_leads_out_is_refused(bench: Workbench) -> None:
     file = outside(bench)
     (bench.folder / "link").symlink_to(file)
     (bench.folder / "folder").symlink_to(file.parent)
     up = f"../outside/{file.name}"
-    for path in (up, f"src/../{up}", str(file), "link", f"folder/{file.name}"):
-        assert "outside what may be" in await bench.refusal(tool, path=path, **more)
+    for tool, more in ALL.items():
+        for path in (up, f"src/../{up}", str(file), "link", f"folder/{file.name}"):
+            assert "outside what may be" in await bench.refusal(tool, path=path, **more)
     assert file.read_text() == "secret"
 
 
-@pytest.mark.parametrize(("tool", "more"), ALL)
-async def test_a_folder_that_is_swapped_for_a_link_is_refused(
-    bench: Workbench, tool: type[BuiltIn], more: dict[str, str]
-) -> None:
+async def test_a_folder_that_is_swapped_for_a_link_is_refused(bench: Workbench) -> None:
     file = outside(bench)
-    inner = bench.folder / "src"
+    inner, away = bench.folder / "src", bench.folder / "away"
     inner.mkdir()
     (inner / file.name).write_text("secret of the project")
 
     def swap() -> None:
-        inner.rename(bench.folder / "away")
+        inner.rename(away)
         inner.symlink_to(file.parent)
 
     bench.between = swap
-    path = "src" if tool is SearchFiles else f"src/{file.name}"
-    assert "outside what may be" in await bench.refusal(tool, path=path, **more)
+    for tool, more in ALL.items():
+        path = "src" if tool is SearchFiles else f"src/{file.name}"
+        assert "outside what may be" in await bench.refusal(tool, path=path, **more)
+        inner.unlink()
+        away.rename(inner)
     assert file.read_text() == "secret"
 
 
-@pytest.mark.parametrize(("tool", "more"), [case for case in ALL if case[0] is not SearchFiles])
-async def test_a_file_with_a_second_name_is_refused(
-    bench: Workbench, tool: type[BuiltIn], more: dict[str, str]
-) -> None:
+async def test_a_file_with_a_second_name_is_refused(bench: Workbench) -> None:
     file = outside(bench)
     (bench.folder / "second").hardlink_to(file)
-    assert "hard links" in await bench.refusal(tool, path="second", **more)
+    for tool, more in ALL.items():
+        if tool is not SearchFiles:
+            assert "hard links" in await bench.refusal(tool, path="second", **more)
     assert "nothing" in (await bench.use(SearchFiles, text="secret")).text
     assert file.read_text() == "secret"
 
 
-@pytest.mark.parametrize(("tool", "more"), ALL)
-async def test_views_of_the_kernel_are_refused_in_every_tier(
-    bench: Workbench, tool: type[BuiltIn], more: dict[str, str]
-) -> None:
-    bench.tier = FsScopeTier.FULL
-    for path in ("/proc/self/environ", "/proc/self", "/proc/1/../self/mem"):
-        assert "view of the system" in await bench.refusal(tool, path=path, **more)
-
-
-@pytest.mark.parametrize(("tool", "more"), ALL)
-async def test_the_home_of_serai_is_refused_in_every_tier(
-    bench: Workbench, tool: type[BuiltIn], more: dict[str, str]
-) -> None:
+async def test_views_of_the_kernel_and_the_home_of_serai_are_refused_in_every_tier(bench: Workbench) -> None:
     bench.tier = FsScopeTier.FULL
     (bench.folder / "link").symlink_to(bench.home)
-    for path in (bench.home / "history.db", bench.folder / "link" / "history.db", bench.home / "new"):
-        assert "belongs to the host itself" in await bench.refusal(tool, path=str(path), **more)
+    for tool, more in ALL.items():
+        for path in ("/proc/self/environ", "/proc/self", "/proc/1/../self/mem"):
+            assert "view of the system" in await bench.refusal(tool, path=path, **more)
+        for path in (bench.home / "history.db", bench.folder / "link" / "history.db", bench.home / "new"):
+            assert "belongs to the host itself" in await bench.refusal(tool, path=str(path), **more)
     assert (bench.home / "history.db").read_text() == "sessions"
     found = await bench.use(SearchFiles, path=str(bench.home.parent), text="sessions")
     assert "history.db" not in found.text

@@ -94,22 +94,6 @@ async def test_wrong_calls_go_back_to_the_model_and_five_in_a_row_end_the_turn(
     assert len(calls(turn)) == 5
 
 
-@proves(
-    "session:Turn-cap/past-cap-ends-loudly",
-    "session:Turn-cap/past-cap-no-egress",
-    "session:Turn-cap/finite-cap",
-    "session:Turn-cap/overridable",
-)
-async def test_a_message_past_the_cap_calls_no_model(scripted: ModelScriptServer, tmp_path: Path) -> None:
-    async with model_host(scripted) as host:
-        conversation = await talk(host, tmp_path, config={"maxTurns": 1})
-        await conversation.say("One")
-        turn = await conversation.say("Two")
-        assert turn.error is not None
-        assert turn.error.error_type == "turn_limit"
-        assert scripted.requests == 1
-
-
 async def test_another_model_answers_when_the_first_cannot(
     scripted: ModelScriptServer, tmp_path: Path
 ) -> None:
@@ -137,20 +121,17 @@ async def test_nothing_leaves_that_does_not_fit_into_the_budget(
         assert scripted.requests == 0
 
 
-@pytest.mark.parametrize(
-    ("config", "field"),
-    [
-        ({"tools": ["fly"]}, "tools"),
-        ({"allowedCommands": ["rm *"]}, "allowedCommands"),
-        ({"fsScopeTier": "full"}, "fsScopeTier"),
-        ({"variables": {"key": "sk-ant-api03-" + "a1B2" * 20}}, "variables"),
-    ],
-)
 @proves("session:Tools-and-secrets/tools-only-narrowed", "session:Tools-and-secrets/variables-hold-no-secret")
 async def test_what_widens_the_agent_or_is_a_secret_is_refused(
-    scripted: ModelScriptServer, tmp_path: Path, config: dict[str, Any], field: str
+    scripted: ModelScriptServer, tmp_path: Path
 ) -> None:
+    wishes: dict[str, Any] = {
+        "tools": ["fly"],
+        "allowedCommands": ["rm *"],
+        "fsScopeTier": "full",
+        "variables": {"key": "sk-ant-api03-" + "a1B2" * 20},
+    }
     async with model_host(scripted) as host:
-        with pytest.raises(InvalidParams) as refused:
-            await talk(host, tmp_path, config=config)
-        assert field in str(refused.value)
+        for field, value in wishes.items():
+            with pytest.raises(InvalidParams, match=field):
+                await talk(host, tmp_path, config={field: value})

@@ -19,7 +19,6 @@ from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
-from serai.config.keys import Keyring
 from serai.config.models import ModelKind, ModelRef, ModelServer, find_key, find_model
 from serai.errors import ConfigInvalid, FailureKind, ModelFailure
 from serai.redact import Redactor
@@ -45,7 +44,7 @@ class Patience(NamedTuple):
     gap: float = 120
     """Between one piece and the next."""
     whole: float = 3600
-    """For the whole answer, unless the request has a bound of its own."""
+    """For the whole answer."""
 
 
 class ModelClient:
@@ -56,7 +55,6 @@ class ModelClient:
         redactor: Learns each key before it is used, and masks what servers say of failures.
         patience: How long models are waited for.
         environ: The environment that has the keys.
-        keyring: Another keyring than the system's.
     """
 
     def __init__(
@@ -66,13 +64,11 @@ class ModelClient:
         *,
         patience: Patience | None = None,
         environ: Mapping[str, str] | None = None,
-        keyring: Keyring | None = None,
     ) -> None:
         self._servers = servers
         self._redactor = redactor
         self._patience = patience or Patience()
         self._environ = os.environ if environ is None else environ
-        self._keyring = keyring
         self._models: dict[str, AnyModel] = {}
         self._connections = AsyncExitStack()
         self._opening = asyncio.Lock()
@@ -90,15 +86,11 @@ class ModelClient:
         self._models.clear()
         await self._connections.aclose()
 
-    async def ask(self, request: LlmRequest, *, max_seconds: float = 0) -> AsyncGenerator[Piece]:
+    async def ask(self, request: LlmRequest) -> AsyncGenerator[Piece]:
         """Ask a model.
 
         Cancelling breaks the request off at once, and so does closing the generator. Who reads slowly takes
-        none of the model's time but that of `max_seconds`.
-
-        Args:
-            request: What is asked, and whom.
-            max_seconds: How long the whole answer may take; 0 stands for the default.
+        none of the model's time but that for the whole answer.
 
         Raises:
             ModelFailure: There is no answer, or no whole one.
@@ -107,7 +99,7 @@ class ModelClient:
         from serai.harness.model.vendors import answer_of, failure_of  # noqa: PLC0415 - imported by now
 
         loop, patience = asyncio.get_running_loop(), self._patience
-        end = loop.time() + (max_seconds or patience.whole)
+        end = loop.time() + patience.whole
         limit = patience.first
         has_begun = False
         try:
@@ -157,7 +149,7 @@ class ModelClient:
                 raise ModelFailure(FailureKind.REFUSED, error.message, remedy=error.remedy) from None
             try:
                 # On threads: the keyring may wait for a person, and importing takes a second.
-                key = await asyncio.to_thread(find_key, model.server, self._environ, self._keyring)
+                key = await asyncio.to_thread(find_key, model.server, self._environ)
                 if key is not None and model.server.key is not None:
                     self._redactor.register(model.server.key.partition(":")[2], key)
                 provider, opened = await asyncio.to_thread(_open_model, model, key)

@@ -37,7 +37,7 @@ from serai.harness.model.setup import TurnSetup, system_prompt
 from serai.harness.model.tool import Tool
 from serai.harness.model.tools.mcp import McpServers
 from serai.harness.model.tools.registry import BUILT_IN_TOOLS, narrowed, relay_tools
-from serai.harness.model.transcript import SpendLedger, Transcript, message_write, step_write, user_content
+from serai.harness.model.transcript import Transcript, message_write, step_write, user_content
 from serai.harness.model.turn import ModelTurn
 from serai.host.agents import HostContext
 from serai.host.messages import user_message
@@ -250,10 +250,10 @@ class ModelHarness(ExaminingHarness):
             record = replace(record, id=uri)
             seat.record({"kind": "session"}, [RelayWrite("put_agent_session", (uri, encode(record)))])
             rows = await seat.rows("agent_session", uri)
-        ((data, spent, unpriced),) = rows
+        ((data, spent, _),) = rows
         record = decode(data, AgentSessionRecord)
-        transcript = Transcript(uri, await seat.rows("session_messages", uri))
-        return ModelSession(context, self, record, transcript, SpendLedger(uri, spent, unpriced))
+        transcript = Transcript(uri, await seat.rows("session_messages", uri), spent)
+        return ModelSession(context, self, record, transcript)
 
     async def _fork(self, context: HostContext, source: str, turns: Sequence[str]) -> None:
         """Begin with what was said in another session. What that has cost is its own."""
@@ -346,8 +346,7 @@ class ModelSession(c.BasicSession):
         context: What the host gives.
         models: Puts together what a turn works with.
         record: The session: its agent as it was at the start, and its context.
-        transcript: What was said so far.
-        ledger: What was spent so far.
+        transcript: What was said and spent so far.
     """
 
     def __init__(
@@ -356,13 +355,11 @@ class ModelSession(c.BasicSession):
         models: ModelHarness,
         record: AgentSessionRecord,
         transcript: Transcript,
-        ledger: SpendLedger,
     ) -> None:
         super().__init__(context.identity, CAPABILITIES)
         self._context = context
         self._record = record
         self._transcript = transcript
-        self._ledger = ledger
         self._models = models
         self._servers = McpServers(context.seat, Path(record.context.working_dir))
 
@@ -397,8 +394,7 @@ class ModelSession(c.BasicSession):
         if self._transcript.turn_count > most:
             raise TurnStopped("turn_limit", f"the session has had its {most} turns")
         setup = await self._models.set_up(self._context, turn, self._record, self._servers)
-        seat, session = self._context.seat, self._context.session
-        await ModelTurn(turn, seat, session, setup, self._transcript, self._ledger, steps).run()
+        await ModelTurn(turn, self._context.seat, setup, self._transcript, steps).run()
 
     async def release(self, reason: str | None = None) -> None:
         """End what the session has started, such as servers of tools."""

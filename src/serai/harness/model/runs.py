@@ -27,7 +27,7 @@ from serai.harness.model.agent_choice import SETTINGS, read_document
 from serai.harness.model.harness import CAPABILITIES, ExaminingHarness, ModelHarness
 from serai.harness.model.setup import TurnSetup
 from serai.harness.model.tools.mcp import McpServers
-from serai.harness.model.transcript import SpendLedger, Transcript, step_write, user_content
+from serai.harness.model.transcript import Transcript, step_write, user_content
 from serai.harness.model.turn import ModelTurn
 from serai.host.agents import HostContext
 from serai.host.project import directory_of
@@ -153,11 +153,10 @@ class WorkflowHarness(ExaminingHarness):
             seat.record({"kind": "run"}, [RelayWrite("put_workflow_run", (uri, encode(record)))])
             seat.entitle(record.workflow.workflow.name)
             rows = await seat.rows("workflow_run", uri)
-        ((data, spent, unpriced),) = rows
+        ((data, spent, _),) = rows
         record = decode(data, RunRecord)
-        transcript = Transcript(uri, await seat.rows("run_messages", uri), "run")
-        ledger = SpendLedger(uri, spent, unpriced, "run")
-        return WorkflowRun(context, record, transcript, ledger, self._models)
+        transcript = Transcript(uri, await seat.rows("run_messages", uri), spent, "run")
+        return WorkflowRun(context, self._models, record, transcript)
 
     # -- its turn ------------------------------------------------------------------------------------------
 
@@ -181,25 +180,22 @@ class WorkflowRun(c.BasicSession):
 
     Args:
         context: What the host gives.
-        record: The workflow and its agents.
-        transcript: What was said so far, by node.
-        ledger: What was spent so far.
         models: Puts together what a node works with.
+        record: The workflow and its agents.
+        transcript: What was said so far, by node, and spent.
     """
 
     def __init__(
         self,
         context: HostContext,
+        models: ModelHarness,
         record: RunRecord,
         transcript: Transcript,
-        ledger: SpendLedger,
-        models: ModelHarness,
     ) -> None:
         super().__init__(context.identity, WorkflowHarness.capabilities)
         self._context = context
         self._record = record
         self._transcript = transcript
-        self._ledger = ledger
         self._models = models
         # Two agents may each have a server of the same name.
         self._servers = {
@@ -272,8 +268,7 @@ class WorkflowRun(c.BasicSession):
             begun = step_write("run", uri, node.id, Begun(deliveries=()))
             seat.record({"kind": "step"}, [write, begun])
         setup = await self._set_up(turn, node)
-        ledger, transcript = self._ledger, self._transcript
-        work = ModelTurn(turn, seat, uri, setup, transcript, ledger, steps, node=node.id, before=before)
+        work = ModelTurn(turn, seat, setup, self._transcript, steps, node=node.id, before=before)
         await work.run()
         return work.steps
 
