@@ -90,16 +90,11 @@ def test_a_slug_is_enough() -> None:
         ("slug: A b\n", 1, "slug: "),
         ("slug: a\n\nmodell: x\n", 3, "unknown field `modell`"),
         ("slug: a\ntools:\n  - read_file\n  - fly\n", 4, "no tool 'fly'"),
-        ("slug: a\ntools: read_file\n", 2, "tools: "),
         ("slug: a\nmodel: gpt\n", 2, "NAME:ID"),
         ("slug: a\nmodel: other:small\n", 2, "no model 'other:small'"),
-        ("slug: a\nfallback_chain:\n- local:large\n- local:tiny\n", 4, "no model 'local:tiny'"),
         ("slug: a\nlimits:\n  max_turns: many\n", 3, "limits.max_turns: "),
-        ("slug: a\nlimits:\n  max_turns: -1\n", 3, "limits.max_turns: "),
         ("slug: a\nlimits:\n  turns: 1\n", 3, "unknown field `turns`"),
         ("slug: a\nbudget:\n  on_exceed: ask\n", 2, "budget.max_cost_microcents: is required"),
-        ("slug: a\nfs_scope: all\n", 2, "fs_scope: "),
-        ("slug: a\nvariables:\n  b: 1\n", 2, "variables"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(text: str, line: int, what: str) -> None:
@@ -121,7 +116,6 @@ def test_what_is_wrong_is_told_with_its_line(text: str, line: int, what: str) ->
         ),
         ({"fsScopeTier": "sandboxed"}, {"fs_scope": FsScopeTier.SANDBOXED}),
         ({"maxTurns": 3}, {"limits": msgspec.structs.replace(AGENT.limits, max_turns=3)}),
-        ({"maxTurns": 0, "maxToolTurns": 8}, {}),
     ],
 )
 def test_a_session_takes_away(wish: dict[str, Any], left: dict[str, Any]) -> None:
@@ -133,10 +127,8 @@ def test_a_session_takes_away(wish: dict[str, Any], left: dict[str, Any]) -> Non
     [
         ({"tools": ["read_file", "write_file"]}, "tools"),
         ({"tools": ["*"]}, "tools"),
-        ({"tools": ["mcp__*"]}, "tools"),
         ({"allowedCommands": ["git *"]}, "allowedCommands"),
         ({"allowedCommands": ["make test *"]}, "allowedCommands"),
-        ({"allowedCommands": ["make"]}, "allowedCommands"),
         ({"allowedCommands": ["*"]}, "allowedCommands"),
         ({"fsScopeTier": "full"}, "fsScopeTier"),
         ({"maxTurns": 21}, "maxTurns"),

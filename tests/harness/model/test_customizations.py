@@ -177,14 +177,6 @@ async def test_a_file_is_at_hand_when_it_is_selected_attached_or_was_touched(des
 
 
 @proves("ahp:RuleCustomization/optional-rule-chosen")
-async def test_a_rule_that_does_not_always_apply_is_offered_and_held_back(desk: Desk) -> None:
-    desk.write(".cursor/rules/sql.mdc", "---\ndescription: How we write SQL.\n---\nIn capitals.\n")
-    told = await desk.instructions()
-    assert "- sql: How we write SQL." in told
-    assert "In capitals." not in told
-
-
-@proves("ahp:RuleCustomization/optional-rule-chosen")
 async def test_the_person_takes_a_rule_by_naming_it_and_not_by_what_only_looks_like_it(desk: Desk) -> None:
     desk.write(".cursor/rules/sql.mdc", "In capitals.\n")
     named = {
@@ -225,19 +217,6 @@ async def test_skills_are_listed_and_the_agent_reads_one(desk: Desk) -> None:
     assert "Run it so." in output.text
     assert str(desk.work / ".agents/skills/pdf") in output.text
     assert (await use(desk.customized, "use_skill", "none")).is_error
-
-
-@proves("ahp:SkillCustomization/not-called-by-agent")
-async def test_a_skill_that_only_people_call_is_not_there_for_the_agent(desk: Desk) -> None:
-    quiet = "---\nname: deploy\ndescription: Deploys.\ndisable-model-invocation: true\n---\nPush it.\n"
-    desk.write(".agents/skills/deploy/SKILL.md", quiet)
-    told = await desk.instructions()
-    assert "deploy" not in told
-    assert names(desk.customized.tools) == []
-    desk.write(".agents/skills/pdf/SKILL.md", "---\nname: pdf\n---\nRun it.\n")
-    got = await desk.say("Hello")
-    assert (await use(got, "use_skill", "deploy")).is_error
-    assert "Push it." in await desk.instructions("/deploy now")
 
 
 async def test_a_prompt_enters_the_turn_with_its_arguments(desk: Desk) -> None:

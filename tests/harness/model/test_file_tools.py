@@ -6,8 +6,7 @@ from harness.model.workbench import Workbench
 from requirements import proves
 from serai.ahp.types import FileEdit
 from serai.harness.model.tool import Asking, BuiltIn
-from serai.harness.model.tools.file_reads import ListDirectory, ReadFile, SearchFiles
-from serai.harness.model.tools.file_writes import EditFile, WriteFile
+from serai.harness.model.tools.files import EditFile, ListDirectory, ReadFile, SearchFiles, WriteFile
 from serai.session.agent_file import FsScopeTier
 
 ALL: dict[type[BuiltIn], dict[str, str]] = {

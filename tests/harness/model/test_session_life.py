@@ -361,7 +361,6 @@ async def test_what_is_kept_of_a_turn_is_of_our_own_types_and_one_corner_alone_k
     }
     assert {name for name in knowing if not name.startswith(("models/", "agents/"))} <= {
         "harness/model/vendors.py",
-        "harness/model/messages.py",
         "harness/model/client.py",  # for the type checker alone
     }
 
@@ -442,6 +441,7 @@ async def test_a_fork_and_a_truncation_leave_the_model_what_is_left_of_the_conve
 
 
 @pytest.mark.parametrize("agreed", [True, False])
+@proves("session:Chat-settings/cost-cap", "session:Chat-settings/on-exceed")
 async def test_a_budget_that_asks_goes_on_when_a_person_says_so(
     scripted: ModelScriptServer, tmp_path: Path, agreed: bool
 ) -> None:

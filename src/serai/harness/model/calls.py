@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
 from serai.ahp import types as t
 from serai.errors import SeraiError
-from serai.harness.model.setup import TurnSetup
+from serai.harness.model.client import ModelClient
+from serai.harness.model.customizations import Customized
 from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolOutput, ToolUse
 from serai.host.seat import Seat
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
-from serai.session.messages import SessionMessageRole, ToolCallPart, ToolResultPart
-from serai.session.turn_core import CallBegun, CallDecided, CallEnded
+from serai.session.agent_file import AgentFile
+from serai.session.messages import SessionContext, SessionMessageRole, ToolCallPart, ToolResultPart
+from serai.session.turn_core import CallBegun, CallDecided, CallEnded, TurnPlan
 from serai.store.contract import RelayWrite
 
 _log = logging.getLogger(__name__)
@@ -28,6 +32,24 @@ _APPROVE, _DENY = t.ConfirmationOptionKind.APPROVE.value, t.ConfirmationOptionKi
 _ONCE, _SESSION, _PATTERN = "allow-once", "allow-session", "allow-pattern"
 _PUT_OFF = "Not run: a message came in first. Call the tool again if it is still wanted."
 _DOUBT = "The host was stopped while this ran. Nobody knows whether it was done."
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSetup:
+    """What a turn works with."""
+
+    models: ModelClient
+    plan: TurnPlan
+    agent: AgentFile
+    """The agent, as the session has narrowed it."""
+    situation: SessionContext
+    folder: Path
+    system: str
+    """What stands before all messages."""
+    tools: Mapping[str, Tool]
+    max_messages: int
+    customized: Customized
+    """What the session's customisations bring. Its tools are among `tools`."""
 
 
 class Calls:

@@ -27,13 +27,14 @@ from serai.errors import (
     DocumentInvalid,
     FileUnreadable,
     InvalidParams,
+    Mismatch,
     ProtocolError,
     TurnStopped,
 )
 from serai.harness.model.agent_choice import SETTINGS, chosen_agent, known_here, situation_of
+from serai.harness.model.calls import TurnSetup
 from serai.harness.model.client import ModelClient
 from serai.harness.model.customizations import customized
-from serai.harness.model.setup import TurnSetup, system_prompt
 from serai.harness.model.tool import Tool
 from serai.harness.model.tools.mcp import McpServers
 from serai.harness.model.tools.registry import BUILT_IN_TOOLS, narrowed, relay_tools
@@ -47,8 +48,9 @@ from serai.redact import Redactor
 from serai.relay.tools import RelayTools
 from serai.relay.workspace import Workspace
 from serai.session.agent_file import AgentFile, Known
-from serai.session.messages import AgentSessionRecord, SessionMessageRole
+from serai.session.messages import AgentSessionRecord, SessionContext, SessionMessageRole
 from serai.session.turn_core import DEFAULT_TOOL_TURNS, DEFAULT_TURNS, Begun, Step, TurnPlan
+from serai.session.workflow import render
 from serai.store.contract import BlobRow, RelayWrite
 
 CAPABILITIES = c.AgentSessionCapabilities(
@@ -315,7 +317,7 @@ class ModelHarness(ExaminingHarness):
             agent=agent,
             situation=situation,
             folder=folder,
-            system=system_prompt(agent, situation),
+            system=_system_prompt(agent, situation),
             tools=tools | {tool.name: tool for tool in made.tools},
             customized=made,
             max_messages=self._chat.max_messages,
@@ -400,3 +402,21 @@ class ModelSession(c.BasicSession):
         """End what the session has started, such as servers of tools."""
         del reason
         await self._servers.close()
+
+
+def _system_prompt(agent: AgentFile, situation: SessionContext) -> str:
+    """What stands before all messages: the agent's own words, and where it is."""
+    values = {f"ctx.{name}": value for name, value in situation.variables.items()}
+    try:
+        own = render(agent.system_prompt, values)
+    except Mismatch as error:
+        raise TurnStopped("prompt_invalid", f"system_prompt: {error}") from None
+    lines = [f"Working directory: {situation.working_dir}"]
+    if situation.git_ref:
+        lines.append(f"Git: {situation.git_ref}")
+    if situation.active_file:
+        lines.append(f"Active file: {situation.active_file}")
+    if situation.selection:
+        chosen = situation.selection
+        lines.append(f"Selection: {chosen.file}, lines {chosen.start_line} to {chosen.end_line}")
+    return "\n\n".join(part for part in (own, "\n".join(lines)) if part)

@@ -24,8 +24,8 @@ from serai.ahp.rules import Judgement, rejected
 from serai.contract.record import Record, decode, encode
 from serai.errors import DocumentInvalid, FileUnreadable, InvalidParams, Mismatch, TurnStopped
 from serai.harness.model.agent_choice import SETTINGS, read_document
+from serai.harness.model.calls import TurnSetup
 from serai.harness.model.harness import CAPABILITIES, ExaminingHarness, ModelHarness
-from serai.harness.model.setup import TurnSetup
 from serai.harness.model.tools.mcp import McpServers
 from serai.harness.model.transcript import Transcript, step_write, user_content
 from serai.harness.model.turn import ModelTurn

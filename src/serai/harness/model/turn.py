@@ -13,8 +13,7 @@ from collections.abc import Sequence
 
 from serai.ahp import types as t
 from serai.errors import FailureKind, ModelFailure, TurnStopped
-from serai.harness.model.calls import Calls, ask_yes_or_no
-from serai.harness.model.setup import TurnSetup
+from serai.harness.model.calls import Calls, TurnSetup, ask_yes_or_no
 from serai.harness.model.transcript import Transcript, step_write
 from serai.host.seat import Seat
 from serai.host.turn import Turn

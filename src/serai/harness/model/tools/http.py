@@ -50,7 +50,7 @@ class HttpRequest(BuiltIn):
     async def run(self, context: ToolContext) -> ToolOutput:
         """Send it. Redirects are followed for what only reads."""
         self._check()
-        client_module = await asyncio.to_thread(import_module, "serai.harness.model.tools.guarded_http")
+        client_module = await asyncio.to_thread(import_module, "serai.harness.model.tools.address_guard")
         httpx = client_module.httpx2
         client = client_module.guarded_client(
             context.agent.allowed_hosts,

@@ -22,8 +22,7 @@ from mcp.shared.message import SessionMessage
 from serai.acp.process.pipes import Pipes
 from serai.config.keys import with_secret
 from serai.errors import ConfigInvalid, ToolFailed
-from serai.harness.model.tools.address_guard import allowed_addresses
-from serai.harness.model.tools.guarded_http import guarded_client
+from serai.harness.model.tools.address_guard import allowed_addresses, guarded_client
 from serai.harness.model.tools.mcp import McpServerSettings
 from serai.host.seat import Seat
 from serai.jsonrpc.lines import Lines

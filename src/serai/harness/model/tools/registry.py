@@ -10,8 +10,7 @@ import msgspec
 from serai.contract import Role
 from serai.harness.model.tool import Asking, BuiltIn, Tool, ToolContext, ToolOutput, ToolUse
 from serai.harness.model.tools.commands import RunCommand
-from serai.harness.model.tools.file_reads import ListDirectory, ReadFile, SearchFiles
-from serai.harness.model.tools.file_writes import EditFile, WriteFile
+from serai.harness.model.tools.files import EditFile, ListDirectory, ReadFile, SearchFiles, WriteFile
 from serai.harness.model.tools.git import GitCommit, GitDiff, GitStatus
 from serai.harness.model.tools.http import HttpRequest
 from serai.harness.model.tools.person import AskUser

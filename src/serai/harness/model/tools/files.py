@@ -1,4 +1,4 @@
-"""Tools that read files: one, a directory, or all in which a text occurs. Nobody is asked.
+"""Tools that read and write files. A person sees an edit before it is made, unless they have allowed such.
 
 Which files tools reach is decided here, too: by the session's tier, and never what is Serai's own.
 """
@@ -6,22 +6,25 @@ Which files tools reach is decided here, too: by the session's tier, and never w
 from __future__ import annotations
 
 import os
+import posixpath
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from time import monotonic
-from typing import Annotated, Concatenate, ParamSpec, TypeVar
+from typing import Annotated, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from msgspec import Meta
 
 from serai.ahp import commands as c
+from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ROOT
 from serai.errors import ProtocolError, ToolFailed
-from serai.harness.model.tool import Asking, BuiltIn, ToolContext, ToolOutput
+from serai.harness.file_edits import file_edit, made
+from serai.harness.model.tool import Asking, BuiltIn, Preview, ToolContext, ToolOutput
 from serai.host.project import project_of
 from serai.machine.draft import pieces
-from serai.machine.files import Access, Root, Roots, find, list_directory, open_content
-from serai.machine.files.place import open_regular
+from serai.machine.files import Access, Root, Roots, find, list_directory, open_content, write
+from serai.machine.files.place import find_or_make, open_regular
 from serai.machine.files.threads import go_on
 from serai.machine.safe_paths import MAX_DEPTH, Identity, identity, is_window, open_directory
 from serai.machine.watch.globs import PathFilter
@@ -31,7 +34,7 @@ from serai.uris import path_of, uri_of
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MOST_BYTES = 1 << 20
+_MOST_BYTES = 1 << 20
 """Most bytes that are read at once, and the largest file that is searched."""
 _MOST_ENTRIES = 2_000
 _MOST_HITS = 200
@@ -40,20 +43,20 @@ _LINE = 400
 """Most characters that are shown of a line that was found."""
 _PASSED_OVER = frozenset({".git", ".venv", "node_modules", "__pycache__"})
 
-NamedPath = Annotated[str, Meta(description="From the working directory on, or absolute", min_length=1)]
+_Path = Annotated[str, Meta(description="From the working directory on, or absolute", min_length=1)]
 
 
-def uri_in(context: ToolContext, path: str) -> str:
+def _uri_in(context: ToolContext, path: str) -> str:
     """The URI of a path that a model names, from the working directory on."""
     return uri_of(os.path.normpath(context.folder / path))
 
 
-def shown_path(path: str) -> str:
+def _shown_path(path: str) -> str:
     """The path as one writes it, without what leads nowhere: two ways to write it are one."""
     return os.path.normpath(path)
 
 
-async def with_files(
+async def _with_files(
     context: ToolContext, do: Callable[Concatenate[Roots, P], T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
     """Do something with the files that the session reaches, in a thread. Cancelling stops the waiting.
@@ -84,26 +87,26 @@ class ReadFile(BuiltIn):
     name, title = "read_file", "Read a file"
     asking, is_idempotent = Asking.NEVER, True
 
-    path: NamedPath
+    path: _Path
     first_line: Annotated[int, Meta(ge=1, description="Counted from 1")] = 1
     lines: Annotated[int, Meta(ge=1, description="How many; by default all")] | None = None
 
     def summary(self) -> str:
         """Which file."""
-        return f"Read `{shown_path(self.path)}`"
+        return f"Read `{_shown_path(self.path)}`"
 
     async def run(self, context: ToolContext) -> ToolOutput:
         """Read it."""
         first = self.first_line - 1
         last = None if self.lines is None else first + self.lines
-        return ToolOutput(await with_files(context, _text, uri_in(context, self.path), first, last))
+        return ToolOutput(await _with_files(context, _text, _uri_in(context, self.path), first, last))
 
 
 def _text(roots: Roots, uri: str, first: int, last: int | None) -> str:
     with open_content(c.ResourceReadParams(channel=ROOT, uri=uri), roots) as content:
         if content.encoding != c.ContentEncoding.UTF8:
             raise ToolFailed(f"{uri} is no text: it has {content.size:,} bytes of {content.content_type}")
-        return content.lines(first, last, MOST_BYTES)
+        return content.lines(first, last, _MOST_BYTES)
 
 
 class ListDirectory(BuiltIn):
@@ -112,16 +115,16 @@ class ListDirectory(BuiltIn):
     name, title = "list_directory", "List a directory"
     asking, is_idempotent = Asking.NEVER, True
 
-    path: NamedPath = "."
+    path: _Path = "."
 
     def summary(self) -> str:
         """Which directory."""
-        return f"List `{shown_path(self.path)}`"
+        return f"List `{_shown_path(self.path)}`"
 
     async def run(self, context: ToolContext) -> ToolOutput:
         """List it."""
-        params = c.ResourceListParams(channel=ROOT, uri=uri_in(context, self.path))
-        found = await with_files(context, lambda roots: list_directory(params, roots).entries)
+        params = c.ResourceListParams(channel=ROOT, uri=_uri_in(context, self.path))
+        found = await _with_files(context, lambda roots: list_directory(params, roots).entries)
         names = [f"{one.name}/" if one.type == c.ResourceType.DIRECTORY else one.name for one in found]
         if len(names) > _MOST_ENTRIES:
             names[_MOST_ENTRIES:] = [f"[{len(names) - _MOST_ENTRIES:,} more are left out]"]
@@ -136,17 +139,17 @@ class SearchFiles(BuiltIn):
     asking, is_idempotent = Asking.NEVER, True
 
     text: Annotated[str, Meta(min_length=1, description="The text itself: there are no wildcards")]
-    path: NamedPath = "."
+    path: _Path = "."
     files: Annotated[str, Meta(description="Which files, from path on, such as **/*.py")] = "**"
     ignore_case: bool = False
 
     def summary(self) -> str:
         """What is looked for, and where."""
-        return f"Search for `{self.text}` in `{shown_path(self.path)}`"
+        return f"Search for `{self.text}` in `{_shown_path(self.path)}`"
 
     async def run(self, context: ToolContext) -> ToolOutput:
         """Look for it."""
-        lines = await with_files(context, self._search, uri_in(context, self.path))
+        lines = await _with_files(context, self._search, _uri_in(context, self.path))
         return ToolOutput("\n".join(lines) or "[nothing was found]")
 
     def _search(self, roots: Roots, uri: str) -> list[str]:
@@ -216,7 +219,131 @@ def _text_in(directory: int, name: str) -> bytes | None:
     """What is in a file; `None` when it is large, or no text."""
     handle, info = open_regular(directory, name, name)
     try:
-        data = b"".join(pieces(handle, 0, info.st_size)) if info.st_size <= MOST_BYTES else b"\0"
+        data = b"".join(pieces(handle, 0, info.st_size)) if info.st_size <= _MOST_BYTES else b"\0"
     finally:
         os.close(handle)
     return None if b"\0" in data[:8192] else data
+
+
+# -- writing -----------------------------------------------------------------------------------------------
+
+
+class _Before(NamedTuple):
+    """A file as it was when it was looked at."""
+
+    text: str
+    etag: str
+
+
+class _Edit(BuiltIn):
+    """Shows an edit, and makes it on the version that was shown."""
+
+    path: _Path
+
+    def after(self, before: str | None) -> str:
+        """What the file is to hold; before, it held this, or (`None`) was not there."""
+        raise NotImplementedError
+
+    def pattern(self) -> str:
+        """All files of the same directory."""
+        return posixpath.join(posixpath.dirname(_shown_path(self.path)), "*")
+
+    async def preview(self, context: ToolContext) -> Preview:
+        """The edit, on the file as it is now."""
+        uri = _uri_in(context, self.path)
+        before = await _with_files(context, _look, uri)
+        edit = file_edit(
+            context.turn.keep, uri, before and before.text.encode(), self._after(before).encode()
+        )
+        what = f"{'Edit' if before else 'Write'} `{_shown_path(self.path)}`"
+        return Preview(what, [edit], shown={uri: before and before.etag})
+
+    async def run(self, context: ToolContext) -> ToolOutput:
+        """Make it."""
+        uri = _uri_in(context, self.path)
+        before = await _with_files(context, _look, uri)
+        etag = before and before.etag
+        if context.shown.get(uri, etag) != etag:
+            raise ToolFailed(f"{uri} has changed since the edit was shown", remedy="Read it, and try again")
+        after = self._after(before)
+        await _with_files(context, _write, uri, after, etag)
+        edit = file_edit(context.turn.keep, uri, before and before.text.encode(), after.encode())
+        lines = f"{edit.diff.added} lines added, {edit.diff.removed} removed" if edit.diff else ""
+        return ToolOutput(f"{_shown_path(self.path)} is written: {lines}", content=[made(edit)])
+
+    def _after(self, before: _Before | None) -> str:
+        # JSON can write half a character, which no file can hold.
+        return self.after(before and before.text).encode(errors="replace").decode()
+
+
+class WriteFile(_Edit):
+    """Write a text file as a whole. Directories that are missing are made."""
+
+    name, title = "write_file", "Write a file"
+
+    content: str
+
+    def after(self, before: str | None) -> str:
+        """All of it."""
+        del before
+        return self.content
+
+
+class EditFile(_Edit):
+    """Replace a text in a file by another."""
+
+    name, title = "edit_file", "Edit a file"
+
+    old: Annotated[str, Meta(min_length=1, description="As it stands in the file, and only once there")]
+    new: str
+    everywhere: Annotated[bool, Meta(description="Replace it wherever it stands")] = False
+
+    def after(self, before: str | None) -> str:
+        """The file with the new text.
+
+        Raises:
+            ToolFailed: The old one is not there, or not only once.
+        """
+        count = (before or "").count(self.old)
+        if before is None or not count:
+            what = "there is no such file" if before is None else "the old text is not in it"
+            raise ToolFailed(f"{_shown_path(self.path)} was not edited: {what}", remedy="Read the file first")
+        if count > 1 and not self.everywhere:
+            raise ToolFailed(
+                f"{_shown_path(self.path)} was not edited: the old text stands there {count} times",
+                remedy="Give more of what stands around it, or set everywhere",
+            )
+        return before.replace(self.old, self.new)
+
+
+def _look(roots: Roots, uri: str) -> _Before | None:
+    """The file as it is now; `None` when it is not there.
+
+    Raises:
+        ProtocolError: It may not be written.
+        ToolFailed: It is large, or no text.
+    """
+    try:
+        find(uri, roots, Access.WRITE).close()
+        with open_content(c.ResourceReadParams(channel=ROOT, uri=uri), roots) as content:
+            if content.encoding != c.ContentEncoding.UTF8 or content.size > _MOST_BYTES:
+                raise ToolFailed(
+                    f"{uri} is not written: it is no text, or too large ({content.size:,} bytes)"
+                )
+            return _Before(content.lines(0, None, _MOST_BYTES), content.etag)
+    except ProtocolError as error:
+        if error.number != AhpErrorCode.NOT_FOUND:
+            raise
+        return None
+
+
+def _write(roots: Roots, uri: str, text: str, etag: str | None) -> None:
+    if etag is None:
+        find_or_make(uri_of(path_of(uri).parent), roots).close()
+    encoding = c.ContentEncoding.UTF8.value
+    write(
+        c.ResourceWriteParams(
+            channel=ROOT, uri=uri, data=text, encoding=encoding, if_match=etag, create_only=etag is None
+        ),
+        roots,
+    )
