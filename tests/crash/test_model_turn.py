@@ -17,6 +17,7 @@ import pytest
 from conformance.client import Client, connecting
 from conformance.conftest import ROOT
 from harness.model.model_server import Call, ModelScriptServer, Reply, model_server
+from harness.model.servers import pending
 from hosts import HostProcess, host_process
 from requirements import proves
 from serai.ahp import types as t
@@ -101,18 +102,15 @@ async def answer(client: Client, session: str, log: Path) -> None:
             response="accept",
             answers={question.id: {"state": "submitted", "value": value}},  # pyright: ignore[reportAttributeAccessIssue]
         )
-    for part in state.active_turn.response_parts if state.active_turn else ():
-        if isinstance(part, t.ToolCallResponsePart) and isinstance(
-            part.tool_call, t.ToolCallPendingConfirmationState
-        ):
-            await client.dispatch(
-                session,
-                "toolCallConfirmed",
-                turnId="t",
-                toolCallId=part.tool_call.tool_call_id,
-                approved=True,
-                confirmed="user-action",
-            )
+    for call_id in pending(state):
+        await client.dispatch(
+            session,
+            "toolCallConfirmed",
+            turnId="t",
+            toolCallId=call_id,
+            approved=True,
+            confirmed="user-action",
+        )
 
 
 async def live(client: Client, session: str, log: Path, *, most: int = 1 << 30) -> bool:
@@ -130,13 +128,7 @@ async def live(client: Client, session: str, log: Path, *, most: int = 1 << 30) 
 
     def open_ones() -> set[str]:
         state = client.session(session)
-        calls = [
-            part.tool_call.tool_call_id
-            for part in (state.active_turn.response_parts if state.active_turn else ())
-            if isinstance(part, t.ToolCallResponsePart)
-            and isinstance(part.tool_call, t.ToolCallPendingConfirmationState)
-        ]
-        return {*calls, *(request.id for request in state.input_requests or ())} - answered
+        return {*pending(state), *(request.id for request in state.input_requests or ())} - answered
 
     while not is_over():
         try:

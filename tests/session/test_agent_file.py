@@ -94,7 +94,6 @@ def test_a_slug_is_enough() -> None:
         ("slug: a\nmodel: other:small\n", 2, "no model 'other:small'"),
         ("slug: a\nlimits:\n  max_turns: many\n", 3, "limits.max_turns: "),
         ("slug: a\nlimits:\n  turns: 1\n", 3, "unknown field `turns`"),
-        ("slug: a\nbudget:\n  on_exceed: ask\n", 2, "budget.max_cost_microcents: is required"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(text: str, line: int, what: str) -> None:
@@ -128,8 +127,6 @@ def test_a_session_takes_away(wish: dict[str, Any], left: dict[str, Any]) -> Non
         ({"tools": ["read_file", "write_file"]}, "tools"),
         ({"tools": ["*"]}, "tools"),
         ({"allowedCommands": ["git *"]}, "allowedCommands"),
-        ({"allowedCommands": ["make test *"]}, "allowedCommands"),
-        ({"allowedCommands": ["*"]}, "allowedCommands"),
         ({"fsScopeTier": "full"}, "fsScopeTier"),
         ({"maxTurns": 21}, "maxTurns"),
         ({"maxToolTurns": 9}, "maxToolTurns"),

@@ -103,11 +103,8 @@ def test_a_turn_becomes_rows_with_each_call_before_its_result() -> None:
     ("answer", "is_completed"),
     [
         (turn(1, text("done")), True),
-        (turn(1, called("read", "c-1"), text("done")), True),
-        (turn(1, text("done"), {"kind": "systemNotification", "content": "a notice"}), True),
         (turn(1, text("do"), state="cancelled"), False),
         (turn(1, text("do"), {"kind": "systemNotification", "content": "stopped"}, state="error"), False),
-        (turn(1, called("read", "c-1"), state="cancelled"), False),
         (turn(1), False),
         (
             turn(

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from requirements import proves
 from serai.contract import decode, encode, to_wire
-from serai.session.agent_file import Known
 from serai.session.export import export
 from serai.session.messages import AgentSessionRecord, DurableContentPart, SessionMessage, TextPart
 from serai.session.transcript import projected
@@ -138,13 +137,6 @@ def test_the_agent_of_the_start_is_the_only_agent_of_the_file() -> None:
             "tools": ["read_file", "run_command"],
         }
     ]
-    document = load(serialize(export(session(agent_snapshot=REVIEWER), CONVERSATION)).encode(), "f")
-    assert read_workflow(
-        document,
-        Known(
-            {"read_file", "run_command"}.__contains__, {"local:small"}.__contains__, set[str]().__contains__
-        ),
-    )
 
 
 @proves("session:Export-mapping/no-snapshot-omits-agents")

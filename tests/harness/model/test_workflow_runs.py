@@ -15,7 +15,7 @@ from conformance.client import connecting
 from conformance.conftest import ROOT
 from harness.conversation import Conversation, prose
 from harness.model.model_server import Call, ModelScriptServer, Reply
-from harness.model.servers import model_host
+from harness.model.servers import model_host, pending
 from hosts import KEY, WITHIN, host_process
 from requirements import proves
 from serai.ahp import types as t
@@ -365,10 +365,3 @@ async def test_a_run_that_is_killed_goes_on_in_its_node(scripted: ModelScriptSer
         "Second",
         "Third",
     ]
-
-
-def pending(state: t.SessionState) -> list[str]:
-    """The calls that wait for someone."""
-    parts = state.active_turn.response_parts if state.active_turn else []
-    calls = [part.tool_call for part in parts if isinstance(part, t.ToolCallResponsePart)]
-    return [one.tool_call_id for one in calls if isinstance(one, t.ToolCallPendingConfirmationState)]
