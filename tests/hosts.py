@@ -94,9 +94,10 @@ async def serve(order):
     redactor = Redactor()
     harnesses = [DemoHarness(pace="instant")]
     if order["models"]:
-        from harness.model.servers import model_harness, workflow_harness
+        from harness.model.servers import model_harness
+        from serai.harness.model.runs import WorkflowHarness
         models = model_harness(redactor, **order["models"])
-        harnesses += [models, workflow_harness(models, redactor)]
+        harnesses += [models, WorkflowHarness(models)]
     await run_host(
         Host(
             SqliteStore(Path(order["home"]) / "history.db", KEY, Tuning(vfs=vfs, **order["store"])),

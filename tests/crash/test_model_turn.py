@@ -17,13 +17,22 @@ import pytest
 from conformance.client import Client, connecting
 from conformance.conftest import ROOT
 from harness.model.model_server import Call, ModelScriptServer, Reply, model_server
+from harness.model.servers import pending
 from hosts import HostProcess, host_process
 from requirements import proves
 from serai.ahp import types as t
 from serai.ahp.client import ClientState
 
 STRIDE = 2
-"""Each test kills after every so-manyth action, and all of them together after each."""
+"""Each test kills after every so-manyth step, and all of them together after each."""
+STEPS = {
+    f"session/{step}"
+    for step in (
+        *("turnStarted", "responsePart", "usage", "toolCallReady", "toolCallConfirmed", "toolCallComplete"),
+        *("inputRequested", "inputCompleted", "turnComplete"),
+    )
+}
+"""What is a step of its own: other actions are committed together with one of these, or are more of it."""
 
 
 def appending(log: Path, word: str) -> Call:
@@ -93,39 +102,33 @@ async def answer(client: Client, session: str, log: Path) -> None:
             response="accept",
             answers={question.id: {"state": "submitted", "value": value}},  # pyright: ignore[reportAttributeAccessIssue]
         )
-    for part in state.active_turn.response_parts if state.active_turn else ():
-        if isinstance(part, t.ToolCallResponsePart) and isinstance(
-            part.tool_call, t.ToolCallPendingConfirmationState
-        ):
-            await client.dispatch(
-                session,
-                "toolCallConfirmed",
-                turnId="t",
-                toolCallId=part.tool_call.tool_call_id,
-                approved=True,
-                confirmed="user-action",
-            )
+    for call_id in pending(state):
+        await client.dispatch(
+            session,
+            "toolCallConfirmed",
+            turnId="t",
+            toolCallId=call_id,
+            approved=True,
+            confirmed="user-action",
+        )
 
 
 async def live(client: Client, session: str, log: Path, *, most: int = 1 << 30) -> bool:
-    """Answer what is asked until the turn is over (which it tells), or so many actions were heard."""
+    """Answer what is asked until the turn is over (which it tells), or so many steps were heard."""
     answered: set[str] = set()
 
     def heard() -> int:
-        return sum(envelope["channel"] == session for envelope in client.envelopes)
+        return sum(
+            envelope["channel"] == session and envelope["action"]["type"] in STEPS
+            for envelope in client.envelopes
+        )
 
     def is_over() -> bool:
         return bool(client.session(session).turns)
 
     def open_ones() -> set[str]:
         state = client.session(session)
-        calls = [
-            part.tool_call.tool_call_id
-            for part in (state.active_turn.response_parts if state.active_turn else ())
-            if isinstance(part, t.ToolCallResponsePart)
-            and isinstance(part.tool_call, t.ToolCallPendingConfirmationState)
-        ]
-        return {*calls, *(request.id for request in state.input_requests or ())} - answered
+        return {*pending(state), *(request.id for request in state.input_requests or ())} - answered
 
     while not is_over():
         try:

@@ -25,11 +25,6 @@ def test_a_price_is_as_it_is_written() -> None:
     assert cost_of(LlmUsage(input_tokens=1000, output_tokens=10), Price.of_dollars(0.15, 0.6)) == 15_600
 
 
-def test_part_of_a_microcent_is_a_whole_one() -> None:
-    assert cost_of(LlmUsage(input_tokens=1), Price(1, 0)) == 1
-    assert cost_of(LlmUsage(), Price(1, 1)) == 0
-
-
 @given(st.integers(0, 10**6), st.integers(0, 10**6), prices)
 def test_a_cost_is_the_exact_one_rounded_up(given: int, said: int, price: Price) -> None:
     exact = Fraction(given * price.input + said * price.output, 10**6)

@@ -106,11 +106,6 @@ def test_the_envelope_comes_back_as_it_was() -> None:
     assert told(type="session/ready").timestamp == datetime(2023, 11, 14, 22, 13, 20, 123_000, tzinfo=UTC)
 
 
-def test_after_a_resync_numbers_go_on_without_a_gap() -> None:
-    event = resync("s", AT, 9)
-    assert (event.sequence_number, event.data) == (8, {"from": 9})
-
-
 @proves("session:Events/steering-events-reserved")
 def test_the_page_has_all_names_and_no_other() -> None:
     page = (Path(__file__).parents[2] / "docs/agent-sessions.md").read_text("utf-8")

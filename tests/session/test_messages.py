@@ -100,7 +100,6 @@ def test_neither_a_signature_nor_the_bytes_of_media_are_kept() -> None:
         pytest.param(as_type, wire, place, marks=proves(f"session:Validation-and-persistence/{clause}"))
         for clause, as_type, wire, place in [
             ("message-validated", SessionMessage, {**MESSAGE, "role": "robot"}, "role"),
-            ("message-validated", SessionMessage, {**MESSAGE, "sequenceNumber": 0}, "sequenceNumber"),
             (
                 "message-validated",
                 SessionMessage,
@@ -113,10 +112,7 @@ def test_neither_a_signature_nor_the_bytes_of_media_are_kept() -> None:
                 {**MESSAGE, "content": [{"type": "video"}]},
                 "content[0].type",
             ),
-            ("message-validated", SessionMessage, {**MESSAGE, "content": "hi"}, "content"),
             ("context-validated", SessionContext, {**CONTEXT, "fsScopeTier": "all"}, "fsScopeTier"),
-            ("context-validated", SessionContext, {**CONTEXT, "variables": {"a": 1}}, "variables[...]"),
-            ("context-validated", SessionContext, {"fsScopeTier": "full"}, "workingDir"),
             (
                 "context-validated",
                 SessionContext,
@@ -124,7 +120,6 @@ def test_neither_a_signature_nor_the_bytes_of_media_are_kept() -> None:
                 "selection",
             ),
             ("session-validated", AgentSessionRecord, {**SESSION, "context": {}}, "context.workingDir"),
-            ("session-validated", AgentSessionRecord, {**SESSION, "createdAt": "noon"}, "createdAt"),
             ("session-validated", AgentSessionRecord, {**SESSION, "agentSnapshot": {}}, "agentSnapshot.slug"),
         ]
     ],

@@ -9,8 +9,22 @@ from requirements import proves
 from serai.errors import FailureKind
 from serai.session.llm import FinishReason, LlmReply, LlmUsage
 from serai.session.messages import TextPart, ToolCallPart
-from serai.session.steps import Answered, CallBegun, CallDecided, CallEnded, Failed, Requested, Step
-from serai.session.turn_core import AskModel, DecideCall, EndTurn, RunCall, SettleDoubt, TurnPlan, next_effect
+from serai.session.turn_core import (
+    Answered,
+    AskModel,
+    CallBegun,
+    CallDecided,
+    CallEnded,
+    DecideCall,
+    EndTurn,
+    Failed,
+    Requested,
+    RunCall,
+    SettleDoubt,
+    Step,
+    TurnPlan,
+    next_effect,
+)
 
 PLAN = TurnPlan(chain=("a:one", "b:two"), max_tool_turns=3)
 
@@ -29,11 +43,6 @@ def ended(call: str, *, misuse: bool = False) -> CallEnded:
 ASKED = Requested(model="a:one")
 
 
-def test_a_turn_begins_by_asking_the_first_model_and_ends_with_its_text() -> None:
-    assert next_effect(PLAN, []) == AskModel("a:one")
-    assert next_effect(PLAN, [ASKED, said("Done.")]) == EndTurn()
-
-
 def test_a_call_is_decided_then_run_and_its_result_goes_to_the_model() -> None:
     steps: list[Step] = [ASKED, said("I look.", "c1")]
     assert isinstance(next_effect(PLAN, steps), DecideCall)
@@ -43,15 +52,6 @@ def test_a_call_is_decided_then_run_and_its_result_goes_to_the_model() -> None:
     assert effect.call.input == {"path": "b"}  # as the person has changed it
     steps.append(ended("c1"))
     assert next_effect(PLAN, steps) == AskModel("a:one")
-
-
-def test_a_call_that_had_begun_is_a_doubt() -> None:
-    steps = [ASKED, said("", "c1"), CallDecided(call_id="c1", is_allowed=True), CallBegun(call_id="c1")]
-    assert isinstance(next_effect(PLAN, steps), SettleDoubt)
-
-
-def test_an_answer_that_was_cut_off_is_asked_for_anew() -> None:
-    assert next_effect(PLAN, [ASKED]) == AskModel("a:one", is_repeat=True)
 
 
 def test_another_model_is_asked_only_before_the_first_content_and_only_when_that_may_help() -> None:

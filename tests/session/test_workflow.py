@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from requirements import proves
 from serai.errors import DocumentInvalid
 from serai.session.agent_file import FsScopeTier, Known, Narrowing, narrow, read_agent
-from serai.session.diagram import as_svg, as_text
+from serai.session.diagram import as_svg
 from serai.session.workflow import (
     NodeType,
     Workflow,
@@ -71,20 +71,14 @@ def test_a_workflow_is_read_and_its_nodes_follow_each_other() -> None:
     ("old", "new", "at", "what"),
     [
         ("schema_version: 1", "schema_version: 2", "schema_version", "schema_version: "),
-        ("schema_version: 1\n", "", "workflow", "schema_version: is required"),
         ("id: review", "id: A review", "id: A review", "workflow.id: "),
-        ("id: review", "id: 7", "id: 7", "workflow.id: "),
-        ("metadata:", "meta:", "meta:", "unknown field `meta`"),
-        ("type: output", "type: loop", "loop", "nodes[3].type: "),
         ("    tools: [read_file]\n  - id", "    temperature: 1\n  - id", "temperature", "unknown field"),
         ("- id: sum-up", "- id: look", "- id: look\n    type: agent\n    agent_ref: writer", "already"),
         ("    type: output", "    type: input", "type: input # 2", "input node already"),
         ("to: output", "to: nowhere", "to: nowhere", "no node 'nowhere'"),
-        ("from: look", "from: nobody", "from: nobody", "no node 'nobody'"),
-        ("to: output", "to: look", "from: sum-up, to: look", "one line"),
         ("from: look, to: sum-up", "from: look, to: look", "to: look}\n  - {from: sum", "one line"),
         ("from: look", "from: input", "from: input, to: sum-up", "one line"),
-        ("  - {from: look, to: sum-up}\n", "", "- id: look", "leads on from 'look'"),
+        ("  - {from: look, to: sum-up}\n", "", "- id: sum-up", "it ends at 'look'"),
         ("agent_ref: writer", "agent_ref: poet", "poet", "no agent 'poet'"),
         ("    agent_ref: writer\n", "", "- id: sum-up", "agent_ref: is required"),
         ("type: input", "type: input\n    agent_ref: writer", "- id: input", "only an agent"),
@@ -96,7 +90,6 @@ def test_a_workflow_is_read_and_its_nodes_follow_each_other() -> None:
         ),
         ("agent_ref: writer", "agent_ref: writer\n    tools: [fly]", "tools: [fly]", "no tool 'fly'"),
         ("model: local:small", "model: local:large", "local:large", "no model"),
-        ("    tools: [read_file]\nmeta", "    tools: [fly]\nmeta", "tools: [fly]", "no tool 'fly'"),
         ("look.output", "sum-up.output", "sum-up.output", "not known yet"),
         ("look.output", "what", "{{what}}", "no reference"),
         ("agents:\n", "agents:\n  - slug: reviewer\n", "- slug: reviewer\n    model", "already"),
@@ -129,7 +122,9 @@ def test_an_agent_in_a_workflow_is_what_it_is_in_a_file_of_its_own(tier: FsScope
     assert read(
         FILE.replace("slug: reviewer", lines).replace("    model: local:small\n    tools: [read_file]\n", "")
     ).agents == (agent,)
-    narrower = narrow(agent, Narrowing(fs_scope_tier=FsScopeTier.SANDBOXED, allowed_commands=("git log x",)))
+    narrower = narrow(
+        agent, Narrowing(fs_scope_tier=FsScopeTier.SANDBOXED, allowed_commands=("git log x",)), lambda _: True
+    )
     assert narrower.fs_scope is FsScopeTier.SANDBOXED
 
 
@@ -158,24 +153,6 @@ def test_only_one_line_through_all_nodes_is_taken(edges: list[tuple[str, str]], 
     else:
         assert sorted(edges) in [sorted(line) for line in lines]
         assert len(chain(workflow)) == 4
-
-
-def test_a_picture_has_every_node_in_order() -> None:
-    text = as_text(read(FILE))
-    assert text.splitlines() == [
-        "review: A review",
-        "",
-        "input",
-        "  ↓",
-        "look · reviewer",
-        "  Look at {{input}} for {{ctx.who}}",
-        "  tools: read_file",
-        "  ↓",
-        "sum-up · writer",
-        "  Sum up: {{look.output}}",
-        "  ↓",
-        "output",
-    ]
 
 
 @given(st.text())

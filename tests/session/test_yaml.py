@@ -128,18 +128,13 @@ def test_what_people_write_is_read(text: str, value: Any) -> None:
     [
         ("a: &x 1\n", 1, "anchors"),
         ("a: 1\nb: *x\n", 2, "aliases"),
-        ("a: 1\n*x : 2\n", 2, "aliases"),
-        ("&k a: 1\n", 1, "anchors"),
         ("a: 1\nb: !!python/object:os.system x\n", 2, "tag"),
-        ("a: ! 1\n", 1, "tag"),
         ("a: 1\nb:\n  c: 1\n  c: 2\n", 4, "second time"),
         ("a: 1\n---\nb: 2\n", 2, "second document"),
         ("a: 1\nb: [1\n", 3, "expected"),
-        ("a: 1\n\tb: 2\n", 2, "found character"),
         ("a: 1\nb: \x01\n", 2, "not allowed"),
         ("? [a]\n: b\n", 1, "key"),
         ("a: 1\nb: .inf\n", 2, "number"),
-        ("a: 1\nb: 1e999\n", 2, "number"),
         ("a: " + "9" * 5000, 1, "number"),
     ],
 )

@@ -10,13 +10,12 @@ import os
 import re
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
 from serai.errors import GitFailed, GitTimedOut, GitUnavailable
 from serai.machine import umask
 from serai.machine.processes.environment import HARDENED, find_program, git_environment
-from serai.machine.processes.processes import brief, kill
+from serai.machine.processes.processes import beginning, brief, feed, kill
 
 OLDEST = (2, 32)
 """The first version that can be told to leave the person's own configuration unread."""
@@ -101,7 +100,7 @@ class Git:
                 asyncio.timeout(_SECONDS),
             ):
                 _, output, words = await asyncio.gather(
-                    _feed(process, data), _read(process, max_bytes), _listen(process)
+                    feed(process, data), _read(process, max_bytes), beginning(process.stderr, _MAX_WORDS)
                 )
                 code = await process.wait()
         except TimeoutError:
@@ -142,14 +141,6 @@ async def find_git() -> Git:
     return Git(program, version)
 
 
-async def _feed(process: Process, data: bytes) -> None:
-    assert process.stdin is not None  # noqa: S101 - it was asked for
-    with suppress(BrokenPipeError, ConnectionResetError):  # it need not read all
-        process.stdin.write(data)
-        await process.stdin.drain()
-    process.stdin.close()
-
-
 async def _read(process: Process, max_bytes: int) -> bytes | None:
     """What the command prints; `None`, and the command is ended, when that is too much."""
     assert process.stdout is not None  # noqa: S101 - it was asked for
@@ -163,14 +154,6 @@ async def _read(process: Process, max_bytes: int) -> bytes | None:
         else:
             pieces.append(piece)
     return None if size > max_bytes else b"".join(pieces)
-
-
-async def _listen(process: Process) -> bytes:
-    assert process.stderr is not None  # noqa: S101 - it was asked for
-    words = b""
-    while piece := await process.stderr.read(1 << 12):
-        words = (words + piece)[:_MAX_WORDS]
-    return words
 
 
 def _failure(doing: str, words: bytes, code: int) -> GitFailed:

@@ -199,7 +199,7 @@ def _model_harnesses(configuration: Configuration, redactor: Redactor) -> list[H
         settings_folder=paths.user_config.parent,
         is_trusted=Trust(paths.trust).is_trusted,
     )
-    return [models, WorkflowHarness(models, redactor)]
+    return [models, WorkflowHarness(models)]
 
 
 async def _look_for_agents(host: Host, configuration: Configuration) -> None:

@@ -150,5 +150,5 @@ async def transcribed(host: Host, session: Session) -> Transcribed:
         spent, unpriced = rows[0][1:] if rows else (0, 0)
         kept = messages_of(session.uri, await host.journal.store.relay("run_messages", session.uri))
         return Transcribed(record, [message for _, message in kept], frozenset(), spent, unpriced)
-    messages = messages_of_turns(session.uri, state.turns, created_at=created)
+    messages = messages_of_turns(session.uri, state.turns, created)
     return Transcribed(record, messages, frozenset())

@@ -14,21 +14,6 @@ from msgspec.structs import replace
 from serai.errors import Mismatch
 from serai.session.yaml import Document
 
-BUILT_IN_TOOLS = (
-    "ask_user",
-    "edit_file",
-    "git_commit",
-    "git_diff",
-    "git_status",
-    "http_request",
-    "list_directory",
-    "read_file",
-    "run_command",
-    "search_files",
-    "write_file",
-)
-"""The tools that every agent has, unless its file names those that it has."""
-
 Slug: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
@@ -95,13 +80,17 @@ class AgentFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, f
 # -- reading one -------------------------------------------------------------------------------------------
 
 
-class Known(NamedTuple):
-    """Who says whether a name means something. `None`: whatever is named is taken as it is."""
+def _anything(_name: str) -> bool:
+    return True
 
-    tools: Callable[[str], bool] | None = None
-    models: Callable[[str], bool] | None = None
+
+class Known(NamedTuple):
+    """Who says whether a name means something. By default whatever is named is taken as it is."""
+
+    tools: Callable[[str], bool] = _anything
+    models: Callable[[str], bool] = _anything
     """Of `NAME:ID`."""
-    agents: Callable[[str], bool] | None = None
+    agents: Callable[[str], bool] = _anything
     """Of the slugs of agents that have files of their own."""
 
 
@@ -127,14 +116,14 @@ _MODEL = re.compile(r"[^\s:]+:\S+")
 def agent_problems(agent: AgentFile, known: Known) -> Iterator[Problem]:
     """What is wrong with an agent that has the right shape."""
     for number, tool in enumerate(agent.tools or ()):
-        if known.tools is not None and not known.tools(tool):
+        if not known.tools(tool):
             yield ("tools", number), f"there is no tool {tool!r}"
     models = [(("model",), agent.model)] if agent.model else []
     models += [(("fallback_chain", n), model) for n, model in enumerate(agent.fallback_chain)]
     for place, model in models:
         if not _MODEL.fullmatch(model):
             yield place, f"{model!r} is no model: write NAME:ID, with a NAME of [models] in serai.toml"
-        elif known.models is not None and not known.models(model):
+        elif not known.models(model):
             yield place, f"there is no model {model!r} in [models] of serai.toml"
 
 
@@ -169,7 +158,7 @@ class Narrowing(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbi
     fs_scope_tier: FsScopeTier | None = None
 
 
-def narrow(agent: AgentFile, wish: Narrowing) -> AgentFile:
+def narrow(agent: AgentFile, wish: Narrowing, is_tool: Callable[[str], bool]) -> AgentFile:
     """The agent with what a session leaves of it.
 
     Where an agent's file sets no number of turns, a session may set any.
@@ -177,6 +166,7 @@ def narrow(agent: AgentFile, wish: Narrowing) -> AgentFile:
     Args:
         agent: The agent as its file describes it.
         wish: What is to be left.
+        is_tool: Whether there is such a tool: an agent whose file names none has all.
 
     Raises:
         Mismatch: Something would be wider than the agent is; `field` names it.
@@ -185,10 +175,9 @@ def narrow(agent: AgentFile, wish: Narrowing) -> AgentFile:
     tools = agent.tools if wish.tools is None else wish.tools
     commands = agent.allowed_commands if wish.allowed_commands is None else wish.allowed_commands
     tier = wish.fs_scope_tier or agent.fs_scope
-    # An agent whose file names no tools has all that are built in, and all of its servers.
-    mine = (*BUILT_IN_TOOLS, "mcp__*") if agent.tools is None else agent.tools
     for tool in wish.tools or ():
-        if not any(covers(name, tool) for name in mine):
+        mine = is_tool(tool) if agent.tools is None else any(covers(name, tool) for name in agent.tools)
+        if not mine:
             raise _wider("tools", f"the agent does not have the tool {tool!r}")
     for command in wish.allowed_commands or ():
         if not is_allowed(command.split(), agent.allowed_commands):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -27,19 +27,14 @@ _ANY_MEDIA = "application/octet-stream"
 
 
 def messages_of_turns(
-    session_id: str,
-    turns: Iterable[ahp.Turn],
-    *,
-    created_at: datetime,
-    times: Mapping[str, datetime] = {},
+    session_id: str, turns: Iterable[ahp.Turn], created_at: datetime
 ) -> list[SessionMessage]:
     """The messages of a session's turns: the same ones for the same turns.
 
     Args:
         session_id: The session.
         turns: Its turns, the first one first.
-        created_at: When the session was made: the time of what has no other.
-        times: By turn, when it ended.
+        created_at: When the session was made: nobody knows the time of a message.
     """
     messages: list[SessionMessage] = []
     for turn in turns:
@@ -54,7 +49,7 @@ def messages_of_turns(
                     role=role,
                     content=tuple(content),
                     model_id=turn.usage.model if is_answer and turn.usage else None,
-                    timestamp=times.get(turn.id, created_at),
+                    timestamp=created_at,
                 )
             )
     return messages

@@ -1,14 +1,27 @@
-"""The turns of a transcript: what belongs together, and what was completed.
+"""The turns of a transcript: what belongs together, what was completed, and what a model sees of them.
 
 The model's view of a session and its export both go by this, so that they never disagree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from serai.session.messages import SessionMessage, SessionMessageRole, TextPart, ToolCallPart, ToolResultPart
+from msgspec.structs import replace
+
+from serai.session.messages import (
+    DurableContentPart,
+    ReasoningPart,
+    SessionMessage,
+    SessionMessageRole,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
+
+_MOST_OF_RESULT = 24 * 1024
+"""How many characters of a tool's result a model sees."""
 
 
 class LogicalTurn(NamedTuple):
@@ -88,3 +101,63 @@ def _text_of_person(message: SessionMessage) -> str:
     if message.role is not SessionMessageRole.USER:
         return ""
     return "".join(part.text for part in message.content if isinstance(part, TextPart))
+
+
+# -- what a model sees -------------------------------------------------------------------------------------
+
+
+def projected(
+    turns: Mapping[str, Sequence[SessionMessage]], running: str, max_messages: int = 0
+) -> list[SessionMessage]:
+    """The messages that a model sees: completed turns and the running one, a call always with its result.
+
+    They are projected anew for each request. Nothing here changes what is saved.
+
+    Args:
+        turns: All turns that count, in order, with what was said in them.
+        running: The turn that runs: it is seen as it is.
+        max_messages: Past so many, the oldest turns are left out; 0 for no limit. The running one stays.
+    """
+    seen: list[list[SessionMessage]] = []
+    for turn, messages in turns.items():
+        whole = turn == running or LogicalTurn(tuple(messages)).is_completed
+        seen.append([_trimmed(message) for message in (messages if whole else _in_short(messages))])
+    count = sum(map(len, seen))
+    while max_messages and count > max_messages and len(seen) > 1:
+        count -= len(seen.pop(0))
+    return [message for messages in seen for message in messages]
+
+
+def _in_short(messages: Sequence[SessionMessage]) -> list[SessionMessage]:
+    """A turn that was not completed: what was asked, and in one line which tools ran."""
+    asked = [message for message in messages if message.role is SessionMessageRole.USER]
+    parts = [part for message in messages for part in message.content]
+    ended = {part.id for part in parts if isinstance(part, ToolResultPart)}
+    ran = dict.fromkeys(part.name for part in parts if isinstance(part, ToolResultPart))
+    cut = dict.fromkeys(p.name for p in parts if isinstance(p, ToolCallPart) and p.id not in ended)
+    what = f"Tools that ran: {', '.join(ran)}." if ran else "" if cut else "No tool ran."
+    if cut:
+        what = f"{what} Broken off, and perhaps done in part: {', '.join(cut)}.".strip()
+    if not asked:
+        return []
+    line = TextPart(text=f"[This turn was not completed. {what}]")
+    return [*asked, replace(asked[-1], role=SessionMessageRole.ASSISTANT, content=(line,))]
+
+
+def _trimmed(message: SessionMessage) -> SessionMessage:
+    content = tuple(_trimmed_parts(message.content))
+    return message if content == message.content else replace(message, content=content)
+
+
+def _trimmed_parts(parts: Iterable[DurableContentPart]) -> Iterable[DurableContentPart]:
+    for part in parts:
+        match part:
+            case ReasoningPart():  # no model wants another one's, nor its own without the signature
+                continue
+            case ToolResultPart(output=output) if len(output) > _MOST_OF_RESULT:
+                half = _MOST_OF_RESULT // 2
+                left_out = len(output) - 2 * half
+                cut = f"{output[:half]}\n[… {left_out} characters are left out here …]\n{output[-half:]}"
+                yield replace(part, output=cut)
+            case ToolCallPart() | _:
+                yield part

@@ -3,19 +3,21 @@
     ask the model ─→ decide about a call ─→ run it ─→ … ─→ ask the model ─→ … ─→ end
 
 Sessions and workflows use this one function, and so does whoever takes a turn up after a crash: the records
-are the same, and so is what follows from them.
+are the same, and so is what follows from them. Each is committed before what it announces happens, or with
+what it tells.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from serai.session.llm import FinishReason
+from serai.contract.record import Record
+from serai.errors import FailureKind
+from serai.session.llm import FinishReason, LlmReply
 from serai.session.messages import ToolCallPart
-from serai.session.steps import Answered, CallBegun, CallDecided, CallEnded, Failed, Requested, Step
 
 DEFAULT_TURNS = 50
 """How many turns a session has, unless it is said."""
@@ -23,6 +25,82 @@ DEFAULT_TOOL_TURNS = 32
 """How many rounds of tool calls a turn has, unless it is said."""
 MOST_MISUSES = 5
 """After so many wrong calls in a row the turn ends: the model does not get on by itself."""
+
+
+# -- the records of a turn ---------------------------------------------------------------------------------
+
+
+class Begun(Record, tag_field="kind", tag="turn_begun"):
+    """The turn has begun."""
+
+    deliveries: tuple[str, ...]
+    """What it answers."""
+
+
+class Requested(Record, tag_field="kind", tag="requested"):
+    """A request is about to leave for a model."""
+
+    model: str
+    reserved: int | None = None
+    """Microcents that it may cost at most; `None` when the price is not known. They stay spent until the
+    answer says what it did cost."""
+
+
+class Answered(Record, tag_field="kind", tag="answered"):
+    """A model has answered, whole."""
+
+    reply: LlmReply
+    cost: int | None = None
+    """Microcents; `None` when the price is not known."""
+
+
+class Failed(Record, tag_field="kind", tag="failed"):
+    """A request brought no answer."""
+
+    failure: FailureKind
+    message: str
+    has_begun: bool = False
+    """Whether some of an answer had come: then no other model is asked."""
+    cost: int | None = None
+
+
+class CallDecided(Record, tag_field="kind", tag="decided"):
+    """It is decided whether a call runs."""
+
+    call_id: str
+    is_allowed: bool
+    input: dict[str, Any] | None = None
+    """The input, where a person has changed it."""
+
+
+class CallBegun(Record, tag_field="kind", tag="begun"):
+    """A call is about to run."""
+
+    call_id: str
+
+
+class CallEnded(Record, tag_field="kind", tag="ended"):
+    """What became of a call: it ran, failed, was refused, or cannot be."""
+
+    call_id: str
+    name: str
+    output: str
+    is_error: bool = False
+    is_misuse: bool = False
+    """Whether the model called it wrongly: an unknown tool, broken or unfitting input."""
+
+
+class Steered(Record, tag_field="kind", tag="steered"):
+    """A message came in while the turn ran."""
+
+    text: str
+
+
+Step: TypeAlias = Begun | Requested | Answered | Failed | CallDecided | CallBegun | CallEnded | Steered
+"""One record of a turn."""
+
+
+# -- what follows from them --------------------------------------------------------------------------------
 
 
 class TurnPlan(NamedTuple):

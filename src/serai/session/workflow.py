@@ -9,7 +9,6 @@ beyond that is an error: a misspelt field would otherwise be a wish that nobody 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeAlias
@@ -94,7 +93,7 @@ def serialize(workflow: Workflow) -> str:
 
 
 def chain(workflow: Workflow) -> list[Node]:
-    """The nodes from the input to the output. The workflow has no `problems`."""
+    """The nodes from the input to the output. No node has two edges to it, or from it."""
     nodes = {node.id: node for node in workflow.nodes}
     following = {edge.source: edge.target for edge in workflow.edges}
     here = next(node for node in workflow.nodes if node.type is NodeType.INPUT)
@@ -156,7 +155,6 @@ def problems(workflow: Workflow, known: Known) -> Iterator[Problem]:
     """What is wrong with a workflow that has the right shape. Only the first is certain: look no further."""
     yield from _wrong_ids(workflow)
     yield from _wrong_edges(workflow)
-    yield from _not_in_line(workflow)
     yield from _wrong_agents(workflow, known)
     yield from _wrong_nodes(workflow, known)
 
@@ -176,33 +174,24 @@ def _wrong_ids(workflow: Workflow) -> Iterator[Problem]:
 
 
 def _wrong_edges(workflow: Workflow) -> Iterator[Problem]:
-    ids = {node.id for node in workflow.nodes}
+    """Branches, joins, cycles, and what hangs on nothing: workflows are one line so far."""
+    types = {node.id: node.type for node in workflow.nodes}
+    left: set[str] = set()
+    entered: set[str] = set()
     for number, edge in enumerate(workflow.edges):
         for end, name in (("from", edge.source), ("to", edge.target)):
-            if name not in ids:
+            if name not in types:
                 yield ("edges", number, end), f"there is no node {name!r}"
-
-
-def _not_in_line(workflow: Workflow) -> Iterator[Problem]:
-    """Branches, joins, and what hangs on nothing: workflows are one line so far."""
-    types = {node.id: node.type for node in workflow.nodes}
-    left, entered = Counter[str](), Counter[str]()
-    for number, edge in enumerate(workflow.edges):
-        left[edge.source] += 1
-        entered[edge.target] += 1
-        if left[edge.source] > 1:
-            yield ("edges", number), f"{edge.source!r} leads elsewhere already: a workflow is one line"
-        if entered[edge.target] > 1:
-            yield ("edges", number), f"something leads to {edge.target!r} already: a workflow is one line"
-        if types.get(edge.target) is NodeType.INPUT:
-            yield ("edges", number, "to"), "nothing comes before the input"
-        if types.get(edge.source) is NodeType.OUTPUT:
-            yield ("edges", number, "from"), "nothing comes after the output"
+        if edge.source in left or types[edge.source] is NodeType.OUTPUT:
+            yield ("edges", number), f"{edge.source!r} leads nowhere else: a workflow is one line"
+        if edge.target in entered or types[edge.target] is NodeType.INPUT:
+            yield ("edges", number), f"nothing else leads to {edge.target!r}: a workflow is one line"
+        left.add(edge.source)
+        entered.add(edge.target)
+    line = [node.id for node in chain(workflow)]
     for number, node in enumerate(workflow.nodes):
-        if node.type is not NodeType.INPUT and not entered[node.id]:
-            yield ("nodes", number), f"no edge leads to {node.id!r}"
-        if node.type is not NodeType.OUTPUT and not left[node.id]:
-            yield ("nodes", number), f"no edge leads on from {node.id!r}"
+        if node.id not in line:
+            yield ("nodes", number), f"no way leads from the input to {node.id!r}: it ends at {line[-1]!r}"
 
 
 def _wrong_agents(workflow: Workflow, known: Known) -> Iterator[Problem]:
@@ -218,10 +207,7 @@ def _wrong_nodes(workflow: Workflow, known: Known) -> Iterator[Problem]:
     places = {node.id: ("nodes", number) for number, node in enumerate(workflow.nodes)}
     agents = {agent.slug: agent for agent in workflow.agents}
     before: set[str] = {"input"}
-    line = chain(workflow)
-    for lost in places.keys() - {node.id for node in line}:
-        yield places[lost], f"no way leads from the input to {lost!r}: it is in a cycle"
-    for node in line:
+    for node in chain(workflow):
         place = places[node.id]
         if node.type is NodeType.AGENT:
             yield from _wrong_agent_node(node, place, agents, known)
@@ -237,13 +223,13 @@ def _wrong_agent_node(
     agent = agents.get(node.agent_ref)
     if not node.agent_ref:
         yield place, f"agent_ref: is required, to say which agent {node.id!r} is"
-    elif agent is None and known.agents is not None and not known.agents(node.agent_ref):
+    elif agent is None and not known.agents(node.agent_ref):
         yield (*place, "agent_ref"), f"there is no agent {node.agent_ref!r}"
     for number, tool in enumerate(node.tools or ()):
         if agent is not None and agent.tools is not None:
             if not any(covers(name, tool) for name in agent.tools):
                 yield (*place, "tools", number), f"the agent {agent.slug!r} does not have the tool {tool!r}"
-        elif known.tools is not None and not known.tools(tool):
+        elif not known.tools(tool):
             yield (*place, "tools", number), f"there is no tool {tool!r}"
 
 

@@ -12,7 +12,12 @@ import msgspec
 
 from harness.conversation import Conversation, frame
 from harness.model.model_server import ModelScriptServer
-from serai.ahp.types import AgentSelection
+from serai.ahp.types import (
+    AgentSelection,
+    SessionState,
+    ToolCallPendingConfirmationState,
+    ToolCallResponsePart,
+)
 from serai.config.models import ModelKind, ModelServer, PricePerMillion
 from serai.config.settings import ChatSettings
 from serai.harness.model.harness import ModelHarness
@@ -22,7 +27,7 @@ from serai.redact import Redactor
 from serai.store.contract import Store
 from serai.store.memory import MemoryStore
 
-__all__ = ["agent_file", "model_harness", "model_host", "rows_of", "talk", "workflow_harness"]
+__all__ = ["agent_file", "model_harness", "model_host", "pending", "rows_of", "talk"]
 
 _PRICES = {"small": PricePerMillion(input=1, output=10), "large": PricePerMillion(input=5, output=50)}
 
@@ -42,11 +47,6 @@ def model_harness(
     return ModelHarness({"local": local}, settings, redactor, is_trusted=lambda _folder: trusts)
 
 
-def workflow_harness(models: ModelHarness, redactor: Redactor) -> WorkflowHarness:
-    """The provider `workflow`, whose agents have those models."""
-    return WorkflowHarness(models, redactor)
-
-
 @asynccontextmanager
 async def model_host(
     server: ModelScriptServer, store: Store | None = None, *, house: dict[str, Any] | None = None, **chat: Any
@@ -54,7 +54,7 @@ async def model_host(
     """A host with models, and with runs of workflows. `house` is what else `Host` takes."""
     host = Host(store or MemoryStore(), [], frame, **(house or {}))
     harness = model_harness(host.redactor, server.base_url, **chat)
-    host.add([harness, workflow_harness(harness, host.redactor)])
+    host.add([harness, WorkflowHarness(harness)])
     await host.open()
     try:
         yield host
@@ -77,3 +77,10 @@ async def rows_of(conversation: Conversation, query: str = "session_messages") -
     journal = conversation.host.journal
     await journal.committed()
     return await journal.store.relay(query, conversation.session.uri)
+
+
+def pending(state: SessionState) -> list[str]:
+    """The calls that wait for someone."""
+    parts = state.active_turn.response_parts if state.active_turn else []
+    calls = [part.tool_call for part in parts if isinstance(part, ToolCallResponsePart)]
+    return [one.tool_call_id for one in calls if isinstance(one, ToolCallPendingConfirmationState)]

@@ -47,7 +47,7 @@ class Desk:
         self.trusted = True
         self.active_file: str | None = None
         self.selection: Selection | None = None
-        self.customized = Customized()
+        self.customized: Customized
         self.conversation: Conversation
 
     def write(self, path: str, text: str) -> None:
@@ -66,9 +66,7 @@ class Desk:
             working_dir=str(self.work), active_file=self.active_file, selection=self.selection
         )
         environ = {"PATH": os.environ["PATH"], "KNOWN": "yes"}
-        self.customized = await customized(
-            turn, turn.message, situation, self.work, session="ahp-session:/1", environ=environ
-        )
+        self.customized = await customized(turn, situation, "ahp-session:/1", environ)
         self.refusal = await self.customized.hooks.prompt(turn.message.text)
         if turn.message.text.startswith("call "):
             self.refused = await self.customized.hooks.before_call("run_command", {"words": ["ls", "a b"]})
@@ -112,7 +110,7 @@ def called(tool: str, *, failed: bool = False, **given: Any) -> list[SessionMess
 async def use(got: Customized, tool: str, name: str) -> ToolOutput:
     """What a tool answers when the agent calls it."""
     found = next(one for one in got.tools if one.name == tool)
-    return await found.run(found.read({"name": name}), CONTEXT)
+    return await found.read({"name": name}).run(CONTEXT)
 
 
 def names(tools: Sequence[Any]) -> list[str]:
@@ -153,16 +151,6 @@ async def test_a_rule_that_always_applies_is_in_the_context(desk: Desk) -> None:
 
 
 @proves("ahp:RuleCustomization/globs-limit", "ahp:RuleCustomization/always-apply-in-force")
-async def test_a_rule_with_globs_holds_only_while_such_a_file_is_at_hand(desk: Desk) -> None:
-    desk.write(".cursor/rules/ts.mdc", "---\nalwaysApply: true\nglobs: *.ts\n---\nNo any.\n")
-    assert "No any." not in await desk.instructions()
-    desk.active_file = "src/a.py"
-    assert "No any." not in await desk.instructions()
-    desk.active_file = "src/a.ts"
-    assert "No any." in await desk.instructions()
-
-
-@proves("ahp:RuleCustomization/globs-limit")
 async def test_a_file_is_at_hand_when_it_is_selected_attached_or_was_touched(desk: Desk) -> None:
     desk.write(".github/instructions/web.md", "---\napplyTo: 'src/**/*.ts'\n---\nNo any.\n")
     assert "No any." not in await desk.instructions("Hello", *called("read_file", path="a.ts"))
@@ -174,27 +162,13 @@ async def test_a_file_is_at_hand_when_it_is_selected_attached_or_was_touched(des
     attached = MessageResourceAttachment(uri=(desk.work / "src/a.ts").as_uri(), label="a.ts")
     got = await desk.say("Look", [attached])
     assert "No any." in await got.instructions([said("Look")])
+    desk.active_file = "src/a.py"
+    assert "No any." not in await desk.instructions()
+    desk.active_file = "src/a.ts"
+    assert "No any." in await desk.instructions()
+    desk.active_file = None
     desk.selection = Selection(file="src/b.ts", start_line=1, end_line=2)
     assert "No any." in await desk.instructions()
-
-
-@proves("ahp:RuleCustomization/optional-rule-chosen")
-async def test_a_rule_that_does_not_always_apply_is_offered_and_held_back(desk: Desk) -> None:
-    desk.write(".cursor/rules/sql.mdc", "---\ndescription: How we write SQL.\n---\nIn capitals.\n")
-    told = await desk.instructions()
-    assert "- sql: How we write SQL." in told
-    assert "In capitals." not in told
-
-
-@proves("ahp:RuleCustomization/optional-rule-chosen", "ahp:RuleCustomization/body-in-context")
-async def test_the_agent_takes_a_rule_up_and_it_stays_in_force(desk: Desk) -> None:
-    desk.write(".cursor/rules/sql.mdc", "---\ndescription: SQL.\n---\nIn capitals.\n")
-    got = await desk.say("Hello")
-    assert not (await use(got, "read_rule", "sql")).is_error
-    assert (await use(got, "read_rule", "other")).is_error
-    told = await desk.instructions("Go on", *called("read_rule", name="sql"))
-    assert "In capitals." in told
-    assert "- sql: SQL." not in told
 
 
 @proves("ahp:RuleCustomization/optional-rule-chosen")
@@ -238,19 +212,6 @@ async def test_skills_are_listed_and_the_agent_reads_one(desk: Desk) -> None:
     assert "Run it so." in output.text
     assert str(desk.work / ".agents/skills/pdf") in output.text
     assert (await use(desk.customized, "use_skill", "none")).is_error
-
-
-@proves("ahp:SkillCustomization/not-called-by-agent")
-async def test_a_skill_that_only_people_call_is_not_there_for_the_agent(desk: Desk) -> None:
-    quiet = "---\nname: deploy\ndescription: Deploys.\ndisable-model-invocation: true\n---\nPush it.\n"
-    desk.write(".agents/skills/deploy/SKILL.md", quiet)
-    told = await desk.instructions()
-    assert "deploy" not in told
-    assert names(desk.customized.tools) == []
-    desk.write(".agents/skills/pdf/SKILL.md", "---\nname: pdf\n---\nRun it.\n")
-    got = await desk.say("Hello")
-    assert (await use(got, "use_skill", "deploy")).is_error
-    assert "Push it." in await desk.instructions("/deploy now")
 
 
 async def test_a_prompt_enters_the_turn_with_its_arguments(desk: Desk) -> None:

@@ -44,16 +44,6 @@ def in_system(server: ModelScriptServer, text: str) -> list[bool]:
     return [text in body["messages"][0]["content"] for body in server.bodies]
 
 
-@proves("ahp:RuleCustomization/body-in-context", "ahp:RuleCustomization/globs-limit")
-async def test_a_rule_comes_into_force_in_the_turn_in_which_its_file_is_touched(
-    conversation: Conversation, scripted: ModelScriptServer, tmp_path: Path
-) -> None:
-    write(tmp_path, ".cursor/rules/ts.mdc", "---\nalwaysApply: true\nglobs: *.ts\n---\nNo any.\n")
-    scripted.script[:] = [READ]
-    assert (await conversation.say("Look")).state == TurnState.COMPLETE
-    assert in_system(scripted, "No any.") == [False, True]
-
-
 @proves("ahp:RuleCustomization/optional-rule-chosen", "ahp:SkillCustomization/not-called-by-agent")
 async def test_a_rule_that_the_agent_takes_stays_and_a_skill_that_only_people_call_is_refused(
     conversation: Conversation, scripted: ModelScriptServer, tmp_path: Path

@@ -48,13 +48,13 @@ async def test_changes_are_seen_and_committed_and_nothing_of_the_folder_runs(che
     (folder / "a.txt").write_text("two\n")
     (folder / "b.txt").write_text("new\n")
     (folder / "c.dat").write_text("filtered\n")
-    status = (await checkout.use(GitStatus())).text
+    status = (await checkout.use(GitStatus)).text
     assert status == "## main\n M a.txt\n?? b.txt\n?? c.dat"
-    assert "-one\n+two" in (await checkout.use(GitDiff())).text
-    assert "nothing" in (await checkout.use(GitDiff(), staged=True)).text
+    assert "-one\n+two" in (await checkout.use(GitDiff)).text
+    assert "nothing" in (await checkout.use(GitDiff, staged=True)).text
 
     assert GitCommit.asking is Asking.ALWAYS
-    committed = await checkout.use(GitCommit(), message="second")
+    committed = await checkout.use(GitCommit, message="second")
     assert "`b.txt`" in checkout.shown[-1].message
     assert "c.dat is left out" in committed.text
     assert git(folder, "show", "--format=%s", "--name-only", "--no-ext-diff").split() == [
@@ -63,19 +63,19 @@ async def test_changes_are_seen_and_committed_and_nothing_of_the_folder_runs(che
         "b.txt",
     ]
     assert not (folder.parent / "sprung").exists()
-    assert "nothing was committed" in await checkout.refusal(GitCommit(), message="third")
+    assert "nothing was committed" in await checkout.refusal(GitCommit, message="third")
 
 
 async def test_only_the_files_that_are_named_or_were_shown_are_committed(checkout: Workbench) -> None:
     folder = checkout.folder
     (folder / "a.txt").unlink()
     (folder / "b.txt").write_text("new\n")
-    await checkout.use(GitCommit(), message="gone", paths=["a.txt"])
+    await checkout.use(GitCommit, message="gone", paths=["a.txt"])
     assert git(folder, "ls-files") == ""
     checkout.between = lambda: (folder / "late.txt").write_text("unseen")
-    await checkout.use(GitCommit(), message="new")
+    await checkout.use(GitCommit, message="new")
     assert git(folder, "ls-files").split() == ["b.txt"]
-    assert "not all inside" in await checkout.refusal(GitCommit(), message="x", paths=["../trap"])
+    assert "not all inside" in await checkout.refusal(GitCommit, message="x", paths=["../trap"])
 
 
 async def test_a_sandboxed_session_sees_and_commits_only_what_is_below_its_folder(bench: Workbench) -> None:
@@ -85,15 +85,15 @@ async def test_a_sandboxed_session_sees_and_commits_only_what_is_below_its_folde
     git(top, "config", "user.email", "person@example.org")
     (top / "secret.txt").write_text("x")
     (bench.folder / "mine.txt").write_text("y")
-    assert (await bench.use(GitStatus())).text.splitlines()[1:] == ["?? project/mine.txt"]
-    assert "not all inside" in await bench.refusal(GitDiff(), path="../secret.txt")
-    await bench.use(GitCommit(), message="mine")
+    assert (await bench.use(GitStatus)).text.splitlines()[1:] == ["?? project/mine.txt"]
+    assert "not all inside" in await bench.refusal(GitDiff, path="../secret.txt")
+    await bench.use(GitCommit, message="mine")
     assert git(top, "ls-files").split() == ["project/mine.txt"]
     bench.tier = FsScopeTier.PROJECT
-    assert "?? secret.txt" in (await bench.use(GitStatus())).text
-    await bench.use(GitCommit(), message="all", paths=["../secret.txt"])
+    assert "?? secret.txt" in (await bench.use(GitStatus)).text
+    await bench.use(GitCommit, message="all", paths=["../secret.txt"])
     assert git(top, "ls-files").split() == ["project/mine.txt", "secret.txt"]
 
 
 async def test_without_a_repository_the_model_is_told(bench: Workbench) -> None:
-    assert "no git repository" in await bench.refusal(GitStatus())
+    assert "no git repository" in await bench.refusal(GitStatus)

@@ -17,8 +17,8 @@ from requirements import proves
 from serai.ahp.types import McpServerCustomization
 from serai.customizations.containers import Definition
 from serai.customizations.trees import DiskTree
-from serai.harness.model.tool import Asking
-from serai.harness.model.tools.mcp import McpServers, McpTool
+from serai.harness.model.tool import Asking, Tool
+from serai.harness.model.tools.mcp import McpServers
 
 SERVER = """
 import json, os, sys
@@ -71,10 +71,10 @@ def described(bench: Workbench, **more: Any) -> dict[str, Any]:
     return {"command": sys.executable, "args": [str(script)], **more}
 
 
-async def offered(bench: Workbench, servers: McpServers, *definitions: Definition) -> dict[str, McpTool]:
-    offer = await servers.tools(bench.agent, definitions)
-    assert offer.notices == []
-    return {tool.name: tool for tool in offer.tools}
+async def offered(bench: Workbench, servers: McpServers, *definitions: Definition) -> dict[str, Tool]:
+    tools, notices = await servers.tools(bench.agent, definitions)
+    assert notices == []
+    return {tool.name: tool for tool in tools}
 
 
 @proves("session:Tools-and-secrets/secrets-from-keychain")
@@ -127,11 +127,11 @@ async def test_a_server_that_cannot_be_used_is_a_notice_and_the_others_go_on(
             "test": described(bench),
         },
     )
-    offer = await servers.tools(bench.agent, [])
-    assert {tool.name.split("__")[1] for tool in offer.tools} == {"test"}
+    tools, notices = await servers.tools(bench.agent, [])
+    assert {tool.name.split("__")[1] for tool in tools} == {"test"}
     for name, words in {"absent": "no program", "broken": "not today", "odd": "needs a command"}.items():
-        assert any(name in notice and words in notice for notice in offer.notices), offer.notices
-    assert any("NOT_SET_ANYWHERE" in notice for notice in offer.notices)
+        assert any(name in notice and words in notice for notice in notices), notices
+    assert any("NOT_SET_ANYWHERE" in notice for notice in notices)
 
 
 async def test_a_server_of_a_customisation_ends_when_it_is_switched_off(
@@ -154,9 +154,9 @@ async def test_a_server_at_a_private_address_needs_to_be_named_by_the_agent_s_fi
         monkeypatch.setenv("TOKEN_OF_TEST", TOKEN)
         settings = {"url": inn.url, "headers": {"Authorization": "Bearer env:TOKEN_OF_TEST"}}
         bench.agent = replace(bench.agent, mcp_servers={"inn": settings})
-        refused = await servers.tools(bench.agent, [])
-        assert refused.tools == []
-        assert "private network" in refused.notices[0]
+        refused, notices = await servers.tools(bench.agent, [])
+        assert refused == []
+        assert "private network" in notices[0]
 
         bench.agent = replace(bench.agent, allowed_hosts=(f"127.0.0.1:{inn.port}",))
         tools = await offered(bench, servers)

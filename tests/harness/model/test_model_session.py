@@ -28,22 +28,6 @@ async def test_a_turn_knows_what_was_said_before(
     assert [row[3] for row in await rows_of(conversation)] == ["user", "assistant"] * 2
 
 
-async def test_a_file_is_written_once_someone_allows_it(
-    scripted: ModelScriptServer, conversation: Conversation, tmp_path: Path
-) -> None:
-    call = Call("write_file", {"path": "a.txt", "content": "new\n"})
-    scripted.script[:] = [Reply(calls=[call]), Reply(text=["Written."])]
-    conversation.start("Write it")
-    asked = await conversation.pending()
-    assert asked.edits is not None
-    assert not (tmp_path / "a.txt").exists()
-    await conversation.approve()
-    turn = await conversation.end()
-    assert prose(turn) == "Written."
-    assert (tmp_path / "a.txt").read_text() == "new\n"
-    assert [row[3] for row in await rows_of(conversation)] == [*("user", "assistant", "tool", "assistant")]
-
-
 async def test_a_no_with_a_reason_reaches_the_model_and_the_turn_goes_on(
     scripted: ModelScriptServer, conversation: Conversation, tmp_path: Path
 ) -> None:
@@ -70,17 +54,6 @@ async def test_input_that_a_person_has_edited_is_what_runs(
     assert not (tmp_path / "a.txt").exists()
 
 
-async def test_what_was_allowed_for_the_session_is_not_asked_again(
-    scripted: ModelScriptServer, conversation: Conversation, tmp_path: Path
-) -> None:
-    first, second = (Call("write_file", {"path": f"{n}.txt", "content": n}, id=n) for n in "ab")
-    scripted.script[:] = [Reply(calls=[first]), Reply(calls=[second]), Reply(text=["Both."])]
-    conversation.start("Write both")
-    await conversation.approve(option="allow-session")
-    assert prose(await conversation.end()) == "Both."
-    assert (tmp_path / "b.txt").read_text() == "b"
-
-
 async def test_wrong_calls_go_back_to_the_model_and_five_in_a_row_end_the_turn(
     scripted: ModelScriptServer, conversation: Conversation
 ) -> None:
@@ -92,22 +65,6 @@ async def test_wrong_calls_go_back_to_the_model_and_five_in_a_row_end_the_turn(
     assert turn.error.error_type == "tool_misuse"
     assert scripted.requests == 5
     assert len(calls(turn)) == 5
-
-
-@proves(
-    "session:Turn-cap/past-cap-ends-loudly",
-    "session:Turn-cap/past-cap-no-egress",
-    "session:Turn-cap/finite-cap",
-    "session:Turn-cap/overridable",
-)
-async def test_a_message_past_the_cap_calls_no_model(scripted: ModelScriptServer, tmp_path: Path) -> None:
-    async with model_host(scripted) as host:
-        conversation = await talk(host, tmp_path, config={"maxTurns": 1})
-        await conversation.say("One")
-        turn = await conversation.say("Two")
-        assert turn.error is not None
-        assert turn.error.error_type == "turn_limit"
-        assert scripted.requests == 1
 
 
 async def test_another_model_answers_when_the_first_cannot(
@@ -125,32 +82,17 @@ async def test_another_model_answers_when_the_first_cannot(
         assert (await rows_of(conversation))[-1][4] == "local:large"
 
 
-@proves("session:Chat-settings/cost-cap", "session:Chat-settings/on-exceed")
-async def test_nothing_leaves_that_does_not_fit_into_the_budget(
-    scripted: ModelScriptServer, tmp_path: Path
-) -> None:
-    async with model_host(scripted, max_cost_microcents=1000) as host:
-        conversation = await talk(host, tmp_path)
-        turn = await conversation.say("Hello")
-        assert turn.error is not None
-        assert turn.error.error_type == "budget_exceeded"
-        assert scripted.requests == 0
-
-
-@pytest.mark.parametrize(
-    ("config", "field"),
-    [
-        ({"tools": ["fly"]}, "tools"),
-        ({"allowedCommands": ["rm *"]}, "allowedCommands"),
-        ({"fsScopeTier": "full"}, "fsScopeTier"),
-        ({"variables": {"key": "sk-ant-api03-" + "a1B2" * 20}}, "variables"),
-    ],
-)
 @proves("session:Tools-and-secrets/tools-only-narrowed", "session:Tools-and-secrets/variables-hold-no-secret")
 async def test_what_widens_the_agent_or_is_a_secret_is_refused(
-    scripted: ModelScriptServer, tmp_path: Path, config: dict[str, Any], field: str
+    scripted: ModelScriptServer, tmp_path: Path
 ) -> None:
+    wishes: dict[str, Any] = {
+        "tools": ["fly"],
+        "allowedCommands": ["rm *"],
+        "fsScopeTier": "full",
+        "variables": {"key": "sk-ant-api03-" + "a1B2" * 20},
+    }
     async with model_host(scripted) as host:
-        with pytest.raises(InvalidParams) as refused:
-            await talk(host, tmp_path, config=config)
-        assert field in str(refused.value)
+        for field, value in wishes.items():
+            with pytest.raises(InvalidParams, match=field):
+                await talk(host, tmp_path, config={field: value})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from serai.config.models import ModelKind, ModelRef, ModelServer, PricePerMillion
-from serai.harness.model.prices import price_of
+from serai.harness.model.client import price_of
 from serai.session.budget import Price
 
 
@@ -30,7 +30,3 @@ def test_a_large_request_may_cost_more_for_each_token() -> None:
 
 def test_the_list_does_not_know_what_a_server_elsewhere_takes() -> None:
     assert price_of(at(ModelKind.OPENAI, "gpt-4o-mini", "http://127.0.0.1:8080/v1"), 10) is None
-
-
-def test_a_model_that_nobody_knows_has_no_price() -> None:
-    assert price_of(at(ModelKind.OPENAI, "made-up"), 10) is None

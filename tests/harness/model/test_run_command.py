@@ -25,9 +25,9 @@ def allow(bench: Workbench, *commands: str) -> None:
 async def test_what_the_allowlist_names_runs_without_asking_and_nothing_else_does(bench: Workbench) -> None:
     allow(bench, "echo *", "git status")
     assert RunCommand.asking is Asking.NEVER
-    assert (await bench.use(RunCommand(), words=["echo", "hello", "there"])).text == "hello there"
+    assert (await bench.use(RunCommand, words=["echo", "hello", "there"])).text == "hello there"
     for words in (["ls"], ["git", "status", "--short"], ["git"], ["echo hello"], ["/bin/echo", "hello"]):
-        assert "not on the allowlist" in await bench.refusal(RunCommand(), words=words)
+        assert "not on the allowlist" in await bench.refusal(RunCommand, words=words)
 
 
 def test_an_entry_means_whole_words_and_a_last_star_any_more() -> None:
@@ -51,9 +51,9 @@ def test_an_entry_means_whole_words_and_a_last_star_any_more() -> None:
 async def test_no_shell_sees_the_words(bench: Workbench) -> None:
     allow(bench, "echo *")
     words = ["echo", "$(touch made)", ";", "touch", "made", "|", "`touch made`", "> made", "*", "$HOME"]
-    assert (await bench.use(RunCommand(), words=words)).text == " ".join(words[1:])
+    assert (await bench.use(RunCommand, words=words)).text == " ".join(words[1:])
     assert not (bench.folder / "made").exists()
-    assert "not on the allowlist" in await bench.refusal(RunCommand(), words=["echo hi; touch made"])
+    assert "not on the allowlist" in await bench.refusal(RunCommand, words=["echo hi; touch made"])
 
 
 async def test_a_program_of_that_name_in_the_folder_is_not_run(
@@ -66,9 +66,9 @@ async def test_a_program_of_that_name_in_the_folder_is_not_run(
     (bench.folder.parent / "link").symlink_to(bench.folder)
     path = ["", ".", str(bench.folder), str(bench.folder.parent / "link"), os.environ["PATH"]]
     monkeypatch.setenv("PATH", os.pathsep.join(path))
-    assert (await bench.use(RunCommand(), words=["echo", "the real one"])).text == "the real one"
+    assert (await bench.use(RunCommand, words=["echo", "the real one"])).text == "the real one"
     for name in ("tool", "./tool", f"{bench.folder}/tool"):
-        assert "there is no program" in await bench.refusal(RunCommand(), words=[name])
+        assert "there is no program" in await bench.refusal(RunCommand, words=[name])
     assert not (bench.folder / "made").exists()
 
 
@@ -79,7 +79,7 @@ async def test_no_secret_is_in_the_environment(bench: Workbench, monkeypatch: py
     monkeypatch.setenv("HARMLESS", "yes")
     bench.conversation.session.seat.manage_secret("model", "a-key-of-some-model")
     allow(bench, "env")
-    printed = (await bench.use(RunCommand(), words=["env"])).text
+    printed = (await bench.use(RunCommand, words=["env"])).text
     assert "HARMLESS=yes" in printed
     for name in ("OPENAI_API_KEY", "SERAI_TOKEN", "ODDLY_NAMED"):
         assert name not in printed
@@ -89,10 +89,10 @@ async def test_a_command_that_fails_or_takes_too_long_is_an_error_with_what_it_p
     bench: Workbench,
 ) -> None:
     allow(bench, "sh *")
-    failed = await bench.use(RunCommand(), words=["sh", "-c", "echo no >&2; exit 3"])
+    failed = await bench.use(RunCommand, words=["sh", "-c", "echo no >&2; exit 3"])
     assert failed.is_error
     assert failed.text == "no\n[it ended with the code 3]"
-    late = await bench.use(RunCommand(), words=["sh", "-c", "echo begun; sleep 1000"], seconds=1)
+    late = await bench.use(RunCommand, words=["sh", "-c", "echo begun; sleep 1000"], seconds=1)
     assert late.is_error
     assert late.text.startswith("begun\n[ended: it took more than 1 s")
     assert not bench.host.processes.children
@@ -101,7 +101,7 @@ async def test_a_command_that_fails_or_takes_too_long_is_an_error_with_what_it_p
 async def test_long_output_keeps_its_beginning_and_its_end(bench: Workbench) -> None:
     allow(bench, f"{sys.executable} *")
     script = "print('first'); print('x' * 3_000_000); print('last')"
-    printed = (await bench.use(RunCommand(), words=[sys.executable, "-c", script])).text
+    printed = (await bench.use(RunCommand, words=[sys.executable, "-c", script])).text
     assert printed.startswith("first")
     assert printed.endswith("last")
     assert "bytes are left out" in printed
@@ -114,7 +114,7 @@ async def test_output_is_shown_while_a_command_runs_and_cancelling_ends_all_of_i
     allow(bench, "sh *")
     pid = tmp_path / "pid"
     script = f"sleep 1000 & echo $! > {quote(str(pid))}; echo working; wait"
-    running = bench.begin(RunCommand(), words=["sh", "-c", script])
+    running = bench.begin(RunCommand, words=["sh", "-c", script])
     shown = await bench.conversation.heard("session/toolCallContentChanged")
     assert shown["content"][0]["text"] == "working\n"
     assert bench.host.processes.children

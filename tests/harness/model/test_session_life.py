@@ -31,11 +31,12 @@ from serai.ahp.types import (
     TurnState,
 )
 from serai.contract.record import decode
+from serai.harness.model import harness
 from serai.harness.model.transcript import messages_of
 from serai.serve.transcripts import transcribed
 from serai.session.export import export
 from serai.session.messages import AgentSessionRecord, SessionMessage, ToolResultPart
-from serai.session.steps import Step
+from serai.session.turn_core import Step
 from serai.session.workflow import serialize
 
 READ = Call("read_file", {"path": "a.txt"})
@@ -133,23 +134,6 @@ async def test_cancel_breaks_the_request_off_and_the_session_goes_on(
     assert prose(await conversation.say("Still there?")) == "Here."
 
 
-async def test_cancel_ends_the_command_that_a_turn_has_started(
-    scripted: ModelScriptServer, tmp_path: Path
-) -> None:
-    call = Call("run_command", {"words": ["sh", "-c", "echo begun; sleep 1000"]})
-    scripted.script[:] = [Reply(calls=[call])]
-    async with model_host(scripted, allowed_commands=("sh *",)) as host:
-        conversation = await talk(host, tmp_path)
-        conversation.start("Go")
-        await conversation.heard("session/toolCallContentChanged")
-        [child] = host.processes.children
-        conversation.cancel()
-        async with asyncio.timeout(WITHIN):
-            await child.gone()
-        assert (await conversation.end()).state == TurnState.CANCELLED
-        assert scripted.requests == 1
-
-
 async def test_of_a_turn_that_was_not_completed_one_line_says_which_tools_ran(
     scripted: ModelScriptServer, conversation: Conversation, tmp_path: Path
 ) -> None:
@@ -183,19 +167,29 @@ async def test_a_rate_limit_that_passes_soon_is_waited_for_and_everyone_sees_it(
     assert scripted.requests == 2
 
 
-@pytest.mark.parametrize("config", [{}, {"maxTurns": 0}])
-@proves("session:Turn-cap/default-fifty", "session:Turn-cap/zero-means-default")
-async def test_without_a_cap_or_with_none_the_fifty_first_turn_is_refused(
-    scripted: ModelScriptServer, tmp_path: Path, config: dict[str, Any]
+@pytest.mark.parametrize("config", [{}, {"maxTurns": 0}, {"maxTurns": 1}])
+@proves(
+    "session:Turn-cap/past-cap-ends-loudly",
+    "session:Turn-cap/past-cap-no-egress",
+    "session:Turn-cap/finite-cap",
+    "session:Turn-cap/overridable",
+    "session:Turn-cap/default-fifty",
+    "session:Turn-cap/zero-means-default",
+)
+async def test_a_message_past_the_cap_or_the_default_one_calls_no_model(
+    scripted: ModelScriptServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: dict[str, Any]
 ) -> None:
+    assert harness.DEFAULT_TURNS == 50
+    monkeypatch.setattr(harness, "DEFAULT_TURNS", 2)
+    most = config.get("maxTurns") or harness.DEFAULT_TURNS
     async with model_host(scripted) as host:
         conversation = await talk(host, tmp_path, config=config)
-        for number in range(50):
+        for number in range(most):
             assert (await conversation.say(f"{number}")).state == TurnState.COMPLETE
         refused = await conversation.say("one more")
         assert refused.error is not None
         assert refused.error.error_type == "turn_limit"
-        assert scripted.requests == 50
+        assert scripted.requests == most
 
 
 @proves("session:Turn-cap/not-max-messages", "session:Chat-settings/max-messages")
@@ -359,7 +353,7 @@ async def test_what_is_kept_of_a_turn_is_of_our_own_types_and_one_corner_alone_k
         turn = await conversation.say("Go")
         steps = await host.journal.store.relay("steps_of_turn", conversation.session.uri, turn.id)
         kept = [*[decode(row[0], Step) for row in steps], *await transcript(conversation)]
-        assert {type(one).__module__ for one in kept} == {"serai.session.steps", "serai.session.messages"}
+        assert {type(one).__module__ for one in kept} == {"serai.session.turn_core", "serai.session.messages"}
     source = Path(serai.__file__).parent
     vendor = re.compile(r"^ *(?:from|import) (?:pydantic_ai|openai|anthropic|google)\b", re.MULTILINE)
     knowing = {
@@ -367,7 +361,6 @@ async def test_what_is_kept_of_a_turn_is_of_our_own_types_and_one_corner_alone_k
     }
     assert {name for name in knowing if not name.startswith(("models/", "agents/"))} <= {
         "harness/model/vendors.py",
-        "harness/model/messages.py",
         "harness/model/client.py",  # for the type checker alone
     }
 
@@ -448,6 +441,7 @@ async def test_a_fork_and_a_truncation_leave_the_model_what_is_left_of_the_conve
 
 
 @pytest.mark.parametrize("agreed", [True, False])
+@proves("session:Chat-settings/cost-cap", "session:Chat-settings/on-exceed")
 async def test_a_budget_that_asks_goes_on_when_a_person_says_so(
     scripted: ModelScriptServer, tmp_path: Path, agreed: bool
 ) -> None:

@@ -9,31 +9,29 @@ from relay.workspaces import inn
 from requirements import proves
 from serai.config.keys import resolve_secret, with_secret
 from serai.errors import ConfigInvalid
-from serai.harness.model.tools.registry import built_in_tools, is_tool_name, narrowed, relay_tools
+from serai.harness.model.tools.registry import BUILT_IN_TOOLS, is_tool_name, narrowed, relay_tools
 from serai.relay.tools import RelayTools
-from serai.session.agent_file import BUILT_IN_TOOLS
 
 
 @proves("session:Tools-and-secrets/workflow-tool-surface")
 def test_each_built_in_tool_has_a_name_a_schema_in_one_piece_and_refuses_what_it_does_not_know() -> None:
-    tools = built_in_tools()
-    assert sorted(tool.name for tool in tools) == list(BUILT_IN_TOOLS)
-    for tool in tools:
-        schema = tool.spec.input_schema
-        assert schema["type"] == "object"
-        assert "$ref" not in msgspec.json.encode(schema).decode()
+    assert len({tool.name for tool in BUILT_IN_TOOLS}) == 11
+    for tool in (*BUILT_IN_TOOLS, *RelayTools.own):
+        jsonschema.Draft202012Validator.check_schema(tool.schema)
+        assert "$ref" not in str(tool.schema)
+        assert tool.description
+    for tool in BUILT_IN_TOOLS:
         with pytest.raises(msgspec.ValidationError):
             tool.read({"no_such_field": 1})
 
 
 @proves("session:Tools-and-secrets/tools-only-narrowed")
 def test_names_take_tools_away_and_never_add_one() -> None:
-    tools = built_in_tools()
-    assert sorted(narrowed(tools, None)) == list(BUILT_IN_TOOLS)
-    assert list(narrowed(tools, ["git_*", "ask_user", "no_such_tool"])) == [
+    assert tuple(narrowed(BUILT_IN_TOOLS, None).values()) == BUILT_IN_TOOLS
+    assert list(narrowed(BUILT_IN_TOOLS, ["git_*", "ask_user", "no_such_tool"])) == [
         *("git_status", "git_diff", "git_commit", "ask_user")
     ]
-    assert narrowed(tools[:1], ["write_file"]) == {}
+    assert narrowed(BUILT_IN_TOOLS[:1], ["write_file"]) == {}
 
 
 def test_the_names_that_an_agent_s_file_may_use() -> None:
@@ -48,7 +46,7 @@ async def test_a_session_uses_the_relay_s_tools_as_itself(bench: Workbench) -> N
         session = await house.session("one")
         found = await relay_tools(house.workspace, RelayTools(house.workspace), session.uri)
         tools = {tool.name: tool for tool in found}
-        schemas = {name: tool.spec.input_schema for name, tool in tools.items()}
+        schemas = {name: tool.schema for name, tool in tools.items()}
         assert schemas.items() >= {tool.name: tool.schema for tool in RelayTools.own}.items()
         listed = msgspec.json.decode((await bench.use(tools["list_agents"])).text)
         assert listed["you"] == "@demo"
@@ -80,10 +78,3 @@ def test_a_reference_is_resolved_and_the_secret_is_not_shown() -> None:
     with pytest.raises(ConfigInvalid) as caught:
         resolve_secret("worth-a-lot", environ)
     assert "worth" not in str(caught.value)
-
-
-def test_what_models_are_told_of_tools_is_json_schema_in_one_piece() -> None:
-    specs = [tool.spec.input_schema for tool in built_in_tools()]
-    for schema in (*specs, *(tool.schema for tool in RelayTools.own)):
-        jsonschema.Draft202012Validator.check_schema(schema)
-        assert "$ref" not in str(schema)

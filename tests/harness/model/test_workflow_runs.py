@@ -15,7 +15,7 @@ from conformance.client import connecting
 from conformance.conftest import ROOT
 from harness.conversation import Conversation, prose
 from harness.model.model_server import Call, ModelScriptServer, Reply
-from harness.model.servers import model_host
+from harness.model.servers import model_host, pending
 from hosts import KEY, WITHIN, host_process
 from requirements import proves
 from serai.ahp import types as t
@@ -205,24 +205,22 @@ async def test_nothing_leaves_that_does_not_fit_into_the_agents_budget(
         assert spent == 100 * 100 + 20 * 1000
 
 
-@pytest.mark.parametrize(
-    ("value", "why"),
-    [
-        (workflow(node("a", "{{b.output}}")), r"flow\.yaml:1: .*not known yet"),
-        (workflow(node("a"), model="local:none"), r"flow\.yaml:1: .*no model"),
-        (workflow(node("a", agent_ref="nobody")), r"flow\.yaml:1: .*no agent"),
-        (workflow(node("a", tools=["fly"])), r"flow\.yaml:1: .*no tool"),
-        (workflow(node("a", "{{ctx.who}}")), r"flow\.yaml:1: .*no value"),
-        (workflow(node("a"), system_prompt="{{ctx.who}}"), r"flow\.yaml:1: .*no value"),
-        ({}, r"flow\.yaml:1: "),
-    ],
-)
 async def test_what_cannot_run_is_refused_before_anything_is_sent(
-    scripted: ModelScriptServer, tmp_path: Path, value: dict[str, Any], why: str
+    scripted: ModelScriptServer, tmp_path: Path
 ) -> None:
+    wrong = {
+        "not known yet": workflow(node("a", "{{b.output}}")),
+        "no model": workflow(node("a"), model="local:none"),
+        "no agent": workflow(node("a", agent_ref="nobody")),
+        "no tool": workflow(node("a", tools=["fly"])),
+        "no value": workflow(node("a", "{{ctx.who}}")),
+        "has no value": workflow(node("a"), system_prompt="{{ctx.who}}"),
+        "": {},
+    }
     async with model_host(scripted) as host:
-        with pytest.raises(InvalidParams, match=why):
-            await begin_with(host, tmp_path, value)
+        for why, value in wrong.items():
+            with pytest.raises(InvalidParams, match=rf"flow\.yaml:1: .*{why}"):
+                await begin_with(host, tmp_path, value)
         assert host.sessions.summaries(runs=True) == []
         assert scripted.requests == 0
 
@@ -368,10 +366,3 @@ async def test_a_run_that_is_killed_goes_on_in_its_node(scripted: ModelScriptSer
         "Second",
         "Third",
     ]
-
-
-def pending(state: t.SessionState) -> list[str]:
-    """The calls that wait for someone."""
-    parts = state.active_turn.response_parts if state.active_turn else []
-    calls = [part.tool_call for part in parts if isinstance(part, t.ToolCallResponsePart)]
-    return [one.tool_call_id for one in calls if isinstance(one, t.ToolCallPendingConfirmationState)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hosts import WITHIN
 from serai.ahp.types import ToolCallConfirmationReason
 from serai.errors import SeraiError
 from serai.harness.callback import CallbackHarness
-from serai.harness.model.tool import Preview, Tool, ToolContext, ToolOutput
+from serai.harness.model.tool import BuiltIn, Preview, Tool, ToolContext, ToolOutput
 from serai.host.host import Host
 from serai.host.turn import Turn
 from serai.session.agent_file import AgentFile, FsScopeTier
@@ -37,22 +38,22 @@ class Workbench:
         """What a person would have been asked, the last one last."""
         self.between: Callable[[], object] = lambda: None
         """Is called when a call was shown, before it runs."""
-        self._job: tuple[Tool[Any], Mapping[str, Any]]
+        self._job: tuple[Tool, Mapping[str, Any]]
         self._result: asyncio.Future[ToolOutput]
         self.host = Host(MemoryStore(), [CallbackHarness("bench", self._answer)], frame, home=home)
 
-    async def use(self, tool: Tool[Any], **given: Any) -> ToolOutput:
+    async def use(self, tool: Tool | type[BuiltIn], **given: Any) -> ToolOutput:
         """Show a call, and run it. Raises what the tool raises."""
         return await self.begin(tool, **given)
 
-    def begin(self, tool: Tool[Any], **given: Any) -> asyncio.Future[ToolOutput]:
+    def begin(self, tool: Tool | type[BuiltIn], **given: Any) -> asyncio.Future[ToolOutput]:
         """The same; the test goes on meanwhile."""
-        self._job = tool, given
+        self._job = tool if isinstance(tool, Tool) else tool.tool(), given
         self._result = asyncio.get_running_loop().create_future()
         self.conversation.start("use it")
         return self._result
 
-    async def refusal(self, tool: Tool[Any], **given: Any) -> str:
+    async def refusal(self, tool: Tool | type[BuiltIn], **given: Any) -> str:
         """Why a call is refused; the session goes on."""
         try:
             output = await self.use(tool, **given)
@@ -64,18 +65,18 @@ class Workbench:
 
     async def _answer(self, turn: Turn) -> None:
         tool, given = self._job
-        read = tool.read(given)
+        use = tool.read(given)
         call = turn.begin_call(tool.name, tool.title)
         seat = self.conversation.session.seat
         situation = SessionContext(working_dir=str(self.folder), fs_scope_tier=self.tier)
         context = ToolContext(turn, call, self.agent, situation, self.folder, seat)
         try:
-            preview = await tool.preview(read, context)
+            preview = await use.preview(context)
             self.shown.append(preview)
             reason = ToolCallConfirmationReason.NOT_NEEDED.value
             await call.ready(message=preview.message, confirmed=reason)
             self.between()
-            output = await tool.run(read, context)
+            output = await use.run(replace(context, shown=preview.shown))
         except SeraiError as error:
             await call.done("Failed", error=str(error))
             self._result.set_exception(error)

@@ -84,13 +84,13 @@ def chosen_agent(agent: AgentFile | None, chat: ChatSettings, settings: Mapping[
     agent = replace(agent, model=agent.model or chat.default_model)
     wish = {name: settings[name] for name in _NARROWING if settings.get(name) is not None}
     try:
-        return narrow(agent, msgspec.convert(wish, Narrowing))
+        return narrow(agent, msgspec.convert(wish, Narrowing), is_tool_name)
     except (Mismatch, msgspec.ValidationError) as error:
         raise _wrong(error) from None
 
 
 def situation_of(
-    settings: Mapping[str, Any], agent: AgentFile, folder: Path, redactor: Redactor | None = None
+    settings: Mapping[str, Any], agent: AgentFile, folder: Path, redactor: Redactor
 ) -> SessionContext:
     """The situation of a session: what was asked for, over what can be seen from its folder. Reads the disk.
 
@@ -98,7 +98,7 @@ def situation_of(
         settings: What was asked for.
         agent: The session's agent: its variables hold where the session has none of that name.
         folder: The working directory.
-        redactor: Where it is given, a variable that holds a secret is refused.
+        redactor: Knows secrets: what holds one is refused.
 
     Raises:
         InvalidParams: Something is not of its type, or a variable holds a secret.
@@ -110,8 +110,9 @@ def situation_of(
     except msgspec.ValidationError as error:
         raise _wrong(error) from None
     variables = {**agent.variables, **situation.variables}
-    for name, value in (shown | {"variables": variables}).items() if redactor is not None else ():
-        if redactor is not None and _has_secret(redactor, value):
+    for name, value in (shown | {"variables": variables}).items():
+        text = msgspec.json.encode(value).decode()
+        if redactor.redact(text) != text:
             raise InvalidParams(
                 f"config.{name}: it holds a secret, and it is shown and kept as it is",
                 field=f"params.config.{name}",
@@ -122,11 +123,6 @@ def situation_of(
 def _wrong(error: Exception) -> InvalidParams:
     problem = error if isinstance(error, Mismatch) else mismatch(str(error))
     return InvalidParams(f"config.{problem}", field=f"params.config.{problem.field}")
-
-
-def _has_secret(redactor: Redactor, value: Any) -> bool:
-    text = msgspec.json.encode(value).decode()
-    return redactor.redact(text) != text
 
 
 def git_ref(folder: Path) -> str | None:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
 from serai.ahp import types as t
 from serai.errors import SeraiError
-from serai.harness.model.setup import TurnSetup
-from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolOutput
+from serai.harness.model.client import ModelClient
+from serai.harness.model.customizations import Customized
+from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolOutput, ToolUse
 from serai.host.seat import Seat
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
-from serai.session.messages import SessionMessageRole, ToolCallPart, ToolResultPart
-from serai.session.steps import CallBegun, CallDecided, CallEnded
+from serai.session.agent_file import AgentFile
+from serai.session.messages import SessionContext, SessionMessageRole, ToolCallPart, ToolResultPart
+from serai.session.turn_core import CallBegun, CallDecided, CallEnded, TurnPlan
 from serai.store.contract import RelayWrite
 
 _log = logging.getLogger(__name__)
@@ -28,6 +32,24 @@ _APPROVE, _DENY = t.ConfirmationOptionKind.APPROVE.value, t.ConfirmationOptionKi
 _ONCE, _SESSION, _PATTERN = "allow-once", "allow-session", "allow-pattern"
 _PUT_OFF = "Not run: a message came in first. Call the tool again if it is still wanted."
 _DOUBT = "The host was stopped while this ran. Nobody knows whether it was done."
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSetup:
+    """What a turn works with."""
+
+    models: ModelClient
+    plan: TurnPlan
+    agent: AgentFile
+    """The agent, as the session has narrowed it."""
+    situation: SessionContext
+    folder: Path
+    system: str
+    """What stands before all messages."""
+    tools: Mapping[str, Tool]
+    max_messages: int
+    customized: Customized
+    """What the session's customisations bring. Its tools are among `tools`."""
 
 
 class Calls:
@@ -55,6 +77,7 @@ class Calls:
         self._say = say
         self._seat = seat
         self._shown: dict[str, ToolCall] = {}
+        self._previews: dict[str, Preview] = {}
 
     async def decide(self, call: ToolCallPart) -> None:
         """Find out whether a call may run. A wrong one ends here: the model is told what is wrong."""
@@ -65,17 +88,18 @@ class Calls:
             await self._end(call, shown, f"there is no tool {call.name!r}; there are: {known}", misuse=True)
             return
         try:
-            given = self._read(tool, call)
+            use = _read(tool, call)
         except ValueError as error:
             await self._end(call, shown, str(error), misuse=True)
             return
         try:
-            preview = await tool.preview(given, self._context(shown))
+            preview = await use.preview(self._context(shown))
         except SeraiError as error:
             await self._end(call, shown, str(error))
             return
+        self._previews[call.id] = preview
         if not shown.approved and not shown.denied:
-            await self._ask(tool, given, call, shown, preview)
+            await self._ask(tool, use.pattern(), shown, preview)
         if not shown.approved:
             told = shown.reason.markdown if isinstance(shown.reason, t.Markdown) else shown.reason
             said = [told or "", shown.suggestion.text if shown.suggestion else ""]
@@ -83,20 +107,17 @@ class Calls:
             self._record(CallDecided(call_id=call.id, is_allowed=False))
             await self._end(call, shown, f"the person said no{reason}", is_denied=True)
             return
-        self._remember(shown, tool.pattern(given))
+        self._remember(shown, use.pattern())
         # What clients were shown has its secrets masked: so shown again after a restart, it is not an edit.
         is_as_shown = shown.input == self._seat.mask(_written(call))
         edited = None if is_as_shown else _edited(shown.input, call)
         self._record(CallDecided(call_id=call.id, is_allowed=True, input=edited))
 
-    async def _ask(
-        self, tool: Tool[Any], given: Any, call: ToolCallPart, shown: ToolCall, preview: Preview
-    ) -> None:
-        pattern = tool.pattern(given)
+    async def _ask(self, tool: Tool, pattern: str, shown: ToolCall, preview: Preview) -> None:
         confirmed = None
         if tool.asking is Asking.NEVER:
             confirmed = _NOT_NEEDED
-        elif tool.asking is Asking.UNLESS_GRANTED and self._is_granted(call.name, pattern):
+        elif tool.asking is Asking.UNLESS_GRANTED and self._is_granted(tool.name, pattern):
             confirmed = _SETTING
         await shown.ready(
             message=preview.message,
@@ -131,7 +152,7 @@ class Calls:
         self._record(CallBegun(call_id=call.id))
         await self._seat.kept()
         try:
-            output = await tool.run(self._read(tool, call), self._context(shown))
+            output = await _read(tool, call).run(self._context(shown))
         except (SeraiError, ValueError) as error:
             output = ToolOutput(str(error), is_error=True)
         except Exception as error:  # noqa: BLE001 - a tool may raise anything, and the turn goes on
@@ -172,22 +193,10 @@ class Calls:
         self._shown[call.id] = shown
         return shown
 
-    def _read(self, tool: Tool[Any], call: ToolCallPart) -> Any:
-        """The input of a call.
-
-        Raises:
-            ValueError: It does not fit.
-        """
-        if "_broken" in call.input:
-            raise ValueError(f"the input is not a JSON object: {str(call.input['_broken'])[:200]}")
-        try:
-            return tool.read(call.input)
-        except msgspec.ValidationError as error:
-            raise ValueError(f"the input does not fit: {error}") from None
-
     def _context(self, shown: ToolCall) -> ToolContext:
         setup = self._setup
-        return ToolContext(self._turn, shown, setup.agent, setup.situation, setup.folder, self._seat)
+        told = self._previews.get(shown.id, Preview("")).shown
+        return ToolContext(self._turn, shown, setup.agent, setup.situation, setup.folder, self._seat, told)
 
     async def _end(
         self,
@@ -210,6 +219,20 @@ class Calls:
         if not is_denied:
             done = f"{call.name} failed" if is_error else f"Called {call.name}"
             await shown.done(done, text=output, content=list(content), error=output if is_error else None)
+
+
+def _read(tool: Tool, call: ToolCallPart) -> ToolUse:
+    """The use of a tool that a call describes.
+
+    Raises:
+        ValueError: Its input does not fit.
+    """
+    if "_broken" in call.input:
+        raise ValueError(f"the input is not a JSON object: {str(call.input['_broken'])[:200]}")
+    try:
+        return tool.read(call.input)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"the input does not fit: {error}") from None
 
 
 def _options(asking: Asking, pattern: str) -> list[t.ConfirmationOption]:

@@ -1,5 +1,7 @@
 """Asks models. A request is sent once; what comes back is text as it grows, and last the whole answer.
 
+What a model costs is known, too: as the person's file says, else as the list `genai-prices` does.
+
 async with ModelClient(configuration.models, redactor) as client:
     async with aclosing(client.ask(request)) as answer:
         async for piece in answer:
@@ -12,14 +14,16 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, aclosing
+from datetime import UTC, datetime
+from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
-from serai.config.keys import Keyring
 from serai.config.models import ModelKind, ModelRef, ModelServer, find_key, find_model
 from serai.errors import ConfigInvalid, FailureKind, ModelFailure
 from serai.redact import Redactor
-from serai.session.llm import LlmReply, LlmRequest, ReasoningDelta, TextDelta
+from serai.session.budget import Price, most_input_tokens, settled_cost, worst_cost
+from serai.session.llm import LlmReply, LlmRequest, LlmUsage, ReasoningDelta, TextDelta
 
 if TYPE_CHECKING:
     from pydantic_ai.providers import Provider
@@ -40,7 +44,7 @@ class Patience(NamedTuple):
     gap: float = 120
     """Between one piece and the next."""
     whole: float = 3600
-    """For the whole answer, unless the request has a bound of its own."""
+    """For the whole answer."""
 
 
 class ModelClient:
@@ -51,7 +55,6 @@ class ModelClient:
         redactor: Learns each key before it is used, and masks what servers say of failures.
         patience: How long models are waited for.
         environ: The environment that has the keys.
-        keyring: Another keyring than the system's.
     """
 
     def __init__(
@@ -61,13 +64,11 @@ class ModelClient:
         *,
         patience: Patience | None = None,
         environ: Mapping[str, str] | None = None,
-        keyring: Keyring | None = None,
     ) -> None:
         self._servers = servers
         self._redactor = redactor
         self._patience = patience or Patience()
         self._environ = os.environ if environ is None else environ
-        self._keyring = keyring
         self._models: dict[str, AnyModel] = {}
         self._connections = AsyncExitStack()
         self._opening = asyncio.Lock()
@@ -85,15 +86,11 @@ class ModelClient:
         self._models.clear()
         await self._connections.aclose()
 
-    async def ask(self, request: LlmRequest, *, max_seconds: float = 0) -> AsyncGenerator[Piece]:
+    async def ask(self, request: LlmRequest) -> AsyncGenerator[Piece]:
         """Ask a model.
 
         Cancelling breaks the request off at once, and so does closing the generator. Who reads slowly takes
-        none of the model's time but that of `max_seconds`.
-
-        Args:
-            request: What is asked, and whom.
-            max_seconds: How long the whole answer may take; 0 stands for the default.
+        none of the model's time but that for the whole answer.
 
         Raises:
             ModelFailure: There is no answer, or no whole one.
@@ -102,7 +99,7 @@ class ModelClient:
         from serai.harness.model.vendors import answer_of, failure_of  # noqa: PLC0415 - imported by now
 
         loop, patience = asyncio.get_running_loop(), self._patience
-        end = loop.time() + (max_seconds or patience.whole)
+        end = loop.time() + patience.whole
         limit = patience.first
         has_begun = False
         try:
@@ -132,6 +129,16 @@ class ModelClient:
             remedy=failure.remedy,
         )
 
+    def reservation(self, request: LlmRequest) -> int | None:
+        """Microcents that a request may cost at most; `None` when nobody knows its price."""
+        price = price_of(find_model(self._servers, request.model), most_input_tokens(request))
+        return None if price is None else worst_cost(request, price)
+
+    def cost(self, model: str, usage: LlmUsage, reserved: int | None) -> int | None:
+        """Microcents that an answer did cost, of those reserved for it; `None` when nobody knows."""
+        price = price_of(find_model(self._servers, model), usage.input_tokens)
+        return None if price is None or reserved is None else settled_cost(usage, price, reserved)
+
     async def _open(self, name: str) -> AnyModel:
         async with self._opening:
             if name in self._models:
@@ -142,7 +149,7 @@ class ModelClient:
                 raise ModelFailure(FailureKind.REFUSED, error.message, remedy=error.remedy) from None
             try:
                 # On threads: the keyring may wait for a person, and importing takes a second.
-                key = await asyncio.to_thread(find_key, model.server, self._environ, self._keyring)
+                key = await asyncio.to_thread(find_key, model.server, self._environ)
                 if key is not None and model.server.key is not None:
                     self._redactor.register(model.server.key.partition(":")[2], key)
                 provider, opened = await asyncio.to_thread(_open_model, model, key)
@@ -163,3 +170,41 @@ def _open_model(model: ModelRef, key: str | None) -> tuple[Provider[Any], AnyMod
     from serai.harness.model.vendors import open_model  # noqa: PLC0415 - nobody needs it before
 
     return open_model(model, key)
+
+
+def price_of(model: ModelRef, input_tokens: int) -> Price | None:
+    """The price of a model for a request of this size; `None` when nobody knows it.
+
+    The list comes with pydantic-ai and is read without a network. It tells what vendors take at their own
+    addresses: a server elsewhere is looked up by its address, not by the names of its models, which may be
+    anyone's. The first look takes a moment: the list is large.
+    """
+    told = model.server.prices.get(model.id)
+    if told is not None:
+        return Price.of_dollars(told.input, told.output)
+    try:
+        from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - no session needs it before
+    except ImportError:
+        return None
+    url = model.server.base_url
+    vendor = None if url else model.server.kind.value
+    try:
+        _, found = get_snapshot().find_provider_model(model.id, None, vendor, url)
+    except LookupError:
+        return None
+    prices: Any = found.get_prices(datetime.now(UTC))
+    told_in, told_out, told_cached = (
+        _for_size(getattr(prices, name, None), input_tokens)
+        for name in ("input_mtok", "output_mtok", "cache_read_mtok")
+    )
+    if told_in is None or told_out is None:
+        return None
+    return Price.of_dollars(told_in, told_out, told_cached)
+
+
+def _for_size(price: Any, input_tokens: int) -> Decimal | None:
+    """A price in dollars. Some vendors take more for all tokens of a request that is large."""
+    if price is None or isinstance(price, Decimal):
+        return price
+    reached = [tier.price for tier in price.tiers if input_tokens > tier.start]
+    return reached[-1] if reached else price.base

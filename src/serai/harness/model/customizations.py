@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,10 +19,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from serai.ahp import types as t
+from serai.contract.tool_schema import tool_schema
 from serai.customizations.containers import Definition
 from serai.errors import FileUnreadable, InvalidParams, ProtocolError
 from serai.harness.model.hooks import Hooks
-from serai.harness.model.tool import Asking, Tool, ToolContext, ToolOutput
+from serai.harness.model.tool import Asking, Tool, ToolContext, ToolOutput, ToolUse
 from serai.host.turn import Turn
 from serai.machine.watch.globs import PathFilter
 from serai.session.messages import (
@@ -68,19 +68,19 @@ class _Rule(NamedTuple):
 class Customized:
     """What a turn has of the session's customisations."""
 
-    tools: tuple[Tool[Any], ...] = ()
+    tools: tuple[Tool, ...]
     """`read_rule` and `use_skill`, where there is something for them."""
-    servers: tuple[Definition, ...] = ()
+    servers: tuple[Definition, ...]
     """The MCP servers that may run."""
-    hooks: Hooks = field(default_factory=Hooks)
-    rules: tuple[_Rule, ...] = ()
-    skills: tuple[Definition, ...] = ()
+    hooks: Hooks
+    rules: tuple[_Rule, ...]
+    skills: tuple[Definition, ...]
     """Those that the model may use."""
-    called: str = ""
+    called: str
     """What the person has called by its name, in whole."""
-    files: frozenset[str] = frozenset()
+    files: frozenset[str]
     """The files that the person has before them, or has attached."""
-    folder: Path = Path()
+    folder: Path
     _bodies: dict[str, str] = field(default_factory=dict[str, str], repr=False)
 
     async def instructions(self, seen: Sequence[SessionMessage]) -> str:
@@ -112,24 +112,17 @@ class Customized:
 
 
 async def customized(
-    turn: Turn,
-    message: t.UserMessage,
-    situation: SessionContext,
-    folder: Path,
-    *,
-    session: str,
-    environ: Mapping[str, str],
+    turn: Turn, situation: SessionContext, session: str, environ: Mapping[str, str]
 ) -> Customized:
     """Put together what a turn has. Nothing runs yet.
 
     Args:
         turn: The turn.
-        message: What it answers.
-        situation: The files that the person has before them.
-        folder: The working directory.
+        situation: The working directory, and the files that the person has before them.
         session: The session's URI.
         environ: The environment of hooks, without secrets.
     """
+    folder, message = Path(situation.working_dir), turn.message
     definitions = [one for one in await turn.definitions() if one.enabled]
     rules = tuple(_rule(one, one.child) for one in definitions if isinstance(one.child, t.RuleCustomization))
     skills = _by_name(
@@ -143,8 +136,12 @@ async def customized(
         if isinstance(one.child, t.SkillCustomization | t.PromptCustomization) and one.user_invocable
     )
     chosen = {rule.definition.name: rule for rule in reversed(rules) if not rule.is_always}
-    tools: list[Tool[Any]] = [ReadRule(chosen)] if chosen else []
-    tools += [UseSkill(skills)] if skills else []
+    rule_tool = "Take up one of the rules that are offered. Its text is then among your instructions."
+    skill_tool = "Read what one of the skills that are listed says, and do as it says."
+    tools = [
+        *_by_name_tool(_READ_RULE, "rule", rule_tool, chosen, _taken_up),
+        *_by_name_tool("use_skill", "skill", skill_tool, skills, _read),
+    ]
     open_files = [situation.active_file, situation.selection.file if situation.selection else None]
     return Customized(
         tools=tuple(tools),
@@ -212,55 +209,44 @@ class _Named(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
 
 
-class _ByName(Tool[_Named]):
-    """Does something with one of the things that the model is told of."""
+class _UseByName(ToolUse):
+    """Has to do with one of the things that the model is told of."""
 
-    takes = _Named
-    asking, is_idempotent = Asking.NEVER, True
     kind: str
-    does: str
+    name: str
+    known: Mapping[str, Any]
+    told: Callable[[Any], Awaitable[str]]
+    """What the model is told of the one that it has named."""
 
-    def __init__(self, known: Mapping[str, Any]) -> None:
-        self._known = known
+    def summary(self) -> str:
+        """Which one."""
+        return f"Take the {self.kind} {self.name}"
 
-    def summary(self, given: _Named) -> str:
-        """See `Tool`."""
-        return f"{self.does} the {self.kind} {given.name}"
-
-    async def run(self, given: _Named, context: ToolContext) -> ToolOutput:
-        """See `Tool`."""
+    async def run(self, context: ToolContext) -> ToolOutput:
+        """Tell of it."""
         del context
-        if (one := self._known.get(given.name)) is None:
-            known = ", ".join(self._known)
-            return ToolOutput(f"there is no {self.kind} {given.name!r}; there are: {known}", is_error=True)
+        if (one := self.known.get(self.name)) is None:
+            known = ", ".join(self.known)
+            return ToolOutput(f"there is no {self.kind} {self.name!r}; there are: {known}", is_error=True)
         return ToolOutput(await self.told(one))
 
-    @abstractmethod
-    async def told(self, one: Any) -> str:
-        """What the model is told of the one that it has named."""
+
+def _by_name_tool(
+    name: str, kind: str, description: str, known: Mapping[str, Any], told: Callable[[Any], Awaitable[str]]
+) -> list[Tool]:
+    """A tool for what can be named; none where there is nothing."""
+
+    def read(given: Mapping[str, Any]) -> ToolUse:
+        return _UseByName(kind, msgspec.convert(given, _Named).name, known, told)
+
+    title, schema = f"Take a {kind}", tool_schema(_Named)
+    return [Tool(name, title, description, schema, read, Asking.NEVER, is_idempotent=True)] if known else []
 
 
-class ReadRule(_ByName):
-    """Takes a rule up: from then on it is in force."""
-
-    name, title, kind, does = _READ_RULE, "Take up a rule", "rule", "Take up"
-    description = "Take up one of the rules that are offered. Its text is then among your instructions."
-
-    async def told(self, one: _Rule) -> str:
-        """When it holds."""
-        when = f"while a file that matches {', '.join(one.globs)} is at hand" if one.globs else "from now on"
-        return f"The text of {one.definition.name} is among your instructions {when}."
-
-
-class UseSkill(_ByName):
-    """Reads a skill."""
-
-    name, title, kind, does = "use_skill", "Use a skill", "skill", "Use"
-    description = "Read what one of the skills that are listed says, and do as it says."
-
-    async def told(self, one: Definition) -> str:
-        """What it says."""
-        return await _read(one)
+async def _taken_up(rule: _Rule) -> str:
+    """When a rule that the model takes up holds: its text is among the instructions then."""
+    when = f"while a file that matches {', '.join(rule.globs)} is at hand" if rule.globs else "from now on"
+    return f"The text of {rule.definition.name} is among your instructions {when}."
 
 
 def _by_name(definitions: Iterable[Definition]) -> dict[str, Definition]:

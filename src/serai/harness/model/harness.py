@@ -1,10 +1,10 @@
-"""The provider `model`: agents that are a model and a file."""
+"""The provider `model`: agents that are a model and a file, and their sessions."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from serai import contract as c
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.rules import Judgement, rejected
@@ -31,16 +32,16 @@ from serai.errors import (
     TurnStopped,
 )
 from serai.harness.model.agent_choice import SETTINGS, chosen_agent, known_here, situation_of
+from serai.harness.model.calls import TurnSetup
 from serai.harness.model.client import ModelClient
 from serai.harness.model.customizations import customized
-from serai.harness.model.prices import PricedModels
-from serai.harness.model.session import CAPABILITIES, ModelSession
-from serai.harness.model.setup import Models, TurnSetup
 from serai.harness.model.tool import Tool
 from serai.harness.model.tools.mcp import McpServers
-from serai.harness.model.tools.registry import built_in_tools, narrowed, relay_tools
-from serai.harness.model.transcript import SpendLedger, Transcript, message_write, step_write, user_content
+from serai.harness.model.tools.registry import BUILT_IN_TOOLS, narrowed, relay_tools
+from serai.harness.model.transcript import Transcript, message_write, step_write, user_content
+from serai.harness.model.turn import ModelTurn
 from serai.host.agents import HostContext
+from serai.host.messages import user_message
 from serai.host.project import directory_of
 from serai.host.turn import Turn
 from serai.redact import Redactor
@@ -48,10 +49,21 @@ from serai.relay.tools import RelayTools
 from serai.relay.workspace import Workspace
 from serai.session.agent_file import AgentFile, Known
 from serai.session.messages import AgentSessionRecord, SessionContext, SessionMessageRole
-from serai.session.steps import Begun
-from serai.session.turn_core import DEFAULT_TOOL_TURNS, TurnPlan
+from serai.session.turn_core import DEFAULT_TOOL_TURNS, DEFAULT_TURNS, Begun, Step, TurnPlan
 from serai.session.workflow import render
 from serai.store.contract import BlobRow, RelayWrite
+
+CAPABILITIES = c.AgentSessionCapabilities(
+    messaging=c.MessagingCapabilities(
+        receive=True, send=True, attachments=(c.ContentType.TEXT, c.ContentType.IMAGE)
+    ),
+    delivery=c.DeliveryCapabilities(
+        modes=(c.DeliveryMode.IMMEDIATE, c.DeliveryMode.NEXT_TOOL_CALL, c.DeliveryMode.ON_IDLE)
+    ),
+    events=c.EventCapabilities(emits=c.OBSERVED_BY_HOST),
+    lifecycle=c.LifecycleCapabilities(release=True),
+)
+"""What a session with a model can do. The host adds what it does for all."""
 
 
 class ExaminingHarness:
@@ -77,7 +89,6 @@ class ModelHarness(ExaminingHarness):
         servers: The models that there are: `[models]`.
         chat: What holds where an agent does not say otherwise: `[chat]`.
         redactor: Learns the keys of models, and finds secrets where none may be.
-        models: Asks models; by default those of `servers`.
         settings_folder: The folder of the person's `serai.toml`: agents are in `agents/` beside it.
         is_trusted: Whether a person trusts a folder, and so the agents in it. It may read files.
     """
@@ -91,7 +102,6 @@ class ModelHarness(ExaminingHarness):
         servers: Mapping[str, ModelServer],
         chat: ChatSettings,
         redactor: Redactor,
-        models: Models | None = None,
         *,
         settings_folder: Path | None = None,
         is_trusted: Callable[[Path], bool] = lambda _folder: False,
@@ -105,9 +115,8 @@ class ModelHarness(ExaminingHarness):
         for server in servers.values():  # also of those that nobody asks: no tool is started with a key
             if (name := server.key_variable) and (key := os.environ.get(name)):
                 redactor.register(name, key.strip())
-        self._client = ModelClient(servers, redactor)
-        self._models = models or PricedModels(self._client, servers)
-        self._relay_tools: Callable[[str], Awaitable[Sequence[Tool[Any]]]] = _no_tools
+        self._models = ModelClient(servers, redactor)
+        self._relay: tuple[Workspace, RelayTools] | None = None
 
     @property
     def info(self) -> AgentInfo:
@@ -127,22 +136,20 @@ class ModelHarness(ExaminingHarness):
     @property
     def tools(self) -> list[ToolDefinition]:
         """The built-in tools, for clients to show."""
-        specs = [(tool, tool.spec) for tool in built_in_tools()]
         return [
             ToolDefinition(
-                name=spec.name, title=tool.title, description=spec.description, input_schema=spec.input_schema
+                name=tool.name, title=tool.title, description=tool.description, input_schema=tool.schema
             )
-            for tool, spec in specs
+            for tool in BUILT_IN_TOOLS
         ]
 
     def join(self, workspace: Workspace) -> None:
         """Let sessions use the relay, each as itself."""
-        tools = RelayTools(workspace)
-        self._relay_tools = lambda session: relay_tools(workspace, tools, session)
+        self._relay = workspace, RelayTools(workspace)
 
     async def close(self) -> None:
         """Close the connections to models."""
-        await self._client.close()
+        await self._models.close()
 
     # -- a new session -------------------------------------------------------------------------------------
 
@@ -152,7 +159,7 @@ class ModelHarness(ExaminingHarness):
             return
         uri = params.agent.uri if params.agent else None
         model = params.model.id if params.model else None
-        await self._chosen(uri, params.config or {}, directory, model, self._redactor)
+        await self._chosen(uri, params.config or {}, directory, model)
 
     async def _chosen(
         self,
@@ -160,7 +167,6 @@ class ModelHarness(ExaminingHarness):
         settings: Mapping[str, Any],
         directory: str | None,
         model: str | None,
-        redactor: Redactor | None = None,
     ) -> AgentSessionRecord:
         """A new session's record but for its id.
 
@@ -175,7 +181,7 @@ class ModelHarness(ExaminingHarness):
 
         def choose() -> AgentSessionRecord:
             file = self.agent_file(agent_uri, folder) if agent_uri else None
-            return self.record(file, settings, folder, model, redactor)
+            return self.record(file, settings, folder, model)
 
         return await asyncio.to_thread(choose)
 
@@ -185,7 +191,6 @@ class ModelHarness(ExaminingHarness):
         settings: Mapping[str, Any],
         folder: Path,
         model: str | None = None,
-        redactor: Redactor | None = None,
     ) -> AgentSessionRecord:
         """What an agent works by, frozen, but for an id: what its file says, over `[chat]`. Reads the disk.
 
@@ -205,7 +210,7 @@ class ModelHarness(ExaminingHarness):
             id="",
             agent_slug=agent.slug,
             agent_snapshot=replace(agent, model=chosen),
-            context=situation_of(settings, agent, folder, redactor),
+            context=situation_of(settings, agent, folder, self._redactor),
             created_at=now,
             updated_at=now,
         )
@@ -247,16 +252,10 @@ class ModelHarness(ExaminingHarness):
             record = replace(record, id=uri)
             seat.record({"kind": "session"}, [RelayWrite("put_agent_session", (uri, encode(record)))])
             rows = await seat.rows("agent_session", uri)
-        ((data, spent, unpriced),) = rows
+        ((data, spent, _),) = rows
         record = decode(data, AgentSessionRecord)
-        servers = McpServers(seat, Path(record.context.working_dir))
-
-        async def set_up(turn: Turn, record: AgentSessionRecord) -> TurnSetup:
-            return await self.set_up(context, turn, record, servers)
-
-        transcript = Transcript(uri, await seat.rows("session_messages", uri))
-        ledger = SpendLedger(uri, spent, unpriced)
-        return ModelSession(context, record, transcript, ledger, set_up, servers.close)
+        transcript = Transcript(uri, await seat.rows("session_messages", uri), spent)
+        return ModelSession(context, self, record, transcript)
 
     async def _fork(self, context: HostContext, source: str, turns: Sequence[str]) -> None:
         """Begin with what was said in another session. What that has cost is its own."""
@@ -301,19 +300,14 @@ class ModelHarness(ExaminingHarness):
             raise TurnStopped("agent_unknown", "the session has no agent")
         chosen = turn.model.id if turn.model else agent.model
         folder = Path(situation.working_dir)
-        made = await customized(
-            turn,
-            turn.message,
-            situation,
-            folder,
-            session=context.session,
-            environ=context.seat.environment(),
-        )
-        offer = await servers.tools(agent, made.servers)
-        for notice in offer.notices:
+        made = await customized(turn, situation, context.session, context.seat.environment())
+        of_servers, notices = await servers.tools(agent, made.servers)
+        for notice in notices:
             await turn.notice(notice)
-        of_relay = await self._relay_tools(context.session)
-        tools = narrowed([*built_in_tools(), *of_relay, *offer.tools], agent.tools)
+        of_relay: Sequence[Tool] = ()
+        if self._relay is not None:
+            of_relay = await relay_tools(*self._relay, context.session)
+        tools = narrowed([*BUILT_IN_TOOLS, *of_relay, *of_servers], agent.tools)
         return TurnSetup(
             models=self._models,
             plan=TurnPlan(
@@ -323,7 +317,7 @@ class ModelHarness(ExaminingHarness):
             agent=agent,
             situation=situation,
             folder=folder,
-            system=_system(agent, situation),
+            system=_system_prompt(agent, situation),
             tools=tools | {tool.name: tool for tool in made.tools},
             customized=made,
             max_messages=self._chat.max_messages,
@@ -347,11 +341,70 @@ class ModelHarness(ExaminingHarness):
         return None
 
 
-async def _no_tools(_session: str) -> Sequence[Tool[Any]]:
-    return ()
+class ModelSession(c.BasicSession):
+    """A model and its tools, in one session.
+
+    Args:
+        context: What the host gives.
+        models: Puts together what a turn works with.
+        record: The session: its agent as it was at the start, and its context.
+        transcript: What was said and spent so far.
+    """
+
+    def __init__(
+        self,
+        context: HostContext,
+        models: ModelHarness,
+        record: AgentSessionRecord,
+        transcript: Transcript,
+    ) -> None:
+        super().__init__(context.identity, CAPABILITIES)
+        self._context = context
+        self._record = record
+        self._transcript = transcript
+        self._models = models
+        self._servers = McpServers(context.seat, Path(record.context.working_dir))
+
+    async def receive_message(self, message: c.RelayMessage, context: c.MessageContext) -> c.MessageReceipt:
+        """Answer a message in a turn. A repeat finds that turn over, or under way.
+
+        The journal has the message already: that is the evidence.
+        """
+        turn = self._context.turn(context.id)
+        if turn.task is None:
+            turn.message = user_message(message)
+            if not self._transcript.knows(turn.id):
+                # The turn's beginning has written this message down; here it is only remembered.
+                content, _ = user_content(turn.message, self._context.session)
+                self._transcript.add(
+                    turn.id, f"{turn.id}-0", SessionMessageRole.USER, content, self._context.seat.now()
+                )
+            turn.run(self._answer(turn, ()))
+        return c.Delivered(delivery_id=context.id, metadata={"evidence": "journal"})
+
+    async def take_up(self, turn: Turn) -> Sequence[str]:
+        """Go on with a turn that the end of the host has cut off."""
+        rows = await self._context.seat.rows("steps_of_turn", self._context.session, turn.id)
+        steps: list[Step] = [decode(row[0], Step) for row in rows]
+        turn.message = turn.asked
+        turn.run(self._answer(turn, [step for step in steps if not isinstance(step, Begun)]))
+        return [one for step in steps if isinstance(step, Begun) for one in step.deliveries]
+
+    async def _answer(self, turn: Turn, steps: Sequence[Step]) -> None:
+        agent = self._record.agent_snapshot
+        most = (agent.limits.max_turns if agent else 0) or DEFAULT_TURNS
+        if self._transcript.turn_count > most:
+            raise TurnStopped("turn_limit", f"the session has had its {most} turns")
+        setup = await self._models.set_up(self._context, turn, self._record, self._servers)
+        await ModelTurn(turn, self._context.seat, setup, self._transcript, steps).run()
+
+    async def release(self, reason: str | None = None) -> None:
+        """End what the session has started, such as servers of tools."""
+        del reason
+        await self._servers.close()
 
 
-def _system(agent: AgentFile, situation: SessionContext) -> str:
+def _system_prompt(agent: AgentFile, situation: SessionContext) -> str:
     """What stands before all messages: the agent's own words, and where it is."""
     values = {f"ctx.{name}": value for name, value in situation.variables.items()}
     try:

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import shlex
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import PIPE
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
@@ -24,7 +24,7 @@ from serai.customizations.containers import Definition
 from serai.customizations.servers import members
 from serai.customizations.trees import DiskTree
 from serai.machine import umask
-from serai.machine.processes.processes import brief
+from serai.machine.processes.processes import beginning, brief, feed
 
 _SECONDS = 60.0
 _MOST_SECONDS = 600.0
@@ -94,11 +94,11 @@ class Hooks:
 
     def __init__(
         self,
-        definitions: Iterable[Definition] = (),
-        folder: Path = Path(),
-        environ: Mapping[str, str] | None = None,
-        session: str = "",
-        notice: Callable[[str], Awaitable[None]] | None = None,
+        definitions: Iterable[Definition],
+        folder: Path,
+        environ: Mapping[str, str],
+        session: str,
+        notice: Callable[[str], Awaitable[None]],
     ) -> None:
         self._hooks = [
             hook
@@ -107,7 +107,7 @@ class Hooks:
             for hook in _declared(one)
         ]
         self._folder = folder
-        self._environ = {**(environ or {}), "CLAUDE_PROJECT_DIR": str(folder)}
+        self._environ = {**environ, "CLAUDE_PROJECT_DIR": str(folder)}
         self._session = session
         self._notice = notice
         self._told: set[str] = set()
@@ -177,9 +177,12 @@ class Hooks:
                 ) as process,
                 asyncio.timeout(hook.seconds),
             ):
-                _, printed, words = await asyncio.gather(
-                    _feed(process, data), _read(process.stdout), _read(process.stderr)
+                _, *both = await asyncio.gather(
+                    feed(process, data),
+                    beginning(process.stdout, _MOST_BYTES),
+                    beginning(process.stderr, _MOST_BYTES),
                 )
+                printed, words = (said.decode(errors="replace").strip() for said in both)
                 code = await process.wait()
         except TimeoutError:
             problem = f"it took more than {hook.seconds:g} s"
@@ -198,7 +201,7 @@ class Hooks:
     async def _fail(self, hook: _Hook, problem: str) -> None:
         """Tell of a hook that has failed, once in a turn."""
         text = f"A hook of {hook.source} for {hook.event.value} failed: {problem}"
-        if text not in self._told and self._notice is not None:
+        if text not in self._told:
             self._told.add(text)
             await self._notice(text)
 
@@ -246,21 +249,3 @@ def _understood(printed: str, event: _Event) -> _Said:
     if value:
         return _Said(context=str(special.get("additionalContext") or ""))
     return _Said(context=printed if event is _Event.PROMPT else "")
-
-
-async def _feed(process: Process, data: bytes) -> None:
-    stream = process.stdin
-    assert stream is not None  # noqa: S101 - it was asked for
-    with suppress(BrokenPipeError, ConnectionResetError):  # it need not read what it is told
-        stream.write(data)
-        await stream.drain()
-    stream.close()
-
-
-async def _read(stream: asyncio.StreamReader | None) -> str:
-    """The beginning of what comes; the rest is read too, so that nobody waits for it to be read."""
-    assert stream is not None  # noqa: S101 - it was asked for
-    kept = bytearray()
-    while piece := await stream.read(1 << 16):
-        kept += piece[: _MOST_BYTES - len(kept)]
-    return kept.decode(errors="replace").strip()

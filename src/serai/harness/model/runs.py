@@ -24,19 +24,16 @@ from serai.ahp.rules import Judgement, rejected
 from serai.contract.record import Record, decode, encode
 from serai.errors import DocumentInvalid, FileUnreadable, InvalidParams, Mismatch, TurnStopped
 from serai.harness.model.agent_choice import SETTINGS, read_document
-from serai.harness.model.harness import ExaminingHarness, ModelHarness
-from serai.harness.model.session import CAPABILITIES
-from serai.harness.model.setup import TurnSetup
+from serai.harness.model.calls import TurnSetup
+from serai.harness.model.harness import CAPABILITIES, ExaminingHarness, ModelHarness
 from serai.harness.model.tools.mcp import McpServers
-from serai.harness.model.transcript import SpendLedger, Transcript, step_write, user_content
+from serai.harness.model.transcript import Transcript, step_write, user_content
 from serai.harness.model.turn import ModelTurn
 from serai.host.agents import HostContext
 from serai.host.project import directory_of
 from serai.host.turn import Turn
-from serai.redact import Redactor
 from serai.session.messages import AgentSessionRecord, SessionMessageRole, TextPart
-from serai.session.steps import Begun, Step
-from serai.session.turn_core import EndTurn, TurnPlan, next_effect
+from serai.session.turn_core import Begun, EndTurn, Step, TurnPlan, next_effect
 from serai.session.workflow import (
     Node,
     NodeType,
@@ -66,7 +63,6 @@ class WorkflowHarness(ExaminingHarness):
 
     Args:
         models: Makes what nodes work with.
-        redactor: Finds secrets where none may be.
     """
 
     name = "workflow"
@@ -87,9 +83,8 @@ class WorkflowHarness(ExaminingHarness):
         },
     )
 
-    def __init__(self, models: ModelHarness, redactor: Redactor) -> None:
+    def __init__(self, models: ModelHarness) -> None:
         self._models = models
-        self._redactor = redactor
 
     @property
     def tools(self) -> list[t.ToolDefinition]:
@@ -105,11 +100,9 @@ class WorkflowHarness(ExaminingHarness):
                 raise InvalidParams(
                     "a run has what its workflow says, and nothing else", field=f"params.{name}"
                 )
-        await asyncio.to_thread(self._frozen, "", params.config or {}, directory, self._redactor)
+        await asyncio.to_thread(self._frozen, "", params.config or {}, directory)
 
-    def _frozen(
-        self, uri: str, settings: Mapping[str, Any], directory: str | None, redactor: Redactor | None = None
-    ) -> RunRecord:
+    def _frozen(self, uri: str, settings: Mapping[str, Any], directory: str | None) -> RunRecord:
         """All that a run goes by, read from the disk.
 
         Raises:
@@ -127,18 +120,11 @@ class WorkflowHarness(ExaminingHarness):
             raise InvalidParams(why, field="params.config.file")
         try:
             document = read_document(folder / named, named)
-            return self._checked(uri, document, settings, folder, redactor)
+            return self._checked(uri, document, settings, folder)
         except (DocumentInvalid, FileUnreadable) as error:
             raise InvalidParams(str(error), field="params.config.file") from None
 
-    def _checked(
-        self,
-        uri: str,
-        document: Document,
-        settings: Mapping[str, Any],
-        folder: Path,
-        redactor: Redactor | None,
-    ) -> RunRecord:
+    def _checked(self, uri: str, document: Document, settings: Mapping[str, Any], folder: Path) -> RunRecord:
         known = self._models.known(folder)
         workflow = read_workflow(document, known)
         agents = {agent.slug: agent for agent in workflow.agents}
@@ -148,7 +134,7 @@ class WorkflowHarness(ExaminingHarness):
         for place, what in problems(whole, known):  # what nodes ask of agents that have files of their own
             raise document.error(what, *place)
         told = {"variables": settings.get("variables")}
-        records = {slug: self._models.record(agents[slug], told, folder, redactor=redactor) for slug in used}
+        records = {slug: self._models.record(agents[slug], told, folder) for slug in used}
         for number, node in enumerate(workflow.nodes):
             if node.type is NodeType.AGENT:
                 variables = {f"ctx.{name}" for name in records[node.agent_ref].context.variables}
@@ -167,11 +153,10 @@ class WorkflowHarness(ExaminingHarness):
             seat.record({"kind": "run"}, [RelayWrite("put_workflow_run", (uri, encode(record)))])
             seat.entitle(record.workflow.workflow.name)
             rows = await seat.rows("workflow_run", uri)
-        ((data, spent, unpriced),) = rows
+        ((data, spent, _),) = rows
         record = decode(data, RunRecord)
-        transcript = Transcript(uri, await seat.rows("run_messages", uri), "run")
-        ledger = SpendLedger(uri, spent, unpriced, "run")
-        return WorkflowRun(context, record, transcript, ledger, self._models)
+        transcript = Transcript(uri, await seat.rows("run_messages", uri), spent, "run")
+        return WorkflowRun(context, self._models, record, transcript)
 
     # -- its turn ------------------------------------------------------------------------------------------
 
@@ -195,25 +180,22 @@ class WorkflowRun(c.BasicSession):
 
     Args:
         context: What the host gives.
-        record: The workflow and its agents.
-        transcript: What was said so far, by node.
-        ledger: What was spent so far.
         models: Puts together what a node works with.
+        record: The workflow and its agents.
+        transcript: What was said so far, by node, and spent.
     """
 
     def __init__(
         self,
         context: HostContext,
+        models: ModelHarness,
         record: RunRecord,
         transcript: Transcript,
-        ledger: SpendLedger,
-        models: ModelHarness,
     ) -> None:
         super().__init__(context.identity, WorkflowHarness.capabilities)
         self._context = context
         self._record = record
         self._transcript = transcript
-        self._ledger = ledger
         self._models = models
         # Two agents may each have a server of the same name.
         self._servers = {
@@ -286,8 +268,7 @@ class WorkflowRun(c.BasicSession):
             begun = step_write("run", uri, node.id, Begun(deliveries=()))
             seat.record({"kind": "step"}, [write, begun])
         setup = await self._set_up(turn, node)
-        ledger, transcript = self._ledger, self._transcript
-        work = ModelTurn(turn, seat, uri, setup, transcript, ledger, steps, node=node.id, before=before)
+        work = ModelTurn(turn, seat, setup, self._transcript, steps, node=node.id, before=before)
         await work.run()
         return work.steps
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -19,13 +19,6 @@ from serai.host.turn import Turn
 from serai.session.agent_file import AgentFile
 from serai.session.llm import ToolSpec
 from serai.session.messages import SessionContext
-
-
-class ToolInput(msgspec.Struct, forbid_unknown_fields=True):
-    """What a tool takes."""
-
-
-Input = TypeVar("Input")
 
 
 class Asking(Enum):
@@ -50,6 +43,8 @@ class ToolContext:
     """The working directory."""
     seat: Seat
     """What the session has beside its turns: files, processes, secrets."""
+    shown: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """`Preview.shown`, when it runs; nothing when that was before a restart."""
 
 
 class Preview(NamedTuple):
@@ -58,6 +53,8 @@ class Preview(NamedTuple):
     message: str
     """In Markdown, from the verb on."""
     edits: Sequence[FileEdit] = ()
+    shown: Mapping[str, Any] = {}
+    """What `run` has to know of what the person has seen."""
 
 
 class ToolOutput(NamedTuple):
@@ -70,16 +67,53 @@ class ToolOutput(NamedTuple):
     """For people, beside the text."""
 
 
-class Tool(ABC, Generic[Input]):
-    """A tool. What it refuses it raises as a `SeraiError`: the model is told why, and the turn goes on."""
+class ToolUse(msgspec.Struct, forbid_unknown_fields=True):
+    """One use of a tool: its fields are what the model gives.
+
+    What it refuses it raises as a `SeraiError`: the model is told why, and the turn goes on.
+    """
+
+    def pattern(self) -> str:
+        """What one allows who allows this pattern, such as `src/*`; empty when there is no such thing.
+
+        Calls with the same pattern are allowed together.
+        """
+        return ""
+
+    def summary(self) -> str:
+        """What the call is going to do, for tools whose preview says no more."""
+        raise NotImplementedError
+
+    async def preview(self, context: ToolContext) -> Preview:
+        """What the call is going to do. It changes nothing.
+
+        Raises:
+            SeraiError: It will be refused anyway, so nobody need be asked.
+        """
+        del context
+        return Preview(self.summary())
+
+    async def run(self, context: ToolContext) -> ToolOutput:
+        """Do it. Cancelling ends what it has started.
+
+        Raises:
+            SeraiError: It is refused, or cannot be done.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool: ours, or one that someone else describes."""
 
     name: str
     title: str
     """The tool, for people."""
     description: str
     """The tool, for models."""
-    takes: type[Any]
-    """The `ToolInput` that it takes."""
+    schema: dict[str, Any]
+    read: Callable[[Mapping[str, Any]], ToolUse]
+    """The use that an input describes. Raises `msgspec.ValidationError` where it does not fit."""
     asking: Asking = Asking.UNLESS_GRANTED
     is_idempotent: bool = False
     """Whether it may simply run again when nobody knows how far it came."""
@@ -87,57 +121,24 @@ class Tool(ABC, Generic[Input]):
     @property
     def spec(self) -> ToolSpec:
         """The tool, as a model gets to know it."""
-        return ToolSpec(self.name, self.description, tool_schema(self.takes))
-
-    def read(self, given: Mapping[str, Any]) -> Input:
-        """The input of a call.
-
-        Raises:
-            msgspec.ValidationError: It does not fit.
-        """
-        return msgspec.convert(given, self.takes)
-
-    def pattern(self, given: Input) -> str:
-        """What one allows who allows this pattern, such as `src/*`; empty when there is no such thing.
-
-        Calls with the same pattern are allowed together.
-        """
-        del given
-        return ""
-
-    def summary(self, given: Input) -> str:
-        """What the call is going to do, for tools whose preview says no more."""
-        del given
-        return self.title
-
-    async def preview(self, given: Input, context: ToolContext) -> Preview:
-        """What the call is going to do. It changes nothing.
-
-        Raises:
-            SeraiError: It will be refused anyway, so nobody need be asked.
-        """
-        del context
-        return Preview(self.summary(given))
-
-    @abstractmethod
-    async def run(self, given: Input, context: ToolContext) -> ToolOutput:
-        """Do it. Cancelling ends what it has started.
-
-        Raises:
-            SeraiError: It is refused, or cannot be done.
-        """
-
-
-class ForeignTool(Tool[Mapping[str, Any]]):
-    """A tool of someone else's, who describes it and reads its input."""
-
-    schema: dict[str, Any]
-
-    @property
-    def spec(self) -> ToolSpec:
-        """See `Tool`."""
         return ToolSpec(self.name, self.description, self.schema)
 
-    def read(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The input as it is."""
-        return given
+
+class BuiltIn(ToolUse):
+    """A use of a tool of ours. The docstring of its class is what models are told of it."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    asking: ClassVar[Asking] = Asking.UNLESS_GRANTED
+    is_idempotent: ClassVar[bool] = False
+
+    def summary(self) -> str:
+        """The tool's title."""
+        return self.title
+
+    @classmethod
+    def tool(cls) -> Tool:
+        """The tool that is used so."""
+        told = " ".join((cls.__doc__ or "").split())
+        read = partial(msgspec.convert, type=cls)
+        return Tool(cls.name, cls.title, told, tool_schema(cls), read, cls.asking, cls.is_idempotent)

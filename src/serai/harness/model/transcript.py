@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
@@ -14,8 +14,7 @@ from serai.contract.record import encode
 from serai.host.blobs import BLOB_SCHEME
 from serai.redact.redactor import decode_base64
 from serai.session.messages import DurableContentPart, MediaPart, SessionMessage, SessionMessageRole, TextPart
-from serai.session.projection import SavedTurn
-from serai.session.steps import Step
+from serai.session.turn_core import Step
 from serai.store.contract import BlobRow, RelayWrite
 
 Kind: TypeAlias = Literal["session", "run"]
@@ -66,11 +65,19 @@ def messages_of(session: str, rows: Iterable[Sequence[Any]]) -> list[tuple[str, 
 
 
 class Transcript:
-    """All that was said in one session, by turn; or in one run, by node."""
+    """All that was said in one session, by turn, or in one run, by node; and what was spent there.
 
-    def __init__(self, session: str, rows: Iterable[Sequence[Any]] = (), kind: Kind = "session") -> None:
+    What is reserved for a request counts as spent until the answer says what it did cost. So whatever is
+    killed, what the row says is never less than what was spent.
+    """
+
+    def __init__(
+        self, session: str, rows: Iterable[Sequence[Any]] = (), spent: int = 0, kind: Kind = "session"
+    ) -> None:
+        self.session = session
         self.kind: Kind = kind
-        self._session = session
+        self.spent = spent
+        """Microcents."""
         self._turns: dict[str, list[SessionMessage]] = {}
         self._last = 0
         for turn, message in messages_of(session, rows):
@@ -105,7 +112,7 @@ class Transcript:
         self._last += 1
         message = SessionMessage(
             id=message_id,
-            session_id=self._session,
+            session_id=self.session,
             sequence_number=self._last,
             role=role,
             content=tuple(content),
@@ -114,45 +121,26 @@ class Transcript:
         )
         self._turns.setdefault(turn_id, []).append(message)
         return message_write(
-            self.kind, self._session, turn_id, message_id, role, content, at, model_id=model_id
+            self.kind, self.session, turn_id, message_id, role, content, at, model_id=model_id
         )
 
-    def turns(self, counting: Collection[str] | None = None) -> list[SavedTurn]:
+    def turns(self, counting: Collection[str] | None = None) -> Mapping[str, Sequence[SessionMessage]]:
         """The turns that count: truncated ones do not. `None`: all of them."""
-        return [
-            SavedTurn(turn, messages)
-            for turn, messages in self._turns.items()
-            if counting is None or turn in counting
-        ]
-
-
-class SpendLedger:
-    """What a session has spent, with what is reserved for requests under way.
-
-    A reservation counts as spent until the answer says what it did cost. So whatever is killed, what the row
-    says is never less than what was spent.
-    """
-
-    def __init__(self, session: str, spent: int = 0, unpriced: int = 0, kind: Kind = "session") -> None:
-        self._statement = f"add_{kind}_spent"
-        self._session = session
-        self.spent = spent
-        """Microcents."""
-        self.unpriced = unpriced
-        """Requests whose price nobody knows."""
+        return {
+            turn: messages for turn, messages in self._turns.items() if counting is None or turn in counting
+        }
 
     def reserve(self, microcents: int | None) -> Sequence[RelayWrite]:
-        """A request is about to leave. Returns what writes that down."""
-        return self._add(microcents or 0, 1 if microcents is None else 0)
+        """A request is about to leave. Returns what writes that down; `None` is a price that nobody knows."""
+        return self._spend(microcents or 0, 1 if microcents is None else 0)
 
     def settle(self, reserved: int | None, cost: int | None) -> Sequence[RelayWrite]:
         """A request has its answer, and what it did cost is known: else the reservation stays spent."""
-        return self._add((cost or 0) - reserved, 0) if reserved is not None and cost is not None else ()
+        return self._spend((cost or 0) - reserved, 0) if reserved is not None and cost is not None else ()
 
-    def _add(self, microcents: int, unpriced: int) -> Sequence[RelayWrite]:
+    def _spend(self, microcents: int, unpriced: int) -> Sequence[RelayWrite]:
         self.spent += microcents
-        self.unpriced += unpriced
-        return [RelayWrite(self._statement, (self._session, microcents, unpriced))]
+        return [RelayWrite(f"add_{self.kind}_spent", (self.session, microcents, unpriced))]
 
 
 # -- what a person says, with what is attached to it -------------------------------------------------------

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 
 from serai.ahp import types as t
 from serai.errors import FailureKind, ModelFailure, TurnStopped
-from serai.harness.model.calls import Calls, ask_yes_or_no
-from serai.harness.model.setup import TurnSetup
-from serai.harness.model.transcript import SpendLedger, Transcript, step_write
+from serai.harness.model.calls import Calls, TurnSetup, ask_yes_or_no
+from serai.harness.model.transcript import Transcript, step_write
 from serai.host.seat import Seat
 from serai.host.turn import Turn
 from serai.session.agent_file import OnExceed
@@ -36,9 +35,21 @@ from serai.session.messages import (
     TextPart,
     ToolCallPart,
 )
-from serai.session.projection import projected
-from serai.session.steps import Answered, CallEnded, Failed, Requested, Steered, Step
-from serai.session.turn_core import AskModel, DecideCall, EndTurn, RunCall, SettleDoubt, next_effect
+from serai.session.transcript import projected
+from serai.session.turn_core import (
+    Answered,
+    AskModel,
+    CallEnded,
+    DecideCall,
+    EndTurn,
+    Failed,
+    Requested,
+    RunCall,
+    SettleDoubt,
+    Steered,
+    Step,
+    next_effect,
+)
 from serai.store.contract import RelayWrite
 
 DEFAULT_TOKENS = 8192
@@ -60,10 +71,8 @@ class ModelTurn:
     Args:
         turn: Where the answer goes.
         seat: Where steps are written down.
-        session: The session's URI.
         setup: What the turn works with.
-        transcript: What was said in the session; the person's message is in it.
-        ledger: What the session has spent.
+        transcript: What was said and spent in the session; the person's message is in it.
         steps: The records of the turn so far: some, when it is taken up.
         node: The node that it is, in a run: all nodes of a run are in one turn, and each has its records.
         before: The records of the nodes before it.
@@ -73,10 +82,8 @@ class ModelTurn:
         self,
         turn: Turn,
         seat: Seat,
-        session: str,
         setup: TurnSetup,
         transcript: Transcript,
-        ledger: SpendLedger,
         steps: Sequence[Step] = (),
         *,
         node: str | None = None,
@@ -84,10 +91,8 @@ class ModelTurn:
     ) -> None:
         self._turn = turn
         self._seat = seat
-        self._session = session
         self._setup = setup
         self._transcript = transcript
-        self._ledger = ledger
         self._steps = list(steps)
         self._before = before
         self._node = node
@@ -146,7 +151,7 @@ class ModelTurn:
         self._steps.append(step)
         # What is still to be run keeps its bytes; managed secrets are masked also there.
         kept = self._seat.masked(step, observed=False)
-        write = step_write(self._transcript.kind, self._session, self._place, kept)
+        write = step_write(self._transcript.kind, self._transcript.session, self._place, kept)
         self._seat.record({"kind": "step"}, [write, *writes])
 
     def _say(
@@ -178,7 +183,7 @@ class ModelTurn:
     # -- asking --------------------------------------------------------------------------------------------
 
     async def _ask(self, asked: AskModel) -> None:
-        turn, ledger = self._turn, self._ledger
+        turn, money = self._turn, self._transcript
         await self._steered(None)
         if asked.instead_of is not None:
             await turn.notice(f"{asked.instead_of} gave no answer; {asked.model} is asked instead")
@@ -188,13 +193,13 @@ class ModelTurn:
         reserved = self._setup.models.reservation(request)
         await self._afford(reserved, asked.model)
         for wait in range(_MOST_WAITS + 1):
-            self._record(Requested(model=asked.model, reserved=reserved), *ledger.reserve(reserved))
+            self._record(Requested(model=asked.model, reserved=reserved), *money.reserve(reserved))
             await self._seat.kept()
             try:
                 reply = await self._stream(request)
             except ModelFailure as failure:
                 cost = None if failure.has_begun else 0
-                writes = ledger.settle(reserved, cost)
+                writes = money.settle(reserved, cost)
                 self._record(
                     Failed(
                         failure=failure.failure,
@@ -213,7 +218,7 @@ class ModelTurn:
     async def _answered(self, reply: LlmReply, model: str, reserved: int | None) -> None:
         cost = self._setup.models.cost(model, reply.usage, reserved)
         write = self._say(SessionMessageRole.ASSISTANT, reply.parts, reply.model_id)
-        self._record(Answered(reply=reply, cost=cost), write, *self._ledger.settle(reserved, cost))
+        self._record(Answered(reply=reply, cost=cost), write, *self._transcript.settle(reserved, cost))
         answers = [step for step in (*self._before, *self._steps) if isinstance(step, Answered)]
         used = [answer.reply.usage for answer in answers]
         costs = [answer.cost for answer in answers if answer.cost is not None]
@@ -297,7 +302,7 @@ class ModelTurn:
                 "price_unknown", f"there is a budget, and nobody knows what {model} costs: name its price"
             )
         most = self._seat.noted(RAISED) or budget.max_cost_microcents
-        spent = self._ledger.spent
+        spent = self._transcript.spent
         if spent + reserved <= most:
             return
         left, next_one = max(0, most - spent) / _DOLLAR, reserved / _DOLLAR

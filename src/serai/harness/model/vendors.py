@@ -1,38 +1,52 @@
-"""Vendors of models through pydantic-ai: their providers, the stream of an answer, and what goes wrong in it.
+"""Vendors of models through pydantic-ai: their providers, our messages in its words, and its answers in ours.
 
-This module and `messages.py` are the only ones of the room that import pydantic-ai. That takes a second, so
-it happens on a thread, when a model is first asked.
+This module is the only one of the room that imports pydantic-ai. That takes a second, so it happens on a
+thread, when a model is first asked. Reasoning is not sent back: vendors want it with their signature or not
+at all, and signatures are not kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import secrets
+import string
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from typing import Any, cast
 
+import msgspec
 from pydantic_ai import exceptions as theirs
+from pydantic_ai import messages as pm
 from pydantic_ai.direct import model_request_stream
-from pydantic_ai.messages import (
-    ModelResponse,
-    PartDeltaEvent,
-    PartStartEvent,
-    TextPart,
-    TextPartDelta,
-    ThinkingPart,
-    ThinkingPartDelta,
-)
-from pydantic_ai.models import Model
+from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers import Provider
 from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
 
 from serai.config.models import ModelKind, ModelRef
 from serai.config.toml import briefly
-from serai.errors import FailureKind, ModelFailure
-from serai.harness.model.messages import messages_for, parameters_for, parts_of, readable
-from serai.session.llm import FinishReason, LlmReply, LlmRequest, LlmUsage, ReasoningDelta, TextDelta
+from serai.depth import checked
+from serai.errors import FailureKind, ModelFailure, ParseError
+from serai.session.llm import (
+    ContentPart,
+    FinishReason,
+    LlmMessage,
+    LlmReply,
+    LlmRequest,
+    LlmUsage,
+    MediaContent,
+    ReasoningDelta,
+    TextDelta,
+)
+from serai.session.messages import ReasoningPart, SessionMessageRole, TextPart, ToolCallPart, ToolResultPart
 
 _NO_KEY = "none"
 """Sent where no key is wanted. Without any, a vendor's library would look for one, and send that."""
+
+_LETTERS = string.ascii_letters + string.digits
+_ID_LENGTH = 9
+"""The one length of call ids that all vendors take."""
+_MAX_DEPTH = 100
+"""Arguments that are nested deeper are broken: they stand inside records that are nested themselves."""
 
 AnyModel = Model[Any]
 
@@ -113,33 +127,34 @@ async def answer_of(
     settings = ModelSettings(max_tokens=request.max_tokens, max_retries=0, timeout=read_timeout)
     asked = model_request_stream(
         model,
-        messages_for(request),
+        _messages_for(request),
         model_settings=settings,
-        model_request_parameters=parameters_for(request),
+        model_request_parameters=_parameters_for(request),
     )
     async with asked as stream:
         async for event in stream:
-            if isinstance(event, PartDeltaEvent):
-                delta = event.delta
-                if isinstance(delta, TextPartDelta):
-                    yield TextDelta(readable(delta.content_delta))
-                elif isinstance(delta, ThinkingPartDelta) and delta.content_delta:
-                    yield ReasoningDelta(readable(delta.content_delta))
-                else:
-                    yield None
-            elif isinstance(event, PartStartEvent):
-                part = event.part
-                if isinstance(part, TextPart) and part.content:
-                    yield TextDelta(readable(part.content))
-                elif isinstance(part, ThinkingPart) and part.content:
-                    yield ReasoningDelta(readable(part.content))
-                else:
-                    yield None
+            yield _piece(event)
         answer = stream.get()
     yield _reply(answer, request.model)
 
 
-def _reply(answer: ModelResponse, model: str) -> LlmReply:
+def _piece(event: Any) -> TextDelta | ReasoningDelta | None:
+    match event:
+        case (
+            pm.PartDeltaEvent(delta=pm.TextPartDelta(content_delta=text))
+            | pm.PartStartEvent(part=pm.TextPart(content=text))
+        ) if text:
+            return TextDelta(_readable(text))
+        case (
+            pm.PartDeltaEvent(delta=pm.ThinkingPartDelta(content_delta=text))
+            | pm.PartStartEvent(part=pm.ThinkingPart(content=text))
+        ) if text:
+            return ReasoningDelta(_readable(text))
+        case _:
+            return None
+
+
+def _reply(answer: pm.ModelResponse, model: str) -> LlmReply:
     finish = _FINISH.get(answer.finish_reason or "")
     # Without the vendor's own word pydantic-ai takes a stream that was cut off for one that has ended.
     said = (answer.provider_details or {}).get("finish_reason") or finish is FinishReason.CONTENT_FILTER
@@ -148,7 +163,7 @@ def _reply(answer: ModelResponse, model: str) -> LlmReply:
             FailureKind.TRANSPORT, f"the answer of {model} was cut off: it did not say that it has ended"
         )
     return LlmReply(
-        parts=parts_of(answer),
+        parts=_parts_of(answer),
         finish=finish,
         model_id=model,
         usage=LlmUsage(
@@ -178,3 +193,119 @@ def _said(error: Exception) -> str:
         if isinstance(body, dict):
             body = cast("dict[str, Any]", body).get(name, cast("object", body))
     return status + (body if isinstance(body, str) and body else error.message)
+
+
+# -- our messages in pydantic-ai's words, and its answers in ours --------------------------------------------
+
+
+def _messages_for(request: LlmRequest) -> list[pm.ModelMessage]:
+    """The conversation as a model gets it. Neighbours of one side become one message."""
+    messages: list[pm.ModelMessage] = []
+    asked: list[pm.ModelRequestPart] = []
+    if request.system:
+        asked.append(pm.SystemPromptPart(request.system))
+    answered: list[pm.ModelResponsePart] = []
+
+    def end_side() -> None:
+        if asked:
+            messages.append(pm.ModelRequest(parts=[*asked]))
+        if answered:
+            messages.append(pm.ModelResponse(parts=[*answered]))
+        asked.clear()
+        answered.clear()
+
+    for message in request.messages:
+        if message.role is SessionMessageRole.ASSISTANT:
+            if asked:
+                end_side()
+            answered += _answer(message.content)
+        else:
+            if answered:
+                end_side()
+            asked += _question(message)
+    end_side()
+    return messages
+
+
+def _parameters_for(request: LlmRequest) -> ModelRequestParameters:
+    """The tools that a model may call."""
+    return ModelRequestParameters(
+        function_tools=[
+            ToolDefinition(
+                name=tool.name,
+                description=tool.description,
+                parameters_json_schema=tool.input_schema,
+                strict=False,  # as the tools have it: each checks its own input
+            )
+            for tool in request.tools
+        ]
+    )
+
+
+def _answer(content: Iterable[ContentPart]) -> Iterable[pm.ModelResponsePart]:
+    for part in content:
+        match part:
+            case TextPart(text=text) if text:
+                yield pm.TextPart(text)
+            case ToolCallPart():
+                yield pm.ToolCallPart(part.name, part.input, part.id)
+            case _:
+                pass
+
+
+def _question(message: LlmMessage) -> Iterable[pm.ModelRequestPart]:
+    said: list[str | pm.BinaryContent] = []
+    for part in message.content:
+        match part:
+            case TextPart(text=text) if message.role is SessionMessageRole.SYSTEM:
+                yield pm.SystemPromptPart(text)
+            case TextPart(text=text):
+                said.append(text)
+            case MediaContent(data=data, media_type=media_type):
+                said.append(pm.BinaryContent(data=data, media_type=media_type))
+            case ToolResultPart():
+                outcome = "failed" if part.is_error else "success"
+                yield pm.ToolReturnPart(part.name, part.output, part.id, outcome=outcome)
+            case _:
+                pass
+    if said:
+        yield pm.UserPromptPart(said[0] if len(said) == 1 and isinstance(said[0], str) else said)
+
+
+def _parts_of(answer: pm.ModelResponse) -> tuple[TextPart | ReasoningPart | ToolCallPart, ...]:
+    """What a model has said. Calls get new ids: theirs may come again, and not every vendor takes them."""
+    return tuple(_parts(answer.parts))
+
+
+def _parts(parts: Sequence[pm.ModelResponsePart]) -> Iterable[TextPart | ReasoningPart | ToolCallPart]:
+    for part in parts:
+        match part:
+            case pm.TextPart(content=text) if text:
+                yield TextPart(text=_readable(text))
+            case pm.ThinkingPart(content=text) if text:
+                yield ReasoningPart(text=_readable(text))
+            case pm.ToolCallPart():
+                call_id = "".join(secrets.choice(_LETTERS) for _ in range(_ID_LENGTH))
+                yield ToolCallPart(id=call_id, name=_readable(part.tool_name), input=_input(part.args))
+            case _:
+                pass  # such as files: nothing that was asked for
+
+
+def _input(given: str | Mapping[str, Any] | None) -> dict[str, Any]:
+    """The input of a call. What is no JSON object becomes `{"_broken": text}`: the model is told later."""
+    text = given if isinstance(given, str) else msgspec.json.encode(given or {}).decode()
+    if not text.strip():
+        return {}  # a tool without input
+    try:
+        return msgspec.json.decode(checked(text, _MAX_DEPTH), type=dict[str, Any])
+    except (msgspec.DecodeError, ParseError):
+        return {"_broken": _readable(text)}
+
+
+def _readable(text: str) -> str:
+    """The text without halves of characters, which JSON can have and UTF-8 cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

@@ -223,6 +223,24 @@ async def brief(
             await to_its_end(_end(process, grace))
 
 
+async def feed(process: Process, data: bytes) -> None:
+    """Write what a brief command reads. It need not read all."""
+    assert process.stdin is not None  # noqa: S101 - it was asked for
+    with suppress(BrokenPipeError, ConnectionResetError):
+        process.stdin.write(data)
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+async def beginning(stream: asyncio.StreamReader | None, most: int) -> bytes:
+    """The first bytes of what comes; the rest is read too, so that nobody waits for it to be read."""
+    assert stream is not None  # noqa: S101 - it was asked for
+    kept = bytearray()
+    while piece := await stream.read(1 << 16):
+        kept += piece[: most - len(kept)]
+    return bytes(kept)
+
+
 def kill(process: Process) -> None:
     """End a brief command and what it started, at once."""
     _signal(process, signal.SIGKILL)

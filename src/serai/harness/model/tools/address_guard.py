@@ -2,62 +2,54 @@
 
 A name is resolved here, all that it stands for is judged, and the connection is made to what was judged. So
 it makes no difference how an address is written, where a redirect leads, or what a name stands for a moment
-later: every connection goes through `AddressGuard.addresses`.
+later: every connection goes through `allowed_addresses`.
+
+The library for HTTP is slow to load: import this when it is needed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
-from typing import TypeAlias
+
+import httpx2
 
 from serai.errors import AddressRefused, ToolFailed
 
-Resolve: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
-"""Finds the addresses of a name.
-
-Raises:
-    OSError: There are none.
-"""
-
+_SECONDS = 30.0
+"""How long connecting, and sending, may take."""
 _TRANSLATED = IPv6Network("64:ff9b::/96")
 """IPv4 addresses as IPv6 networks write them (NAT64)."""
 _METADATA = frozenset({IPv4Address("168.63.129.16")})
 """Public by their number, and yet the machine's own: Azure's."""
 
 
-class AddressGuard:
-    """Judges where connections may go.
+async def allowed_addresses(host: str, port: int, allowed: Iterable[str] = ()) -> list[str]:
+    """The addresses that a host may be reached at. Connect to these, and do not look again.
 
     Args:
+        host: A name or an address.
+        port: The port.
         allowed: `host:port`s that may be reached wherever they are.
-        resolve: Finds the addresses of a name; by default as the system does.
+
+    Raises:
+        AddressRefused: One of them is not on the public network.
+        ToolFailed: There are none.
     """
-
-    def __init__(self, allowed: Iterable[str] = (), resolve: Resolve | None = None) -> None:
-        self._allowed = frozenset(entry.lower() for entry in allowed)
-        self._resolve = resolve or _resolve
-
-    async def addresses(self, host: str, port: int) -> list[str]:
-        """The addresses that a host may be reached at. Connect to these, and do not look again.
-
-        Raises:
-            AddressRefused: One of them is not on the public network.
-            ToolFailed: There are none.
-        """
-        name = host.strip("[]").rstrip(".").lower()
-        try:
-            found = await self._resolve(name, port)
-        except OSError as error:
-            raise ToolFailed(f"{name} cannot be found: {error.strerror or error}") from None
-        if f"{name}:{port}" not in self._allowed and not all(is_public(ip_address(one)) for one in found):
-            raise AddressRefused(
-                f"{name}:{port} is refused: it is this machine's, or of a private network",
-                remedy=f"The agent's file may name it: allowed_hosts: [{name}:{port}]",
-            )
-        return found
+    name = host.strip("[]").rstrip(".").lower()
+    try:
+        found = await resolved(name, port)
+    except OSError as error:
+        raise ToolFailed(f"{name} cannot be found: {error.strerror or error}") from None
+    named = f"{name}:{port}" in map(str.lower, allowed)
+    if not named and not all(is_public(ip_address(one)) for one in found):
+        raise AddressRefused(
+            f"{name}:{port} is refused: it is this machine's, or of a private network",
+            remedy=f"The agent's file may name it: allowed_hosts: [{name}:{port}]",
+        )
+    return found
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
@@ -72,10 +64,71 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
     return address.is_global and not address.is_multicast and address not in _METADATA
 
 
-async def _resolve(host: str, port: int) -> list[str]:
+async def resolved(host: str, port: int) -> list[str]:
+    """What a name stands for, as the system says.
+
+    Raises:
+        OSError: Nothing.
+    """
     loop = asyncio.get_running_loop()
     try:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError:
         raise OSError(f"{host!r} is no name") from None
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def guarded_client(
+    allowed: Collection[str],
+    *,
+    headers: Mapping[str, str] | None = None,
+    silence: float,
+    redirects: int = 0,
+) -> httpx2.AsyncClient:
+    """A client that reaches what the guard allows, directly: proxies of the environment are not used.
+
+    Args:
+        allowed: `host:port`s that may be reached wherever they are.
+        headers: Are sent with each request.
+        silence: How long a server may say nothing, in seconds.
+        redirects: How many are followed.
+    """
+    return httpx2.AsyncClient(
+        transport=_Guarded(allowed),
+        headers=dict(headers or {}),
+        timeout=httpx2.Timeout(_SECONDS, read=silence),
+        follow_redirects=redirects > 0,
+        max_redirects=redirects,
+        trust_env=False,
+    )
+
+
+class _Guarded(httpx2.AsyncHTTPTransport):
+    """Connects to the addresses that were judged. Certificates are checked for the name.
+
+    A connection serves one request: kept ones are told apart by their address alone, and what was checked for
+    one name must not serve another.
+    """
+
+    def __init__(self, allowed: Collection[str]) -> None:
+        super().__init__(trust_env=False, limits=httpx2.Limits(max_keepalive_connections=0))
+        self._allowed = allowed
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Answer one request, at the first address that can be connected to."""
+        name = request.url.raw_host.decode("ascii")
+        port = request.url.port or (443 if request.url.scheme == "https" else 80)
+        problem: httpx2.TransportError | None = None
+        for address in await allowed_addresses(name, port, self._allowed):
+            pinned = httpx2.Request(
+                request.method,
+                request.url.copy_with(host=address),
+                headers=request.headers,
+                stream=request.stream,
+                extensions={**request.extensions, "sni_hostname": name},
+            )
+            try:
+                return await super().handle_async_request(pinned)
+            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+                problem = error
+        raise problem or httpx2.ConnectError(f"{name} has no address")

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from serai.ahp.types import ToolResultTextContent
 from serai.errors import CommandRefused
-from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolInput, ToolOutput
+from serai.harness.model.tool import Asking, BuiltIn, Preview, ToolContext, ToolOutput
 from serai.machine.processes.child import Child
 from serai.machine.processes.environment import find_program
 from serai.session.agent_file import is_allowed
@@ -30,39 +30,33 @@ _GRACE = 2.0
 """Seconds between TERM and KILL."""
 
 
-class RunCommandInput(ToolInput):
-    """The words of a command."""
+class RunCommand(BuiltIn):
+    """Run a command in the working directory: a list of words, without a shell.
+
+    Only what the agent's allowed_commands name is run.
+    """
+
+    name, title = "run_command", "Run a command"
+    asking = Asking.NEVER
 
     words: Annotated[
         list[str], Meta(min_length=1, description="The program and its arguments; there is no shell")
     ]
     seconds: Annotated[int, Meta(ge=1, le=_MOST_SECONDS, description="How long it may take")] = _SECONDS
 
+    async def preview(self, context: ToolContext) -> Preview:
+        """The command, if it is on the allowlist."""
+        self._check(context)
+        return Preview(f"Run `{shlex.join(self.words)}`")
 
-class RunCommand(Tool[RunCommandInput]):
-    """Runs a command of the allowlist in the working directory."""
-
-    name, title = "run_command", "Run a command"
-    description = (
-        "Run a command in the working directory: a list of words, without a shell. Only what the agent's"
-        " allowed_commands name is run."
-    )
-    takes = RunCommandInput
-    asking = Asking.NEVER
-
-    async def preview(self, given: RunCommandInput, context: ToolContext) -> Preview:
-        """See `Tool`."""
-        _check(given, context)
-        return Preview(f"Run `{shlex.join(given.words)}`")
-
-    async def run(self, given: RunCommandInput, context: ToolContext) -> ToolOutput:
-        """See `Tool`. Cancelling ends the command and all that it started."""
-        _check(given, context)
+    async def run(self, context: ToolContext) -> ToolOutput:
+        """Run it. Cancelling ends the command and all that it started."""
+        self._check(context)
         environ = _outside(context.folder, context.seat.environment())
-        program = _program(given.words[0], environ, context.folder)
+        program = _program(self.words[0], environ, context.folder)
         child = await context.seat.processes.start(
-            [program, *given.words[1:]],
-            what=f"the command {given.words[0]}",
+            [program, *self.words[1:]],
+            what=f"the command {self.words[0]}",
             cwd=context.folder,
             environ=environ,
             stdout=subprocess.PIPE,
@@ -70,24 +64,23 @@ class RunCommand(Tool[RunCommandInput]):
         )
         output = _Output(context, child)
         try:
-            async with asyncio.timeout(given.seconds):
+            async with asyncio.timeout(self.seconds):
                 await output.follow()
                 how = await child.wait()
         except TimeoutError:
-            return ToolOutput(f"{output.text}\n[ended: it took more than {given.seconds} s]", is_error=True)
+            return ToolOutput(f"{output.text}\n[ended: it took more than {self.seconds} s]", is_error=True)
         finally:
             await child.end(grace=_GRACE)
             output.close()
         failed = how.code != 0
         return ToolOutput(f"{output.text}\n[{how}]" if failed else output.text, is_error=failed)
 
-
-def _check(given: RunCommandInput, context: ToolContext) -> None:
-    if not is_allowed(given.words, context.agent.allowed_commands):
-        allowed = "; ".join(context.agent.allowed_commands) or "nothing"
-        raise CommandRefused(
-            f"{shlex.join(given.words)} is not on the allowlist", remedy=f"Allowed are: {allowed}"
-        )
+    def _check(self, context: ToolContext) -> None:
+        if not is_allowed(self.words, context.agent.allowed_commands):
+            allowed = "; ".join(context.agent.allowed_commands) or "nothing"
+            raise CommandRefused(
+                f"{shlex.join(self.words)} is not on the allowlist", remedy=f"Allowed are: {allowed}"
+            )
 
 
 def _outside(folder: Path, environ: dict[str, str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from msgspec import Meta
 from serai.changes.git import find_git
 from serai.changes.repository import Repository, find_repository
 from serai.errors import ToolFailed
-from serai.harness.model.tool import Asking, Preview, Tool, ToolContext, ToolInput, ToolOutput
+from serai.harness.model.tool import Asking, BuiltIn, Preview, ToolContext, ToolOutput
 from serai.session.agent_file import FsScopeTier
 
 _STATUS = ("status", "--porcelain=v1", "--untracked-files=all", "--ignore-submodules=all", "--no-renames")
@@ -80,104 +80,80 @@ class _Checkout:
         return found
 
 
-class GitStatusInput(ToolInput):
-    """Nothing."""
-
-
-class GitStatus(Tool[GitStatusInput]):
-    """Tells the branch, and which files have changed."""
+class GitStatus(BuiltIn):
+    """The branch and the changed files, as git status --porcelain prints them."""
 
     name, title = "git_status", "See what has changed"
-    description = "The branch and the changed files, as git status --porcelain prints them."
-    takes = GitStatusInput
     asking, is_idempotent = Asking.NEVER, True
 
-    async def run(self, given: GitStatusInput, context: ToolContext) -> ToolOutput:
-        """See `Tool`."""
-        del given
+    async def run(self, context: ToolContext) -> ToolOutput:
+        """Look at it."""
         checkout = await _Checkout.of(context)
         printed = await checkout.run(*_STATUS, "--branch", "--", ".", doing="see what has changed")
         return ToolOutput(printed.decode(errors="replace").rstrip("\n"))
 
 
-class GitDiffInput(ToolInput):
-    """What is compared."""
+class GitDiff(BuiltIn):
+    """The changes to tracked files, as git diff prints them."""
+
+    name, title = "git_diff", "See the changes"
+    asking, is_idempotent = Asking.NEVER, True
 
     staged: Annotated[bool, Meta(description="What is staged, instead of what is not")] = False
     path: Annotated[str, Meta(description="A file or directory", min_length=1)] | None = None
 
+    def summary(self) -> str:
+        """Which changes."""
+        return f"See the changes{f' to `{self.path}`' if self.path else ''}"
 
-class GitDiff(Tool[GitDiffInput]):
-    """Shows the changes to tracked files."""
-
-    name, title = "git_diff", "See the changes"
-    description = "The changes to tracked files, as git diff prints them."
-    takes = GitDiffInput
-    asking, is_idempotent = Asking.NEVER, True
-
-    def summary(self, given: GitDiffInput) -> str:
-        """See `Tool`."""
-        return f"See the changes{f' to `{given.path}`' if given.path else ''}"
-
-    async def run(self, given: GitDiffInput, context: ToolContext) -> ToolOutput:
-        """See `Tool`."""
+    async def run(self, context: ToolContext) -> ToolOutput:
+        """Look at them."""
         checkout = await _Checkout.of(context)
-        within = checkout.inside([given.path], context) if given.path else ["."]
-        how = ["--cached"] if given.staged else []
+        within = checkout.inside([self.path], context) if self.path else ["."]
+        how = ["--cached"] if self.staged else []
         printed = await checkout.run(*_DIFF, *how, "--", *within, doing="compare")
         return ToolOutput(printed.decode(errors="replace").rstrip("\n") or "[nothing has changed]")
 
 
-class GitCommitInput(ToolInput):
-    """What is committed, and with which words."""
+class GitCommit(BuiltIn):
+    """Commit changed files, new ones included. A person is asked each time."""
+
+    name, title = "git_commit", "Commit"
+    asking = Asking.ALWAYS
 
     message: Annotated[str, Meta(min_length=1)]
     paths: Annotated[list[str], Meta(description="Files; by default all that have changed")] | None = None
 
-
-class GitCommit(Tool[GitCommitInput]):
-    """Commits files as they are. A person is asked each time."""
-
-    name, title = "git_commit", "Commit"
-    description = "Commit changed files, new ones included. A person is asked each time."
-    takes = GitCommitInput
-    asking = Asking.ALWAYS
-
-    def __init__(self) -> None:
-        self._shown: dict[str, list[str]] = {}
-        """The files that a person was shown, by the call: these and no others are committed."""
-
-    async def preview(self, given: GitCommitInput, context: ToolContext) -> Preview:
-        """See `Tool`."""
-        files = await self._files(given, context, await _Checkout.of(context))
-        if given.paths is None:
-            self._shown[context.call.id] = files
+    async def preview(self, context: ToolContext) -> Preview:
+        """The files. Where none are named, these and no others are committed."""
+        files = await self._files(context, await _Checkout.of(context))
         listed = [f"- `{name}`" for name in files[:_MOST_SHOWN]]
         if len(files) > _MOST_SHOWN:
             listed.append(f"- and {len(files) - _MOST_SHOWN} more")
-        return Preview("\n".join([f"Commit {len(files)} files: {given.message}", "", *listed]))
+        what = "\n".join([f"Commit {len(files)} files: {self.message}", "", *listed])
+        return Preview(what, shown={"files": files})
 
-    async def run(self, given: GitCommitInput, context: ToolContext) -> ToolOutput:
-        """See `Tool`."""
+    async def run(self, context: ToolContext) -> ToolOutput:
+        """Commit them."""
         checkout = await _Checkout.of(context)
-        shown = self._shown.pop(context.call.id, None) if given.paths is None else None
-        files = shown or await self._files(given, context, checkout)
+        shown = context.shown.get("files") if self.paths is None else None
+        files = shown or await self._files(context, checkout)
         left_out = await checkout.repository.stage(files)
         chosen = b"".join(os.fsencode(name) + b"\0" for name in files if name not in left_out)
         if not chosen:
             raise ToolFailed(f"nothing was committed: {'; '.join(set(left_out.values()))}")
         printed = await checkout.run(
             *("-c", "commit.gpgSign=false", "commit", "--no-verify", "--only", "--no-status"),
-            *("-m", given.message, "--pathspec-from-file=-", "--pathspec-file-nul"),
+            *("-m", self.message, "--pathspec-from-file=-", "--pathspec-file-nul"),
             doing="commit",
             data=chosen,
         )
         notes = [f"[{name} is left out: {why}]" for name, why in left_out.items()]
         return ToolOutput("\n".join([printed.decode(errors="replace").rstrip("\n"), *notes]))
 
-    async def _files(self, given: GitCommitInput, context: ToolContext, checkout: _Checkout) -> list[str]:
+    async def _files(self, context: ToolContext, checkout: _Checkout) -> list[str]:
         changed = await checkout.changed()
-        wanted = checkout.inside(given.paths, context) if given.paths is not None else ["."]
+        wanted = checkout.inside(self.paths, context) if self.paths is not None else ["."]
         files = [name for name in changed if any(_covers(path, name) for path in wanted)]
         if not files:
             raise ToolFailed("there is nothing to commit")

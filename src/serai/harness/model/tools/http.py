@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 from msgspec import Meta, field
 
 from serai.errors import ToolFailed
-from serai.harness.model.tool import Preview, Tool, ToolContext, ToolInput, ToolOutput
-from serai.harness.model.tools.address_guard import AddressGuard, Resolve
+from serai.harness.model.tool import BuiltIn, Preview, ToolContext, ToolOutput
 
 _SECONDS = 60.0
 """How long a request may take in all."""
@@ -24,85 +23,70 @@ _SHOWN = ("content-type", "location", "retry-after", "www-authenticate")
 """The headers of an answer that a model is shown."""
 
 
-class HttpRequestInput(ToolInput):
-    """What is sent, and where to."""
+class HttpRequest(BuiltIn):
+    """Send an HTTP request to the public network, and read the answer. A person is asked."""
+
+    name, title = "http_request", "Send a request"
 
     url: Annotated[str, Meta(description="http: or https:", min_length=1)]
     method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] = "GET"
     headers: dict[str, str] = field(default_factory=dict[str, str])
     body: str | None = None
 
-
-class HttpRequest(Tool[HttpRequestInput]):
-    """Sends one request. Redirects are followed for what only reads.
-
-    Args:
-        resolve: Finds the addresses of a name; by default as the system does.
-    """
-
-    name, title = "http_request", "Send a request"
-    description = "Send an HTTP request to the public network, and read the answer. A person is asked."
-    takes = HttpRequestInput
-
-    def __init__(self, resolve: Resolve | None = None) -> None:
-        self._resolve = resolve
-
-    def pattern(self, given: HttpRequestInput) -> str:
+    def pattern(self) -> str:
         """The same method at the same server."""
-        parts = urlsplit(given.url)
-        return f"{given.method} {parts.scheme}://{parts.netloc}/*"
+        parts = urlsplit(self.url)
+        return f"{self.method} {parts.scheme}://{parts.netloc}/*"
 
-    async def preview(self, given: HttpRequestInput, context: ToolContext) -> Preview:
-        """See `Tool`. The name is not resolved yet: to ask for it would tell the network of it already."""
+    async def preview(self, context: ToolContext) -> Preview:
+        """All of it. The name is not resolved yet: to ask for it would tell the network of it already."""
         del context
-        _check(given)
-        sent = [f"{name}: {value}" for name, value in given.headers.items()]
-        sent += ["", given.body] if given.body else []
+        self._check()
+        sent = [f"{name}: {value}" for name, value in self.headers.items()]
+        sent += ["", self.body] if self.body else []
         quoted = ["", "```", *sent, "```"] if sent else []
-        return Preview("\n".join([f"Send `{given.method} {given.url}`", *quoted]))
+        return Preview("\n".join([f"Send `{self.method} {self.url}`", *quoted]))
 
-    async def run(self, given: HttpRequestInput, context: ToolContext) -> ToolOutput:
-        """See `Tool`."""
-        _check(given)
-        client_module = await asyncio.to_thread(import_module, "serai.harness.model.tools.guarded_http")
+    async def run(self, context: ToolContext) -> ToolOutput:
+        """Send it. Redirects are followed for what only reads."""
+        self._check()
+        client_module = await asyncio.to_thread(import_module, "serai.harness.model.tools.address_guard")
         httpx = client_module.httpx2
-        guard = AddressGuard(context.agent.allowed_hosts, self._resolve)
-        redirects = _REDIRECTS if given.method in {"GET", "HEAD"} else 0
+        client = client_module.guarded_client(
+            context.agent.allowed_hosts,
+            silence=_SECONDS,
+            redirects=_REDIRECTS if self.method in {"GET", "HEAD"} else 0,
+        )
+        body = None if self.body is None else self.body.encode()
         try:
             async with (
                 asyncio.timeout(_SECONDS),
-                client_module.guarded_client(guard, silence=_SECONDS, redirects=redirects) as client,
-                client.stream(
-                    given.method,
-                    given.url,
-                    headers=given.headers,
-                    content=None if given.body is None else given.body.encode(),
-                ) as answer,
+                client,
+                client.stream(self.method, self.url, headers=self.headers, content=body) as answer,
             ):
                 return ToolOutput(await _told(answer))
         except TimeoutError:
-            raise ToolFailed(f"{given.url} took more than {_SECONDS:g} s") from None
+            raise ToolFailed(f"{self.url} took more than {_SECONDS:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise ToolFailed(f"{given.url} cannot be had: {error or type(error).__name__}") from None
+            raise ToolFailed(f"{self.url} cannot be had: {error or type(error).__name__}") from None
 
+    def _check(self) -> None:
+        """Refuse what is no request.
 
-def _check(given: HttpRequestInput) -> None:
-    """Refuse what is no request.
-
-    Raises:
-        ToolFailed: It is no address, or a header may not be set.
-    """
-    try:
-        parts = urlsplit(given.url)
-    except ValueError:
-        raise ToolFailed(f"{given.url!r} is no address") from None
-    if parts.scheme not in {"http", "https"}:
-        raise ToolFailed(f"{given.url!r} is no http: or https: address")
-    # What two readers may read differently is refused: a person allows what they have read.
-    if not parts.hostname or "@" in parts.netloc or _ODD.search(given.url):
-        raise ToolFailed(f"{given.url!r} has no host, or what does not belong into an address")
-    if "host" in map(str.lower, given.headers):
-        raise ToolFailed("the header Host is the address's own")
+        Raises:
+            ToolFailed: It is no address, or a header may not be set.
+        """
+        try:
+            parts = urlsplit(self.url)
+        except ValueError:
+            raise ToolFailed(f"{self.url!r} is no address") from None
+        if parts.scheme not in {"http", "https"}:
+            raise ToolFailed(f"{self.url!r} is no http: or https: address")
+        # What two readers may read differently is refused: a person allows what they have read.
+        if not parts.hostname or "@" in parts.netloc or _ODD.search(self.url):
+            raise ToolFailed(f"{self.url!r} has no host, or what does not belong into an address")
+        if "host" in map(str.lower, self.headers):
+            raise ToolFailed("the header Host is the address's own")
 
 
 async def _told(answer: Any) -> str:

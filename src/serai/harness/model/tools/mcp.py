@@ -1,7 +1,7 @@
 """The tools of MCP servers: those of the agent's file, and of customisations that are switched on.
 
     servers = McpServers(seat, folder)
-    offer = await servers.tools(agent, customized.servers)           # before each turn
+    tools, notices = await servers.tools(agent, customized.servers)  # before each turn
     await servers.close()                                            # with the session
 
 A server is connected when it is first needed, and stays so until it is no longer wanted. One that fails is a
@@ -17,15 +17,14 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import msgspec
 
 from serai.ahp.types import ToolResultContent, ToolResultEmbeddedResourceContent
 from serai.customizations.containers import Definition
 from serai.errors import ConfigInvalid, SeraiError, ToolFailed
-from serai.harness.model.tool import Asking, ForeignTool, ToolContext, ToolOutput
-from serai.harness.model.tools.address_guard import AddressGuard, Resolve
+from serai.harness.model.tool import Asking, Tool, ToolContext, ToolOutput, ToolUse
 from serai.host.seat import Seat
 from serai.session.agent_file import AgentFile
 
@@ -38,47 +37,9 @@ _NAME_LENGTH = 64
 _ODD = re.compile(r"[^A-Za-z0-9_-]")
 
 
-class McpServerSettings(NamedTuple):
+class McpServerSettings(msgspec.Struct, frozen=True):
     """How a server is reached: by a command, or at a URL. Values may be references to secrets."""
 
-    name: str
-    argv: tuple[str, ...] = ()
-    env: Mapping[str, str] = {}
-    cwd: str | None = None
-    url: str = ""
-    headers: Mapping[str, str] = {}
-    allowed: tuple[str, ...] = ()
-    """The private `host:port`s that may be reached."""
-
-    @classmethod
-    def of(cls, name: str, fields: Mapping[str, Any], allowed: tuple[str, ...] = ()) -> McpServerSettings:
-        """Read them as agents' files, and those of other tools, have them.
-
-        Raises:
-            ConfigInvalid: Something in them is not what it should be.
-        """
-        url = fields.get("url") or fields.get("httpUrl") or fields.get("serverUrl") or ""
-        command = fields.get("command") or ()
-        try:
-            words = [command] if isinstance(command, str) else command
-            settings = msgspec.convert(
-                {
-                    "argv": [*words, *(fields.get("args") or ())] if words else [],
-                    "env": fields.get("env") or {},
-                    "cwd": fields.get("cwd"),
-                    "url": url,
-                    "headers": fields.get("headers") or {},
-                },
-                _Fields,
-            )
-        except (msgspec.ValidationError, TypeError) as error:
-            raise ConfigInvalid(f"the MCP server {name!r} is not described well: {error}") from None
-        if bool(settings.argv) is bool(settings.url) or fields.get("type") == "sse":
-            raise ConfigInvalid(f"the MCP server {name!r} needs a command, or the URL of streamable HTTP")
-        return cls(name, settings.argv, settings.env, settings.cwd, settings.url, settings.headers, allowed)
-
-
-class _Fields(msgspec.Struct):
     argv: tuple[str, ...]
     env: dict[str, str]
     cwd: str | None
@@ -86,30 +47,25 @@ class _Fields(msgspec.Struct):
     headers: dict[str, str]
 
 
-class McpOffer(NamedTuple):
-    """What servers offer for a turn."""
+def _settings(name: str, fields: Mapping[str, Any]) -> McpServerSettings:
+    """Read them as agents' files, and those of other tools, have them.
 
-    tools: list[McpTool]
-    notices: list[str]
-    """Why some do not, for the person."""
-
-
-def servers_of(
-    agent: AgentFile, definitions: Iterable[Definition]
-) -> tuple[dict[str, McpServerSettings], list[str]]:
-    """The servers of an agent, and of customisations that may run, by name; and what is wrong with others.
-
-    The agent's own come first.
+    Raises:
+        ConfigInvalid: Something in them is not what it should be.
     """
-    described = {one.name: one.fields for one in reversed(list(definitions))}
-    servers: dict[str, McpServerSettings] = {}
-    problems: list[str] = []
-    for name, fields in {**described, **agent.mcp_servers}.items():
-        try:
-            servers[name] = McpServerSettings.of(name, fields, agent.allowed_hosts)
-        except ConfigInvalid as error:
-            problems.append(str(error))
-    return servers, problems
+    command = fields.get("command") or ()
+    words = [command] if isinstance(command, str) else command
+    url = fields.get("url") or fields.get("httpUrl") or fields.get("serverUrl") or ""
+    told: dict[str, Any] = {name: fields.get(name) or {} for name in ("env", "headers")}
+    try:
+        argv = [*words, *(fields.get("args") or ())] if words else []
+        told |= {"argv": argv, "cwd": fields.get("cwd"), "url": url}
+        settings = msgspec.convert(told, McpServerSettings)
+    except (msgspec.ValidationError, TypeError) as error:
+        raise ConfigInvalid(f"the MCP server {name!r} is not described well: {error}") from None
+    if bool(settings.argv) is bool(settings.url) or fields.get("type") == "sse":
+        raise ConfigInvalid(f"the MCP server {name!r} needs a command, or the URL of streamable HTTP")
+    return settings
 
 
 class McpServers:
@@ -118,21 +74,30 @@ class McpServers:
     Args:
         seat: The session.
         folder: The working directory, where servers are started.
-        resolve: Finds the addresses of a name; by default as the system does.
     """
 
-    def __init__(self, seat: Seat, folder: Path, resolve: Resolve | None = None) -> None:
+    def __init__(self, seat: Seat, folder: Path) -> None:
         self._seat = seat
         self._folder = folder
-        self._resolve = resolve
         self._connections: dict[str, _Connection] = {}
 
-    async def tools(self, agent: AgentFile, definitions: Iterable[Definition]) -> McpOffer:
-        """What the servers offer now. Servers that are no longer wanted, or have failed, are ended first.
+    async def tools(
+        self, agent: AgentFile, definitions: Iterable[Definition]
+    ) -> tuple[list[Tool], list[str]]:
+        """What the servers offer now, and notices of why some do not.
 
-        Cancelling leaves the servers that are being connected to the next call, or to `close`.
+        The servers are those of the agent, and of customisations that may run. Servers that are no longer
+        wanted, or have failed, are ended first. Cancelling leaves the servers that are being connected to the
+        next call, or to `close`.
         """
-        wanted, notices = servers_of(agent, definitions)
+        described = {one.name: one.fields for one in reversed(list(definitions))} | agent.mcp_servers
+        wanted: dict[str, McpServerSettings] = {}
+        notices: list[str] = []
+        for name, fields in described.items():
+            try:
+                wanted[name] = _settings(name, fields)
+            except ConfigInvalid as error:
+                notices.append(str(error))
         kept = self._connections
         await asyncio.gather(
             *(
@@ -143,18 +108,17 @@ class McpServers:
         )
         for name, settings in wanted.items():
             if name not in kept:
-                guard = AddressGuard(settings.allowed, self._resolve)
-                kept[name] = _Connection(settings, self._seat, self._folder, guard)
+                kept[name] = _Connection(name, settings, self._seat, self._folder, agent.allowed_hosts)
         await asyncio.gather(*(connection.started() for connection in kept.values()))
-        tools: dict[str, McpTool] = {}
+        tools: dict[str, Tool] = {}
         for name, connection in kept.items():
             if connection.problem:
                 notices.append(f"The MCP server {name!r} cannot be used: {connection.problem}")
-            for tool in connection.tools:
-                made = McpTool(connection, tool)
-                if tools.setdefault(made.name, made) is not made:
-                    notices.append(f"The MCP server {name!r} has two tools that are called {made.name}")
-        return McpOffer(list(tools.values()), notices)
+            for told in connection.tools:
+                tool = _tool(connection, told)
+                if tools.setdefault(tool.name, tool) is not tool:
+                    notices.append(f"The MCP server {name!r} has two tools that are called {tool.name}")
+        return list(tools.values()), notices
 
     async def close(self) -> None:
         """End all servers. To do it again does no harm."""
@@ -165,7 +129,15 @@ class McpServers:
 class _Connection:
     """A server, held by a task of its own: what the SDK opens, the same task has to close."""
 
-    def __init__(self, settings: McpServerSettings, seat: Seat, folder: Path, guard: AddressGuard) -> None:
+    def __init__(
+        self,
+        name: str,
+        settings: McpServerSettings,
+        seat: Seat,
+        folder: Path,
+        allowed: tuple[str, ...],
+    ) -> None:
+        self.name = name
         self.settings = settings
         self.problem = ""
         """Why it cannot be used."""
@@ -176,12 +148,12 @@ class _Connection:
         self._seat = seat
         self._leaving = asyncio.Event()
         self._ready = asyncio.Event()
-        self._task = asyncio.create_task(self._hold(folder, guard))
+        self._task = asyncio.create_task(self._hold(folder, allowed))
 
-    async def _hold(self, folder: Path, guard: AddressGuard) -> None:
+    async def _hold(self, folder: Path, allowed: tuple[str, ...]) -> None:
         try:
             sdk = await asyncio.to_thread(import_module, "serai.harness.model.tools.mcp_client")
-            async with sdk.connect(self.settings, self._seat, folder, guard) as client:
+            async with sdk.connect(self.name, self.settings, self._seat, folder, allowed) as client:
                 self.tools = await sdk.list_tools(client)
                 self.client = client
                 self._ready.set()
@@ -219,35 +191,41 @@ class _Connection:
             await self._task
 
 
-class McpTool(ForeignTool):
+def _tool(connection: _Connection, told: Any) -> Tool:
     """A tool of a server. Whoever trusts the server trusts its word that a tool only reads."""
+    hints = told.annotations
+    title = told.title or (hints.title if hints else None) or f"{connection.name}: {told.name}"
+    only_reads = bool(hints and hints.read_only_hint)
+    return Tool(
+        name=_ODD.sub("_", f"mcp__{connection.name}__{told.name}")[:_NAME_LENGTH],
+        title=title,
+        description=told.description or title,
+        schema=told.input_schema,
+        read=lambda given: _McpUse(connection, told.name, title, dict(given)),
+        asking=Asking.NEVER if only_reads else Asking.UNLESS_GRANTED,
+        is_idempotent=only_reads or bool(hints and hints.idempotent_hint),
+    )
 
-    def __init__(self, connection: _Connection, tool: Any) -> None:
-        server = connection.settings.name
-        hints = tool.annotations
-        self.name = _ODD.sub("_", f"mcp__{server}__{tool.name}")[:_NAME_LENGTH]
-        self.title = tool.title or (hints.title if hints else None) or f"{server}: {tool.name}"
-        self.description = tool.description or self.title
-        only_reads = bool(hints and hints.read_only_hint)
-        self.asking = Asking.NEVER if only_reads else Asking.UNLESS_GRANTED
-        self.is_idempotent = only_reads or bool(hints and hints.idempotent_hint)
-        self.schema = tool.input_schema
-        self._connection = connection
-        self._tool = tool
 
-    def summary(self, given: Mapping[str, Any]) -> str:
-        """See `Tool`."""
-        shown = msgspec.json.format(msgspec.json.encode(given)).decode()
+class _McpUse(ToolUse):
+    connection: _Connection
+    name: str
+    title: str
+    given: dict[str, Any]
+
+    def summary(self) -> str:
+        """The tool, with all of the input."""
+        shown = msgspec.json.format(msgspec.json.encode(self.given)).decode()
         return f"{self.title}\n\n```json\n{shown}\n```"
 
-    async def run(self, given: Mapping[str, Any], context: ToolContext) -> ToolOutput:
-        """See `Tool`. Cancelling tells the server."""
+    async def run(self, context: ToolContext) -> ToolOutput:
+        """Call it. Cancelling tells the server."""
         del context
-        connection = self._connection
+        connection = self.connection
         if connection.is_broken or connection.client is None:
-            raise ToolFailed(f"the MCP server {connection.settings.name!r} is gone: {connection.problem}")
+            raise ToolFailed(f"the MCP server {connection.name!r} is gone: {connection.problem}")
         try:
-            result = await connection.client.call_tool(self._tool.name, dict(given))
+            result = await connection.client.call_tool(self.name, self.given)
         except Exception as error:  # noqa: BLE001 - servers, and the SDK, raise what they like
             # What it says about the call is an answer. Anything else, and the connection is of no use.
             if type(error).__name__ == "MCPError" and getattr(error, "code", -32000) != -32000:

@@ -7,7 +7,7 @@ import logging
 import math
 import os
 import subprocess
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,7 @@ from mcp.shared.message import SessionMessage
 from serai.acp.process.pipes import Pipes
 from serai.config.keys import with_secret
 from serai.errors import ConfigInvalid, ToolFailed
-from serai.harness.model.tools.address_guard import AddressGuard
-from serai.harness.model.tools.guarded_http import guarded_client
+from serai.harness.model.tools.address_guard import allowed_addresses, guarded_client
 from serai.harness.model.tools.mcp import McpServerSettings
 from serai.host.seat import Seat
 from serai.jsonrpc.lines import Lines
@@ -42,7 +41,7 @@ _EOF_GRACE, _TERM_GRACE = 1.0, 2.0
 
 @asynccontextmanager
 async def connect(
-    settings: McpServerSettings, seat: Seat, folder: Path, guard: AddressGuard
+    name: str, settings: McpServerSettings, seat: Seat, folder: Path, allowed: Collection[str]
 ) -> AsyncGenerator[Client]:
     """A client of a server, for the time of the block. Its process is gone after that.
 
@@ -50,7 +49,7 @@ async def connect(
         SeraiError: It cannot be started or reached, or may not be.
         Exception: The SDK has many, also in groups.
     """
-    transport = _url(settings, seat, guard) if settings.url else _stdio(settings, seat, folder)
+    transport = _url(settings, seat, allowed) if settings.url else _stdio(name, settings, seat, folder)
     info = types.Implementation(name="serai", version=__version__)
     async with Client(transport, read_timeout_seconds=_SECONDS, client_info=info) as client:
         yield client
@@ -81,24 +80,25 @@ async def _resolved(values: Mapping[str, str], seat: Seat) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def _url(settings: McpServerSettings, seat: Seat, guard: AddressGuard) -> AsyncGenerator[Any]:
+async def _url(settings: McpServerSettings, seat: Seat, allowed: Collection[str]) -> AsyncGenerator[Any]:
     parts = urlsplit(settings.url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ConfigInvalid(f"{settings.url!r} is no http: or https: address")
-    await guard.addresses(parts.hostname, parts.port or (443 if parts.scheme == "https" else 80))
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    await allowed_addresses(parts.hostname, port, allowed)  # before any secret is looked for
     headers = await _resolved(settings.headers, seat)
     async with (
-        guarded_client(guard, headers=headers, silence=_SECONDS) as http,
+        guarded_client(allowed, headers=headers, silence=_SECONDS) as http,
         streamable_http_client(settings.url, http_client=http) as streams,
     ):
         yield streams
 
 
 @asynccontextmanager
-async def _stdio(settings: McpServerSettings, seat: Seat, folder: Path) -> AsyncGenerator[Any]:
+async def _stdio(name: str, settings: McpServerSettings, seat: Seat, folder: Path) -> AsyncGenerator[Any]:
     child = await seat.processes.start(
         settings.argv,
-        what=f"the MCP server {settings.name}",
+        what=f"the MCP server {name}",
         cwd=folder / settings.cwd if settings.cwd else folder,
         environ=seat.environment() | await _resolved(settings.env, seat),
         stdin=subprocess.PIPE,

@@ -8,20 +8,18 @@ from typing import Any
 import msgspec
 
 from serai.contract import Role
-from serai.harness.model.tool import Asking, ForeignTool, Tool, ToolContext, ToolOutput
+from serai.harness.model.tool import Asking, BuiltIn, Tool, ToolContext, ToolOutput, ToolUse
 from serai.harness.model.tools.commands import RunCommand
-from serai.harness.model.tools.file_reads import ListDirectory, ReadFile, SearchFiles
-from serai.harness.model.tools.file_writes import EditFile, WriteFile
+from serai.harness.model.tools.files import EditFile, ListDirectory, ReadFile, SearchFiles, WriteFile
 from serai.harness.model.tools.git import GitCommit, GitDiff, GitStatus
 from serai.harness.model.tools.http import HttpRequest
 from serai.harness.model.tools.person import AskUser
 from serai.relay.inbox import Caller
 from serai.relay.tools import RelayTools
-from serai.relay.tools import Tool as RelaysTool
 from serai.relay.workspace import Workspace
-from serai.session.agent_file import BUILT_IN_TOOLS, covers
+from serai.session.agent_file import covers
 
-_KINDS: tuple[type[Tool[Any]], ...] = (
+_KINDS: tuple[type[BuiltIn], ...] = (
     ReadFile,
     ListDirectory,
     SearchFiles,
@@ -34,11 +32,8 @@ _KINDS: tuple[type[Tool[Any]], ...] = (
     HttpRequest,
     AskUser,
 )
-
-
-def built_in_tools() -> list[Tool[Any]]:
-    """The built-in tools, for one session."""
-    return [kind() for kind in _KINDS]
+BUILT_IN_TOOLS = tuple(kind.tool() for kind in _KINDS)
+"""The tools that every agent has, unless its file names those that it has."""
 
 
 def is_tool_name(name: str) -> bool:
@@ -46,14 +41,14 @@ def is_tool_name(name: str) -> bool:
 
     A last `*` stands for anything: `mcp__github__*`. What MCP servers offer is known only when they run.
     """
-    known = (*BUILT_IN_TOOLS, *(tool.name for tool in RelayTools.own))
-    return name.startswith("mcp__") or any(covers(name, one) for one in known)
+    known = (*BUILT_IN_TOOLS, *RelayTools.own)
+    return name.startswith("mcp__") or any(covers(name, tool.name) for tool in known)
 
 
-def narrowed(tools: Iterable[Tool[Any]], names: Iterable[str] | None) -> dict[str, Tool[Any]]:
+def narrowed(tools: Iterable[Tool], names: Iterable[str] | None) -> dict[str, Tool]:
     """The tools that names leave, by name; `None` leaves all. Of two with one name the first counts."""
     wanted = None if names is None else tuple(names)
-    left: dict[str, Tool[Any]] = {}
+    left: dict[str, Tool] = {}
     for tool in tools:
         if wanted is None or any(covers(name, tool.name) for name in wanted):
             left.setdefault(tool.name, tool)
@@ -66,28 +61,39 @@ _ONCE = frozenset({"send_message", "reply", "create_room", "check_inbox"})
 """What is not the same when it is done twice."""
 
 
-async def relay_tools(workspace: Workspace, tools: RelayTools, session: str) -> list[RelayTool]:
-    """The relay's tools for the agent of a session, given its URI, with one for each action it may use."""
+async def relay_tools(workspace: Workspace, tools: RelayTools, session: str) -> list[Tool]:
+    """The relay's tools for the agent of a session, given its URI, with one for each action it may use.
+
+    Nobody is asked: the relay's policy says who may do what.
+    """
     caller = Caller(Role.AGENT, workspace.identities.of_session(session))
-    return [RelayTool(tools, caller, tool) for tool in await tools.tools(caller)]
+
+    def tool(name: str, description: str, schema: dict[str, Any]) -> Tool:
+        def read(given: Mapping[str, Any]) -> ToolUse:
+            return _RelayUse(tools, caller, name, given)
+
+        title = _title(name)
+        return Tool(name, title, description, schema, read, Asking.NEVER, is_idempotent=name not in _ONCE)
+
+    return [tool(one.name, one.description, one.schema) for one in await tools.tools(caller)]
 
 
-class RelayTool(ForeignTool):
-    """One of them. Nobody is asked: the relay's policy says who may do what."""
+class _RelayUse(ToolUse):
+    tools: RelayTools
+    caller: Caller
+    name: str
+    given: Mapping[str, Any]
 
-    asking = Asking.NEVER
+    def summary(self) -> str:
+        """The tool's name, as words."""
+        return _title(self.name)
 
-    def __init__(self, tools: RelayTools, caller: Caller, tool: RelaysTool) -> None:
-        self.name = tool.name
-        self.title = tool.name.replace("_", " ").capitalize()
-        self.description = tool.description
-        self.is_idempotent = tool.name not in _ONCE
-        self.schema = tool.schema
-        self._tools = tools
-        self._caller = caller
-
-    async def run(self, given: Mapping[str, Any], context: ToolContext) -> ToolOutput:
-        """See `Tool`."""
+    async def run(self, context: ToolContext) -> ToolOutput:
+        """Call it."""
         del context
-        answer = await self._tools.call(self._caller, self.name, given)
+        answer = await self.tools.call(self.caller, self.name, self.given)
         return ToolOutput(msgspec.json.encode(answer).decode())
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ").capitalize()
