@@ -139,12 +139,14 @@ async def test_without_a_tool_call_it_waits_for_idle_from_then_on_and_that_is_sa
 
 
 @proves("delivery:Delivery-Modes/manual-held-until-flush", "delivery:Receipts/accepted-before-surfacing")
+@proves("delivery:DeliveryRunner.flush", "delivery:FlushInput.agent", "delivery:FlushInput.mode")
 async def test_manual_is_held_until_someone_flushes(house: Inn) -> None:
     session = await house.session("one")
     [record] = (await house.send("@demo", "when you like", mode="manual")).deliveries
     assert (record.state, record.waits_for) == (DeliveryState.ACCEPTED, "flush")
     assert session.live.turn is None
-    [flushed] = (await house.call("deliveries.flush", agent="@demo")).deliveries
+    assert (await house.call("deliveries.flush", agent="@demo", mode="next-message")).deliveries == ()
+    [flushed] = (await house.call("deliveries.flush", agent="@demo", mode="manual")).deliveries
     assert (await house.final(flushed.id)).state == DeliveryState.DELIVERED
     assert "when you like" in texts(session)[0]
 

@@ -29,7 +29,7 @@ from serai.host.identities import Participant
 from serai.host.ledger import ALL, record_of
 from serai.host.session.deliveries import Delivery
 from serai.host.session.turns import MOST_OF_ANSWER
-from serai.relay.inbox import CallerLink
+from serai.relay.links import RpcPeer
 from serai.relay.policy import RelayPolicy
 from serai.relay.session_events import status_events
 from serai.relay.webhooks import post_signed
@@ -80,7 +80,7 @@ class AdapterBox:
         self.hops = 0
         self.waiting = 0
         """How many deliveries are open."""
-        self._link: CallerLink | None = None
+        self._link: RpcPeer | None = None
         self._fetches = False
         """Whether it comes for its messages by itself."""
         self._on_the_way: dict[str, c.DeliveryRecord] = {}
@@ -269,12 +269,13 @@ class AdapterBox:
         link, url = self._link, self.participant.url
         try:
             if link is not None:
-                answer = await link.request("receiveMessage", self.offer(entry))
+                told = await link.request("receiveMessage", self.offer(entry))
+                receipt: c.MessageReceipt = c.convert(told, c.MessageReceipt)
             else:
                 secret = self.participant.secret or ""
                 answer = await post_signed(url or "", self.offer(entry), secret, self.lease_seconds)
-            # Who is posted to and has nothing to say reports later.
-            receipt = c.decode(answer, c.MessageReceipt) if answer else c.Accepted(delivery_id=entry.id)
+                # Who has nothing to say reports later.
+                receipt = c.decode(answer, c.MessageReceipt) if answer else c.Accepted(delivery_id=entry.id)
         except ConnectionLost as error:
             # Who has the connection puts off all that was on its way.
             if link is None and (record := self._on_the_way.get(entry.id)) is not None:
@@ -411,7 +412,7 @@ class AdapterBox:
 
     # -- receipts that come by themselves ------------------------------------------------------------------
 
-    def _check_lease(self, record: c.DeliveryRecord, lease: str | None, link: CallerLink | None) -> None:
+    def _check_lease(self, record: c.DeliveryRecord, lease: str | None, link: RpcPeer | None) -> None:
         """Refuse whoever was given a delivery that someone else was given since."""
         holds = record.evidence.get("lease")
         is_other = lease is not None and lease != holds
@@ -423,7 +424,7 @@ class AdapterBox:
             )
 
     async def receipt(
-        self, delivery_id: str, receipt: c.MessageReceipt, lease: str | None, link: CallerLink | None
+        self, delivery_id: str, receipt: c.MessageReceipt, lease: str | None, link: RpcPeer | None
     ) -> c.DeliveryRecord:
         """Keep a receipt. Said again, the last one changes nothing.
 
@@ -445,7 +446,7 @@ class AdapterBox:
             return self._settle(record, receipt)
         return self._answered_with(self._ledger.settle(record, receipt), _answer_in(record, receipt))
 
-    def extend(self, delivery_id: str, lease: str | None, link: CallerLink | None) -> c.DeliveryRecord:
+    def extend(self, delivery_id: str, lease: str | None, link: RpcPeer | None) -> c.DeliveryRecord:
         """Let a lease begin anew.
 
         Raises:
@@ -469,7 +470,7 @@ class AdapterBox:
         held = c.HeldParams(agent=self.participant.handle, delivery_id=record.id, reason=reason)
         try:
             answer = await link.request(method, held)
-            for receipt in c.decode(answer, list[c.MessageReceipt]) if method == "flush" else ():
+            for receipt in c.convert(answer, list[c.MessageReceipt]) if method == "flush" else ():
                 await self.receipt(receipt.delivery_id or record.id, receipt, None, link)
         except SeraiError as error:
             _log.info("%s did not %s %s: %s", self.participant.handle, method, record.id, error)
@@ -486,7 +487,7 @@ class AdapterBox:
         params = c.OperationParams(agent=self.participant.handle, reason=reason)
         try:
             async with asyncio.timeout(self.lease_seconds):
-                told = c.decode(await self._link.request(operation.value, params), dict[str, Any])
+                told = c.convert(await self._link.request(operation.value, params), dict[str, Any])
         except (ConnectionLost, TimeoutError):
             raise Offline(f"{self.participant.handle} does not answer") from None
         if operation == c.LifecycleOperation.PAUSE:
@@ -507,7 +508,7 @@ class AdapterBox:
         self._recall("the host was stopped")
         self._pump()
 
-    def registered(self, participant: Participant, link: CallerLink | None) -> None:
+    def registered(self, participant: Participant, link: RpcPeer | None) -> None:
         """It has registered: over a connection, or to be posted to, or to come for its messages."""
         self.participant = participant
         if link is not None and participant.url is None:
@@ -527,7 +528,7 @@ class AdapterBox:
             self._become(c.AgentStatus.IDLE)
         self._pump()
 
-    def _disconnected(self, link: CallerLink) -> None:
+    def _disconnected(self, link: RpcPeer) -> None:
         if self._link is link:
             self._link = None
             self._recall("offline")
