@@ -14,25 +14,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from serai import contract as c
 from serai.errors import ConnectionLost, LeaseLost, Offline, SeraiError
-from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import ALL, record_of
 from serai.host.session.deliveries import Delivery
 from serai.host.session.turns import MOST_OF_ANSWER
 from serai.relay.links import RpcPeer
-from serai.relay.policy import RelayPolicy
 from serai.relay.session_events import status_events
 from serai.relay.webhooks import post_signed
+
+if TYPE_CHECKING:
+    from serai.relay.workspace import Workspace
 
 __all__ = ["AdapterBox"]
 
@@ -50,32 +51,23 @@ _SOONEST = timedelta(milliseconds=100)
 _OWN_WORDS = frozenset({"heldBy", "waitsFor", "answer"})
 """What a receipt may not say of itself, or is kept beside it."""
 
-Tell = Callable[[Participant, Sequence[c.AgentSessionEvent]], None]
-Fitting = Callable[[c.RelayMessage, "AdapterBox"], c.RelayMessage]
-"""Makes of a message what a session can take."""
-
 
 class AdapterBox:
     """The box of a session elsewhere.
 
     Args:
-        host: The host.
+        workspace: The relay.
         participant: Who registered.
-        policy: When it may be disturbed, and how long it may take.
-        fitting: Makes of a message what the session can take.
-        tell: Tells the workspace what was observed in the session.
     """
 
-    def __init__(
-        self, host: Host, participant: Participant, policy: RelayPolicy, fitting: Fitting, tell: Tell
-    ) -> None:
-        self._host = host
-        self._ledger = host.ledger
+    def __init__(self, workspace: Workspace, participant: Participant) -> None:
+        self._host = workspace.host
+        self._ledger = workspace.ledger
         self.participant = participant
         """Who registered, with what it declared last."""
-        self._policy = policy
-        self._fitting = fitting
-        self._tell = tell
+        self._policy = workspace.policy
+        self._fitting = workspace.runner.fitting
+        self._tell = workspace.observer.reported
         self.status = c.AgentStatus.OFFLINE
         self.hops = 0
         self.waiting = 0
@@ -175,11 +167,17 @@ class AdapterBox:
 
     @property
     def _is_free(self) -> bool:
-        """Whether one more may leave that waits for idle. Who says when it is idle may not be, after one."""
-        if not self._is_safe:
-            return False
+        """Whether one more may leave that waits for idle."""
         waits = (record.mode == c.DeliveryMode.ON_IDLE for record in self._on_the_way.values())
-        return not self._tells_status or not any(waits)
+        return self._is_safe and not (self._goes_singly and any(waits))
+
+    @property
+    def _goes_singly(self) -> bool:
+        """Whether what waits for idle leaves one by one: who says when it is idle may not be, after one.
+
+        Whoever fetches has room for what it asks for.
+        """
+        return self._tells_status and self._can_leave
 
     @property
     def _tells_status(self) -> bool:
@@ -292,28 +290,34 @@ class AdapterBox:
 
     def _settle(self, record: c.DeliveryRecord, receipt: c.MessageReceipt) -> c.DeliveryRecord:
         """Keep what the session says of a delivery. Only the relay says who holds it, and for what."""
-        answer = _answer_in(record, receipt)
         told = _kept_receipt(record, receipt, self._ledger.now)
         if isinstance(told, c.Delivered):
             self.hops = record.hops
-        return self._settled(self._answered_with(self._ledger.settle(record, told), answer))
+        return self._settled(self._answered(self._ledger.settle(record, told), receipt))
 
     def _settled(self, record: c.DeliveryRecord) -> c.DeliveryRecord:
         """A delivery is not on its way any more: the next one may leave."""
         self._forget(record.id)
-        if record.mode == c.DeliveryMode.ON_IDLE and self._tells_status:
+        if record.mode == c.DeliveryMode.ON_IDLE and self._goes_singly:
             self._backlog = True
         if not record.is_open:
             self._is_over()
         self._pump()
         return record
 
-    def _answered_with(self, record: c.DeliveryRecord, answer: c.DeliveryAnswer | None) -> c.DeliveryRecord:
-        """The record with an answer, unless it has one. It may come with the receipt, or with a repeat."""
-        if answer is None or record.state != c.DeliveryState.DELIVERED or record.answer is not None:
+    def _answered(self, record: c.DeliveryRecord, receipt: c.MessageReceipt) -> c.DeliveryRecord:
+        """The record with the answer that a receipt, or a repeat of it, tells, unless it has one."""
+        told: Any = receipt.metadata.get("answer")
+        if told is None or record.state != c.DeliveryState.DELIVERED or record.answer is not None:
             return record
+        fields: Any = {"text": told} if isinstance(told, str) else told
+        try:
+            answer = msgspec.convert({"turnId": record.id, "state": "complete", **fields}, c.DeliveryAnswer)
+        except (msgspec.ValidationError, TypeError):
+            return record  # the message is delivered all the same
         masked = self._host.redactor.redact_value(answer, observed=True)
-        answered = replace(record, answer=masked, updated_at=self._ledger.now)
+        cut = replace(masked, text=masked.text[:MOST_OF_ANSWER])
+        answered = replace(record, answer=cut, updated_at=self._ledger.now)
         self._ledger.put(answered)
         return answered
 
@@ -385,7 +389,7 @@ class AdapterBox:
                     if record.waits_for != "idle":
                         self._hold(record, "idle")
                     continue
-                is_free = not self._tells_status
+                is_free = not self._goes_singly
             entries.append(Delivery(record, self._fitting(c.decode(message, c.RelayMessage), self)))
         return entries
 
@@ -444,7 +448,7 @@ class AdapterBox:
             raise LeaseLost(f"{delivery_id} was offered again, since no receipt came in time")
         if record.is_open:
             return self._settle(record, receipt)
-        return self._answered_with(self._ledger.settle(record, receipt), _answer_in(record, receipt))
+        return self._answered(self._ledger.settle(record, receipt), receipt)
 
     def extend(self, delivery_id: str, lease: str | None, link: RpcPeer | None) -> c.DeliveryRecord:
         """Let a lease begin anew.
@@ -606,16 +610,3 @@ def _kept_receipt(record: c.DeliveryRecord, receipt: c.MessageReceipt, now: date
             return replace(receipt, delivery_id=record.id, available_at=at, metadata=own)
         case c.Failed():
             return replace(receipt, delivery_id=record.id, metadata=own)
-
-
-def _answer_in(record: c.DeliveryRecord, receipt: c.MessageReceipt) -> c.DeliveryAnswer | None:
-    """What came of the message, as a receipt tells it: a text, or the fields of an answer."""
-    told: Any = receipt.metadata.get("answer")
-    if told is None or not isinstance(receipt, c.Delivered):
-        return None
-    fields: Any = {"text": told} if isinstance(told, str) else told
-    try:
-        answer = msgspec.convert({"turnId": record.id, "state": "complete", **fields}, c.DeliveryAnswer)
-    except (msgspec.ValidationError, TypeError):
-        return None  # the message is delivered all the same
-    return replace(answer, text=answer.text[:MOST_OF_ANSWER])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
@@ -299,16 +300,14 @@ class Calls:
             rows = await self._ledger.store.relay("list_deliveries", number, state, ALL, limit)
         records = [one for one in map(record_of, rows) if not params.stuck or _is_stuck(one)][:limit]
         if caller.role == Role.OBSERVER:
-            records = [record for record in records if await self._is_public(record)]
+            records = [record for record in records if await self._message_of(caller, record)]
         return c.DeliveriesResult(deliveries=tuple(records))
 
-    async def _is_public(self, record: c.DeliveryRecord) -> bool:
-        """Whether a delivery is of a message that anyone may read."""
-        try:
-            await self._inboxes.message(Caller(Role.OBSERVER), record.message_id)
-        except UnknownMessage:
-            return False
-        return True
+    async def _message_of(self, caller: Caller, record: c.DeliveryRecord) -> c.RelayMessage | None:
+        """The message of a delivery, if it exists for the caller."""
+        with suppress(UnknownMessage):
+            return await self._inboxes.message(caller, record.message_id)
+        return None
 
     async def _delivery(
         self, caller: Caller, delivery_id: str, *, to_change: bool = False
@@ -318,10 +317,7 @@ class Calls:
         if caller.sees_all:
             return record
         own = caller.participant.identity.id if caller.participant else None
-        try:
-            message = await self._inboxes.message(Caller(Role.OWNER) if own else caller, record.message_id)
-        except UnknownMessage:
-            message = None
+        message = await self._message_of(Caller(Role.OWNER) if own else caller, record)
         if message is None or (own and own not in {record.agent, message.sender.id}):
             raise UnknownDelivery(f"there is no delivery {delivery_id!r}")
         if to_change and message.sender.id != own:

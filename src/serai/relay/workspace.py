@@ -177,9 +177,7 @@ class Workspace:
             if participant.session is not None:
                 box = SessionBox(self.host, participant, self.policy, self._wakes, self.identities.get)
             elif participant.capabilities is not None:
-                box = AdapterBox(
-                    self.host, participant, self.policy, self.runner.fitting, self.observer.reported
-                )
+                box = AdapterBox(self, participant)
             else:
                 box = InboxBox(self.ledger, is_person=participant.is_person)
             self._boxes[participant.number] = box
