@@ -75,11 +75,6 @@ def test_a_target_is_told_by_its_kind(target: dict[str, Any]) -> None:
     assert json.loads(encode(decode(json.dumps(target), c.MessageTarget))) == target
 
 
-@pytest.mark.parametrize("kind", ["channel", "dm", "group_dm", "thread_reply"])
-def test_a_message_is_of_one_of_four_kinds(kind: str) -> None:
-    assert decode(json.dumps({**MESSAGE, "kind": kind}), c.RelayMessage).kind is c.MessageKind(kind)
-
-
 @pytest.mark.parametrize("attachment", ATTACHMENTS, ids=lambda attachment: attachment["type"])
 def test_an_attachment_is_told_by_its_type_and_all_but_images_are_text(attachment: dict[str, Any]) -> None:
     found = decode(json.dumps(attachment), c.Attachment)
@@ -93,9 +88,3 @@ def test_an_image_has_either_a_url_or_data() -> None:
         c.ImageAttachment(mime_type="image/png")
     with pytest.raises(Mismatch):
         decode('{"type":"image","mimeType":"image/png","url":"u","data":"d"}', c.Attachment)
-
-
-def test_a_message_names_each_content_type_of_its_attachments_once() -> None:
-    message = decode(json.dumps({**MESSAGE, "attachments": ATTACHMENTS}), c.RelayMessage)
-    assert message.content_types == (c.ContentType.TEXT, c.ContentType.IMAGE)
-    assert decode(json.dumps(MESSAGE), c.RelayMessage).content_types == ()

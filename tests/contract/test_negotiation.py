@@ -139,9 +139,8 @@ def test_what_is_left_out_is_text_alone_and_neither_sending_nor_actions() -> Non
 @proves("caps:Messaging-Capabilities/receive-covers-every-kind")
 @pytest.mark.parametrize("kind", c.MessageKind)
 def test_a_session_that_receives_may_be_sent_messages_of_every_kind(kind: c.MessageKind) -> None:
-    message = decode(json.dumps({**MESSAGE, "kind": kind}), c.RelayMessage)
-    wishes: tuple[c.Wish, ...] = (c.MessageUse.RECEIVE, *message.content_types)
-    assert all(allowed(capabilities(), wish) for wish in wishes)
+    assert decode(json.dumps({**MESSAGE, "kind": kind}), c.RelayMessage).kind is kind
+    assert allowed(capabilities(), c.MessageUse.RECEIVE)
 
 
 @proves("caps:Capability-Negotiation/predicate-decided")
@@ -221,12 +220,6 @@ def test_an_inherited_refusal_is_not_an_implementation(operation: c.LifecycleOpe
     assert accepted(Inherits(identity, capabilities()))
 
 
-def test_an_empty_method_inherited_from_the_protocol_is_not_an_implementation() -> None:
-    parts = vars(session(capabilities(operations=["release"]), "receive_message"))
-    candidate = type("InheritsFromTheProtocol", (c.AgentSession,), {**parts, "receive_message": something})()
-    assert refused_entry(candidate)["capability"] == "lifecycle.release"
-
-
 @proves("caps:AgentSessionCapabilities.messaging.receive")
 def test_a_session_that_does_not_receive_or_has_no_mode_is_refused() -> None:
     deaf = capabilities(messaging=c.MessagingCapabilities(receive=False))
@@ -243,7 +236,3 @@ def test_a_session_that_declares_live_observations_needs_on_event() -> None:
     assert accepted(session(declared, "receive_message", "on_event"))
     error = refused_entry(session(declared, "receive_message"))
     assert (error["capability"], error["requested"]) == ("events.emits", "tool.called")
-
-
-def test_what_the_host_and_the_relay_can_tell_needs_no_on_event() -> None:
-    assert accepted(session(capabilities(emits=kinds("status.idle", "delivery.failed")), "receive_message"))

@@ -29,6 +29,7 @@ from serai.contract import (
     SubscribeParams,
     WorkspaceEvent,
 )
+from serai.errors import ConnectionLost
 from serai.relay.harness import define_harness
 from serai.relay.inbox import Caller
 from serai.relay.predicates import events
@@ -201,6 +202,17 @@ async def test_what_is_taken_back_is_told_without_its_text(relay: Relay) -> None
     await relay.call("messages.retract", messageId=sent.message.id)
     told = await first(2, relay.follow("message.*", after=before))
     assert [one.data["message"]["text"] for one in told] == ["(taken back)", "(taken back)"]
+
+
+async def test_a_connection_that_closes_while_it_subscribes_leaves_nothing_behind(house: Inn) -> None:
+    relay = relay_of(house.workspace, Caller(Role.OWNER))
+    asking = asyncio.create_task(relay.link.subscribe(SubscribeParams()))
+    await asyncio.sleep(0)
+    await relay.close()
+    with pytest.raises(ConnectionLost):
+        await asking
+    await house.until(lambda: "_respond" not in str(asyncio.all_tasks()))
+    assert "_tell" not in str(asyncio.all_tasks())
 
 
 # -- listeners ---------------------------------------------------------------------------------------------

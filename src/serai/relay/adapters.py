@@ -326,9 +326,6 @@ class AdapterBox:
         record = self._on_the_way[seen.id]
         if record.lease_until is None or record.lease_until > self._ledger.now:
             return record  # it was handed again, or has more time
-        if record.evidence.get("via") == "connection" and self._link is None:
-            self._forget(record.id)
-            return self._put_off(_uncounted(record))
         no_answer = c.Failed(delivery_id=record.id, reason="no_answer", retryable=True)
         return self._settled(self._ledger.settle(record, no_answer, own=True))
 
