@@ -7,18 +7,15 @@ from typing import Any
 
 import pytest
 
-from relay.port import able
 from relay.workspaces import Inn, Nobody, inn
 from requirements import proves
 from serai.ahp import actions as a
 from serai.contract import (
-    DeliveryMode,
     DeliveryReason,
     DeliveryState,
     IdentityKind,
     MessageKind,
     Role,
-    to_wire,
 )
 from serai.errors import (
     CapabilityUnsupported,
@@ -32,7 +29,7 @@ from serai.errors import (
 from serai.harness.callback import CallbackHarness
 from serai.host.turn import Turn
 from serai.relay.inbox import Caller
-from serai.relay.policy import Inbound, RelayPolicy
+from serai.relay.policy import RelayPolicy
 
 OBSERVER = Caller(Role.OBSERVER)
 AS_ROBOT: dict[str, Any] = {"as": "@robot"}
@@ -269,17 +266,6 @@ async def test_whoever_is_called_as_the_id_of_another_gets_what_is_theirs_alone(
     assert (await house.send("#ops", f"hello {second.handle}")).deliveries[0].agent == second.handle
 
 
-async def test_the_owner_who_answers_in_a_conversation_of_two_agents_stays_outside(house: Inn) -> None:
-    await furnish(house)
-    said = (await house.send("@demo-2", "between us", house.agent("@demo"))).message
-    answer = await house.call("messages.reply", messageId=said.id, text="I heard that", mode="manual")
-    room = await house.call("rooms.get", room=said.conversation_id)
-    assert room.members == ("@demo", "@demo-2")
-    assert {one.agent for one in answer.deliveries} == set(room.members)
-    again = await house.send("@demo", "and again between us", house.agent("@demo-2"))
-    assert len(again.deliveries) == 1
-
-
 async def test_what_is_taken_back_reaches_nobody_any_more_and_is_found_no_more(house: Inn) -> None:
     await furnish(house)
     sent = await house.send("#ops", "a blunder", mode="manual")
@@ -499,26 +485,6 @@ async def test_past_its_bound_a_mailbox_fails_what_comes() -> None:
         assert records[2].state == DeliveryState.FAILED
         await house.call("deliveries.cancel", deliveryId=records[0].id)
         assert (await house.send("@demo", "later", mode="manual")).deliveries[0].error is None
-
-
-async def test_what_waits_for_a_yes_is_in_the_mailbox_too() -> None:
-    policy = RelayPolicy(me="alice", mailbox=2, inbound={IdentityKind.HUMAN: Inbound.HOLD})
-    async with inn(policy=policy) as house:
-        await house.session("one")
-        await house.call(
-            "sessions.register",
-            identity={"name": "worker"},
-            capabilities=to_wire(able(DeliveryMode.IMMEDIATE)),
-        )
-        for agent in ("@demo", "@worker"):
-            records = [(await house.send(agent, "may I?")).deliveries[0] for _ in range(3)]
-            assert [record.error for record in records] == [None, None, "mailbox_full"]
-            assert (await house.call("agents.get", agent=agent)).waiting == 2
-            await house.call("deliveries.cancel", deliveryId=records[0].id)
-            assert (await house.send(agent, "and now?")).deliveries[0].error is None
-            await house.call("deliveries.flush", agent=agent)
-            offered = await house.call("agents.get", agent=agent)
-            assert offered.waiting <= 2
 
 
 async def test_one_of_those_that_wait_is_let_in_and_the_others_go_on_waiting(house: Inn) -> None:
