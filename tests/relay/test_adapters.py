@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -19,7 +19,6 @@ from serai.contract import (
     AgentSessionEventType,
     AgentStatus,
     BasicSession,
-    Deferred,
     Delivered,
     DeliveryAnswer,
     DeliveryMode,
@@ -194,24 +193,6 @@ async def test_without_a_connection_it_is_deferred_with_a_time_and_offered_when_
             record = await became(port, record.id, DeliveryState.DELIVERED)
             assert (heard.texts, record.attempts) == (["hello"], 1)
             assert await status(port) == AgentStatus.IDLE
-
-
-@proves("delivery:Receipts/deferred-not-yet")
-async def test_what_a_session_defers_is_offered_again_at_its_time() -> None:
-    seen: list[str] = []
-
-    async def later(_message: RelayMessage, context: MessageContext) -> MessageReceipt | None:
-        seen.append(context.id)
-        if len(seen) == 1:
-            return Deferred(available_at=datetime.now(UTC) + timedelta(milliseconds=50), reason="not yet")
-        return None
-
-    async with ports() as port, await port.connect() as relay:
-        await relay.register(define_harness("worker", later))
-        record = await became(port, (await sent(port)).id, DeliveryState.DELIVERED)
-        assert seen == [record.id, record.id]
-        [put_off] = [kept.receipt for kept in record.receipts if isinstance(kept.receipt, Deferred)]
-        assert put_off.reason == "not yet"
 
 
 @proves(

@@ -212,7 +212,7 @@ async def test_a_connection_that_closes_while_it_subscribes_leaves_nothing_behin
     with pytest.raises(ConnectionLost):
         await asking
     await house.until(lambda: "_respond" not in str(asyncio.all_tasks()))
-    assert "_tell" not in str(asyncio.all_tasks())
+    assert "_follow" not in str(asyncio.all_tasks())
 
 
 # -- listeners ---------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from hosts import TOKEN, WITHIN
 from relay.ports import OpenInn, Tools, open_inn, tools_over_http
 from requirements import proves
-from serai.contract import ActionCapabilities, DeliveryRecord, Role
+from serai.contract import ActionCapabilities, Role
 from serai.harness.callback import CAPABILITIES, CallbackHarness
 from serai.host.turn import Turn
 from serai.relay.inbox import Caller
@@ -160,28 +160,6 @@ async def test_someone_is_told_once_when_an_agent_is_idle() -> None:
             house.say(session, "again", "again")
             await house.until(lambda: len(session.live.head.turns) == 2)
             assert await tools("check_inbox", peek=True) == {"unread": {"@ci, @serai": 1}}
-
-
-async def test_a_notice_continues_the_chain_of_messages_that_led_to_it() -> None:
-    asker, worker = Worker("asker"), Worker()
-    async with open_inn(harnesses=[asker.harness, worker.harness]) as house:
-        await house.session("zero")
-        asking = await house.session("one", "asker")
-        working = await house.session("two", "worker")
-        house.say(working, "go")
-        [record] = (await house.send("@asker", "wait for them", house.agent("@demo"))).deliveries
-        assert record.hops == 1
-        assert house.host.relay_access is not None
-        access = await house.host.relay_access(asking.uri)
-        async with tools_over_http(access.url, access.token) as tools:
-            assert (await tools("notify_when_idle", agent="@worker"))["willNotify"]
-        worker.goes_on.set()
-        found: list[DeliveryRecord] = []
-        async with asyncio.timeout(WITHIN):
-            while len(found) < 2:
-                found = (await house.call("deliveries.list", agent="@asker")).deliveries
-        assert found[0].hops == 2
-        asker.goes_on.set()
 
 
 async def _fetched(tools: Tools) -> list[dict[str, str]]:

@@ -73,6 +73,9 @@ def _refusal_of(error: Exception) -> ErrorObject:
 class RpcPeer(ABC):
     """One end of a connection: asks the other end, and answers what that asks."""
 
+    told = staticmethod(_refusal_of)
+    """What the other end is told of an error."""
+
     def __init__(self) -> None:
         self._calls: Peer[asyncio.Future[Any]] = Peer(CODEC)
         self.answering: set[asyncio.Task[None]] = set()
@@ -91,10 +94,6 @@ class RpcPeer(ABC):
     def heard(self, method: str, params: Any) -> bool:  # noqa: ARG002 - for those who override it
         """Take a notification at once, so that several come in their order. Returns whether it was one."""
         return False
-
-    def told(self, error: Exception) -> ErrorObject:
-        """What the other end is told of an error."""
-        return _refusal_of(error)
 
     async def request(self, method: str, params: Any) -> Any:
         """Ask the other end. The question is written before anything is waited for.
@@ -288,11 +287,22 @@ def told_to_caller(error: Exception) -> ErrorObject:
 
 
 class HostEnd(RpcPeer):
-    """The relay's end: does what a caller asks for, and tells it the events that it subscribed to."""
+    """The relay's end: does what a caller asks for, and tells it the events that it subscribed to.
 
-    def __init__(self, workspace: Workspace) -> None:
+    Args:
+        workspace: The relay.
+        answer: Sends what the caller waits for: answers, and questions of the relay.
+        tell: Sends what nobody has asked for.
+    """
+
+    told = staticmethod(told_to_caller)
+
+    def __init__(
+        self, workspace: Workspace, answer: Callable[[bytes], None], tell: Callable[[bytes], None]
+    ) -> None:
         super().__init__()
         self._workspace = workspace
+        self._answer, self._tell = answer, tell
         self._subscriptions: dict[str, asyncio.Task[None]] = {}
 
     @abstractmethod
@@ -303,19 +313,15 @@ class HostEnd(RpcPeer):
             ConnectionLost: Nobody, any more.
         """
 
-    @abstractmethod
-    def tell(self, data: bytes) -> None:
-        """Send what nobody has asked for."""
+    async def write(self, data: bytes) -> None:
+        """See `RpcPeer`."""
+        self._answer(data)
 
     def disconnected(self) -> None:
         """The connection is over. What was begun is done to its end; nobody hears of it here."""
         for task in self._subscriptions.values():
             task.cancel()
         self.over(ConnectionLost("the connection is over"))
-
-    def told(self, error: Exception) -> ErrorObject:
-        """See `RpcPeer`."""
-        return told_to_caller(error)
 
     async def respond(self, method: str, params: Any) -> Any:
         """See `RpcPeer`."""
@@ -324,7 +330,7 @@ class HostEnd(RpcPeer):
             result, events = await self._workspace.subscribe(caller, read)
             if self.lost is not None:  # it was closed meanwhile
                 raise self.lost
-            telling = asyncio.create_task(self._tell(result.subscription, events))
+            telling = asyncio.create_task(self._follow(result.subscription, events))
             self._subscriptions[result.subscription] = telling
             return result
         if isinstance(read, c.UnsubscribeParams):
@@ -336,33 +342,25 @@ class HostEnd(RpcPeer):
             return c.Empty()
         return await self._workspace.call(caller, method, read)
 
-    async def _tell(self, subscription: str, events: AsyncGenerator[c.WorkspaceEvent]) -> None:
+    async def _follow(self, subscription: str, events: AsyncGenerator[c.WorkspaceEvent]) -> None:
         with contextlib.suppress(ConnectionLost):
             async with contextlib.aclosing(events):
                 async for event in events:
                     self.caller()
-                    self.tell(self._calls.notify("event", {"subscription": subscription, "event": event}))
+                    self._tell(self._calls.notify("event", {"subscription": subscription, "event": event}))
 
 
 class LocalEnd(HostEnd):
     """The relay's end for a program in its own process. The program's `Link` has it as its transport."""
 
     def __init__(self, workspace: Workspace, caller: Caller) -> None:
-        super().__init__(workspace)
-        self._caller = caller._replace(link=self)
         self._frames: asyncio.Queue[bytes | None] = asyncio.Queue()
+        super().__init__(workspace, self._frames.put_nowait, self._frames.put_nowait)
+        self._caller = caller._replace(link=self)
 
     def caller(self) -> Caller:
         """See `HostEnd`."""
         return self._caller
-
-    def tell(self, data: bytes) -> None:
-        """See `HostEnd`."""
-        self._frames.put_nowait(data)
-
-    async def write(self, data: bytes) -> None:
-        """See `RpcPeer`."""
-        self._frames.put_nowait(data)
 
     async def send(self, frame: bytes) -> None:
         """See `Transport`."""

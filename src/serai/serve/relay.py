@@ -95,7 +95,9 @@ class RelayPeer(HostEnd):
     """A participant, or a program of the owner's, on one WebSocket."""
 
     def __init__(self, workspace: Workspace, link: Connection) -> None:
-        super().__init__(workspace)
+        super().__init__(
+            workspace, lambda data: link.respond(text_frame(data)), lambda data: link.send(text_frame(data))
+        )
         self._link = link
 
     def holds_up(self, go_on: Callable[[], None]) -> bool:
@@ -106,14 +108,6 @@ class RelayPeer(HostEnd):
         """See `RpcPeer`. Nothing is asked of whoever has a token that was revoked."""
         self.caller()
         return await super().request(method, params)
-
-    async def write(self, data: bytes) -> None:
-        """See `RpcPeer`."""
-        self._link.respond(text_frame(data))
-
-    def tell(self, data: bytes) -> None:
-        """See `HostEnd`."""
-        self._link.send(text_frame(data))
 
     def caller(self) -> Caller:
         """Who is there. With a token that was revoked nobody is, and the connection is closed."""
