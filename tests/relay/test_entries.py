@@ -33,7 +33,8 @@ class Remote(CallbackHarness):
     async def create(self, settings: Any, context: Any) -> Any:
         session = await super().create(settings, context)
 
-        async def receive_message(_message: Any, context: Any) -> Any:
+        async def receive_message(message: Any, context: Any) -> Any:
+            del message
             self.often += 1
             match self.does:
                 case "fails":

@@ -457,7 +457,7 @@ async def test_bad_input_is_an_error_and_nothing_is_stored(house: Inn) -> None:
     await house.host.journal.committed()
     before = await everything(house)
     for code, method, given in BAD:
-        params = {key: names.get(str(value), value) for key, value in given.items()}
+        params: dict[str, Any] = {key: names.get(str(value), value) for key, value in given.items()}
         with pytest.raises(SeraiError) as refused:
             await house.call(method, **params)
         assert refused.value.code == code, (method, given)
