@@ -70,9 +70,3 @@ def test_an_image_has_either_a_url_or_data() -> None:
         c.ImageAttachment(mime_type="image/png")
     with pytest.raises(Mismatch):
         decode('{"type":"image","mimeType":"image/png","url":"u","data":"d"}', c.Attachment)
-
-
-def test_a_message_names_each_content_type_of_its_attachments_once() -> None:
-    message = decode(json.dumps({**MESSAGE, "attachments": ATTACHMENTS}), c.RelayMessage)
-    assert message.content_types == (c.ContentType.TEXT, c.ContentType.IMAGE)
-    assert decode(json.dumps(MESSAGE), c.RelayMessage).content_types == ()

@@ -60,21 +60,6 @@ def minimal() -> c.AgentSession:
                 *(c.AgentDeliveryAdapter, "cancel", "delivery_id", ["reason"]),
                 "delivery:AgentDeliveryAdapter.cancel",
             ),
-            (
-                *(
-                    c.DeliveryRunner,
-                    "deliver",
-                    "message target context",
-                    [],
-                    "delivery:DeliveryRunner.deliver",
-                ),
-                *(f"delivery:DeliverInput.{name}" for name in ("message", "target", "context")),
-            ),
-            (c.DeliveryRunner, "retry", "delivery_id", [], "delivery:DeliveryRunner.retry"),
-            (
-                *(c.DeliveryRunner, "flush", "agent", ["mode"], "delivery:DeliveryRunner.flush"),
-                *("delivery:FlushInput.agent", "delivery:FlushInput.mode"),
-            ),
         ]
     ],
 )

@@ -7,6 +7,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from starlette.routing import BaseRoute
+
 from hosts import TOKEN, WITHIN
 from relay.workspaces import Inn, inn
 from serai.contract import (
@@ -22,7 +24,8 @@ from serai.contract import (
 from serai.relay.sdk import Relay
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings, serve_port
-from serai.serve.relay import RelayPeer, relay_routes
+from serai.serve.relay import relay_routes
+from serai.serve.run import Peers
 
 ON_IDLE, IMMEDIATE = DeliveryMode.ON_IDLE, DeliveryMode.IMMEDIATE
 
@@ -45,28 +48,36 @@ class Port:
 
 
 @asynccontextmanager
+async def listening_port(house: Inn, *routes: BaseRoute) -> AsyncGenerator[int]:
+    """The port of a host with its relay: `/relay`, AHP elsewhere, and what is added."""
+    ready: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    serving = asyncio.create_task(
+        serve_port(
+            PortSettings(port=0, token_digests=frozenset({digest(TOKEN)})),
+            Peers(house.workspace).peer_of,
+            lambda: (True, {}),
+            started=ready.set_result,
+            roles=house.workspace.tokens.role_of,
+            routes=[*relay_routes(house.workspace), *routes],
+        )
+    )
+    try:
+        async with asyncio.timeout(WITHIN):
+            number = await ready
+        yield number
+    finally:
+        house.workspace.runner.stop_waiting()
+        serving.cancel()
+        await asyncio.sleep(0)
+        serving.cancel()  # a second time, so that it does not wait for those who are still there
+        await asyncio.wait({serving}, timeout=WITHIN)
+
+
+@asynccontextmanager
 async def ports(**options: Any) -> AsyncGenerator[Port]:
     """Open a host with its relay, and its port."""
-    async with inn(**options) as house:
-        ready = asyncio.get_running_loop().create_future()
-        serving = asyncio.create_task(
-            serve_port(
-                PortSettings(port=0, token_digests=frozenset({digest(TOKEN)})),
-                lambda link: RelayPeer(house.workspace, link),
-                lambda: (True, {}),
-                started=ready.set_result,
-                roles=house.workspace.tokens.role_of,
-                routes=relay_routes(house.workspace),
-            )
-        )
-        try:
-            async with asyncio.timeout(WITHIN):
-                yield Port(house, await ready)
-        finally:
-            serving.cancel()
-            await asyncio.sleep(0)
-            serving.cancel()
-            await asyncio.wait({serving}, timeout=WITHIN)
+    async with inn(**options) as house, listening_port(house) as number:
+        yield Port(house, number)
 
 
 def able(

@@ -15,13 +15,10 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from starlette.routing import Route
 
-from hosts import TOKEN, WITHIN
+from hosts import WITHIN
+from relay.port import listening_port
 from relay.workspaces import Inn, inn
-from serai.serve.ahp.commands import ahp_peer
-from serai.serve.guard import digest
 from serai.serve.mcp import McpEndpoint
-from serai.serve.port import PortSettings, serve_port
-from serai.serve.relay import relay_routes
 
 
 @dataclass
@@ -45,26 +42,11 @@ async def open_inn(**options: Any) -> AsyncGenerator[OpenInn]:
     async with inn(**options) as house:
         tools = McpEndpoint(house.workspace, "127.0.0.1")
         house.host.relay_access = tools.access
-        started = asyncio.get_running_loop().create_future()
-        serving = asyncio.create_task(
-            serve_port(
-                PortSettings(port=0, token_digests=frozenset({digest(TOKEN)})),
-                lambda link: ahp_peer(house.host, link),
-                lambda: (True, {}),
-                started=started.set_result,
-                roles=house.workspace.tokens.role_of,
-                routes=[*relay_routes(house.workspace), Route("/mcp", tools, methods=["POST"])],
-            )
-        )
-        async with asyncio.timeout(WITHIN):
-            port = await started
-        tools.listening(port)
         try:
-            yield OpenInn(house.host, house.workspace, house.store, port)
+            async with listening_port(house, Route("/mcp", tools, methods=["POST"])) as port:
+                tools.listening(port)
+                yield OpenInn(house.host, house.workspace, house.store, port)
         finally:
-            house.workspace.runner.stop_waiting()
-            serving.cancel()
-            await asyncio.wait({serving})
             await tools.close()
 
 

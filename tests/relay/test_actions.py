@@ -14,6 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from hosts import KEY, TOKEN, WITHIN
+from relay.port import listening_port
 from relay.workspaces import Inn, inn
 from requirements import proves
 from serai.cli import main
@@ -32,9 +33,6 @@ from serai.host.turn import Turn
 from serai.relay.inbox import Caller
 from serai.relay.predicates import action, events
 from serai.relay.sdk import ActionCall, Relay, relay_of
-from serai.serve.guard import digest
-from serai.serve.port import PortSettings, serve_port
-from serai.serve.relay import RelayPeer
 from serai.store.contract import Store
 from serai.store.sqlite.store import SqliteStore
 
@@ -300,23 +298,8 @@ async def test_an_agent_manages_only_itself_and_those_that_it_made() -> None:
 @asynccontextmanager
 async def port_of(house: Inn) -> AsyncGenerator[str]:
     """The relay over a real port, for the owner."""
-    ready: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    serving = asyncio.create_task(
-        serve_port(
-            PortSettings(port=0, token_digests=frozenset({digest(TOKEN)})),
-            lambda link: RelayPeer(house.workspace, link),
-            lambda: (True, {}),
-            started=ready.set_result,
-        )
-    )
-    try:
-        async with asyncio.timeout(WITHIN):
-            yield f"ws://127.0.0.1:{await ready}"
-    finally:
-        serving.cancel()
-        await asyncio.sleep(0)
-        serving.cancel()  # a second time, so that it does not wait for those who are still there
-        await asyncio.wait({serving}, timeout=WITHIN)
+    async with listening_port(house) as number:
+        yield f"ws://127.0.0.1:{number}"
 
 
 async def test_over_the_port_the_host_asks_whoever_registered_an_action() -> None:

@@ -161,6 +161,9 @@ async def surfaces(house: Inn, session: Session, handle: str, mode: DeliveryMode
 
 
 @proves("delivery:Delivery-Modes/semantic", "caps:Capability-Negotiation/mode-enforced")
+@proves(
+    "delivery:Delivery-Modes/immediate-interrupts", "delivery:Delivery-Modes/next-tool-call-precedes-tool"
+)
 @pytest.mark.parametrize("mode", DeliveryMode)
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_declared_mode_has_its_boundary_and_another_is_made_calmer(

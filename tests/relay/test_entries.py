@@ -10,7 +10,7 @@ import pytest
 
 from hosts import WITHIN, deliveries, outcome
 from relay.workspaces import Inn, inn
-from serai.contract import Accepted, Deferred, Delivered
+from serai.contract import Accepted, Deferred
 from serai.harness.callback import CallbackHarness
 from serai.host.session.session import Session
 from serai.host.turn import Turn
@@ -33,9 +33,8 @@ class Remote(CallbackHarness):
     async def create(self, settings: Any, context: Any) -> Any:
         session = await super().create(settings, context)
 
-        receive = session.receive_message
-
         async def receive_message(message: Any, context: Any) -> Any:
+            del message
             self.often += 1
             match self.does:
                 case "fails":
@@ -43,10 +42,6 @@ class Remote(CallbackHarness):
                 case "defers":
                     later = datetime.now(UTC) + timedelta(milliseconds=1)
                     return Deferred(delivery_id=context.id, available_at=later, reason="out of paper")
-                case "tells late":
-                    await receive(message, context)
-                    await self.goes_on.wait()
-                    return Delivered(delivery_id=context.id)
                 case _:
                     if self.does == "accepts late":
                         await self.goes_on.wait()
@@ -107,17 +102,3 @@ async def test_what_the_agent_accepted_and_never_answered_is_unknown_after_a_res
     async with inn(store=store, harnesses=[agent]) as house:
         [record] = await deliveries(house.host, session.uri)
         assert outcome(record) == "outcome_unknown"
-
-
-async def test_a_receipt_that_comes_after_the_end_of_its_turn_still_brings_the_answer() -> None:
-    agent = Remote("tells late")
-    async with inn(harnesses=[agent]) as house:
-        session = await house.session("one", "remote")
-        [record] = (await house.send("@remote", "hello")).deliveries
-        await house.until(lambda: session.live.head.turns)
-        agent.goes_on.set()
-        record = await house.final(record.id)
-        async with asyncio.timeout(WITHIN):
-            while record.answer is None:
-                record = await house.delivery(record.id)
-        assert record.answer.text == "never"

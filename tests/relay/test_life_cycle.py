@@ -215,6 +215,8 @@ async def deferred(house: Inn, delivery_id: str) -> DeliveryRecord:
 )
 @proves("delivery:Reliability-Rules/deferred-not-buffered", "delivery:Receipts/deferred-not-yet")
 @proves("delivery:Delivery-Runner/calls-or-enqueues", "delivery:Delivery-Runner/loads-message-and-target")
+@proves("delivery:DeliveryRunner.deliver")
+@proves("delivery:DeliverInput.message", "delivery:DeliverInput.target", "delivery:DeliverInput.context")
 @proves("delivery:Minimum-Contract/minimum-hook", "delivery:Adapter-Responsibilities/callback-adapter")
 @pytest.mark.parametrize(("text", "first"), [("break", "failed"), ("later", "deferred")])
 async def test_what_an_adapter_cannot_take_now_is_tried_again_later(text: str, first: str) -> None:
@@ -234,6 +236,7 @@ async def test_what_an_adapter_cannot_take_now_is_tried_again_later(text: str, f
         assert (record.attempts, len(far.heard)) == (2, 1)
 
 
+@proves("delivery:DeliveryRunner.retry")
 async def test_what_was_tried_often_enough_is_given_up_and_may_be_delivered_anew() -> None:
     time = NOON
     far = FarAgent("far", lambda: time)

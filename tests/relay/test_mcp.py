@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from hosts import TOKEN, WITHIN
 from relay.ports import OpenInn, Tools, open_inn, tools_over_http
 from requirements import proves
-from serai.contract import ActionCapabilities, DeliveryRecord, Role
+from serai.contract import ActionCapabilities, Role
 from serai.harness.callback import CAPABILITIES, CallbackHarness
 from serai.host.turn import Turn
 from serai.relay.inbox import Caller
@@ -58,18 +58,6 @@ async def test_a_sender_can_wait_for_the_answer_and_not_for_longer_than_fifty_se
         assert (await tools("send_message", to="@demo", text="hello", wait=51)).startswith("invalid_params")
 
 
-async def test_a_host_that_stops_answers_who_waits() -> None:
-    async with open_inn() as house:
-        await house.session("one")
-        runner = house.workspace.runner
-        async with tools_over_http(house.url, TOKEN) as tools:
-            sending = asyncio.create_task(tools("send_message", to="@demo", text="x", mode="manual", wait=50))
-            await house.until(lambda: runner._waiting_for)
-            runner.stop_waiting()
-            [delivery] = (await sending)["deliveries"]
-            assert (delivery["state"], delivery["waitsFor"]) == ("accepted", "flush")
-
-
 async def test_an_agent_that_only_has_mcp_receives_by_check_inbox(house: OpenInn) -> None:
     token = await house.token("ci")
     assert (await house.call("agents.get", agent="@ci")).capabilities.delivery.modes == ("manual",)
@@ -112,23 +100,6 @@ async def test_a_conversation_in_a_room(house: OpenInn) -> None:
         assert hit["message"] == sent["message"]
         assert (await b("leave_room", room="#ops"))["members"] == ["@anna"]
         assert [room["room"] for room in (await b("list_rooms"))["rooms"]] == ["#ops"]
-
-
-async def test_what_a_token_may_not_see_does_not_exist(house: OpenInn) -> None:
-    await house.token("ben")
-    sent = await house.send("@ben", "between the two of us")
-    [record] = sent.deliveries
-    async with tools_over_http(house.url, await house.token("eve")) as eve:
-        assert (await eve("get_thread", message=sent.message.id)).startswith("unknown_message")
-        assert (await eve("reply", message=sent.message.id, text="hi")).startswith("unknown_message")
-        assert (await eve("react", message=sent.message.id, emoji="x")).startswith("unknown_message")
-        assert (await eve("get_delivery", delivery=record.id)).startswith("unknown_delivery")
-        for name in (sent.message.conversation_id, "dm:1,2"):
-            assert (await eve("send_message", to=name, text="hi")).startswith("unknown_room")
-            assert (await eve("join_room", room=name)).startswith("unknown_room")
-        assert await eve("search_messages", query="between") == {"hits": []}
-        assert await eve("list_rooms") == {"rooms": []}
-        assert await eve("check_inbox") == {"messages": []}
 
 
 async def test_who_calls_is_the_token_and_never_an_argument(house: OpenInn) -> None:
@@ -189,40 +160,6 @@ async def test_someone_is_told_once_when_an_agent_is_idle() -> None:
             house.say(session, "again", "again")
             await house.until(lambda: len(session.live.head.turns) == 2)
             assert await tools("check_inbox", peek=True) == {"unread": {"@ci, @serai": 1}}
-
-
-async def test_someone_is_told_when_the_agent_that_they_wait_for_is_gone() -> None:
-    worker = Worker()
-    async with open_inn(harnesses=[worker.harness]) as house:
-        session = await house.session("one", "worker")
-        house.say(session, "go")
-        async with tools_over_http(house.url, await house.token("ci")) as tools:
-            await tools("notify_when_idle", agent="@worker")
-            await house.host.dispose(session.uri)
-            [message] = await _fetched(tools)
-            assert message["text"] == "@worker is gone."
-
-
-async def test_a_notice_continues_the_chain_of_messages_that_led_to_it() -> None:
-    asker, worker = Worker("asker"), Worker()
-    async with open_inn(harnesses=[asker.harness, worker.harness]) as house:
-        await house.session("zero")
-        asking = await house.session("one", "asker")
-        working = await house.session("two", "worker")
-        house.say(working, "go")
-        [record] = (await house.send("@asker", "wait for them", house.agent("@demo"))).deliveries
-        assert record.hops == 1
-        assert house.host.relay_access is not None
-        access = await house.host.relay_access(asking.uri)
-        async with tools_over_http(access.url, access.token) as tools:
-            assert (await tools("notify_when_idle", agent="@worker"))["willNotify"]
-        worker.goes_on.set()
-        found: list[DeliveryRecord] = []
-        async with asyncio.timeout(WITHIN):
-            while len(found) < 2:
-                found = (await house.call("deliveries.list", agent="@asker")).deliveries
-        assert found[0].hops == 2
-        asker.goes_on.set()
 
 
 async def _fetched(tools: Tools) -> list[dict[str, str]]:

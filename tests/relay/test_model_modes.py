@@ -73,38 +73,3 @@ async def test_next_tool_call_comes_before_the_call_that_the_receipt_names(tmp_p
         assert heard(server, 1).endswith("not that file")
         [told] = [m["content"] for m in server.bodies[1]["messages"] if m["role"] == "tool"]
         assert "Not run: a message came in first." in told
-
-
-async def test_on_idle_waits_for_the_end_of_the_turn(tmp_path: Path) -> None:
-    gate = asyncio.Event()
-    async with modelled(tmp_path, Reply(text=["One."], gate=gate)) as (house, session, server):
-        house.say(session, "Go")
-        async with asyncio.timeout(WITHIN):
-            await server.spoke.wait()
-        [record] = (await house.send("@model", "later", mode="on-idle")).deliveries
-        assert record.waits_for == "idle"
-        gate.set()
-        assert (await house.final(record.id)).state == DeliveryState.DELIVERED
-        await house.until(lambda: len(session.live.head.turns) == 2)
-        assert heard(server, 1).endswith("later")
-
-
-async def test_next_message_goes_out_with_what_a_person_says_next(tmp_path: Path) -> None:
-    async with modelled(tmp_path) as (house, session, server):
-        [record] = (await house.send("@model", "mind the gap", mode="next-message")).deliveries
-        assert record.waits_for == "next-message"
-        house.say(session, "go")
-        await house.until(lambda: session.live.head.turns)
-        assert (await house.final(record.id)).evidence["turnId"] == "said"
-        assert "mind the gap" in heard(server, 0)
-        assert heard(server, 0).endswith("go")
-
-
-async def test_manual_is_held_until_someone_flushes(tmp_path: Path) -> None:
-    async with modelled(tmp_path) as (house, session, server):
-        [record] = (await house.send("@model", "when you like", mode="manual")).deliveries
-        assert (record.waits_for, server.requests) == ("flush", 0)
-        await house.call("deliveries.flush", agent="@model")
-        assert (await house.final(record.id)).state == DeliveryState.DELIVERED
-        await house.until(lambda: session.live.head.turns)
-        assert heard(server, 0).endswith("when you like")

@@ -54,15 +54,6 @@ async def test_what_comes_while_a_turn_runs_waits_and_enters_together_when_it_is
         assert (await house.final(record.id)).state == DeliveryState.DELIVERED
 
 
-@proves("delivery:Delivery-Modes/immediate-interrupts")
-async def test_a_person_interrupts_and_the_receipt_names_the_turn_that_was_cancelled(house: Inn) -> None:
-    session = await house.session("one")
-    house.say(session, WORKING)
-    [record] = (await house.send("@demo", "stop that", mode="immediate")).deliveries
-    assert (record.state, record.evidence["interrupted"]) == (DeliveryState.DELIVERED, "said")
-    assert session.live.head.turns[0].state == "cancelled"
-
-
 @proves("caps:Capability-Negotiation/mode-enforced")
 async def test_an_agent_may_not_interrupt_and_is_told_what_was_made_of_its_wish(house: Inn) -> None:
     session = await house.session("one")
@@ -94,31 +85,6 @@ async def test_next_message_enters_with_what_a_person_says_next_in_one_turn() ->
         assert session.live.head.turns[0].user_message.text == "go"
 
 
-@proves("delivery:Delivery-Modes/next-tool-call-precedes-tool")
-async def test_next_tool_call_is_heard_before_the_call_which_the_receipt_names() -> None:
-    going, heard = asyncio.Event(), asyncio.Event()
-    seen: list[str] = []
-
-    async def answer(turn: Turn) -> None:
-        await going.wait()
-        if (message := turn.steering(before_call=True)) is not None:
-            seen.append(message.text)
-        call = await turn.tool("bash", "Run", message="ls", confirmed="setting")
-        await call.done("Done", text="")
-        heard.set()
-
-    async with inn(harnesses=[CallbackHarness("steered", answer, capabilities=STEERABLE)]) as house:
-        session = await house.session("one", "steered")
-        house.say(session, "go")
-        [record] = (await house.send("@steered", "not that file", mode="next-tool-call")).deliveries
-        assert record.waits_for == "next-tool-call"
-        going.set()
-        await heard.wait()
-        record = await house.final(record.id)
-        assert (record.state, record.evidence["toolCallId"]) == (DeliveryState.DELIVERED, "said-call-1")
-        assert "not that file" in seen[0]
-
-
 async def test_without_a_tool_call_it_waits_for_idle_from_then_on_and_that_is_said() -> None:
     going = asyncio.Event()
 
@@ -139,12 +105,14 @@ async def test_without_a_tool_call_it_waits_for_idle_from_then_on_and_that_is_sa
 
 
 @proves("delivery:Delivery-Modes/manual-held-until-flush", "delivery:Receipts/accepted-before-surfacing")
+@proves("delivery:DeliveryRunner.flush", "delivery:FlushInput.agent", "delivery:FlushInput.mode")
 async def test_manual_is_held_until_someone_flushes(house: Inn) -> None:
     session = await house.session("one")
     [record] = (await house.send("@demo", "when you like", mode="manual")).deliveries
     assert (record.state, record.waits_for) == (DeliveryState.ACCEPTED, "flush")
     assert session.live.turn is None
-    [flushed] = (await house.call("deliveries.flush", agent="@demo")).deliveries
+    assert (await house.call("deliveries.flush", agent="@demo", mode="next-message")).deliveries == ()
+    [flushed] = (await house.call("deliveries.flush", agent="@demo", mode="manual")).deliveries
     assert (await house.final(flushed.id)).state == DeliveryState.DELIVERED
     assert "when you like" in texts(session)[0]
 

@@ -26,7 +26,6 @@ from serai.contract import (
     MessageReceipt,
     RelayMessage,
     handle_of,
-    to_wire,
 )
 from serai.errors import CapabilityUnsupported, Forbidden, Offline, SessionGone
 from serai.harness.callback import CAPABILITIES, CallbackHarness
@@ -189,12 +188,3 @@ async def test_a_participant_operates_on_itself_alone() -> None:
             await mine.pause("@worker")
             await owner.resume("@worker")
             assert await status(port) == AgentStatus.IDLE
-
-
-async def test_whoever_only_fetches_cannot_be_asked() -> None:
-    async with ports() as port:
-        who: dict[str, Any] = {"identity": {"name": "worker"}}
-        who["capabilities"] = to_wire(able(IMMEDIATE, pause=True))
-        await port.house.call("sessions.register", **who)
-        with pytest.raises(Offline):
-            await port.house.call("sessions.pause", agent="@worker")

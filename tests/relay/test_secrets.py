@@ -117,9 +117,12 @@ async def test_a_secret_that_is_split_anywhere_is_in_nothing_that_is_told_or_kep
             await relay.action("tell", lambda _: both, description=both)
             session = await house.session("one", "leaky")
             own = house.agent("@leaky")
+            deep = [{"type": "json", "value": {MANAGED: [{"deep": both}]}, "label": both}]
             await house.call("rooms.create", own, name="ops", topic=both)
             await house.call("rooms.join", room="#ops", agent="@posted")
-            sent = await house.send("#ops", both, own, metadata={"note": both}, idempotencyKey="one")
+            sent = await house.send(
+                "#ops", both, own, metadata={"note": both}, attachments=deep, idempotencyKey="one"
+            )
             await house.call("messages.reply", own, messageId=sent.message.id, text=both)
             await house.send("@leaky", f"{MANAGED} 1")  # a person who pastes it by mistake
             await house.call("actions.invoke", name="tell", waitMs=20_000)

@@ -103,14 +103,6 @@ async def test_what_cannot_be_masked_is_refused(house: Inn, params: dict[str, An
     assert params["value"] not in str(refused.value)
 
 
-async def test_a_new_value_under_a_name_leaves_the_old_one_masked(house: Inn) -> None:
-    for value in (VALUE, "another secret"):
-        await house.call("secrets.register", name="horse", value=value)
-    await house.call("rooms.create", name="ops")
-    said = await house.send("#ops", f"{VALUE} and another secret")
-    assert said.message.text == "[secret:horse] and [secret:horse]"
-
-
 async def test_only_the_owner_registers_secrets(house: Inn) -> None:
     await house.session("one")
     for caller in (house.agent("@demo"), Caller(Role.OBSERVER)):

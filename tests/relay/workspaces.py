@@ -53,7 +53,7 @@ class Inn:
 
     async def call(self, method: str, caller: Caller | None = None, **params: Any) -> Any:
         """Call a method, by default as the owner."""
-        read = read_params(method, msgspec.json.encode(params))
+        read = read_params(method, msgspec.json.decode(msgspec.json.encode(params)))
         async with asyncio.timeout(WITHIN):
             return await self.workspace.call(caller or Caller(Role.OWNER), method, read)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,31 +28,55 @@ from serai.errors import (
     Rejected,
     RelayError,
 )
+from serai.harness.demo import DemoHarness
+from serai.host.host import Host
 from serai.relay.sdk import Relay
+from serai.serve import run
+from serai.serve.frames import text_frame
 from serai.serve.guard import digest
+from serai.serve.port import PortSettings
+from serai.store.memory import MemoryStore
 
 
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostProcess]:
-    """A host for all that follows."""
-    with asyncio.Runner() as runner:
-        process = host_process(tmp_path_factory.mktemp("home"))
-        yield runner.run(process.__aenter__())
-        runner.run(process.__aexit__(None, None, None))
+@dataclass
+class Served:
+    """A host as `serai serve` runs it, in the test's own event loop."""
+
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"ws://127.0.0.1:{self.port}"
 
 
-async def code_for(host: HostProcess, role: str = "owner", **more: Any) -> str:
+@pytest.fixture
+async def host(monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Served]:
+    for of_the_process in ("settle", "raise_descriptor_limit"):
+        monkeypatch.setattr(run, of_the_process, lambda: None)
+    ready: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    settings = PortSettings(port=0, token_digests=frozenset({digest(TOKEN)}))
+    built = Host(MemoryStore(), [DemoHarness(pace="instant")], text_frame)
+    serving = asyncio.create_task(run.run_host(built, settings, started=ready.set_result))
+    try:
+        async with asyncio.timeout(WITHIN):
+            yield Served(await ready)
+    finally:
+        serving.cancel()
+        await asyncio.wait({serving})
+
+
+async def code_for(host: Served | HostProcess, role: str = "owner", **more: Any) -> str:
     async with await Relay.connect(host.url, TOKEN) as relay:
         made: DeviceLinkResult = await relay.call("devices.link", role=role, **more)
         return made.code
 
 
-async def redeemed(host: HostProcess, body: Any, **headers: str) -> httpx2.Response:
+async def redeemed(host: Served | HostProcess, body: Any, **headers: str) -> httpx2.Response:
     async with httpx2.AsyncClient() as http:
         return await http.post(f"http://127.0.0.1:{host.port}/link", json=body, headers=headers)
 
 
-async def device(host: HostProcess, role: str = "owner", name: str = "phone") -> str:
+async def device(host: Served | HostProcess, role: str = "owner", name: str = "phone") -> str:
     """The token of a new device."""
     answer = await redeemed(host, {"code": await code_for(host, role), "name": name})
     assert answer.status_code == 200, answer.text
@@ -59,7 +84,7 @@ async def device(host: HostProcess, role: str = "owner", name: str = "phone") ->
     return answer.json()["token"]
 
 
-async def revoke(host: HostProcess, token: str) -> None:
+async def revoke(host: Served | HostProcess, token: str) -> None:
     async with await Relay.connect(host.url, TOKEN) as relay:
         await relay.call("tokens.revoke", id=digest(token)[:12])
 
@@ -67,7 +92,7 @@ async def revoke(host: HostProcess, token: str) -> None:
 # -- links -------------------------------------------------------------------------------------------------
 
 
-async def test_a_link_gives_one_device_a_token_and_no_other(host: HostProcess) -> None:
+async def test_a_link_gives_one_device_a_token_and_no_other(host: Served) -> None:
     body = {"code": await code_for(host), "name": "tablet"}
     token = (await redeemed(host, body)).json()["token"]
     again = await redeemed(host, body)
@@ -77,7 +102,7 @@ async def test_a_link_gives_one_device_a_token_and_no_other(host: HostProcess) -
         assert await client.create_session("demo")
 
 
-async def test_a_browser_that_has_a_token_keeps_it_and_spends_the_link(host: HostProcess) -> None:
+async def test_a_browser_that_has_a_token_keeps_it_and_spends_the_link(host: Served) -> None:
     token = (await redeemed(host, {"code": await code_for(host)})).json()["token"]
     code = await code_for(host)
     assert (await redeemed(host, {"code": code, "has": token})).json()["token"] == token
@@ -88,23 +113,23 @@ async def test_a_browser_that_has_a_token_keeps_it_and_spends_the_link(host: Hos
     ] != answering
 
 
-async def test_a_device_is_listed_under_the_name_that_its_owner_gave_it(host: HostProcess) -> None:
+async def test_a_device_is_listed_under_the_name_that_its_owner_gave_it(host: Served) -> None:
     code = await code_for(host, "responder", name="the old phone")
     answer = await redeemed(host, {"code": code, "name": "Firefox"})
     assert answer.json()["name"] == "the old phone"
     async with await Relay.connect(host.url, TOKEN) as relay:
         listed: list[TokenInfo] = list((await relay.call("tokens.list")).tokens)
-    assert (Role.RESPONDER, "the old phone") in [(one.role, one.label) for one in listed]
+    assert [(one.role, one.label) for one in listed] == [(Role.RESPONDER, "the old phone")]
 
 
-async def test_what_is_no_code_opens_nothing(host: HostProcess) -> None:
+async def test_what_is_no_code_opens_nothing(host: Served) -> None:
     for body in ({}, {"code": 7}, [], "x", {"code": "", "name": ""}, {"code": "x" * 5000}):
         answer = await redeemed(host, body)
         assert answer.status_code in {400, 401, 413}, body
         assert set(answer.json()) == {"code", "message", "remedy"}, body
 
 
-async def test_a_page_of_others_cannot_use_a_link(host: HostProcess) -> None:
+async def test_a_page_of_others_cannot_use_a_link(host: Served) -> None:
     code = await code_for(host)
     for headers in ({"Origin": "https://evil.example"}, {"Host": "evil.example"}):
         assert (await redeemed(host, {"code": code}, **headers)).status_code == 403
@@ -143,7 +168,7 @@ async def test_the_name_of_a_device_is_one_line() -> None:
 # -- what a device may do ----------------------------------------------------------------------------------
 
 
-async def test_a_device_of_the_owner_may_do_what_the_owner_may(host: HostProcess) -> None:
+async def test_a_device_of_the_owner_may_do_what_the_owner_may(host: Served) -> None:
     token = await device(host)
     async with await Relay.connect(host.url, token) as relay:
         assert (await relay.call("hello")).role == Role.OWNER
@@ -172,7 +197,7 @@ async def waiting_call(session: SessionClient) -> str:
     pytest.fail("nobody was asked")
 
 
-async def test_a_responder_sees_what_happens_and_approves_a_tool(host: HostProcess) -> None:
+async def test_a_responder_sees_what_happens_and_approves_a_tool(host: Served) -> None:
     token = await device(host, "responder")
     async with serai.connect(host.url, TOKEN) as owner, serai.connect(host.url, token) as client:
         session = await owner.create_session("demo")
@@ -184,7 +209,7 @@ async def test_a_responder_sees_what_happens_and_approves_a_tool(host: HostProce
             await session.until(lambda state: state.active_turn is None)
 
 
-async def test_a_responder_changes_nothing_else(host: HostProcess) -> None:
+async def test_a_responder_changes_nothing_else(host: Served) -> None:
     token = await device(host, "responder")
     async with serai.connect(host.url, TOKEN) as owner, serai.connect(host.url, token) as client:
         session = await owner.create_session("demo")
@@ -206,15 +231,15 @@ async def test_a_responder_changes_nothing_else(host: HostProcess) -> None:
         assert session.state.summary.title != "mine"
 
 
-async def test_a_responder_reads_the_relay_and_writes_nothing_there(host: HostProcess) -> None:
+async def test_a_responder_reads_the_relay_and_writes_nothing_there(host: Served) -> None:
     token = await device(host, "responder")
     async with await Relay.connect(host.url, TOKEN) as owner, await Relay.connect(host.url, token) as relay:
-        await owner.call("rooms.create", name="seen")
+        await owner.call("rooms.create", name="ops")
         assert (await relay.call("hello")).role == Role.RESPONDER
-        assert "#seen" in [room.name for room in (await relay.call("rooms.list")).rooms]
+        assert [room.name for room in (await relay.call("rooms.list")).rooms] == ["#ops"]
         for method, params in {
             "rooms.create": {"name": "mine"},
-            "messages.send": {"to": "#seen", "text": "x"},
+            "messages.send": {"to": "#ops", "text": "x"},
             "tokens.list": {},
             "devices.link": {},
         }.items():
@@ -223,7 +248,7 @@ async def test_a_responder_reads_the_relay_and_writes_nothing_there(host: HostPr
             assert refused.value.code == "forbidden"
 
 
-async def test_a_responder_reads_over_http_and_posts_nothing(host: HostProcess) -> None:
+async def test_a_responder_reads_over_http_and_posts_nothing(host: Served) -> None:
     token = await device(host, "responder")
     async with serai.connect(host.url, TOKEN) as owner:
         session = await owner.create_session("demo")
@@ -241,7 +266,7 @@ async def test_a_responder_reads_over_http_and_posts_nothing(host: HostProcess) 
 
 
 @pytest.mark.parametrize("role", ["owner", "responder"])
-async def test_revoking_a_device_cuts_its_connections(host: HostProcess, role: str) -> None:
+async def test_revoking_a_device_cuts_its_connections(host: Served, role: str) -> None:
     token = await device(host, role)
     async with serai.connect(host.url, TOKEN) as owner:
         session = await owner.create_session("demo")

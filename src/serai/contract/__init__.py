@@ -10,7 +10,7 @@
     delivery_record   what is kept of a delivery, and how a receipt changes it
     workspace         what there is in a workspace, as callers are told of it
     relay_calls       the relay's methods, with what each takes and gives back
-    session           the protocols: sessions, adapters, the delivery runner
+    session           the protocols: sessions and adapters
 
 All of it is values and rules. Nothing here waits, reads a clock or touches the world. What the modules define
 can be imported from here.

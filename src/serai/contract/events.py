@@ -7,9 +7,9 @@ there is one, with the same fields.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
 
 from msgspec import field
 
@@ -334,42 +334,21 @@ class ErrorReported(SessionEvent, tag="error"):
     retryable: bool = False
 
 
-AgentSessionEvent: TypeAlias = (
-    StatusChanged
-    | StatusIdle
-    | StatusActive
-    | StatusBlocked
-    | StatusWaiting
-    | StatusOffline
-    | ToolCalled
-    | ToolCompleted
-    | ToolFailed
-    | ToolOutput
-    | MessageReceived
-    | MessageSent
-    | DeliveryAccepted
-    | DeliveryDelivered
-    | DeliveryDeferred
-    | DeliveryFailed
-    | ActionInvoked
-    | ActionCompleted
-    | ActionFailed
-    | ActionDenied
-    | TranscriptChunkAdded
-    | FileChanged
-    | CommandStarted
-    | CommandCompleted
-    | CommandFailed
-    | TerminalOutput
-    | TerminalScreen
-    | UsageUpdated
-    | SessionStarted
-    | SessionReleased
-    | SessionResumed
-    | SessionForked
-    | LogWritten
-    | ErrorReported
-)
+def _kinds(base: type[SessionEvent]) -> Iterator[type[SessionEvent]]:
+    for kind in base.__subclasses__():
+        yield kind
+        yield from _kinds(kind)
+
+
+_BY_TAG = {kind.__struct_config__.tag: kind for kind in _kinds(SessionEvent)}
+
+EVENT_TYPES: Mapping[str, type[SessionEvent]] = {kind: _BY_TAG[kind] for kind in AgentSessionEventType}
+"""The record of each type. A type that has no record fails right here."""
+
+if TYPE_CHECKING:
+    AgentSessionEvent: TypeAlias = SessionEvent
+else:
+    AgentSessionEvent = Union[tuple(EVENT_TYPES.values())]  # noqa: UP007 - it is made at run time
 """Any event of a session."""
 
 OBSERVED_BY_HOST = tuple(
@@ -379,8 +358,3 @@ OBSERVED_BY_HOST = tuple(
     and kind not in {AgentSessionEventType.STATUS_OFFLINE, AgentSessionEventType.TERMINAL_SCREEN}
 )
 """What a host can tell of a session inside it from what happens there, without the session's help."""
-
-EVENT_TYPES: Mapping[str, type[SessionEvent]] = {
-    AgentSessionEventType(event.__struct_config__.tag): event for event in get_args(AgentSessionEvent)
-}
-"""The record of each type. A record whose type is not in the enumeration fails right here."""

@@ -178,8 +178,3 @@ class RelayMessage(Record, host_made=True):
     updated_at: Moment | None = None
     reply_count: int | None = None
     read_by_count: int | None = None
-
-    @property
-    def content_types(self) -> tuple[ContentType, ...]:
-        """What a session must be able to take in order to get all attachments, each named once, in order."""
-        return tuple(dict.fromkeys(attachment.content_type for attachment in self.attachments))

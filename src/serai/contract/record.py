@@ -86,6 +86,18 @@ def decode(data: bytes | str, as_type: Any) -> Any:
         raise mismatch(str(error)) from None
 
 
+def convert(value: Any, as_type: Any) -> Any:
+    """Read plain JSON values as a record, or as another type.
+
+    Raises:
+        Mismatch: They do not fit.
+    """
+    try:
+        return msgspec.convert(value, as_type)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise mismatch(str(error)) from None
+
+
 def to_wire(record: Record) -> dict[str, Any]:
     """A record as plain JSON values (dicts, lists, strings, ...), under the names of the wire."""
     return _decode_plain(_encode(record))  # msgspec.to_builtins would leave tuples as they are

@@ -18,7 +18,7 @@ from serai.contract.delivery_record import DeliveryRecord, DeliveryState
 from serai.contract.events import AgentSessionEvent
 from serai.contract.identity import AgentIdentity, AgentStatus, IdentityKind
 from serai.contract.messages import Attachment, RelayMessage
-from serai.contract.record import Metadata, Moment, Record, decode
+from serai.contract.record import Metadata, Moment, Record, convert
 from serai.errors import InvalidParams, MethodNotFound, Mismatch, RelayError, UnknownMode
 
 
@@ -539,20 +539,19 @@ METHODS: Mapping[str, tuple[type[Record], Any]] = {
 """Each method, with what it takes and what it gives back."""
 
 
-def read_params(method: str, data: bytes) -> Record:
-    """Read the parameters of a method from JSON.
+def read_params(method: str, given: Any) -> Record:
+    """Read the parameters of a method.
 
     Raises:
         MethodNotFound: There is no such method.
         UnknownMode: They name a delivery mode that there is not.
         InvalidParams: They do not fit.
-        ParseError: That is no JSON.
     """
     found = METHODS.get(method)
     if found is None:
         raise MethodNotFound(f"there is no method {method!r}")
     try:
-        return decode(data, found[0])
+        return convert({} if given is None else given, found[0])
     except Mismatch as error:
         raise misfit(error) from None
 

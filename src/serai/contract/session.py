@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from serai.contract.capabilities import AgentSessionCapabilities, LifecycleOperation
-from serai.contract.delivery import DeliveryMode, MessageContext, MessageReceipt
+from serai.contract.delivery import MessageContext, MessageReceipt
 from serai.contract.events import AgentSessionEvent
-from serai.contract.identity import AgentId, AgentIdentity
+from serai.contract.identity import AgentIdentity
 from serai.contract.messages import RelayMessage
 from serai.errors import CapabilityUnsupported
 
@@ -128,35 +128,3 @@ class AgentDeliveryAdapter(Protocol):
             CapabilityUnsupported: The adapter cannot take a message back.
         """
         raise CapabilityUnsupported("delivery.cancel", "cancel")
-
-
-@runtime_checkable
-class DeliveryRunner(Protocol):
-    """Brings messages into sessions.
-
-    It checks the capabilities, applies the policy, waits for the boundary, keeps the receipt and tells of it,
-    in this order. Calls may overlap, also for one session.
-    """
-
-    async def deliver(
-        self, *, message: RelayMessage, target: AgentSession, context: MessageContext
-    ) -> MessageReceipt:
-        """Attempt one delivery. Its receipt is kept, and told as an event, before it is returned.
-
-        Cancelling ends the wait for the receipt and not the delivery.
-        """
-        ...
-
-    async def retry(self, delivery_id: str) -> MessageReceipt:
-        """Attempt a failed or deferred delivery again, under the same id. A final one keeps its receipt.
-
-        Cancelling ends the wait for the receipt and not the attempt.
-        """
-        ...
-
-    async def flush(self, *, agent: AgentId, mode: DeliveryMode | None = None) -> list[MessageReceipt]:
-        """Attempt now what waits for an agent, in one mode or in any. Returns a receipt for each.
-
-        Cancelling stops between two deliveries.
-        """
-        ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,8 +36,6 @@ MayAsk = Callable[[Caller, Participant], bool]
 
 _LONGEST = 10 * 60
 """How long an action may take, in seconds."""
-_REMEMBERED = 1000
-"""How many invocations are remembered, so that a repeat is known."""
 
 
 class _Registered(NamedTuple):
@@ -75,7 +73,7 @@ class Actions:
         self._declared = workspace.declared
         self._new_id = workspace.new_id
         self._actions: dict[str, _Registered] = {}
-        self._invocations: OrderedDict[tuple[int, str], asyncio.Task[c.InvokeResult]] = OrderedDict()
+        self._running: dict[tuple[int, str], asyncio.Task[c.InvokeResult]] = {}
         self._awaited: Counter[tuple[int, str]] = Counter()
         """How many wait for the outcome of an invocation: they get it as the answer."""
 
@@ -98,7 +96,7 @@ class Actions:
             raise NameTaken(f"there is an action {params.name!r} already", remedy="Choose another name")
 
         async def run(call: c.ActionRunParams, _caller: Caller) -> Any:
-            return msgspec.json.decode(await link.request("actions.run", call))
+            return await link.request("actions.run", call)
 
         def may_ask(_caller: Caller, who: Participant) -> bool:
             return _is_available(params.available_to, who)
@@ -163,12 +161,13 @@ class Actions:
         self._require(who, c.ActionUse.INVOKE)
         invocation_id = params.invocation_id or self._new_id("inv")
         key = who.number, invocation_id
-        if params.invocation_id and key not in self._invocations:
+        task = self._running.get(key)
+        if task is None and params.invocation_id:
             await self._runner.committed()
             rows = await self._ledger.store.relay("invocation", *key)
-            if rows and key not in self._invocations:  # it did not begin meanwhile
+            task = self._running.get(key)  # it may have begun meanwhile
+            if rows and task is None:
                 return c.decode(rows[0][0], _Invocation).result
-        task = self._invocations.get(key)
         if task is None:
             action = self._found(params.name)
             call = c.ActionRunParams(
@@ -176,9 +175,8 @@ class Actions:
             )
             begun = c.InvokeResult(invocation_id=invocation_id)
             self._tell(begun, call, action.owner, {"input": params.input})
-            task = self._invocations[key] = asyncio.create_task(self._run(action, call, caller, who))
-            while len(self._invocations) > _REMEMBERED:
-                self._invocations.popitem(last=False)
+            task = self._running[key] = asyncio.create_task(self._run(action, call, caller, who))
+            task.add_done_callback(lambda _: self._running.pop(key, None))
         if params.wait_ms > 0:
             self._awaited[key] += 1
             try:
@@ -203,7 +201,7 @@ class Actions:
 
     async def close(self) -> None:
         """Let what runs go."""
-        running = [task for task in self._invocations.values() if not task.done()]
+        running = list(self._running.values())
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)

@@ -14,25 +14,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from serai import contract as c
 from serai.errors import ConnectionLost, LeaseLost, Offline, SeraiError
-from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import ALL, record_of
 from serai.host.session.deliveries import Delivery
 from serai.host.session.turns import MOST_OF_ANSWER
-from serai.relay.inbox import CallerLink
-from serai.relay.policy import RelayPolicy
+from serai.relay.links import RpcPeer
 from serai.relay.session_events import status_events
 from serai.relay.webhooks import post_signed
+
+if TYPE_CHECKING:
+    from serai.relay.workspace import Workspace
 
 __all__ = ["AdapterBox"]
 
@@ -50,37 +51,28 @@ _SOONEST = timedelta(milliseconds=100)
 _OWN_WORDS = frozenset({"heldBy", "waitsFor", "answer"})
 """What a receipt may not say of itself, or is kept beside it."""
 
-Tell = Callable[[Participant, Sequence[c.AgentSessionEvent]], None]
-Fitting = Callable[[c.RelayMessage, "AdapterBox"], c.RelayMessage]
-"""Makes of a message what a session can take."""
-
 
 class AdapterBox:
     """The box of a session elsewhere.
 
     Args:
-        host: The host.
+        workspace: The relay.
         participant: Who registered.
-        policy: When it may be disturbed, and how long it may take.
-        fitting: Makes of a message what the session can take.
-        tell: Tells the workspace what was observed in the session.
     """
 
-    def __init__(
-        self, host: Host, participant: Participant, policy: RelayPolicy, fitting: Fitting, tell: Tell
-    ) -> None:
-        self._host = host
-        self._ledger = host.ledger
+    def __init__(self, workspace: Workspace, participant: Participant) -> None:
+        self._host = workspace.host
+        self._ledger = workspace.ledger
         self.participant = participant
         """Who registered, with what it declared last."""
-        self._policy = policy
-        self._fitting = fitting
-        self._tell = tell
+        self._policy = workspace.policy
+        self._fitting = workspace.runner.fitting
+        self._tell = workspace.observer.reported
         self.status = c.AgentStatus.OFFLINE
         self.hops = 0
         self.waiting = 0
         """How many deliveries are open."""
-        self._link: CallerLink | None = None
+        self._link: RpcPeer | None = None
         self._fetches = False
         """Whether it comes for its messages by itself."""
         self._on_the_way: dict[str, c.DeliveryRecord] = {}
@@ -175,11 +167,17 @@ class AdapterBox:
 
     @property
     def _is_free(self) -> bool:
-        """Whether one more may leave that waits for idle. Who says when it is idle may not be, after one."""
-        if not self._is_safe:
-            return False
+        """Whether one more may leave that waits for idle."""
         waits = (record.mode == c.DeliveryMode.ON_IDLE for record in self._on_the_way.values())
-        return not self._tells_status or not any(waits)
+        return self._is_safe and not (self._goes_singly and any(waits))
+
+    @property
+    def _goes_singly(self) -> bool:
+        """Whether what waits for idle leaves one by one: who says when it is idle may not be, after one.
+
+        Whoever fetches has room for what it asks for.
+        """
+        return self._tells_status and self._can_leave
 
     @property
     def _tells_status(self) -> bool:
@@ -269,12 +267,13 @@ class AdapterBox:
         link, url = self._link, self.participant.url
         try:
             if link is not None:
-                answer = await link.request("receiveMessage", self.offer(entry))
+                told = await link.request("receiveMessage", self.offer(entry))
+                receipt: c.MessageReceipt = c.convert(told, c.MessageReceipt)
             else:
                 secret = self.participant.secret or ""
                 answer = await post_signed(url or "", self.offer(entry), secret, self.lease_seconds)
-            # Who is posted to and has nothing to say reports later.
-            receipt = c.decode(answer, c.MessageReceipt) if answer else c.Accepted(delivery_id=entry.id)
+                # Who has nothing to say reports later.
+                receipt = c.decode(answer, c.MessageReceipt) if answer else c.Accepted(delivery_id=entry.id)
         except ConnectionLost as error:
             # Who has the connection puts off all that was on its way.
             if link is None and (record := self._on_the_way.get(entry.id)) is not None:
@@ -291,28 +290,34 @@ class AdapterBox:
 
     def _settle(self, record: c.DeliveryRecord, receipt: c.MessageReceipt) -> c.DeliveryRecord:
         """Keep what the session says of a delivery. Only the relay says who holds it, and for what."""
-        answer = _answer_in(record, receipt)
         told = _kept_receipt(record, receipt, self._ledger.now)
         if isinstance(told, c.Delivered):
             self.hops = record.hops
-        return self._settled(self._answered_with(self._ledger.settle(record, told), answer))
+        return self._settled(self._answered(self._ledger.settle(record, told), receipt))
 
     def _settled(self, record: c.DeliveryRecord) -> c.DeliveryRecord:
         """A delivery is not on its way any more: the next one may leave."""
         self._forget(record.id)
-        if record.mode == c.DeliveryMode.ON_IDLE and self._tells_status:
+        if record.mode == c.DeliveryMode.ON_IDLE and self._goes_singly:
             self._backlog = True
         if not record.is_open:
             self._is_over()
         self._pump()
         return record
 
-    def _answered_with(self, record: c.DeliveryRecord, answer: c.DeliveryAnswer | None) -> c.DeliveryRecord:
-        """The record with an answer, unless it has one. It may come with the receipt, or with a repeat."""
-        if answer is None or record.state != c.DeliveryState.DELIVERED or record.answer is not None:
+    def _answered(self, record: c.DeliveryRecord, receipt: c.MessageReceipt) -> c.DeliveryRecord:
+        """The record with the answer that a receipt, or a repeat of it, tells, unless it has one."""
+        told: Any = receipt.metadata.get("answer")
+        if told is None or record.state != c.DeliveryState.DELIVERED or record.answer is not None:
             return record
+        fields: Any = {"text": told} if isinstance(told, str) else told
+        try:
+            answer = msgspec.convert({"turnId": record.id, "state": "complete", **fields}, c.DeliveryAnswer)
+        except (msgspec.ValidationError, TypeError):
+            return record  # the message is delivered all the same
         masked = self._host.redactor.redact_value(answer, observed=True)
-        answered = replace(record, answer=masked, updated_at=self._ledger.now)
+        cut = replace(masked, text=masked.text[:MOST_OF_ANSWER])
+        answered = replace(record, answer=cut, updated_at=self._ledger.now)
         self._ledger.put(answered)
         return answered
 
@@ -321,9 +326,6 @@ class AdapterBox:
         record = self._on_the_way[seen.id]
         if record.lease_until is None or record.lease_until > self._ledger.now:
             return record  # it was handed again, or has more time
-        if record.evidence.get("via") == "connection" and self._link is None:
-            self._forget(record.id)
-            return self._put_off(_uncounted(record))
         no_answer = c.Failed(delivery_id=record.id, reason="no_answer", retryable=True)
         return self._settled(self._ledger.settle(record, no_answer, own=True))
 
@@ -384,7 +386,7 @@ class AdapterBox:
                     if record.waits_for != "idle":
                         self._hold(record, "idle")
                     continue
-                is_free = not self._tells_status
+                is_free = not self._goes_singly
             entries.append(Delivery(record, self._fitting(c.decode(message, c.RelayMessage), self)))
         return entries
 
@@ -411,7 +413,7 @@ class AdapterBox:
 
     # -- receipts that come by themselves ------------------------------------------------------------------
 
-    def _check_lease(self, record: c.DeliveryRecord, lease: str | None, link: CallerLink | None) -> None:
+    def _check_lease(self, record: c.DeliveryRecord, lease: str | None, link: RpcPeer | None) -> None:
         """Refuse whoever was given a delivery that someone else was given since."""
         holds = record.evidence.get("lease")
         is_other = lease is not None and lease != holds
@@ -423,7 +425,7 @@ class AdapterBox:
             )
 
     async def receipt(
-        self, delivery_id: str, receipt: c.MessageReceipt, lease: str | None, link: CallerLink | None
+        self, delivery_id: str, receipt: c.MessageReceipt, lease: str | None, link: RpcPeer | None
     ) -> c.DeliveryRecord:
         """Keep a receipt. Said again, the last one changes nothing.
 
@@ -443,9 +445,9 @@ class AdapterBox:
             raise LeaseLost(f"{delivery_id} was offered again, since no receipt came in time")
         if record.is_open:
             return self._settle(record, receipt)
-        return self._answered_with(self._ledger.settle(record, receipt), _answer_in(record, receipt))
+        return self._answered(self._ledger.settle(record, receipt), receipt)
 
-    def extend(self, delivery_id: str, lease: str | None, link: CallerLink | None) -> c.DeliveryRecord:
+    def extend(self, delivery_id: str, lease: str | None, link: RpcPeer | None) -> c.DeliveryRecord:
         """Let a lease begin anew.
 
         Raises:
@@ -469,7 +471,7 @@ class AdapterBox:
         held = c.HeldParams(agent=self.participant.handle, delivery_id=record.id, reason=reason)
         try:
             answer = await link.request(method, held)
-            for receipt in c.decode(answer, list[c.MessageReceipt]) if method == "flush" else ():
+            for receipt in c.convert(answer, list[c.MessageReceipt]) if method == "flush" else ():
                 await self.receipt(receipt.delivery_id or record.id, receipt, None, link)
         except SeraiError as error:
             _log.info("%s did not %s %s: %s", self.participant.handle, method, record.id, error)
@@ -486,7 +488,7 @@ class AdapterBox:
         params = c.OperationParams(agent=self.participant.handle, reason=reason)
         try:
             async with asyncio.timeout(self.lease_seconds):
-                told = c.decode(await self._link.request(operation.value, params), dict[str, Any])
+                told = c.convert(await self._link.request(operation.value, params), dict[str, Any])
         except (ConnectionLost, TimeoutError):
             raise Offline(f"{self.participant.handle} does not answer") from None
         if operation == c.LifecycleOperation.PAUSE:
@@ -507,7 +509,7 @@ class AdapterBox:
         self._recall("the host was stopped")
         self._pump()
 
-    def registered(self, participant: Participant, link: CallerLink | None) -> None:
+    def registered(self, participant: Participant, link: RpcPeer | None) -> None:
         """It has registered: over a connection, or to be posted to, or to come for its messages."""
         self.participant = participant
         if link is not None and participant.url is None:
@@ -527,7 +529,7 @@ class AdapterBox:
             self._become(c.AgentStatus.IDLE)
         self._pump()
 
-    def _disconnected(self, link: CallerLink) -> None:
+    def _disconnected(self, link: RpcPeer) -> None:
         if self._link is link:
             self._link = None
             self._recall("offline")
@@ -605,16 +607,3 @@ def _kept_receipt(record: c.DeliveryRecord, receipt: c.MessageReceipt, now: date
             return replace(receipt, delivery_id=record.id, available_at=at, metadata=own)
         case c.Failed():
             return replace(receipt, delivery_id=record.id, metadata=own)
-
-
-def _answer_in(record: c.DeliveryRecord, receipt: c.MessageReceipt) -> c.DeliveryAnswer | None:
-    """What came of the message, as a receipt tells it: a text, or the fields of an answer."""
-    told: Any = receipt.metadata.get("answer")
-    if told is None or not isinstance(receipt, c.Delivered):
-        return None
-    fields: Any = {"text": told} if isinstance(told, str) else told
-    try:
-        answer = msgspec.convert({"turnId": record.id, "state": "complete", **fields}, c.DeliveryAnswer)
-    except (msgspec.ValidationError, TypeError):
-        return None  # the message is delivered all the same
-    return replace(answer, text=answer.text[:MOST_OF_ANSWER])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from serai import contract as c
 from serai.contract import DeliveryState, Role
 from serai.errors import DeliveryFinal, Forbidden, InvalidParams, UnknownDelivery, UnknownMessage
 from serai.host.identities import Participant
-from serai.host.ledger import record_of
+from serai.host.ledger import ALL, record_of
 from serai.redact.managed import SHORTEST
 from serai.relay.adapters import AdapterBox
 from serai.relay.inbox import Caller
@@ -29,6 +30,7 @@ __all__ = ["Calls"]
 _LONGEST_WAIT_MS = 10 * 60 * 1000
 _STUCK = frozenset({DeliveryState.DEFERRED, DeliveryState.HANDING})
 _PAGE = 500
+_MOST_STUCK = 5000
 
 _COMMITTED = frozenset({"messages.send", "messages.reply"})
 """What these answer waited for its commit already, and perhaps for more."""
@@ -67,6 +69,7 @@ class Calls:
         self._post = workspace.post
         parts = {
             "messages": workspace.inboxes,
+            "inbox": workspace.inboxes,
             "actions": workspace.actions,
             "devices": workspace.tokens,
             "sessions": workspace.lifecycle,
@@ -103,6 +106,8 @@ class Calls:
         if method not in _COMMITTED:
             await self._host.journal.committed(patient=False)
         match result:
+            case KeptRoom():
+                return self._rooms.shown(result)
             case c.DeliveryRecord():
                 return await self._told(result)
             case c.SendResult() | c.DeliveriesResult():
@@ -170,72 +175,45 @@ class Calls:
     async def _messages_get(self, caller: Caller, params: c.MessageParams) -> c.RelayMessage:
         return await self._inboxes.message(caller, params.message_id)
 
-    async def _messages_react(
-        self, caller: Caller, params: c.ReactParams, *, on: bool = True
-    ) -> c.RelayMessage:
-        speaker = self._workspace.speaker(caller, params.sender)
-        message = await self._inboxes.message(caller, params.message_id)
-        self._inboxes.room(caller, message.conversation_id or "", to_write=True)
-        self._inboxes.react(speaker, message, params.emoji, on=on)
-        return await self._inboxes.message(caller, params.message_id)
-
-    async def _messages_unreact(self, caller: Caller, params: c.ReactParams) -> c.RelayMessage:
-        return await self._messages_react(caller, params, on=False)
-
-    async def _messages_read(self, caller: Caller, params: c.ReadParams) -> c.Empty:
-        speaker = self._workspace.speaker(caller, params.sender)
-        self._inboxes.read(speaker, await self._inboxes.message(caller, params.message_id))
-        return c.Empty()
-
     async def _messages_retract(self, caller: Caller, params: c.MessageParams) -> c.SendResult:
         message = await self._inboxes.message(caller, params.message_id)
         if caller.role != Role.OWNER and message.sender.id != self._workspace.speaker(caller).identity.id:
             raise Forbidden("only its sender may take a message back")
         return await self._post.retract(message)
 
-    async def _inbox_get(self, caller: Caller, params: c.InboxParams) -> c.Inbox:
-        speaker = self._workspace.speaker(caller, params.sender)
-        return await self._inboxes.inbox(speaker, params.limit, peek=params.peek)
-
     # -- rooms ---------------------------------------------------------------------------------------------
 
-    async def _rooms_create(self, caller: Caller, params: c.RoomCreateParams) -> c.Room:
+    async def _rooms_create(self, caller: Caller, params: c.RoomCreateParams) -> KeptRoom:
         topic = self._host.redactor.redact_value(params.topic, observed=True)
-        return self._rooms.shown(self._rooms.create(params.name, topic, self._workspace.speaker(caller)))
+        return self._rooms.create(params.name, topic, self._workspace.speaker(caller))
 
     async def _rooms_list(self, caller: Caller, params: c.RoomsListParams) -> c.RoomsResult:
         rooms = [room for room in self._rooms if self._inboxes.may_see(caller, room)]
         shown = [self._rooms.shown(room) for room in rooms if params.archived or not room.room.archived]
         return c.RoomsResult(rooms=tuple(sorted(shown, key=lambda room: (room.kind, room.name))))
 
-    async def _rooms_get(self, caller: Caller, params: c.RoomParams) -> c.Room:
-        return self._rooms.shown(self._inboxes.room(caller, params.room))
+    async def _rooms_get(self, caller: Caller, params: c.RoomParams) -> KeptRoom:
+        return self._inboxes.room(caller, params.room)
 
-    async def _rooms_update(self, caller: Caller, params: c.RoomUpdateParams) -> c.Room:
+    async def _rooms_update(self, caller: Caller, params: c.RoomUpdateParams) -> KeptRoom:
         kept = self._inboxes.room(caller, params.room, to_write=True)
         topic = self._host.redactor.redact_value(params.topic, observed=True)
-        self._rooms.update(kept, replace(kept.room, topic=topic))
-        return self._rooms.shown(kept)
+        return self._rooms.update(kept, replace(kept.room, topic=topic))
 
-    async def _rooms_archive(self, caller: Caller, params: c.RoomParams) -> c.Room:
+    async def _rooms_archive(self, caller: Caller, params: c.RoomParams) -> KeptRoom:
         kept = self._channel(caller, params.room)
-        self._rooms.update(kept, replace(kept.room, archived=True), "room.archived")
-        return self._rooms.shown(kept)
+        return self._rooms.update(kept, replace(kept.room, archived=True), "room.archived")
 
-    async def _rooms_join(self, caller: Caller, params: c.RoomParams) -> c.Room:
+    async def _rooms_join(self, caller: Caller, params: c.RoomParams) -> KeptRoom:
         kept = self._channel(caller, params.room, to_write=True)
-        self._rooms.join(kept, self._about(caller, params.agent))
-        return self._rooms.shown(kept)
+        return self._rooms.join(kept, self._about(caller, params.agent))
 
-    async def _rooms_leave(self, caller: Caller, params: c.RoomParams) -> c.Room:
-        kept = self._channel(caller, params.room)
-        self._rooms.leave(kept, self._about(caller, params.agent))
-        return self._rooms.shown(kept)
+    async def _rooms_leave(self, caller: Caller, params: c.RoomParams) -> KeptRoom:
+        return self._rooms.leave(self._channel(caller, params.room), self._about(caller, params.agent))
 
-    async def _rooms_invite(self, caller: Caller, params: c.InviteParams) -> c.Room:
+    async def _rooms_invite(self, caller: Caller, params: c.InviteParams) -> KeptRoom:
         kept = self._channel(caller, params.room, to_write=True)
-        self._rooms.join(kept, self._identities.get(params.agent))
-        return self._rooms.shown(kept)
+        return self._rooms.join(kept, self._identities.get(params.agent))
 
     def _channel(self, caller: Caller, name: str, *, to_write: bool = False) -> KeptRoom:
         """A room and no conversation: who is in one of those never changes, and it is not archived."""
@@ -253,13 +231,11 @@ class Calls:
             muted=tuple(member.handle for number, member in members.items() if kept.members[number]),
         )
 
-    async def _rooms_mute(self, caller: Caller, params: c.MuteParams) -> c.Room:
-        kept = self._inboxes.room(caller, params.room)
-        member = self._about(caller, params.agent)
+    async def _rooms_mute(self, caller: Caller, params: c.MuteParams) -> KeptRoom:
+        kept, member = self._inboxes.room(caller, params.room), self._about(caller, params.agent)
         if member.number not in kept.members:
             raise Forbidden(f"{member.handle} is not in this room", remedy="Join it first")
-        self._rooms.mute(kept, member, muted=params.muted)
-        return self._rooms.shown(kept)
+        return self._rooms.mute(kept, member, muted=params.muted)
 
     # -- agents and their sessions -------------------------------------------------------------------------
 
@@ -314,34 +290,24 @@ class Calls:
             agent = self._about(caller, params.agent)
         number = agent.number if agent else None
         state, limit = params.state.value if params.state else "", max(1, min(params.limit, _PAGE))
-        found: list[c.DeliveryRecord] = []
-        before, is_last = 1 << 62, False
         await self._host.journal.committed()
-        while len(found) < limit and not is_last:
-            if params.stuck:
-                rows, is_last = await self._ledger.store.relay("list_open", number, 5000), True
-            elif params.messages:
-                ids = msgspec.json.encode(params.messages).decode()
-                rows = await self._ledger.store.relay("list_deliveries_of", number, state, before, limit, ids)
-                is_last = len(rows) < limit
-            else:
-                rows = await self._ledger.store.relay("list_deliveries", number, state, before, limit)
-                is_last = len(rows) < limit
-            for record in map(record_of, rows):
-                before = record.sequence
-                if params.stuck and not _is_stuck(record):
-                    continue
-                if caller.role != Role.OBSERVER or await self._is_public(record):
-                    found.append(record)
-        return c.DeliveriesResult(deliveries=tuple(found[:limit]))
+        if params.stuck:
+            rows = await self._ledger.store.relay("list_open", number, _MOST_STUCK)
+        elif params.messages:
+            ids = msgspec.json.encode(params.messages).decode()
+            rows = await self._ledger.store.relay("list_deliveries_of", number, state, ALL, limit, ids)
+        else:
+            rows = await self._ledger.store.relay("list_deliveries", number, state, ALL, limit)
+        records = [one for one in map(record_of, rows) if not params.stuck or _is_stuck(one)][:limit]
+        if caller.role == Role.OBSERVER:
+            records = [record for record in records if await self._message_of(caller, record)]
+        return c.DeliveriesResult(deliveries=tuple(records))
 
-    async def _is_public(self, record: c.DeliveryRecord) -> bool:
-        """Whether a delivery is of a message that anyone may read."""
-        try:
-            await self._inboxes.message(Caller(Role.OBSERVER), record.message_id)
-        except UnknownMessage:
-            return False
-        return True
+    async def _message_of(self, caller: Caller, record: c.DeliveryRecord) -> c.RelayMessage | None:
+        """The message of a delivery, if it exists for the caller."""
+        with suppress(UnknownMessage):
+            return await self._inboxes.message(caller, record.message_id)
+        return None
 
     async def _delivery(
         self, caller: Caller, delivery_id: str, *, to_change: bool = False
@@ -351,10 +317,7 @@ class Calls:
         if caller.sees_all:
             return record
         own = caller.participant.identity.id if caller.participant else None
-        try:
-            message = await self._inboxes.message(Caller(Role.OWNER) if own else caller, record.message_id)
-        except UnknownMessage:
-            message = None
+        message = await self._message_of(Caller(Role.OWNER) if own else caller, record)
         if message is None or (own and own not in {record.agent, message.sender.id}):
             raise UnknownDelivery(f"there is no delivery {delivery_id!r}")
         if to_change and message.sender.id != own:

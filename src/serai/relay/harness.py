@@ -241,13 +241,13 @@ class Registration:
         while len(self._tasks) > _REMEMBERED and next(iter(self._tasks.values())).done():
             self._tasks.popitem(last=False)
 
-    async def asked(self, method: str, params: bytes) -> Any:
+    async def asked(self, method: str, params: Any) -> Any:
         """Have the session do what the relay asks of it: with a message that it holds, or as a whole."""
         session = self._session
         if method in _OF_HELD:
             if not isinstance(session, c.AgentDeliveryAdapter):
                 raise CapabilityUnsupported(f"delivery.{method}", method, agent=self.identity.name)
-            held = c.decode(params, c.HeldParams)
+            held = c.convert(params, c.HeldParams)
             if method == "flush":
                 return list(await session.flush(held.delivery_id))
             await session.cancel(held.delivery_id, held.reason)
@@ -260,9 +260,9 @@ class Registration:
             case c.LifecycleOperation.RESUME:
                 await session.resume()
             case c.LifecycleOperation.PAUSE:
-                await session.pause(c.decode(params, c.OperationParams).reason)
+                await session.pause(c.convert(params, c.OperationParams).reason)
             case c.LifecycleOperation.RELEASE:  # it is asked nothing any more
-                await session.release(c.decode(params, c.OperationParams).reason)
+                await session.release(c.convert(params, c.OperationParams).reason)
                 self.close()
         return {}
 
@@ -275,10 +275,10 @@ _ASKED = ("receiveMessage", *_OF_HELD, *c.LifecycleOperation)
 def _answer_for_all(relay: Relay) -> None:
     """Answer what the relay asks of any session of a connection."""
 
-    async def answer(method: str, params: bytes) -> Any:
-        registration = relay.registrations[c.decode(params, c.AgentParams).agent]
+    async def answer(method: str, params: Any) -> Any:
+        registration = relay.registrations[c.convert(params, c.AgentParams).agent]
         if method == "receiveMessage":
-            return await registration.receive(c.decode(params, c.Offer))
+            return await registration.receive(c.convert(params, c.Offer))
         return await registration.asked(method, params)
 
     for method in _ASKED:

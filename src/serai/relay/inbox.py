@@ -13,7 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -27,10 +27,10 @@ from serai.store.contract import RelayWrite
 from serai.store.sqlite.relay import words_of_turn
 
 if TYPE_CHECKING:
-    from serai.relay.links import LocalLink, RpcPeer
+    from serai.relay.links import RpcPeer
     from serai.relay.workspace import Workspace
 
-__all__ = ["Caller", "CallerLink", "InboxBox", "Inboxes"]
+__all__ = ["Caller", "InboxBox", "Inboxes"]
 
 _MOST = 500
 _FETCHED = ("fetch", "flush")
@@ -49,16 +49,12 @@ _PRIVATE = frozenset(
 """The types of events that concern those alone who are named in them. A `log` of no agent is ours."""
 
 
-CallerLink: TypeAlias = "RpcPeer | LocalLink"
-"""A connection over which the relay can ask whoever calls."""
-
-
 class Caller(NamedTuple):
     """Who calls the relay, and as what."""
 
     role: c.Role
     participant: Participant | None = None
-    link: CallerLink | None = None
+    link: RpcPeer | None = None
     """Where the caller can be asked; there is none for what is posted."""
 
     @property
@@ -116,6 +112,7 @@ class Inboxes:
     """
 
     def __init__(self, workspace: Workspace) -> None:
+        self._speaker = workspace.speaker
         self._journal = workspace.host.journal
         self._ledger = workspace.ledger
         self._store = workspace.ledger.store
@@ -230,50 +227,59 @@ class Inboxes:
 
     # -- marks ---------------------------------------------------------------------------------------------
 
-    def read(self, participant: Participant, message: c.RelayMessage) -> None:
+    async def read(self, caller: Caller, params: c.ReadParams) -> c.Empty:
         """Someone has read all up to a message."""
+        reader, message = self._speaker(caller, params.sender), await self.message(caller, params.message_id)
         room = self._rooms.get(message.conversation_id or "")
-        values = (room.number, participant.number, message.id)
-        data = {"messageId": message.id, "by": participant.handle}
-        actor = participant.identity.id
-        self._ledger.event("message.read", data, actor=actor, writes=[RelayWrite("read_until", values)])
+        write = RelayWrite("read_until", (room.number, reader.number, message.id))
+        data = {"messageId": message.id, "by": reader.handle}
+        self._ledger.event("message.read", data, actor=reader.identity.id, writes=[write])
+        return c.Empty()
 
-    def react(self, participant: Participant, message: c.RelayMessage, emoji: str, *, on: bool) -> None:
+    async def react(self, caller: Caller, params: c.ReactParams, *, on: bool = True) -> c.RelayMessage:
         """Someone puts an emoji under a message, or takes it away.
 
         Raises:
             InvalidParams: That is no emoji.
         """
+        speaker, message = self._speaker(caller, params.sender), await self.message(caller, params.message_id)
+        self.room(caller, message.conversation_id or "", to_write=True)
+        emoji = params.emoji
         if not emoji.strip() or len(emoji) > 32:
             raise InvalidParams("a reaction has 1 to 32 characters", field="emoji")
-        values: tuple[object, ...] = (message.id, emoji, participant.number)
-        statement = "react" if on else "unreact"
-        write = RelayWrite(statement, (*values, ms(self._ledger.now)) if on else values)
-        data = {"messageId": message.id, "emoji": emoji, "by": participant.handle, "on": on}
-        self._ledger.event("message.reacted", data, actor=participant.identity.id, writes=[write])
+        values = (message.id, emoji, speaker.number)
+        now = ms(self._ledger.now)
+        write = RelayWrite("react", (*values, now)) if on else RelayWrite("unreact", values)
+        data = {"messageId": message.id, "emoji": emoji, "by": speaker.handle, "on": on}
+        self._ledger.event("message.reacted", data, actor=speaker.identity.id, writes=[write])
+        return await self.message(caller, params.message_id)
+
+    async def unreact(self, caller: Caller, params: c.ReactParams) -> c.RelayMessage:
+        """Someone takes an emoji away."""
+        return await self.react(caller, params, on=False)
 
     # -- inbox ---------------------------------------------------------------------------------------------
 
-    async def inbox(self, participant: Participant, limit: int, *, peek: bool = False) -> c.Inbox:
+    async def get(self, caller: Caller, params: c.InboxParams) -> c.Inbox:
         """What waits for a participant. What it fetches is delivered by that, unless it only peeks."""
-        number = participant.number
+        number, limit = self._speaker(caller, params.sender).number, _bounded(params.limit)
         messages: list[c.RelayMessage] = []
         with self._ledger.watching() as seen:
             await self._journal.committed()
             for waits_for in _FETCHED:
-                rows = await self._store.relay("waiting_deliveries", number, waits_for, _bounded(limit))
+                rows = await self._store.relay("waiting_deliveries", number, waits_for, limit)
                 for record in map(record_of, rows):
                     found = await self._store.relay("message", record.message_id)
                     if record.id in seen:
                         continue  # someone else has fetched it, or it was cancelled
                     messages += [c.decode(data, c.RelayMessage) for _, data in found]
-                    if not peek:
+                    if not params.peek:
                         self._fetched(record)
         unread = [
             c.UnreadRoom(room=self._rooms.shown(self._rooms[room]), unread=count)
             for room, count in await self._store.relay("unread_rooms", number)
         ]
-        mentions = await self._store.relay("unread_mentions", number, _bounded(limit))
+        mentions = await self._store.relay("unread_mentions", number, limit)
         reactions = await self._store.relay("recent_reactions", number, 20)
         await self._journal.committed()
         return c.Inbox(

@@ -76,10 +76,8 @@ class Lifecycle:
             Forbidden: A token of a participant is only for that participant, and names no URL.
             InvalidParams: The name, the lease or the URL cannot be used.
         """
-        given, declared = (
-            self._host.redactor.redact_value(params.identity, observed=True),
-            params.capabilities,
-        )
+        given = self._host.redactor.redact_value(params.identity, observed=True)
+        declared = params.capabilities
         name = given.name.strip().removeprefix("@")
         _check_capabilities(declared, name)
         if not name or c.handle_of(name) == "@":
@@ -104,20 +102,19 @@ class Lifecycle:
             tags = {key: value for key, value in known.identity.metadata.items() if key == "tags"}
             own = {key: value for key, value in given.metadata.items() if key != "tags"}
             fields |= {"kind": known.identity.kind, "metadata": own | tags}
-        described = c.AgentIdentity(**fields)
-        secret = None
-        if params.url is not None and (known is None or known.url != params.url or known.secret is None):
-            secret = secrets.token_urlsafe(32)
+        described, shown = c.AgentIdentity(**fields), None
         if known is None:
             known = self._identities.enlist(name, given.kind, described=described)
+        secret = known.secret if known.url == params.url else None
+        if params.url is not None and secret is None:
+            shown = secret = secrets.token_urlsafe(32)
+        own = known.identity
         kept = replace(
             known,
-            identity=replace(
-                described, id=known.identity.id, name=known.identity.name, handle=known.identity.handle
-            ),
+            identity=replace(described, id=own.id, name=own.name, handle=own.handle),
             capabilities=declared,
             url=params.url,
-            secret=(secret or known.secret) if params.url else None,
+            secret=secret,
             lease_seconds=params.lease_seconds,
             gone=False,
         )
@@ -125,7 +122,7 @@ class Lifecycle:
             self._identities.put(kept, "agent.registered")
         self._workspace.registered(kept, caller.link)
         seconds = params.lease_seconds or self._workspace.policy.lease.total_seconds()
-        return c.RegisterResult(identity=kept.identity, lease_seconds=seconds, secret=secret)
+        return c.RegisterResult(identity=kept.identity, lease_seconds=seconds, secret=shown)
 
     async def do(
         self, operation: c.LifecycleOperation, caller: Caller, params: c.OperationParams
@@ -147,14 +144,27 @@ class Lifecycle:
         if agent.gone or (agent.session and not (session := await self._host.sessions.bring(agent.session))):
             raise SessionGone(f"the session of {agent.handle} is gone")
         self._check(caller, agent, session)
-        if session is None:
-            c.require(box.capabilities, operation, agent=agent.handle)
-            assert isinstance(box, AdapterBox)  # noqa: S101 - an inbox declares no operation
-            return await self._elsewhere(box, operation, params)
-        if operation in _OF_AGENT:
+        if session is not None and operation in _OF_AGENT:
             await session.agent()
         c.require(box.capabilities, operation, agent=agent.handle)
-        return await self._here(session, operation, params.reason)
+        if session is not None:
+            told = await self._here(session, operation, params.reason)
+        else:
+            assert isinstance(box, AdapterBox)  # noqa: S101 - an inbox declares no operation
+            told = await box.operate(operation, params.reason)
+        match operation:
+            case c.LifecycleOperation.RELEASE:
+                if isinstance(box, AdapterBox):
+                    await self._workspace.unregister(box)
+                return c.OperationResult(status=c.AgentStatus.RELEASED)
+            case c.LifecycleOperation.FORK:
+                forked = self._workspace.info(self._identities.get(str(told.get("agent"))))
+                return c.OperationResult(status=self._workspace.info(agent).status, agent=forked)
+            case c.LifecycleOperation.SNAPSHOT:
+                taken = self._host.redactor.redact_value(told, observed=True)
+                return c.OperationResult(status=self._workspace.info(agent).status, snapshot=taken)
+            case _:
+                return c.OperationResult(status=self._workspace.info(agent).status)
 
     def _check(self, caller: Caller, agent: Participant, session: Session | None) -> None:
         own = caller.participant
@@ -166,37 +176,20 @@ class Lifecycle:
 
     async def _here(
         self, session: Session, operation: c.LifecycleOperation, reason: str | None
-    ) -> c.OperationResult:
-        agent = snapshot = None
+    ) -> dict[str, Any]:
+        """Do it to a session of this host. Returns what a session elsewhere would tell."""
         match operation:
             case c.LifecycleOperation.RELEASE:
                 await self._host.dispose(session.uri)
-                return c.OperationResult(status=c.AgentStatus.RELEASED)
             case c.LifecycleOperation.PAUSE:
                 session.pause(reason)
             case c.LifecycleOperation.RESUME:
                 session.resume()
             case c.LifecycleOperation.FORK:
-                forked = await (await session.agent()).fork()
-                agent = self._workspace.info(self._identities.get(forked.identity.id))
+                return {"agent": (await (await session.agent()).fork()).identity.id}
             case c.LifecycleOperation.SNAPSHOT:
-                taken = await (await session.agent()).snapshot()
-                snapshot = self._host.redactor.redact_value(taken, observed=True)
-        return c.OperationResult(status=session.status, agent=agent, snapshot=snapshot)
-
-    async def _elsewhere(
-        self, box: AdapterBox, operation: c.LifecycleOperation, params: c.OperationParams
-    ) -> c.OperationResult:
-        told = await box.operate(operation, params.reason)
-        agent = snapshot = None
-        if operation == c.LifecycleOperation.RELEASE:
-            await self._workspace.unregister(box)
-            return c.OperationResult(status=c.AgentStatus.RELEASED)
-        if operation == c.LifecycleOperation.FORK:
-            agent = self._workspace.info(self._identities.get(str(told.get("agent"))))
-        elif operation == c.LifecycleOperation.SNAPSHOT:
-            snapshot = self._host.redactor.redact_value(told, observed=True)
-        return c.OperationResult(status=box.status, agent=agent, snapshot=snapshot)
+                return await (await session.agent()).snapshot()
+        return {}
 
     # -- the same, as actions ------------------------------------------------------------------------------
 

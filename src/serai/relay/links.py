@@ -1,20 +1,20 @@
-"""How programs and the relay ask each other: JSON-RPC 2.0 over a socket, or straight into the workspace."""
+"""Both ends of a connection to the relay: JSON-RPC 2.0 over a socket, or within the host's own process."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from serai import contract as c
 from serai.contract.relay_calls import read_params
 from serai.errors import (
     CapabilityUnsupported,
     ConnectionLost,
+    InvalidParams,
     InvalidRequest,
     MethodNotFound,
     ParseError,
@@ -22,76 +22,49 @@ from serai.errors import (
     RelayError,
     SeraiError,
 )
+from serai.jsonrpc import Answered, ErrorObject, Failure, LineCodec, Notification, Peer, Request, Unreadable
 
 if TYPE_CHECKING:
     from serai.client.connection import Transport
     from serai.relay.inbox import Caller
     from serai.relay.workspace import Workspace
 
-__all__ = ["Link", "LocalLink", "RemoteLink", "RpcPeer", "answer", "read_call", "told_as_error"]
+__all__ = ["CODEC", "HostEnd", "Link", "LocalEnd", "RpcPeer", "read_call", "told_to_caller"]
 
+_log = logging.getLogger(__name__)
+
+CODEC = LineCodec()
+"""How messages are read and written: an id may be of any kind, and parameters are plain JSON."""
 _MOST_UNDER_WAY = 1000
 """How many calls of one connection may be under way."""
 
-Answer = Callable[[bytes], Awaitable[Any]]
-"""Answers what the relay asks: takes the parameters, as JSON. What it raises is told to the relay."""
+Answer = Callable[[Any], Awaitable[Any]]
+"""Answers what the relay asks: takes the parameters. What it raises is told to the relay."""
 
 
-# -- messages ----------------------------------------------------------------------------------------------
-
-
-class _Call(msgspec.Struct):
-    """A call, with its parameters unread, or, without a method, the answer to one of ours."""
-
-    jsonrpc: Literal["2.0"]
-    method: str = ""
-    id: int | float | str | msgspec.UnsetType | None = msgspec.UNSET
-    params: msgspec.Raw = msgspec.Raw(b"{}")
-    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    error: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
-
-    @property
-    def number(self) -> int | float | str | None:
-        """The id that an answer has; none where no id was given."""
-        return None if self.id is msgspec.UNSET else self.id
-
-
-_decode_call = msgspec.json.Decoder(_Call).decode
-
-
-def read_call(data: bytes) -> _Call:
-    """Read a call, or the answer to one.
+def read_call(data: bytes) -> Request | Notification:
+    """Read a call.
 
     Raises:
-        InvalidRequest: It is neither.
+        InvalidRequest: It is none.
         ParseError: It is no JSON.
     """
-    try:
-        call = _decode_call(data)
-    except msgspec.ValidationError as error:
-        raise InvalidRequest(f"not a call: {error}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ParseError(f"not JSON: {error}") from None
-    if not call.method and call.result is call.error is msgspec.UNSET:
+    call = CODEC.decode(data)
+    if call is None:
+        raise ParseError("this is no JSON")
+    if not isinstance(call, Request | Notification):
         raise InvalidRequest("not a call: it names no method")
     return call
 
 
-def answer(call_id: Any, **outcome: Any) -> bytes:
-    """The answer to a call: its `result`, or an `error`."""
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": call_id, **outcome})
-
-
-def told_as_error(error: Exception) -> dict[str, Any]:
+def _refusal_of(error: Exception) -> ErrorObject:
     """An exception as the other end is told of it."""
     if isinstance(error, SeraiError):
         number = error.number if isinstance(error, ProtocolError) else -32000
-        return {"code": number, "message": str(error), "data": {"message": error.message, **error.to_wire()}}
-    return {"code": -32603, "message": f"{type(error).__name__}: {error}"}
-
-
-def _error(told: dict[str, Any]) -> ProtocolError:
-    return ProtocolError(told.get("message", ""), number=told.get("code", 0), data=told.get("data"))
+        return ErrorObject(
+            code=number, message=str(error), data={"message": error.message, **error.to_wire()}
+        )
+    return ErrorObject(code=-32603, message=f"{type(error).__name__}: {error}")
 
 
 # -- one end of a connection -------------------------------------------------------------------------------
@@ -100,10 +73,11 @@ def _error(told: dict[str, Any]) -> ProtocolError:
 class RpcPeer(ABC):
     """One end of a connection: asks the other end, and answers what that asks."""
 
+    told = staticmethod(_refusal_of)
+    """What the other end is told of an error."""
+
     def __init__(self) -> None:
-        self._last_id = 0
-        self._asked: dict[int | float | str | None, asyncio.Future[bytes]] = {}
-        """What the other end was asked and has not answered yet."""
+        self._calls: Peer[asyncio.Future[Any]] = Peer(CODEC)
         self.answering: set[asyncio.Task[None]] = set()
         self._when_closed: list[Callable[[], None]] = []
         self.lost: ConnectionLost | None = None
@@ -114,21 +88,18 @@ class RpcPeer(ABC):
         """Send a message."""
 
     @abstractmethod
-    async def respond(self, method: str, params: bytes) -> Any:
+    async def respond(self, method: str, params: Any) -> Any:
         """Do what the other end asks, and return the result. What it raises is told."""
 
-    def heard(self, method: str, params: msgspec.Raw) -> bool:  # noqa: ARG002 - for those who override it
+    def heard(self, method: str, params: Any) -> bool:  # noqa: ARG002 - for those who override it
         """Take a notification at once, so that several come in their order. Returns whether it was one."""
         return False
 
-    def told(self, error: Exception) -> dict[str, Any]:
-        """What the other end is told of an error."""
-        return told_as_error(error)
-
-    async def request(self, method: str, params: Any) -> bytes:
+    async def request(self, method: str, params: Any) -> Any:
         """Ask the other end. The question is written before anything is waited for.
 
-        Returns the result, as JSON. Cancelling forgets the question: an answer that comes later is ignored.
+        Returns the result, as plain JSON. Cancelling forgets the question: an answer that comes later is
+        ignored.
 
         Raises:
             ConnectionLost: The connection is over, and nobody answers any more.
@@ -136,54 +107,53 @@ class RpcPeer(ABC):
         """
         if self.lost is not None:
             raise self.lost
-        self._last_id = number = self._last_id + 1
-        future = self._asked[number] = asyncio.get_running_loop().create_future()
+        future = asyncio.get_running_loop().create_future()
+        number, call = self._calls.request(method, params, future)
         try:
-            call = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-            await self.write(msgspec.json.encode(call))  # whoever asks bounds how much is asked at once
+            await self.write(call)  # whoever asks bounds how much is asked at once
             return await future
         finally:
-            del self._asked[number]
+            self._calls.forget(number)
 
     def received(self, data: bytes) -> None:
         """Take a message. Calls do not wait for each other; what they store is in their order."""
-        try:
-            call = read_call(data)
-        except ProtocolError as error:
-            self._begin(self.write(answer(None, error=self.told(error))))
-            return
-        if not call.method:
-            self._answered(call)
-        elif self.heard(call.method, call.params):
-            return
-        elif len(self.answering) >= _MOST_UNDER_WAY:
-            too_many = InvalidRequest("too many calls are under way")
-            self._begin(self.write(answer(call.number, error=self.told(too_many))))
-        else:
-            self._begin(self._respond(call))
+        match message := self._calls.receive(data):
+            case Answered(ticket=future):
+                if not future.done() and message.error is not None:
+                    future.set_exception(message.error)
+                elif not future.done():
+                    future.set_result(message.result)
+            case Notification(method=method, params=params) if self.heard(method, params):
+                pass
+            case Request(id=call_id) if len(self.answering) >= _MOST_UNDER_WAY:
+                self._begin(self._refuse(call_id, InvalidRequest("too many calls are under way")))
+            case Request() | Notification():
+                self._begin(self._respond(message))
+            case Unreadable(error=error):
+                self._begin(self._refuse(error.id, error))
+            case None:
+                self._begin(self._refuse(None, ParseError("this is no JSON")))
+            case _:
+                pass  # an answer that nobody waits for any more
 
     def _begin(self, answering: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(answering)
         self.answering.add(task)
         task.add_done_callback(self.answering.discard)
 
-    async def _respond(self, call: _Call) -> None:
-        try:
-            told = answer(call.number, result=await self.respond(call.method, bytes(call.params)))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the other end gets an answer
-            told = answer(call.number, error=self.told(error))
-        if call.id is not msgspec.UNSET:
-            with contextlib.suppress(ConnectionLost):
-                await self.write(told)
+    async def _refuse(self, call_id: Any, error: Exception) -> None:
+        with contextlib.suppress(ConnectionLost):
+            await self.write(CODEC.encode(Failure(id=call_id, error=self.told(error))))
 
-    def _answered(self, call: _Call) -> None:
-        future = self._asked.get(call.number)
-        if future is None or future.done():
-            return
-        if isinstance(call.error, dict):
-            future.set_exception(_error(call.error))
-        elif isinstance(call.result, msgspec.Raw):
-            future.set_result(bytes(call.result))
+    async def _respond(self, call: Request | Notification) -> None:
+        try:
+            result = await self.respond(call.method, {} if call.params is None else call.params)
+            if isinstance(call, Request):
+                with contextlib.suppress(ConnectionLost):
+                    await self.write(self._calls.answer(call.id, result))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other end gets an answer
+            if isinstance(call, Request):
+                await self._refuse(call.id, error)
 
     def when_closed(self, call: Callable[[], None]) -> None:
         """Call something once the connection is over, after all questions have been given up."""
@@ -192,32 +162,18 @@ class RpcPeer(ABC):
     def over(self, lost: ConnectionLost) -> None:
         """The connection is over: nobody answers any more."""
         self.lost = lost
-        for future in self._asked.values():
+        for future in self._calls.forget_all():
             if not future.done():
                 future.set_exception(lost)
         for call in self._when_closed:
             call()
 
 
-# -- from a program to the relay ---------------------------------------------------------------------------
+# -- the program's end -------------------------------------------------------------------------------------
 
 
-async def _answer(answers: dict[str, Answer], method: str, params: bytes) -> Any:
-    if method not in answers:
-        raise MethodNotFound(f"nobody here answers {method!r}")
-    return await answers[method](params)
-
-
-class _Told(msgspec.Struct):
-    subscription: str
-    event: c.WorkspaceEvent
-
-
-_read_event = msgspec.json.Decoder(_Told).decode
-
-
-class RemoteLink(RpcPeer):
-    """Calls over a WebSocket to `/relay`; events and questions come back."""
+class Link(RpcPeer):
+    """Calls to the relay; events and questions come back."""
 
     def __init__(self, transport: Transport) -> None:
         super().__init__()
@@ -234,9 +190,9 @@ class RemoteLink(RpcPeer):
             SeraiError: The relay refused, or cannot be reached.
         """
         try:
-            return c.decode(await self.request(method, params), c.METHODS[method][1])
+            return c.convert(await self.request(method, params), c.METHODS[method][1])
         except ProtocolError as error:
-            raise _refusal(error) from None
+            raise _raised(error) from None
 
     async def subscribe(
         self, params: c.SubscribeParams
@@ -260,16 +216,17 @@ class RemoteLink(RpcPeer):
     def _queue(self, subscription: str) -> asyncio.Queue[c.WorkspaceEvent | None]:
         return self._subscriptions.setdefault(subscription, asyncio.Queue())
 
-    def heard(self, method: str, params: msgspec.Raw) -> bool:
+    def heard(self, method: str, params: Any) -> bool:
         """See `RpcPeer`."""
         if is_event := method == "event":
-            told = _read_event(params)
-            self._queue(told.subscription).put_nowait(told.event)
+            self._queue(params["subscription"]).put_nowait(c.convert(params["event"], c.WorkspaceEvent))
         return is_event
 
-    async def respond(self, method: str, params: bytes) -> Any:
+    async def respond(self, method: str, params: Any) -> Any:
         """See `RpcPeer`."""
-        return await _answer(self.answers, method, params)
+        if method not in self.answers:
+            raise MethodNotFound(f"nobody here answers {method!r}")
+        return await self.answers[method](params)
 
     async def write(self, data: bytes) -> None:
         """See `RpcPeer`."""
@@ -300,7 +257,7 @@ class RemoteLink(RpcPeer):
                 queue.put_nowait(None)
 
 
-def _refusal(error: ProtocolError) -> SeraiError:
+def _raised(error: ProtocolError) -> SeraiError:
     """The error that the relay told of, as the class that has its code."""
     data: dict[str, Any] = error.data or {}
     if data.get("code") == CapabilityUnsupported.code:
@@ -317,51 +274,109 @@ def _refusal(error: ProtocolError) -> SeraiError:
     return error
 
 
-class LocalLink:
-    """Calls straight into a workspace, from the host's own process."""
+# -- the relay's end ---------------------------------------------------------------------------------------
+
+
+def told_to_caller(error: Exception) -> ErrorObject:
+    """What a caller is told of an error. What was not foreseen stands in the host's log alone."""
+    if isinstance(error, SeraiError):
+        return _refusal_of(error)
+    _log.exception("a call of the relay failed", exc_info=error)
+    what = "the host could not answer; see its log"
+    return ErrorObject(code=-32603, message=what, data={"code": "error", "message": what})
+
+
+class HostEnd(RpcPeer):
+    """The relay's end: does what a caller asks for, and tells it the events that it subscribed to.
+
+    Args:
+        workspace: The relay.
+        answer: Sends what the caller waits for: answers, and questions of the relay.
+        tell: Sends what nobody has asked for.
+    """
+
+    told = staticmethod(told_to_caller)
+
+    def __init__(
+        self, workspace: Workspace, answer: Callable[[bytes], None], tell: Callable[[bytes], None]
+    ) -> None:
+        super().__init__()
+        self._workspace = workspace
+        self._answer, self._tell = answer, tell
+        self._subscriptions: dict[str, asyncio.Task[None]] = {}
+
+    @abstractmethod
+    def caller(self) -> Caller:
+        """Who is there.
+
+        Raises:
+            ConnectionLost: Nobody, any more.
+        """
+
+    async def write(self, data: bytes) -> None:
+        """See `RpcPeer`."""
+        self._answer(data)
+
+    def disconnected(self) -> None:
+        """The connection is over. What was begun is done to its end; nobody hears of it here."""
+        for task in self._subscriptions.values():
+            task.cancel()
+        self.over(ConnectionLost("the connection is over"))
+
+    async def respond(self, method: str, params: Any) -> Any:
+        """See `RpcPeer`."""
+        caller, read = self.caller(), read_params(method, params)
+        if isinstance(read, c.SubscribeParams):
+            result, events = await self._workspace.subscribe(caller, read)
+            if self.lost is not None:  # it was closed meanwhile
+                raise self.lost
+            telling = asyncio.create_task(self._follow(result.subscription, events))
+            self._subscriptions[result.subscription] = telling
+            return result
+        if isinstance(read, c.UnsubscribeParams):
+            task = self._subscriptions.pop(read.subscription, None)
+            if task is None:
+                what = f"there is no subscription {read.subscription!r}"
+                raise InvalidParams(what, field="params.subscription")
+            task.cancel()
+            return c.Empty()
+        return await self._workspace.call(caller, method, read)
+
+    async def _follow(self, subscription: str, events: AsyncGenerator[c.WorkspaceEvent]) -> None:
+        with contextlib.suppress(ConnectionLost):
+            async with contextlib.aclosing(events):
+                async for event in events:
+                    self.caller()
+                    self._tell(self._calls.notify("event", {"subscription": subscription, "event": event}))
+
+
+class LocalEnd(HostEnd):
+    """The relay's end for a program in its own process. The program's `Link` has it as its transport."""
 
     def __init__(self, workspace: Workspace, caller: Caller) -> None:
-        self.answers: dict[str, Answer] = {}
-        self._workspace = workspace
+        self._frames: asyncio.Queue[bytes | None] = asyncio.Queue()
+        super().__init__(workspace, self._frames.put_nowait, self._frames.put_nowait)
         self._caller = caller._replace(link=self)
-        self._closed = asyncio.Event()
-        self._when_closed: list[Callable[[], None]] = []
 
-    async def call(self, method: str, params: dict[str, Any]) -> Any:
-        """See `RemoteLink`."""
-        read = read_params(method, msgspec.json.encode(params))
-        return await self._workspace.call(self._caller, method, read)
+    def caller(self) -> Caller:
+        """See `HostEnd`."""
+        return self._caller
 
-    async def subscribe(
-        self, params: c.SubscribeParams
-    ) -> tuple[c.SubscribeResult, AsyncGenerator[c.WorkspaceEvent]]:
-        """See `RemoteLink`."""
-        return await self._workspace.subscribe(self._caller, params)
+    async def send(self, frame: bytes) -> None:
+        """See `Transport`."""
+        if self.lost is not None:
+            raise self.lost
+        self.received(frame)
 
-    async def closed(self) -> None:
-        """See `RemoteLink`."""
-        await self._closed.wait()
+    async def receive(self) -> bytes:
+        """See `Transport`."""
+        frame = await self._frames.get()
+        if frame is None:
+            raise ConnectionLost("the connection is closed")
+        return frame
 
     async def close(self) -> None:
-        """See `RemoteLink`."""
-        if not self._closed.is_set():
-            self._closed.set()
-            for call in self._when_closed:
-                call()
-
-    async def request(self, method: str, params: c.Record) -> bytes:
-        """See `RpcPeer`."""
-        if self._closed.is_set():
-            raise ConnectionLost("the connection is over")
-        try:
-            return msgspec.json.encode(await _answer(self.answers, method, c.encode(params)))
-        except Exception as error:
-            raise _error(told_as_error(error)) from error
-
-    def when_closed(self, call: Callable[[], None]) -> None:
-        """See `RpcPeer`."""
-        self._when_closed.append(call)
-
-
-Link: TypeAlias = RemoteLink | LocalLink
-"""How calls get to the relay, and events and questions back."""
+        """See `Transport`."""
+        if self.lost is None:
+            self.disconnected()
+            self._frames.put_nowait(None)

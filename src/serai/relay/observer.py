@@ -33,15 +33,16 @@ if TYPE_CHECKING:
 __all__ = ["Observer", "check_can_come", "wants_live"]
 
 _Type = c.AgentSessionEventType
+_CHANGED = _Type.STATUS_CHANGED
+_STATUSES = frozenset(kind.value for kind in _Type if kind.family == "status")
 _ALSO_OF_WORKSPACE = frozenset(
     {_Type.SESSION_STARTED, _Type.SESSION_RESUMED, _Type.SESSION_FORKED, _Type.LOG, _Type.ERROR}
 )
 """The session events that the workspace has under the same name."""
 _LIVE: dict[str, tuple[c.Wish, ...]] = {
     "session.event": (),
-    "agent.status.changed": (_Type.STATUS_CHANGED,),
-    **{f"agent.status.{status}": (_Type.STATUS_CHANGED,) for status in c.AgentStatus},
-    "agent.status.paused": (_Type.STATUS_CHANGED, c.LifecycleOperation.PAUSE),
+    **{f"agent.status.{what}": (_CHANGED,) for what in ("changed", *c.AgentStatus)},
+    "agent.status.paused": (_CHANGED, c.LifecycleOperation.PAUSE),
     **{kind.value: (kind,) for kind in _Type if kind.value.startswith(OF_SESSIONS)},
     **{kind.value: (kind,) for kind in _ALSO_OF_WORKSPACE},
 }
@@ -82,11 +83,9 @@ def _refusal(capabilities: c.AgentSessionCapabilities, name: str, agent: str) ->
     if name == "session.event" and not capabilities.events.emits:
         return CapabilityUnsupported("events.emits", name, agent=agent)
     # Who names some statuses means those; who only says that its status changes means all.
-    named = {f"agent.{kind}": kind for kind in _Type if kind.family == "status"}
-    is_particular = any(
-        kind in capabilities.events.emits for kind in named.values() if kind != "status.changed"
-    )
-    wishes = (named[name],) if is_particular and name in named else _LIVE[name]
+    own = name.removeprefix("agent.")
+    is_particular = any(kind.family == "status" and kind != _CHANGED for kind in capabilities.events.emits)
+    wishes = (_Type(own),) if is_particular and own in _STATUSES else _LIVE[name]
     refusals = (c.refusal(capabilities, wish, agent=agent) for wish in wishes)
     return next((refusal for refusal in refusals if refusal), None)
 

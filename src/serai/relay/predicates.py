@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from serai.contract import AgentIdentity, AgentStatus, WorkspaceEvent, name_key
+from serai.contract import AgentSession, AgentStatus, WorkspaceEvent, name_key
+
+if TYPE_CHECKING:
+    from serai.relay.harness import Registration
 
 __all__ = ["OF_SESSIONS", "ActionEvents", "Predicate", "action", "events", "has_type", "named", "rooms_of"]
 
@@ -31,15 +34,6 @@ def has_type(event: WorkspaceEvent, types: tuple[str, ...]) -> bool:
     if event.type == "session.event" and (own := event.data["event"]["type"]).startswith(OF_SESSIONS):
         names.append(own)
     return not types or any(fnmatchcase(name, one) for name in names for one in types)
-
-
-class Participating(Protocol):
-    """Someone who takes part: a session, or its registration."""
-
-    @property
-    def identity(self) -> AgentIdentity:
-        """Under which name."""
-        ...
 
 
 class Predicate:
@@ -91,8 +85,8 @@ class Predicate:
         """Those about messages that mention someone."""
         return self.where(lambda event: any(_same(one, agent) for one in _message(event).get("mentions", ())))
 
-    def for_agent(self, agent: str | Participating) -> Predicate:
-        """Those about deliveries to someone: a handle, or a session that was registered."""
+    def for_agent(self, agent: str | AgentSession | Registration) -> Predicate:
+        """Those about deliveries to someone: a handle, or a session that is registered."""
         name = agent if isinstance(agent, str) else agent.identity.handle
         return self.where(lambda event: _is(event.data.get("agent"), name))
 
@@ -127,16 +121,11 @@ class _Agent:
     """Events about one agent: changes of its status, and its tool calls."""
 
     def __init__(self, agent: str) -> None:
-        self.status = _Statuses(agent)
+        self._agent = agent
+        self.status = self
+        """What comes next is about its status: `changed` or `becomes`."""
         self.tools = _Words("tool", "called completed failed", partial(_of_tool, agent))
         """`called`, `completed` and `failed`, of any tool or of one that is named."""
-
-
-class _Statuses:
-    """Changes of an agent's status."""
-
-    def __init__(self, agent: str) -> None:
-        self._agent = agent
 
     def changed(self) -> Predicate:
         """Its status is another one, whichever."""

@@ -130,30 +130,33 @@ class Rooms:
             self.join(kept, self._identities[member])
         return kept
 
-    def update(self, kept: KeptRoom, room: Room, event: str = "room.updated") -> None:
-        """Keep what is new of a room."""
+    def update(self, kept: KeptRoom, room: Room, event: str = "room.updated") -> KeptRoom:
+        """Keep what is new of a room. Like those below it returns the room."""
         kept.room = room
         writes = [RelayWrite("put_room", (kept.number, kept.key, encode(room)))]
         self._ledger.event(event, {"room": to_wire(room)}, writes=writes)
+        return kept
 
-    def join(self, kept: KeptRoom, member: Participant) -> None:
+    def join(self, kept: KeptRoom, member: Participant) -> KeptRoom:
         """Someone is in a room from now on."""
-        if member.number not in kept.members:
-            self._put(kept, member, muted=False, event="room.joined")
+        return kept if member.number in kept.members else self._put(kept, member, "room.joined")
 
-    def leave(self, kept: KeptRoom, member: Participant) -> None:
+    def leave(self, kept: KeptRoom, member: Participant) -> KeptRoom:
         """Someone is in a room no longer."""
         if kept.members.pop(member.number, None) is not None:
             self._tell("room.left", kept, member, RelayWrite("remove_member", (kept.number, member.number)))
+        return kept
 
-    def mute(self, kept: KeptRoom, member: Participant, *, muted: bool) -> None:
+    def mute(self, kept: KeptRoom, member: Participant, *, muted: bool) -> KeptRoom:
         """A member hears only of mentions, or of all again."""
-        if kept.members.get(member.number) is not muted:
-            self._put(kept, member, muted=muted, event="room.muted" if muted else "room.unmuted")
+        if kept.members.get(member.number) is muted:
+            return kept
+        return self._put(kept, member, "room.muted" if muted else "room.unmuted", muted=muted)
 
-    def _put(self, kept: KeptRoom, member: Participant, *, muted: bool, event: str) -> None:
+    def _put(self, kept: KeptRoom, member: Participant, event: str, *, muted: bool = False) -> KeptRoom:
         kept.members[member.number] = muted
         self._tell(event, kept, member, RelayWrite("put_member", (kept.number, member.number, muted, 0)))
+        return kept
 
     def _tell(self, event: str, kept: KeptRoom, member: Participant, write: RelayWrite) -> None:
         data = {"room": kept.room.id, "name": kept.room.name, "agent": member.handle}

@@ -84,7 +84,7 @@ class Box(Protocol):
 
 
 class Runner:
-    """Brings messages to those who receive them: the contract's `DeliveryRunner`, with `cancel` beside it.
+    """Brings messages to those who receive them: the page's `DeliveryRunner`, with `cancel` beside it.
 
     Args:
         journal: What is answered has been committed there.

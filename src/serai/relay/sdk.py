@@ -26,7 +26,7 @@ from serai import contract as c
 from serai.client.address import find_address
 from serai.client.connection import websocket_opener
 from serai.errors import MethodNotFound, SeraiError
-from serai.relay.links import Link, LocalLink, RemoteLink
+from serai.relay.links import Link, LocalEnd
 from serai.relay.predicates import ActionEvents, Predicate, events, named
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Relay:
         address = find_address(url, token, home=home)
         parts = urlsplit(address.url)
         there = address._replace(url=urlunsplit((parts.scheme, parts.netloc, "/relay", "", "")))
-        return cls(RemoteLink(await websocket_opener(there)()))
+        return cls(Link(await websocket_opener(there)()))
 
     async def __aenter__(self) -> Self:
         return self
@@ -253,8 +253,6 @@ class Relay:
             task.add_done_callback(kept.discard)
         return Listening(subscribing, listening)
 
-    add_listener = on
-
     def notify(self, to: str, text: str | Callable[[c.WorkspaceEvent], str]) -> EventHandler:
         """A handler that sends a message: a text, or what a function makes of the event."""
 
@@ -302,9 +300,9 @@ class Relay:
         """Ask for an action, and wait for its outcome; with `wait_ms=0`, only until it is taken on."""
         return await self.call("actions.invoke", name=name, input=input, waitMs=wait_ms)
 
-    async def _run_action(self, params: bytes) -> Any:
+    async def _run_action(self, params: Any) -> Any:
         """Do what the relay asks for."""
-        call = c.decode(params, c.ActionRunParams)
+        call = c.convert(params, c.ActionRunParams)
         handler = self._handlers.get(call.name)
         if handler is None:
             raise MethodNotFound(f"nobody does {call.name!r} here")
@@ -345,7 +343,7 @@ class Relay:
 
 def relay_of(workspace: Workspace, caller: Caller) -> Relay:
     """The relay for a program in the host's own process."""
-    return Relay(LocalLink(workspace, caller))
+    return Relay(Link(LocalEnd(workspace, caller)))
 
 
 def _schema_of(described: dict[str, Any] | type | None) -> dict[str, Any] | None:

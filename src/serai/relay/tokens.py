@@ -16,20 +16,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from serai.contract import (
-    DeviceLinkParams,
-    DeviceLinkResult,
-    Empty,
-    IdParams,
-    Record,
-    Role,
-    TokenCreateParams,
-    TokenInfo,
-    TokenResult,
-    TokensResult,
-    decode,
-    encode,
-)
+from serai import contract as c
 from serai.errors import InvalidParams, LinkSpent
 from serai.host.identities import Identities, Participant
 from serai.host.ledger import Ledger
@@ -55,13 +42,13 @@ def new_code() -> str:
     return secrets.token_urlsafe(16)
 
 
-class _KeptToken(Record):
-    info: TokenInfo
+class _KeptToken(c.Record):
+    info: c.TokenInfo
     agent: int | None = None
 
 
 class _Link(NamedTuple):
-    role: Role
+    role: c.Role
     name: str
     expires_at: datetime
 
@@ -87,40 +74,40 @@ class Tokens:
     async def open(self) -> None:
         """Read them."""
         for found, data in await self._ledger.store.relay("tokens"):
-            self._kept[found] = decode(data, _KeptToken)
+            self._kept[found] = c.decode(data, _KeptToken)
 
     def caller(self, token_digest: str) -> Caller | None:
         """Whose token it is; `None` for one that nobody knows."""
         if token_digest in self._passing:
             agent = self._identities[self._passing[token_digest]]
-            return None if agent.gone else Caller(Role.AGENT, agent)
+            return None if agent.gone else Caller(c.Role.AGENT, agent)
         kept = self._kept.get(token_digest)
         if kept is None:
             return None
         return Caller(kept.info.role, None if kept.agent is None else self._identities[kept.agent])
 
-    def role_of(self, token_digest: str) -> Role | None:
+    def role_of(self, token_digest: str) -> c.Role | None:
         """What a token lets its holder do; `None` for one that nobody knows."""
         caller = self.caller(token_digest)
         return None if caller is None else caller.role
 
-    def create(self, _caller: Caller, params: TokenCreateParams) -> TokenResult:
+    def create(self, _caller: Caller, params: c.TokenCreateParams) -> c.TokenResult:
         """Make a token for a participant, perhaps a new one, or for an observer."""
         name = params.agent.removeprefix("@") if params.agent is not None else None
         agent = None
         if name is not None:
             agent = self._identities.find(f"@{name}") or self._identities.enlist(name, params.kind)
         token, info = self._create(agent, params.label)
-        return TokenResult(token=token, info=info)
+        return c.TokenResult(token=token, info=info)
 
     def _create(
-        self, agent: Participant | None, label: str, role: Role = Role.OBSERVER
-    ) -> tuple[str, TokenInfo]:
+        self, agent: Participant | None, label: str, role: c.Role = c.Role.OBSERVER
+    ) -> tuple[str, c.TokenInfo]:
         token = f"srt_{secrets.token_urlsafe(32)}"
         found = digest(token)
-        info = TokenInfo(
+        info = c.TokenInfo(
             id=found[:12],
-            role=Role.AGENT if agent else role,
+            role=c.Role.AGENT if agent else role,
             agent=agent.handle if agent else None,
             label=label,
             created_at=self._ledger.now,
@@ -128,13 +115,15 @@ class Tokens:
         self._put(found, _KeptToken(info=info, agent=agent.number if agent else None), revoked=False)
         return token, info
 
-    def link(self, _caller: Caller, params: DeviceLinkParams, code: str | None = None) -> DeviceLinkResult:
+    def link(
+        self, _caller: Caller, params: c.DeviceLinkParams, code: str | None = None
+    ) -> c.DeviceLinkResult:
         """Have a code, by default a new one, be good for one token of a device.
 
         Raises:
             InvalidParams: No device has such a role.
         """
-        if params.role not in {Role.OWNER, Role.RESPONDER}:
+        if params.role not in {c.Role.OWNER, c.Role.RESPONDER}:
             what = f"a device is an owner's or a responder's, not {params.role}"
             raise InvalidParams(what, field="params.role")
         code = code or new_code()
@@ -142,9 +131,9 @@ class Tokens:
         self._links[digest(code)] = link
         if len(self._links) > _MOST_CODES:
             del self._links[next(iter(self._links))]
-        return DeviceLinkResult(code=code, expires_at=link.expires_at)
+        return c.DeviceLinkResult(code=code, expires_at=link.expires_at)
 
-    def redeem(self, code: str, name: str = "", has: str = "") -> tuple[str, TokenInfo]:
+    def redeem(self, code: str, name: str = "", has: str = "") -> tuple[str, c.TokenInfo]:
         """The token of a device, for its code. The name is what the device calls itself, if it has none.
 
         A device that `has` a token which lets it do as much keeps it: one browser is one device.
@@ -159,7 +148,7 @@ class Tokens:
                 remedy="Make a new one: run 'serai', or 'serai pair' for a phone",
             )
         kept = self._kept.get(digest(has))
-        if kept is not None and not link.name and kept.info.role in {link.role, Role.OWNER}:
+        if kept is not None and not link.name and kept.info.role in {link.role, c.Role.OWNER}:
             return has, kept.info
         return self._create(None, link.name or _name_of(name) or "a device", link.role)
 
@@ -174,11 +163,11 @@ class Tokens:
         self._passing[digest(token)] = agent.number
         return token
 
-    def list(self, _caller: Caller, _params: Empty) -> TokensResult:
+    def list(self, _caller: Caller, _params: c.Empty) -> c.TokensResult:
         """All tokens that are not revoked."""
-        return TokensResult(tokens=tuple(kept.info for kept in self._kept.values()))
+        return c.TokensResult(tokens=tuple(kept.info for kept in self._kept.values()))
 
-    def revoke(self, _caller: Caller, params: IdParams) -> Empty:
+    def revoke(self, _caller: Caller, params: c.IdParams) -> c.Empty:
         """A token opens nothing any more.
 
         Raises:
@@ -189,14 +178,14 @@ class Tokens:
                 del self._kept[found]
                 self._put(found, kept, revoked=True)
                 self.revoked(found)
-                return Empty()
+                return c.Empty()
         raise InvalidParams(f"there is no token {params.id!r}", field="id")
 
     def _put(self, found: str, kept: _KeptToken, *, revoked: bool) -> None:
         if not revoked:
             self._kept[found] = kept
         event = "token.revoked" if revoked else "token.created"
-        write = RelayWrite("put_token", (found, encode(kept), revoked))
+        write = RelayWrite("put_token", (found, c.encode(kept), revoked))
         self._ledger.event(event, {"id": kept.info.id, "role": kept.info.role.value}, writes=[write])
 
 

@@ -25,7 +25,7 @@ from serai import contract as c
 from serai.contract.record import mismatch
 from serai.contract.relay_calls import misfit
 from serai.contract.tool_schema import tool_schema
-from serai.errors import Forbidden, MethodNotFound
+from serai.errors import MethodNotFound
 from serai.host.identities import Participant
 from serai.relay.boundaries import SessionBox
 from serai.relay.inbox import Caller
@@ -147,12 +147,6 @@ class RelayTools:
             notice.cancel()
         await asyncio.gather(*notices, return_exceptions=True)
 
-    async def _own(self, caller: Caller) -> Participant:
-        """Who calls and receives."""
-        if (identity := (await self._do(caller, "hello", c.Empty())).identity) is None:
-            raise Forbidden("an observer receives nothing")
-        return self._identities.get(identity.id)
-
     # -- messages ------------------------------------------------------------------------------------------
 
     @_tool("Send a message. Tells how far it came to each; with wait, also their answers.")
@@ -264,14 +258,13 @@ class RelayTools:
 
     @_tool("Have what waits for you enter as soon as you are idle, whatever it waits for.")
     async def _flush_deliveries(self, caller: Caller, *, mode: _OnlyMode | None = None) -> Any:
-        own = await self._own(caller)
-        params = c.FlushParams(agent=own.handle, mode=mode)
+        params = c.FlushParams(agent=self._workspace.speaker(caller).handle, mode=mode)
         flushed = await self._do(caller, "deliveries.flush", params)
         return {"deliveries": [self._delivery(record) for record in flushed.deliveries]}
 
     @_tool("Get a message, once, when someone has nothing to do any more, or is gone.")
     async def _notify_when_idle(self, caller: Caller, *, agent: _Handle) -> Any:
-        own, about = await self._own(caller), self._identities.get(agent)
+        own, about = self._workspace.speaker(caller), self._identities.get(agent)
         box = self._workspace.box_of(about)
         told = {"agent": about.handle, "status": self._workspace.info(about).status}
         if about.gone or not isinstance(box, SessionBox) or self._is_idle(box):
@@ -350,16 +343,16 @@ class RelayTools:
         )
 
     def _message(self, message: c.RelayMessage, most: int | None = None) -> dict[str, Any]:
-        return {"message": message.id, "from": self._handle(message.sender.id)} | _without_nothing(
+        return {
+            "message": message.id,
+            "from": self._identities.get(message.sender.id).handle,
+        } | _without_nothing(
             room=message.channel and message.channel.name,
             thread=message.thread_id,
             at=f"{message.created_at:%Y-%m-%dT%H:%M:%SZ}",
             text=message.text[:most],
             attachments=[c.to_wire(one) for one in message.attachments],
         )
-
-    def _handle(self, agent_id: str) -> str:
-        return self._identities.get(agent_id).handle
 
     own: ClassVar = tuple(Tool(name, told, tool_schema(kind)) for name, (kind, _, told) in _RUNS.items())
     """All tools, as agents are told of them."""

@@ -22,8 +22,9 @@ from serai.relay.adapters import AdapterBox
 from serai.relay.boundaries import BOUNDARIES, SessionBox
 from serai.relay.calls import Calls
 from serai.relay.events import EventStream, Place, Wanted
-from serai.relay.inbox import Caller, CallerLink, InboxBox, Inboxes
+from serai.relay.inbox import Caller, InboxBox, Inboxes
 from serai.relay.lifecycle import Lifecycle
+from serai.relay.links import RpcPeer
 from serai.relay.observer import Observer, check_can_come, wants_live
 from serai.relay.policy import RelayPolicy
 from serai.relay.post import Post
@@ -176,9 +177,7 @@ class Workspace:
             if participant.session is not None:
                 box = SessionBox(self.host, participant, self.policy, self._wakes, self.identities.get)
             elif participant.capabilities is not None:
-                box = AdapterBox(
-                    self.host, participant, self.policy, self.runner.fitting, self.observer.reported
-                )
+                box = AdapterBox(self, participant)
             else:
                 box = InboxBox(self.ledger, is_person=participant.is_person)
             self._boxes[participant.number] = box
@@ -213,7 +212,7 @@ class Workspace:
             waiting=waiting,
         )
 
-    def registered(self, participant: Participant, link: CallerLink | None) -> None:
+    def registered(self, participant: Participant, link: RpcPeer | None) -> None:
         """A session elsewhere has registered: from now on its messages go there."""
         if participant.secret is not None:
             self.host.redactor.register(f"{participant.handle} webhook", participant.secret)
