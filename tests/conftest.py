@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from nursery import nursery
 from requirements import Proofs
 
 PROOFS = pytest.StashKey[Proofs]()
@@ -59,7 +60,9 @@ def an_empty_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
+        nursery()  # now, so that no test finds one more process than there was at its beginning
         yield home
+        nursery().close()
 
 
 @pytest.fixture(scope="session")
