@@ -6,6 +6,7 @@ Each subcommand is a module of its own, imported only when it is asked for, so t
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -58,7 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _fill_in_streams()
     options: argparse.Namespace | None = None
     try:
-        options = read_words(sys.argv[1:] if arguments is None else arguments)
+        gc.disable()  # what a command imports stays: none of it is garbage
+        try:
+            options = read_words(sys.argv[1:] if arguments is None else arguments)
+        finally:
+            gc.enable()
         code = options.run(options)
         sys.stdout.flush()
     except SeraiError as error:
