@@ -47,8 +47,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.stash[PROOFS] = proofs
 
 
-def pytest_collection_finish() -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
     """Thousands of tests stay in memory to the end: the search for garbage need not look through them."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
     gc.collect()
     gc.freeze()
 
