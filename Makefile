@@ -8,7 +8,7 @@ TSC    := $(VENV)/node/node_modules/.bin/tsc
 UV     := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types page-types layers check warm browser unit test-agents bench screenshots format clean
+.PHONY: help serve test lint types page-types layers check rest warm browser unit test-agents bench screenshots format clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -23,7 +23,7 @@ else
 endif
 
 define install
-	$(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check) --editable '$(1)'
+	$(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check) --editable '$(1)'
 	@touch $@
 endef
 
@@ -37,8 +37,11 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 serve: $(VENV)/.core ## set up and start the host
 	$(BIN)/serai serve
 
+# The types take one processor for as long as many tests take the other one.
 test: $(VENV)/.dev ## set up, then lint, types, layers and tests
-	@$(MAKE) --no-print-directory --jobs 2 check warm browser
+	@$(MAKE) --no-print-directory --jobs 3 types rest
+
+rest: lint page-types layers warm browser
 	@$(MAKE) --no-print-directory unit
 
 check: lint types page-types layers

@@ -6,12 +6,15 @@ import asyncio
 import json
 import os
 import signal
-import sys
+import tempfile
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+import apsw
+
+from nursery import Forked, nursery, reading
 from serai.contract import DeliveryRecord
 from serai.harness.demo import DemoHarness
 from serai.host.agents import HostedHarness
@@ -24,10 +27,13 @@ from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame
 from serai.serve.guard import digest
 from serai.serve.port import PortSettings, serve_port
+from serai.serve.run import run_host
 from serai.serve.sessions import SessionRoutes
 from serai.serve.transcripts import TranscriptRoutes
 from serai.store.contract import Store
 from serai.store.memory import MemoryStore
+from serai.store.sqlite.store import SqliteStore, Tuning
+from store import faults
 
 TOKEN = "a-token-of-the-tests"
 OTHER_TOKEN = "another-token-of-the-tests"
@@ -56,110 +62,83 @@ def statuses(record: DeliveryRecord) -> list[str]:
 
 # -- a host in a process of its own ------------------------------------------------------------------------
 
-# It reads orders, a JSON object per line, and forks a host for each: the imports are paid for once. The host
-# ends when it is killed, or when its input ends, so that none outlives its test.
-_NURSERY = """
-import asyncio, json, os, signal, sys
-from pathlib import Path
-
-sys.path.insert(0, sys.argv[1])
-from serai.harness.demo import DemoHarness
-from serai.host.host import Host
-from serai.host.settings import HostSettings
-from serai.redact import Redactor
-from serai.serve.frames import text_frame
-from serai.serve.guard import digest
-from serai.serve.port import PortSettings
-from serai.serve.run import run_host
-from serai.store.sqlite.store import SqliteStore, Tuning
-from hosts import KEY
-import apsw, serai.serve.websocket, store.faults
-if "models" in sys.argv:  # what a host of models loads when it needs it
-    import anyio._backends._asyncio, pydantic_ai.models.openai, pydantic_ai.providers.openai_compatible
-    import harness.model.servers, serai.harness.model.vendors
+_MODELS = (
+    "anyio._backends._asyncio",
+    "genai_prices.data",
+    "genai_prices.data_units",
+    "harness.model.servers",
+    "jiter",
+    "openai.lib.streaming.chat",
+    "openai.resources.chat",
+    "pydantic_ai.models.openai",
+    "pydantic_ai.providers.openai",
+    "pydantic_ai.providers.openai_compatible",
+    "serai.harness.model.vendors",
+)
+"""What a host of models loads when it needs it."""
 
 
-def say(**what):
-    os.write(1, json.dumps(what).encode() + b"\\n")
+def serve(words: list[str]) -> None:
+    """In a process of its own: be a host, as an order says, and write the port on standard output."""
+    asyncio.run(_serve(json.loads(words[0])))
 
 
-async def serve(order):
-    asyncio.get_running_loop().add_reader(0, lambda: os._exit(3))
+async def _serve(order: dict[str, Any]) -> None:
     vfs = None
     if order["faulty"]:
-        disk = store.faults.Disk("nursery")
+        disk = faults.Disk("nursery")
         vfs = disk.name
         broken = disk.failing("sync", "-wal", apsw.SQLITE_IOERR_FSYNC)
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, broken.__enter__)
     redactor = Redactor()
-    harnesses = [DemoHarness(pace="instant")]
+    harnesses: list[HostedHarness] = [DemoHarness(pace="instant")]
     if order["models"]:
-        from harness.model.servers import model_harness
-        from serai.harness.model.runs import WorkflowHarness
+        from harness.model.servers import model_harness  # noqa: PLC0415 - few need it
+        from serai.harness.model.runs import WorkflowHarness  # noqa: PLC0415
+
         models = model_harness(redactor, **order["models"])
         harnesses += [models, WorkflowHarness(models)]
+    store = SqliteStore(Path(order["home"]) / "history.db", KEY, Tuning(vfs=vfs, **order["store"]))
     await run_host(
-        Host(
-            SqliteStore(Path(order["home"]) / "history.db", KEY, Tuning(vfs=vfs, **order["store"])),
-            harnesses,
-            text_frame,
-            redactor=redactor,
-            settings=HostSettings(summary_delay=0.01),
-        ),
-        PortSettings(port=0, token_digests=frozenset({digest(order["token"])})),
-        started=lambda port: say(event="ready", pid=os.getpid(), port=port),
+        Host(store, harnesses, text_frame, redactor=redactor, settings=HostSettings(summary_delay=0.01)),
+        PortSettings(port=0, token_digests=frozenset({digest(TOKEN)})),
+        started=lambda port: print(port, flush=True),  # noqa: T201 - that is how it tells
     )
-
-
-def read_order():
-    line = b""
-    while not line.endswith(b"\\n"):
-        piece = os.read(0, 1)
-        if not piece:
-            sys.exit()
-        line += piece
-    return json.loads(line)
-
-
-say(event="open")
-while True:
-    order = read_order()
-    child = os.fork()
-    if child == 0:
-        try:
-            asyncio.run(serve(order))
-        except BaseException as error:
-            print(repr(error), file=sys.stderr, flush=True)
-            os._exit(1)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    say(event="ended", status=os.waitstatus_to_exitcode(status))
-"""
 
 
 class HostProcess:
     """A host that can be killed and started again on the same home. Made by `host_process`."""
 
-    def __init__(self, nursery: asyncio.subprocess.Process, home: Path, options: dict[str, Any]) -> None:
-        self._nursery = nursery
-        self._options = options
+    def __init__(self, home: Path, options: dict[str, Any], errors: BinaryIO) -> None:
+        self._order = {"home": str(home), "faulty": False, "store": {}, "models": None, **options}
+        self._errors = errors
+        self._process: Forked | None = None
         self.home = home
         self.port = 0
-        self.pid = 0
 
     @property
     def url(self) -> str:
         return f"ws://127.0.0.1:{self.port}"
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     async def start(self) -> None:
         """Start it, and wait until clients can connect."""
-        assert self._nursery.stdin is not None
-        order = {"home": str(self.home), "token": TOKEN, "faulty": False, "store": {}, "models": None}
-        order |= self._options
-        self._nursery.stdin.write(json.dumps(order).encode() + b"\n")
-        said = await self._hear()
-        assert said["event"] == "ready", said
-        self.pid, self.port = said["pid"], said["port"]
+        async with reading() as (out, theirs), asyncio.timeout(WITHIN):
+            with theirs:
+                self._process = nursery().start(
+                    "hosts:serve",
+                    [json.dumps(self._order)],
+                    imports=["hosts", *(_MODELS if self._order["models"] else ())],
+                    out=theirs.fileno(),
+                    errors=self._errors.fileno(),
+                )
+            said = await out.readline()
+        assert said, f"it ended, and had said {self.errors()!r}"
+        self.port = int(said)
 
     async def kill(self) -> None:
         """Kill it as `kill -9` does, and wait until it is gone."""
@@ -172,31 +151,19 @@ class HostProcess:
 
     async def ended(self) -> int:
         """Wait for its exit status."""
-        said = await self._hear()
-        assert said["event"] == "ended", said
-        self.pid = 0
-        return int(said["status"])
-
-    async def _hear(self) -> dict[str, Any]:
-        assert self._nursery.stdout is not None
+        assert self._process is not None
         async with asyncio.timeout(WITHIN):
-            line = await self._nursery.stdout.readline()
-        assert line, "the process that starts hosts has ended"
-        return json.loads(line)
+            return await self._process.wait()
+
+    def errors(self) -> str:
+        """What it has said on its standard error."""
+        return os.pread(self._errors.fileno(), 1 << 20, 0).decode()
 
     async def close(self) -> None:
-        """Leave nothing behind. Returns when both processes are gone."""
-        if self.pid:
-            os.kill(self.pid, signal.SIGKILL)
-        await self.errors()
-
-    async def errors(self) -> str:
-        """What it said on its standard error. It cannot be started again after this."""
-        assert self._nursery.stdin is not None
-        self._nursery.stdin.close()  # and with its input the nursery ends
-        async with asyncio.timeout(WITHIN):
-            _, said = await self._nursery.communicate()
-        return said.decode()
+        """Leave nothing behind."""
+        if self._process is not None:
+            self._process.kill()
+            await self.ended()
 
 
 @asynccontextmanager
@@ -208,20 +175,12 @@ async def host_process(home: Path, **options: Any) -> AsyncGenerator[HostProcess
         options: `store`, for the store; `faulty`, to have syncs fail from SIGUSR1 on; `models`, to have
             model sessions: the `base_url` of a server, and settings of `[chat]`.
     """
-    nursery = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-c", _NURSERY, str(Path(__file__).parent), *options),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    host = HostProcess(nursery, home, options)
-    try:
-        assert (await host._hear())["event"] == "open"
-        await host.start()
-        yield host
-    finally:
-        if nursery.returncode is None:
+    with tempfile.TemporaryFile() as errors:
+        host = HostProcess(home, options, errors)
+        try:
+            await host.start()
+            yield host
+        finally:
             await host.close()
 
 

@@ -6,14 +6,16 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
+import tempfile
 import threading
 from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from nursery import Forked, nursery
 
 WITHIN = 20_000
 """Milliseconds after which something that was to be seen is not."""
@@ -37,9 +39,7 @@ class Inn:
         self.folder = folder
         self.port = 0
         self.link = ""
-        self.environment: dict[str, str] = {}
-        self.arguments: list[str] = []
-        self._process: subprocess.Popen[str] | None = None
+        self._process: Forked | None = None
         self._reader: threading.Thread | None = None
 
     @property
@@ -48,21 +48,17 @@ class Inn:
 
     def start(self) -> None:
         """Start it, on the port that it had, and read the link that it prints."""
-        words = [sys.executable, "-m", "serai", "--home", str(self.home), "serve", "--port", str(self.port)]
-        self._process = subprocess.Popen(
-            [*words, *self.arguments],
-            cwd=self.folder,
-            env={**os.environ, "SERAI_USE_KEYRING": "false", "NO_COLOR": "1", **self.environment},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
+        end, theirs = os.pipe()
+        out = os.fdopen(end)
+        with os.fdopen(theirs, "wb") as away, Path(os.devnull).open("wb") as nowhere:
+            self._process = self._started(
+                *("serve", "--port", str(self.port)), out=away.fileno(), errors=nowhere.fileno()
+            )
+        for line in out:
             if found := re.search(r"(http://127\.0\.0\.1:(\d+)/#link=\S+)", line):
                 self.link, self.port = found[1], int(found[2])
                 # Nobody needs the rest, and a full pipe must not stop the host.
-                self._reader = threading.Thread(target=self._process.stdout.read)
+                self._reader = threading.Thread(target=_drain, args=[out])
                 self._reader.start()
                 return
         raise AssertionError("the host printed no link")
@@ -77,31 +73,41 @@ class Inn:
 
     def run(self, *words: str) -> str:
         """Run a command of Serai on this host, and return what it prints."""
-        done = subprocess.run(
-            [sys.executable, "-m", "serai", "--home", str(self.home), *words],
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=WITHIN / 1000,
-            check=False,
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+            done = self._started(*words, out=out.fileno(), errors=errors.fileno()).wait_now()
+            for file in (out, errors):
+                file.seek(0)
+            assert done == 0, errors.read()
+            return out.read()
+
+    def _started(self, *words: str, out: int, errors: int) -> Forked:
+        return nursery().start(
+            "serai.cli:main",
+            ["--home", str(self.home), *words],
+            imports=["serai.cli.serve"],
+            out=out,
+            errors=errors,
+            environment={**os.environ, "SERAI_USE_KEYRING": "false", "NO_COLOR": "1"},
+            folder=self.folder,
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
 
     def _end(self, number: int) -> None:
         assert self._process is not None
         self._process.send_signal(number)
-        self._process.wait(timeout=WITHIN / 1000)
+        self._process.wait_now()
         if self._reader is not None:
             self._reader.join()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
         self._process = None
 
 
-@pytest.fixture
+def _drain(out: TextIO) -> None:
+    with out:
+        out.read()
+
+
+@pytest.fixture(scope="module")
 def chromium() -> Generator[Browser]:
-    """A browser for one test: Playwright has an event loop that other tests would trip over."""
+    """A browser for a file of tests; others than those would trip over Playwright's event loop."""
     path = next((found for name in _CHROMIUM if (found := shutil.which(name))), None)
     if path is None:
         reason = "SKIPPED: no Chromium is installed, so nothing of the page was tried in a browser"

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import io
 import os
 import re
-import sys
 import tempfile
 import termios
 from collections.abc import AsyncGenerator
@@ -18,6 +16,7 @@ from unittest.mock import patch
 
 import pyte
 
+from nursery import Forked, nursery, reading
 from serai.cli import main
 from serai.config.keys import find_database_key
 from serai.config.paths import find_paths
@@ -25,8 +24,6 @@ from serai.store.sqlite.store import SqliteStore
 
 WITHIN = 30.0
 """Seconds after which something that was to happen has not."""
-
-_SERAI = (sys.executable, "-c", "import sys; from serai.cli import main; sys.exit(main())")
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
@@ -38,25 +35,24 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 class Program:
     """A command that runs."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: Forked, out: asyncio.StreamReader) -> None:
         self.process = process
         self.printed = ""
+        self._out = out
 
     async def says(self, pattern: str) -> re.Match[str]:
         """Wait until it has printed something."""
-        assert self.process.stdout is not None
         async with asyncio.timeout(WITHIN):
             while (found := re.search(pattern, self.printed)) is None:
-                data = await self.process.stdout.read(65536)
+                data = await self._out.read(65536)
                 assert data, f"it ended, and had said {self.printed!r}"
                 self.printed += data.decode(errors="replace")
         return found
 
     async def ended(self) -> int:
         """Wait for its end."""
-        assert self.process.stdout is not None
         async with asyncio.timeout(WITHIN):
-            self.printed += (await self.process.stdout.read()).decode(errors="replace")
+            self.printed += (await self._out.read()).decode(errors="replace")
             return await self.process.wait()
 
 
@@ -123,33 +119,48 @@ def _text(stream: io.TextIOWrapper[io.BytesIO]) -> str:
     return stream.detach().getvalue().decode()
 
 
+_IMPORTS = (
+    "serai.cli.chat.command",
+    "serai.cli.console.attach",
+    "serai.cli.console.editor",
+    "serai.cli.serve",
+    "serai.cli.terminals",
+    "serai.harness.acp.harness",
+    "uvicorn.lifespan.off",
+)
+"""What commands load when they need it."""
+
+
+def start(words: tuple[str, ...], environ: dict[str, str], out: int, *, is_seated: bool = False) -> Forked:
+    """Start the command in a process of its own."""
+    return nursery().start(
+        "serai.cli:main", words, imports=_IMPORTS, out=out, environment=environ, is_seated=is_seated
+    )
+
+
 @asynccontextmanager
 async def running(*words: str, home: Path, **environ: str) -> AsyncGenerator[Program]:
     """A command that goes on until the block ends."""
-    process = await asyncio.create_subprocess_exec(
-        *_SERAI,
-        *words,
-        env=environment(home, **environ),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    try:
-        yield Program(process)
-    finally:
-        if process.returncode is None:
-            process.terminate()
+    async with reading() as (out, theirs):
+        with theirs:
+            process = start(words, environment(home, **environ), theirs.fileno())
         try:
-            await asyncio.wait_for(process.communicate(), WITHIN)
-        except TimeoutError:
-            process.kill()
-            raise
+            yield Program(process, out)
+        finally:
+            process.terminate()
+            try:
+                async with asyncio.timeout(WITHIN):
+                    await out.read()
+                    await process.wait()
+            except TimeoutError:
+                process.kill()
+                raise
 
 
 class Seat:
     """A command on a terminal of its own, with a person at it."""
 
-    def __init__(self, process: asyncio.subprocess.Process, master: int, slave: int) -> None:
+    def __init__(self, process: Forked, master: int, slave: int) -> None:
         self.process = process
         self.text = ""
         self._shown = pyte.HistoryScreen(*reversed(termios.tcgetwinsize(master)), history=1000)
@@ -237,22 +248,12 @@ async def seated(
     master, slave = os.openpty()
     try:
         termios.tcsetwinsize(master, (size[1], size[0]))
-        process = await asyncio.create_subprocess_exec(
-            *_SERAI,
-            *words,
-            env=environment(home, TERM="xterm", **environ),
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            # The terminal becomes its own: then it hears when the window changes, and Ctrl-C reaches it.
-            preexec_fn=lambda: (os.setsid(), fcntl.ioctl(0, termios.TIOCSCTTY, 0)),
-        )
+        process = start(words, environment(home, TERM="xterm", **environ), slave, is_seated=True)
         try:
             yield Seat(process, master, slave)
         finally:
             asyncio.get_running_loop().remove_reader(master)
-            if process.returncode is None:
-                process.kill()
+            process.kill()
             await process.wait()
     finally:
         os.close(master)

@@ -248,4 +248,4 @@ async def test_after_a_commit_that_failed_the_host_ends_and_recovers_from_its_jo
             echo = await again.hear("titleChanged", title="goes on")
             assert echo["serverSeq"] > max(envelope["serverSeq"] for envelope in client.envelopes)
         await host.stop()
-        assert "StorageFailed" in await host.errors()
+        assert "StorageFailed" in host.errors()

@@ -6,6 +6,7 @@ Each subcommand is a module of its own, imported only when it is asked for, so t
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -57,7 +58,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0 when done, 1 for an error, 2 for a wrong call."""
     options: argparse.Namespace | None = None
     try:
-        options = read_words(sys.argv[1:] if arguments is None else arguments)
+        gc.disable()  # what a command imports stays: none of it is garbage
+        try:
+            options = read_words(sys.argv[1:] if arguments is None else arguments)
+        finally:
+            gc.enable()
         code = options.run(options)
         sys.stdout.flush()
     except SeraiError as error:
