@@ -35,6 +35,7 @@ from serai.relay.inbox import Caller
 from serai.relay.predicates import events
 from serai.relay.sdk import Relay, relay_of
 from serai.store.memory import MemoryStore
+from serai.store.sqlite.writer import Tuning
 
 SECRET = "correct-horse-battery"
 
@@ -173,7 +174,7 @@ async def test_events_are_there_again_after_a_restart() -> None:
 async def test_a_gap_is_named() -> None:
     days = 86400.0
     now = 100 * days
-    store = MemoryStore(now=lambda: now)
+    store = MemoryStore(Tuning(now=lambda: now))
     async with inn(store=store) as house:
         await house.session("one")
         start = (await house.call("hello")).last_event_id

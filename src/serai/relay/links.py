@@ -7,7 +7,7 @@ import contextlib
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from serai import contract as c
 from serai.contract.relay_calls import read_params
@@ -25,7 +25,6 @@ from serai.errors import (
 from serai.jsonrpc import Answered, ErrorObject, Failure, LineCodec, Notification, Peer, Request, Unreadable
 
 if TYPE_CHECKING:
-    from serai.client.connection import Transport
     from serai.relay.inbox import Caller
     from serai.relay.workspace import Workspace
 
@@ -37,6 +36,23 @@ CODEC = LineCodec()
 """How messages are read and written: an id may be of any kind, and parameters are plain JSON."""
 _MOST_UNDER_WAY = 1000
 """How many calls of one connection may be under way."""
+
+
+class Transport(Protocol):
+    """What carries the frames of a connection: a WebSocket of the client's, or queues within the process."""
+
+    async def send(self, frame: bytes) -> None:
+        """Send a frame."""
+        ...
+
+    async def receive(self) -> bytes:
+        """The next frame. Raises `ConnectionLost` when the connection is over."""
+        ...
+
+    async def close(self) -> None:
+        """End the connection."""
+        ...
+
 
 Answer = Callable[[Any], Awaitable[Any]]
 """Answers what the relay asks: takes the parameters. What it raises is told to the relay."""

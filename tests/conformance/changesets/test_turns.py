@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -24,6 +23,7 @@ from conformance.changesets.conftest import (
 from conformance.client import Client, connecting
 from conformance.conftest import ONE, over
 from hosts import House
+from nursery import Forked
 from serai.ahp.types import ROOT
 
 
@@ -87,7 +87,7 @@ async def test_a_turn_that_is_taken_back_while_it_is_followed_is_let_go(
 
 
 @contextlib.asynccontextmanager
-async def served(folder: Path) -> AsyncGenerator[tuple[Client, asyncio.subprocess.Process]]:
+async def served(folder: Path) -> AsyncGenerator[tuple[Client, Forked]]:
     """A client of a host that is a process of its own."""
     person = folder / "person"
     person.mkdir(exist_ok=True)

@@ -20,6 +20,8 @@ from serai.ahp.types import (
     TerminalUnclassifiedPart,
 )
 
+__all__ = ["LiveChangeset", "LiveResourceWatch", "LiveRoot", "LiveTerminal", "with_text"]
+
 
 class LiveRoot(SimpleLive[RootState]):
     """The root state, changed in place."""

@@ -26,6 +26,8 @@ from serai.ahp.types import (
 )
 from serai.ahp.wire import Unknown
 
+__all__ = ["LiveTurn"]
+
 TextPart = MarkdownResponsePart | ReasoningResponsePart
 
 

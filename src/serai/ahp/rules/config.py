@@ -12,6 +12,8 @@ from serai.ahp.types import (
     SessionConfigState,
 )
 
+__all__ = ["problem_with_change", "problem_with_value"]
+
 
 def problem_with_change(
     config: RootConfigState | SessionConfigState, changes: FreeForm, *, replace: bool

@@ -32,6 +32,8 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
+__all__ = ["HEADER", "Request"]
+
 HEADER = 8
 """Bytes that say how long the request is that follows."""
 

@@ -19,6 +19,8 @@ from serai.ahp.types import (
     TerminalUnclassifiedPart,
 )
 
+__all__ = ["SCROLLBACK", "BoundedTerminal"]
+
 SCROLLBACK = 1024 * 1024
 """Most characters of a terminal's content that are kept."""
 
