@@ -116,7 +116,12 @@ async def test_a_room_is_made_described_joined_left_and_archived(house: Inn) -> 
     assert (await house.call("rooms.archive", room="#ops")).archived
     assert [room.name for room in (await house.call("rooms.list")).rooms] == []
     assert [room.name for room in (await house.call("rooms.list", archived=True)).rooms] == ["#ops"]
-    assert [one.text for one in (await house.call("messages.list", room="#ops")).messages] == ["before"]
+    assert not (await house.call("rooms.archive", room="#ops", archived=False)).archived
+    await house.send("#ops", "back again")
+    assert [one.text for one in (await house.call("messages.list", room="#ops")).messages] == [
+        "before",
+        "back again",
+    ]
 
 
 async def test_whoever_mutes_a_room_hears_only_of_mentions(house: Inn) -> None:

@@ -209,9 +209,12 @@ def configure_rooms(parser: argparse.ArgumentParser) -> None:
     for verb, summary in _ROOM_VERBS.items():
         one = verbs.add_parser(verb, help=summary)
         one.add_argument("room", metavar="ROOM")
-        if verb != "archive":
+        if verb == "archive":
+            one.add_argument("--undo", dest="archived", action="store_false", help="let people write again")
+        else:
             one.add_argument("agent", metavar="AGENT", nargs="?", help="by default you")
-        changed = calling(f"rooms.{verb}", lambda room: [_room_line(room)], "room", "agent")
+        more = "archived" if verb == "archive" else "agent"
+        changed = calling(f"rooms.{verb}", lambda room: [_room_line(room)], "room", more)
         add_relay_command(one, changed)
 
 

@@ -171,6 +171,12 @@ class RoomUpdateParams(RoomParams):
     topic: str
 
 
+class ArchiveParams(RoomParams):
+    """Nobody writes in a room any more, or (`archived: false`) everybody may again."""
+
+    archived: bool = True
+
+
 class InviteParams(Record):
     """Someone else is to be in a room."""
 
@@ -500,7 +506,7 @@ METHODS: Mapping[str, tuple[type[Record], Any]] = {
     "rooms.list": (RoomsListParams, RoomsResult),
     "rooms.get": (RoomParams, told.Room),
     "rooms.update": (RoomUpdateParams, told.Room),
-    "rooms.archive": (RoomParams, told.Room),
+    "rooms.archive": (ArchiveParams, told.Room),
     "rooms.join": (RoomParams, told.Room),
     "rooms.leave": (RoomParams, told.Room),
     "rooms.invite": (InviteParams, told.Room),

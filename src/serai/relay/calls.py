@@ -200,9 +200,10 @@ class Calls:
         topic = self._host.redactor.redact_value(params.topic, observed=True)
         return self._rooms.update(kept, replace(kept.room, topic=topic))
 
-    async def _rooms_archive(self, caller: Caller, params: c.RoomParams) -> KeptRoom:
+    async def _rooms_archive(self, caller: Caller, params: c.ArchiveParams) -> KeptRoom:
         kept = self._channel(caller, params.room)
-        return self._rooms.update(kept, replace(kept.room, archived=True), "room.archived")
+        event = "room.archived" if params.archived else "room.updated"
+        return self._rooms.update(kept, replace(kept.room, archived=params.archived), event)
 
     async def _rooms_join(self, caller: Caller, params: c.RoomParams) -> KeptRoom:
         kept = self._channel(caller, params.room, to_write=True)

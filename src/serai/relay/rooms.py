@@ -114,8 +114,10 @@ class Rooms:
             message = "a room's name has letters, digits, '-', '_' and '.', at most 80 of them"
             raise InvalidParams(message, field="name")
         if (found := self._by_key.get(_key(name))) is not None:
-            archived = ", and archived" if found.room.archived else ""
-            raise NameTaken(f"there is a room {found.room.name} already{archived}")
+            if found.room.archived:
+                remedy = f"Open it again: serai rooms archive '{found.room.name}' --undo"
+                raise NameTaken(f"there is a room {found.room.name} already, and archived", remedy=remedy)
+            raise NameTaken(f"there is a room {found.room.name} already")
         name = f"#{name.removeprefix('#')}"
         return self._add(_key(name), RoomKind.CHANNEL, name, topic, [creator.number] if creator else [])
 

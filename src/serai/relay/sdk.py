@@ -253,6 +253,8 @@ class Relay:
             task.add_done_callback(kept.discard)
         return Listening(subscribing, listening)
 
+    add_listener = on
+
     def notify(self, to: str, text: str | Callable[[c.WorkspaceEvent], str]) -> EventHandler:
         """A handler that sends a message: a text, or what a function makes of the event."""
 

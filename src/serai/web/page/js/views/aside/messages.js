@@ -198,6 +198,7 @@ function RoomHead({ room }) {
     [isOpen && !isMember, "Join", () => change("join")],
     [isChannel && isMember, "Leave", () => change("leave")],
     [isOpen, "Archive…", archive, true],
+    [isChannel && archived, "Take out of the archive", () => change("archive", { archived: false })],
   ];
   const items = offers.filter(([isOffered]) => isOffered).map(([, label, run, danger]) => ({ label, run, danger }));
   const mayChange = !page.host.isReading.value && !archived;
