@@ -98,10 +98,10 @@ class Inn:
 def no_git(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nearly no test here looks at changes, and a git for each turn takes its time."""
 
-    def nowhere(_: object) -> None:
+    def nowhere(*_: object) -> None:
         return None
 
-    monkeypatch.setattr(git, "git_program", nowhere)
+    monkeypatch.setattr(git, "find_program", nowhere)
 
 
 @pytest.fixture
