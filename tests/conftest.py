@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,11 @@ settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+# Every host of a test syncs its database: in memory, where there is a file system for that, it costs nothing.
+_MEMORY = "/dev/shm"  # noqa: S108 - the folders that pytest makes there are its own
+if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 4 << 30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _MEMORY)
+
 # Whoever runs the tests in the background lets them ignore Ctrl-C, and so every program that they start.
 for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
     if signal.getsignal(_number) == signal.SIG_IGN:
@@ -32,8 +38,8 @@ for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.S
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors: some tests wait for what nobody computes."""
-    return (os.cpu_count() or 1) + 1
+    """Two more than there are processors: tests of hosts and pages wait for what nobody computes."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.hookimpl(tryfirst=True)  # before -k and -m take tests away
