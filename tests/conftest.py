@@ -38,8 +38,8 @@ for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.S
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two more than there are processors: tests of hosts and pages wait for what nobody computes."""
-    return (os.cpu_count() or 1) + 2
+    """One more than there are processors: tests of hosts and pages wait for what nobody computes."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(tryfirst=True)  # before -k and -m take tests away

@@ -9,6 +9,7 @@ import signal
 import tempfile
 import threading
 from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
@@ -120,16 +121,30 @@ def chromium() -> Generator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def inn(tmp_path: Path) -> Generator[Inn]:
-    (folder := tmp_path / "project").mkdir()
-    inn = Inn(tmp_path / "home", folder)
+@contextmanager
+def inn_in(place: Path) -> Generator[Inn]:
+    (folder := place / "project").mkdir()
+    inn = Inn(place / "home", folder)
     inn.start()
     yield inn
     inn.stop()
 
 
+@pytest.fixture
+def inn(tmp_path: Path) -> Generator[Inn]:
+    with inn_in(tmp_path) as inn:
+        yield inn
+
+
 NewWindow = Callable[..., Page]
+
+
+def context_in(chromium: Browser, size: dict[str, int] = DESK, **options: object) -> BrowserContext:
+    """A browser of its own, with nothing in its store."""
+    expect.set_options(timeout=WITHIN)
+    context = chromium.new_context(viewport=size, service_workers="block", **options)  # type: ignore[arg-type]
+    context.set_default_timeout(WITHIN)
+    return context
 
 
 @pytest.fixture
@@ -139,12 +154,9 @@ def new_window(chromium: Browser) -> Generator[NewWindow]:
     complaints: list[str] = []
 
     def make(address: str, *, size: dict[str, int] = DESK, **options: object) -> Page:
-        context = chromium.new_context(viewport=size, service_workers="block", **options)  # type: ignore[arg-type]
-        contexts.append(context)
-        context.set_default_timeout(WITHIN)
+        contexts.append(context := context_in(chromium, size, **options))
         return follow(context, address, complaints)
 
-    expect.set_options(timeout=WITHIN)
     yield make
     for context in contexts:
         context.close()

@@ -1,11 +1,40 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Generator
 
-from playwright.sync_api import Page, expect
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from browser.conftest import Inn
+from browser.conftest import Inn, context_in, follow, inn_in
 from browser.steps import answer, begin, composer, say, timeline
+
+
+@pytest.fixture(scope="module")
+def inn(tmp_path_factory: pytest.TempPathFactory) -> Generator[Inn]:
+    """One host for all: each test begins a session of its own."""
+    with inn_in(tmp_path_factory.mktemp("inn")) as inn:
+        yield inn
+
+
+@pytest.fixture(scope="module")
+def let_in(chromium: Browser, inn: Inn) -> Generator[BrowserContext]:
+    """A browser that came by the link which the host printed."""
+    context = context_in(chromium)
+    page = follow(context, inn.link, [])
+    expect(page.get_by_role("heading", name="What should be done?")).to_be_visible()
+    page.close()
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def window(inn: Inn, let_in: BrowserContext) -> Generator[Page]:
+    complaints: list[str] = []
+    page = follow(let_in, inn.address, complaints)
+    yield page
+    page.close()
+    assert not complaints
 
 
 def test_an_answer_streams_and_its_reasoning_is_folded(window: Page) -> None:
