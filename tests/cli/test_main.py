@@ -122,3 +122,18 @@ def test_a_reader_that_has_gone_is_no_reason_to_complain(tmp_path: Path) -> None
     finally:
         os.close(writer)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("stream", [0, 1, 2])
+def test_a_stream_that_is_closed_is_no_reason_to_complain(stream: int, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [SERAI, "chat", "--once", "hello", "--url", "http://127.0.0.1:1"],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "SERAI_HOME": str(tmp_path)},
+        preexec_fn=lambda: os.close(stream),
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert stream == 2 or done.stderr.startswith("serai: no host answers")

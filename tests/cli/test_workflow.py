@@ -89,6 +89,18 @@ async def test_a_file_behind_a_link_is_written_where_it_is(place: Path) -> None:
     assert (place / "project" / "w.yaml").read_text().startswith("agents:")
 
 
+async def test_no_link_that_lies_beside_a_file_leads_what_is_written_elsewhere(place: Path) -> None:
+    precious = place / "precious"
+    precious.write_text("mine")
+    before = set((place / "project").iterdir())
+    for name in (".w.yaml.new", ".w.yaml.tmp", "w.yaml~"):
+        (place / "project" / name).symlink_to(precious)
+    assert (await workflow(place, "fmt", "w.yaml")).code == 0
+    assert precious.read_text() == "mine"
+    assert not (place / "project" / "w.yaml").is_symlink()
+    assert before <= set((place / "project").iterdir())
+
+
 async def test_a_comment_is_not_lost(place: Path) -> None:
     file = place / "project" / "w.yaml"
     file.write_text(FILE.replace("nodes:", "# The steps:\nnodes:"))

@@ -56,6 +56,7 @@ _COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0 when done, 1 for an error, 2 for a wrong call."""
+    _fill_in_streams()
     options: argparse.Namespace | None = None
     try:
         gc.disable()  # what a command imports stays: none of it is garbage
@@ -77,6 +78,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return code
+
+
+def _fill_in_streams() -> None:
+    """Whoever started us may have closed what we read or write: then it is empty, or goes nowhere.
+
+    In this order, so that each gets its own number back, and no file of ours does.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - it stays open
 
 
 def read_words(words: Sequence[str]) -> argparse.Namespace:

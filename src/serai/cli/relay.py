@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from serai.cli.console.output import json_text, print_json, progress
+from serai.cli.console.output import json_text, progress
 from serai.cli.console.target import add_connection_options, add_json_option
 from serai.contract import (
     ActionDescriptor,
@@ -74,7 +74,7 @@ def calling(method: str, lines: Callable[[Any], list[str]], *fields: str) -> Rel
 def show(result: Record, options: argparse.Namespace, lines: Callable[[Any], list[str]]) -> None:
     """Print what a method returned: as JSON, or as lines for people."""
     if options.json:
-        print_json(to_wire(result))
+        print(json_text(to_wire(result)))
     else:
         for line in lines(result):
             print(line)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 import time
 import uuid
@@ -37,6 +36,7 @@ from serai.config.paths import find_paths, here
 from serai.config.trust import Trust
 from serai.errors import DocumentInvalid, FileUnreadable, SessionGone
 from serai.harness.model.agent_choice import known_here, read_document
+from serai.machine.draft import Draft, write_all
 from serai.session import yaml
 from serai.session.agent_file import Known
 from serai.session.diagram import as_svg, as_text
@@ -112,14 +112,20 @@ def _read(path: Path) -> Document:
 def put_file(path: Path, text: str) -> None:
     """Write a file whole, or leave what was there."""
     path = path.resolve()  # what a link leads to is meant
-    draft = path.with_name(f".{path.name}.new")
     try:
-        draft.write_text(text, encoding="utf-8")
-        if path.exists():
-            shutil.copymode(path, draft)
-        draft.replace(path)
+        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            like = os.open(path, os.O_RDONLY) if path.exists() else None
+            try:
+                with Draft(directory, path.name) as draft:
+                    write_all(draft.file(like=like), text.encode())
+                    draft.commit()
+            finally:
+                if like is not None:
+                    os.close(like)
+        finally:
+            os.close(directory)
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise FileUnreadable(f"{path} cannot be written: {error.strerror}") from None
 
 

@@ -19,6 +19,8 @@ from serai.session.events import SessionEvent, SessionEventType, read_event
 if TYPE_CHECKING:
     from httpx2 import Response
 
+_LONGEST = 256 * 1024 * 1024
+"""The longest event, in bytes."""
 _SILENCE = 45.0
 """The host says something every 15 seconds: one that is silent for so long is gone."""
 
@@ -66,7 +68,7 @@ async def opened(
             if response.status_code != HTTPStatus.OK:
                 raise _refused(response.status_code, await response.aread(), uri)
             yield response
-    except httpx2.HTTPError as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
         raise ConnectionLost(f"the host cannot be reached: {error or type(error).__name__}") from error
 
 
@@ -79,6 +81,8 @@ async def _events(response: Response, last: int) -> AsyncGenerator[SessionEvent,
     rest = b""
     async for piece in response.aiter_bytes():
         *lines, rest = (rest + piece).split(b"\n")
+        if len(rest) > _LONGEST:
+            raise ConnectionLost("an event has no end")
         for line in lines:
             if line.startswith(b"data: "):
                 event = read_event(line[6:])

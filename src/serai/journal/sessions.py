@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from serai.ahp import wire
@@ -153,4 +154,7 @@ class KeptSession:
 
 def summary_of(row: SessionRow) -> SessionSummary:
     """The summary that a row holds."""
-    return wire.decode(row.summary, SessionSummary)
+    summary = wire.decode(row.summary, SessionSummary)
+    if summary.extra is not UNSET:
+        summary.extra.pop("serai.folders", None)  # earlier versions kept it there
+    return summary

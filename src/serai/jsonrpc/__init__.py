@@ -4,7 +4,7 @@ AHP has the `strict` codec, ACP the patient one of `lines`. A protocol gives its
 has the socket or the pipe carries the frames.
 """
 
-from serai.jsonrpc.lines import LineCodec, Lines
+from serai.jsonrpc.lines import LineCodec, Lines, message_of
 from serai.jsonrpc.messages import ErrorObject, Failure, Message, Notification, Request, RequestId, Success
 from serai.jsonrpc.peer import Answered, Peer, Unreadable
 from serai.jsonrpc.strict import StrictCodec
@@ -23,4 +23,5 @@ __all__ = [
     "StrictCodec",
     "Success",
     "Unreadable",
+    "message_of",
 ]

@@ -26,7 +26,7 @@ from serai.jsonrpc.messages import (
     id_of_request,
 )
 
-__all__ = ["LONGEST_LINE", "LineCodec", "Lines"]
+__all__ = ["LONGEST_LINE", "LineCodec", "Lines", "message_of"]
 
 LONGEST_LINE = 64 * 1024 * 1024
 """The longest line that is read, in bytes."""
@@ -87,7 +87,7 @@ class LineCodec:
             if (request_id := id_of_request(text)) is None:
                 return None
             raise InvalidRequest("not a request: it cannot be read", id=request_id) from None
-        return _message(plain) if _is_object(plain) else None
+        return message_of(plain)
 
     def encode(self, message: Message) -> bytes:
         """One line.
@@ -106,7 +106,14 @@ class LineCodec:
         return value
 
 
-def _message(plain: dict[str, Any]) -> Message | None:
+def message_of(plain: Any) -> Message | None:
+    """The message that plain JSON is; `None` when it is none.
+
+    Raises:
+        InvalidRequest: It was meant as a request, but cannot be one.
+    """
+    if not _is_object(plain):
+        return None
     request_id = plain.get("id")
     if "method" not in plain:
         if "id" not in plain:

@@ -292,17 +292,24 @@ class Calls:
         number = agent.number if agent else None
         state, limit = params.state.value if params.state else "", max(1, min(params.limit, _PAGE))
         await self._host.journal.committed()
-        if params.stuck:
-            rows = await self._ledger.store.relay("list_open", number, _MOST_STUCK)
-        elif params.messages:
-            ids = msgspec.json.encode(params.messages).decode()
-            rows = await self._ledger.store.relay("list_deliveries_of", number, state, ALL, limit, ids)
-        else:
-            rows = await self._ledger.store.relay("list_deliveries", number, state, ALL, limit)
-        records = [one for one in map(record_of, rows) if not params.stuck or _is_stuck(one)][:limit]
-        if caller.role == Role.OBSERVER:
-            records = [record for record in records if await self._message_of(caller, record)]
-        return c.DeliveriesResult(deliveries=tuple(records))
+        found: list[c.DeliveryRecord] = []
+        before, is_last = ALL, False
+        while len(found) < limit and not is_last:
+            if params.stuck:
+                rows, is_last = await self._ledger.store.relay("list_open", number, _MOST_STUCK), True
+            elif params.messages:
+                ids = msgspec.json.encode(params.messages).decode()
+                rows = await self._ledger.store.relay("list_deliveries_of", number, state, before, limit, ids)
+            else:
+                rows = await self._ledger.store.relay("list_deliveries", number, state, before, limit)
+            is_last = is_last or len(rows) < limit
+            for record in map(record_of, rows):
+                before = record.sequence
+                if params.stuck and not _is_stuck(record):
+                    continue
+                if caller.role != Role.OBSERVER or await self._message_of(caller, record):
+                    found.append(record)
+        return c.DeliveriesResult(deliveries=tuple(found[:limit]))
 
     async def _message_of(self, caller: Caller, record: c.DeliveryRecord) -> c.RelayMessage | None:
         """The message of a delivery, if it exists for the caller."""

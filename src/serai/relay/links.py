@@ -9,8 +9,11 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
+
 from serai import contract as c
 from serai.contract.relay_calls import read_params
+from serai.depth import checked
 from serai.errors import (
     CapabilityUnsupported,
     ConnectionLost,
@@ -22,7 +25,18 @@ from serai.errors import (
     RelayError,
     SeraiError,
 )
-from serai.jsonrpc import Answered, ErrorObject, Failure, LineCodec, Notification, Peer, Request, Unreadable
+from serai.jsonrpc import (
+    Answered,
+    ErrorObject,
+    Failure,
+    LineCodec,
+    Message,
+    Notification,
+    Peer,
+    Request,
+    Unreadable,
+    message_of,
+)
 
 if TYPE_CHECKING:
     from serai.relay.inbox import Caller
@@ -32,8 +46,30 @@ __all__ = ["CODEC", "HostEnd", "Link", "LocalEnd", "RpcPeer", "read_call", "told
 
 _log = logging.getLogger(__name__)
 
-CODEC = LineCodec()
-"""How messages are read and written: an id may be of any kind, and parameters are plain JSON."""
+
+class _Codec(LineCodec):
+    """Reads JSON-RPC 2.0, and mends nothing. An id may be of any kind, and parameters are plain JSON."""
+
+    def decode(self, line: bytes) -> Message:
+        """The message that a frame is.
+
+        Raises:
+            InvalidRequest: It is none.
+            ParseError: It is no JSON.
+        """
+        try:
+            plain = _read_plain(checked(line))
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
+            raise ParseError(f"not JSON: {error}") from None
+        message = message_of(plain)
+        if message is None or plain.get("jsonrpc") != "2.0":
+            raise InvalidRequest("not a message of JSON-RPC 2.0")
+        return message
+
+
+_read_plain = msgspec.json.Decoder().decode
+CODEC = _Codec()
+"""How messages are read and written."""
 _MOST_UNDER_WAY = 1000
 """How many calls of one connection may be under way."""
 
@@ -66,8 +102,6 @@ def read_call(data: bytes) -> Request | Notification:
         ParseError: It is no JSON.
     """
     call = CODEC.decode(data)
-    if call is None:
-        raise ParseError("this is no JSON")
     if not isinstance(call, Request | Notification):
         raise InvalidRequest("not a call: it names no method")
     return call
@@ -147,8 +181,6 @@ class RpcPeer(ABC):
                 self._begin(self._respond(message))
             case Unreadable(error=error):
                 self._begin(self._refuse(error.id, error))
-            case None:
-                self._begin(self._refuse(None, ParseError("this is no JSON")))
             case _:
                 pass  # an answer that nobody waits for any more
 

@@ -54,6 +54,8 @@ class Terminals:
         """The person's: what the host runs for clients starts there."""
         self._all: dict[str, HostTerminal] = {}
         self._disposing: dict[str, HostTerminal] = {}
+        self._following: set[asyncio.Task[None]] = set()
+        """What happens when terminals end that the host has started for clients."""
         self.listing = TerminalListing(host, self._all)
         """What the root channel and the next host are told."""
 
@@ -203,15 +205,16 @@ class Terminals:
             await terminal.wait()
             await then()
 
-        terminal.followed = asyncio.create_task(follow())
+        terminal.followed = following = asyncio.create_task(follow())
+        self._following.add(following)
+        following.add_done_callback(self._following.discard)
         return terminal
 
     async def close(self) -> None:
         """Follow nothing any more. The terminals end as channels do."""
-        following = [channel.followed for channel in self._all.values() if channel.followed is not None]
-        for task in following:
+        for task in self._following:
             task.cancel()
-        await asyncio.gather(*following, return_exceptions=True)
+        await asyncio.gather(*self._following, return_exceptions=True)
 
     def is_there(self, claim: TerminalClaim) -> bool:
         """Whether who claims a terminal is there: a client that is connected, or a session."""
