@@ -82,6 +82,37 @@ def test_cancelled_twice_as_the_host_ends_it_leaves_neither_a_process_nor_a_pipe
     assert not any(map(runs, children() - before))
 
 
+@pytest.mark.parametrize("steps", [1, 2])
+@pytest.mark.parametrize("grace", [0, LIMIT])
+def test_a_loop_that_closes_while_it_is_ended_leaves_neither_a_process_nor_a_pipe(
+    grace: float, steps: int
+) -> None:
+    runs_now = asyncio.Event()
+
+    async def use() -> None:
+        async with brief(
+            "sleep", "600", folder=None, environment=os.environ, stdin=PIPE, grace=grace
+        ) as process:
+            runs_now.set()
+            await process.wait()
+
+    async def host() -> None:
+        using = asyncio.create_task(use())
+        async with asyncio.timeout(LIMIT):
+            await runs_now.wait()
+        using.cancel()
+        for _ in range(steps):
+            await asyncio.sleep(0)  # and nobody waits for its end
+
+    before = children()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ResourceWarning)
+        asyncio.run(host())
+        gc.collect()
+    assert [str(warning.message) for warning in told] == []
+    assert not any(map(runs, children() - before))
+
+
 async def several_steps() -> None:
     for _ in range(20):
         await asyncio.sleep(0)

@@ -249,15 +249,20 @@ def kill(process: Process) -> None:
 
 
 async def _end(process: Process, grace: float) -> None:
+    """End the command, also when a loop that closes cancels all of its tasks, and so this one."""
     if grace:
         _signal(process, signal.SIGTERM)
-        with suppress(TimeoutError):
+        with suppress(TimeoutError, asyncio.CancelledError):
             await asyncio.wait_for(process.wait(), grace)
     # The first of the group may have gone without the others. Nobody can have its number so soon.
     kill(process)
     if process.stdin is not None:
         process.stdin.close()
-    await process.communicate()  # what is left in the pipes has to be read before they count as closed
+    ended = False
+    while not ended:
+        with suppress(asyncio.CancelledError):
+            await process.communicate()  # what is left in the pipes has to be read before they count as closed
+            ended = True
 
 
 def _signal(process: Process, number: signal.Signals) -> None:
