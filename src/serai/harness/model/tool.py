@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -67,7 +68,11 @@ class ToolOutput(NamedTuple):
     """For people, beside the text."""
 
 
-class ToolUse(msgspec.Struct, forbid_unknown_fields=True):
+class _AbstractStruct(msgspec.StructMeta, ABCMeta):
+    pass
+
+
+class ToolUse(msgspec.Struct, metaclass=_AbstractStruct, forbid_unknown_fields=True):
     """One use of a tool: its fields are what the model gives.
 
     What it refuses it raises as a `SeraiError`: the model is told why, and the turn goes on.
@@ -80,9 +85,9 @@ class ToolUse(msgspec.Struct, forbid_unknown_fields=True):
         """
         return ""
 
+    @abstractmethod
     def summary(self) -> str:
         """What the call is going to do, for tools whose preview says no more."""
-        raise NotImplementedError
 
     async def preview(self, context: ToolContext) -> Preview:
         """What the call is going to do. It changes nothing.
@@ -93,13 +98,13 @@ class ToolUse(msgspec.Struct, forbid_unknown_fields=True):
         del context
         return Preview(self.summary())
 
+    @abstractmethod
     async def run(self, context: ToolContext) -> ToolOutput:
         """Do it. Cancelling ends what it has started.
 
         Raises:
             SeraiError: It is refused, or cannot be done.
         """
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

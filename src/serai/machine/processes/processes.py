@@ -261,7 +261,9 @@ async def _end(process: Process, grace: float) -> None:
     ended = False
     while not ended:
         with suppress(asyncio.CancelledError):
-            await process.communicate()  # what is left in the pipes has to be read before they count as closed
+            await (
+                process.communicate()
+            )  # what is left in the pipes has to be read before they count as closed
             ended = True
 
 
