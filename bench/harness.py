@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 from serai.serve.run import settle
 
-__all__ = ["Result", "against_limit", "against_peer", "as_served", "take_turns"]
-
 ROUNDS = 15
 
 

@@ -12,8 +12,6 @@ from itertools import accumulate, islice
 
 from serai.errors import ParseError
 
-__all__ = ["MAX_DEPTH", "checked"]
-
 MAX_DEPTH = 128
 """AHP's own types reach 16 levels, and settings may be nested further; the rest is for free-form records."""
 

@@ -16,8 +16,6 @@ from urllib.parse import quote, unquote_to_bytes
 from serai.ahp.errors import AhpErrorCode
 from serai.errors import ProtocolError
 
-__all__ = ["path_of", "uri_of"]
-
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _HERE = frozenset({"", "localhost"})

@@ -11,26 +11,6 @@ from serai.ahp.commands import InitializeResult, Snapshot
 from serai.ahp.notifications import DispatchActionParams
 from serai.ahp.types import SessionState
 
-__all__ = [
-    "LOGS",
-    "NOW",
-    "OTHER",
-    "TERMINAL",
-    "TERMINAL_JSON",
-    "S",
-    "confirmed_title",
-    "envelope",
-    "following",
-    "queue",
-    "queued",
-    "session_json",
-    "session_of",
-    "snapshot",
-    "title",
-    "titled",
-]
-
-
 NOW: Final = 9999
 S: Final = "ahp-session:/1"
 OTHER: Final = "ahp-session:/2"

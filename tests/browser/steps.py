@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, Page, expect
 
-__all__ = ["answer", "begin", "composer", "say", "show_tab", "timeline"]
-
 
 def composer(page: Page) -> Locator:
     return page.locator("#composer")

@@ -32,8 +32,6 @@ from serai.ahp.types import (
 from serai.host.host import Host
 from serai.host.session.session import Session
 
-__all__ = ["Conversation", "calls", "frame", "kinds", "prose", "thoughts"]
-
 T = TypeVar("T")
 C = TypeVar("C", bound=ToolCallState)
 

@@ -18,8 +18,6 @@ from serai.ahp.types import (
     Turn,
 )
 
-__all__ = ["Conversation", "begin", "conversing", "notices"]
-
 
 class Conversation:
     """One session, and a client that follows it. Its turns are `t1`, `t2` and so on."""

@@ -18,8 +18,6 @@ from real.table import AGENTS
 from serai.ahp.types import ROOT
 from serai.config.paths import CONFIG_NAME
 
-__all__ = ["RealHost", "hosting"]
-
 _PATIENCE = 60
 """Seconds after which something that was to happen has not: agents start slowly on a busy machine."""
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["AGENTS", "CACHE_VARIABLE", "NODE", "RealAgent", "cache_folder", "installed", "modules_in"]
-
 CACHE_VARIABLE = "SERAI_TEST_AGENTS"
 """Names another folder to install the agents in."""
 

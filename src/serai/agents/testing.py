@@ -32,8 +32,6 @@ from serai.errors import FileUnreadable
 from serai.machine.processes.child import Exit
 from serai.machine.processes.processes import Processes
 
-__all__ = ["EVERYTHING", "Replay", "Script", "ScriptedAgent", "ScriptedTurn"]
-
 _LONGEST = 64 * 1024 * 1024
 
 

@@ -10,8 +10,6 @@ from serai.ahp.reducers import CHANNEL_TYPES, ChannelState
 from serai.ahp.types import URI
 from serai.ahp.wire import convert
 
-__all__ = ["LONGEST_URI", "RUN", "ChannelKind", "is_run", "kind_of", "problem_with_choice", "state_of"]
-
 LONGEST_URI = 1024
 """So many characters a channel's URI may have that a client chose."""
 RUN = "serai-run"

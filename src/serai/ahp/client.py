@@ -29,8 +29,6 @@ from serai.ahp.types import ROOT, URI, Number
 from serai.ahp.wire import Unknown
 from serai.errors import Mismatch
 
-__all__ = ["ClientState", "Reconnected"]
-
 
 @dataclass(slots=True)
 class _Mirror:

@@ -29,8 +29,6 @@ from serai.errors import ConfigInvalid, InvalidParams
 from serai.relay.sdk import Relay
 from serai.store.sqlite.lock import FileLock
 
-__all__ = ["address_for_phones", "configure_pair", "enter", "link_of", "open_browser", "qr_code", "show"]
-
 Codes: TypeAlias = tuple[str, str]
 """One for the browser of this machine, one for a phone."""
 

@@ -20,8 +20,6 @@ from serai.cli.console.target import add_connection_options
 from serai.client.address import find_address
 from serai.errors import ConnectionLost, SeraiError
 
-__all__ = ["configure"]
-
 _LONGEST_CALL = 120.0
 """Seconds after which the host has not answered. No tool takes so long."""
 _INTERNAL = -32603

@@ -15,8 +15,6 @@ from serai.cli.console.target import add_command
 from serai.config.paths import find_paths
 from serai.errors import ConfigInvalid
 
-__all__ = ["configure", "launchd_agent", "systemd_unit"]
-
 _UNIT = "serai.service"
 _LABEL = "dev.serai.host"
 

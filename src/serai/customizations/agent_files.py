@@ -25,8 +25,6 @@ from serai.session.agent_file import AgentFile, Known, read_agent
 from serai.session.yaml import MAX_BYTES, load
 from serai.uris import path_of
 
-__all__ = ["find_agent", "read_agent_file"]
-
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 

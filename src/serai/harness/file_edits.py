@@ -8,8 +8,6 @@ from serai.ahp import types as t
 from serai.changes.diff import count_lines
 from serai.machine.files.content import content_type
 
-__all__ = ["Keep", "file_edit", "made"]
-
 Keep = Callable[[bytes, str], t.ContentRef]
 """Keeps content beside the session and refers to it."""
 

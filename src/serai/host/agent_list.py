@@ -9,8 +9,6 @@ from serai.errors import InvalidParams
 from serai.host.agents import HostedHarness
 from serai.host.surroundings.terminals import Terminals
 
-__all__ = ["AgentList"]
-
 
 class AgentList:
     """The one list of agents.

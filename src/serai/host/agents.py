@@ -18,17 +18,6 @@ from serai.host.seat import Seat
 from serai.host.turn import Turn
 from serai.store.contract import BlobRow, RelayWrite
 
-__all__ = [
-    "Attentive",
-    "Examining",
-    "Guarded",
-    "HostContext",
-    "HostedHarness",
-    "Particular",
-    "Transcribing",
-    "WayIn",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class HostContext:

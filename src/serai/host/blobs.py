@@ -16,8 +16,6 @@ from serai.errors import ProtocolError
 from serai.redact.redactor import decode_base64
 from serai.store.contract import BlobRow, Store
 
-__all__ = ["BLOB_SCHEME", "LARGE", "moved_out", "read_blob", "read_result"]
-
 LARGE = 64 * 1024
 """Content above this many bytes is moved out of the state."""
 BLOB_SCHEME = "serai-blob:/"

@@ -18,8 +18,6 @@ from serai.host.redaction import written
 from serai.journal.journal import Journal
 from serai.journal.subscriptions import Subscriber
 
-__all__ = ["Channel", "Channels"]
-
 
 class Channel:
     """A channel with a state, which belongs to it."""

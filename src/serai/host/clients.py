@@ -14,8 +14,6 @@ from serai.journal.journal import Journal
 from serai.journal.subscriptions import Subscriber
 from serai.store.contract import MarkRow
 
-__all__ = ["ClientLink", "Clients", "Count"]
-
 
 class ClientLink(Subscriber, Protocol):
     """One connection of a client."""

@@ -67,8 +67,6 @@ from serai.machine.watch.watch import Watches
 from serai.redact import Redactor
 from serai.store.contract import Opening, Store
 
-__all__ = ["Host"]
-
 _log = logging.getLogger(__name__)
 
 _TOOL_OUTPUT = (a.SessionToolCallCompleteAction, a.SessionToolCallContentChangedAction)

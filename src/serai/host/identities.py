@@ -21,9 +21,6 @@ from serai.errors import NameTaken, UnknownTarget
 from serai.host.ledger import Ledger
 from serai.store.contract import RelayWrite
 
-__all__ = ["Identities", "Participant"]
-
-
 _NAMED = 12
 """How many participants an error names."""
 

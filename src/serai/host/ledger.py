@@ -33,8 +33,6 @@ from serai.journal.journal import Journal
 from serai.redact import Redactor
 from serai.store.contract import RelayWrite
 
-__all__ = ["ALL", "RELAY", "Ledger", "ms", "record_of"]
-
 RELAY = "serai-relay"
 """The channel on which the relay's events stand."""
 ALL = 1 << 62

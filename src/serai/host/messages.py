@@ -15,8 +15,6 @@ from serai import contract as c
 from serai.ahp import types as t
 from serai.ahp import wire
 
-__all__ = ["relay_message", "user_message"]
-
 _CARRIED = "userMessage"
 """In a message's metadata: what the AHP message has beside its text."""
 

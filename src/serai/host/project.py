@@ -11,8 +11,6 @@ from serai.config.paths import is_folder
 from serai.errors import ProtocolError
 from serai.uris import path_of
 
-__all__ = ["directory_of", "problem_with_folder", "project_of"]
-
 
 def directory_of(uri: str | None) -> Path | None:
     """The folder that a `file:` URI names; `None` for anything else, and for what is not on this machine."""

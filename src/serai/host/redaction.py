@@ -15,8 +15,6 @@ from serai.journal.batches import Delta, is_delta, target_of
 from serai.redact import Redactor, StreamRedactor
 from serai.redact.walk import Walker
 
-__all__ = ["Redaction", "written"]
-
 A = TypeVar("A", bound=a.StateAction)
 
 _Part = tuple[type[Delta], str, str]

@@ -27,8 +27,6 @@ from serai.host.settings import DEFAULT_AGENT, first_config, problem_with_agent
 from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
 
-__all__ = ["Root"]
-
 _RECORDS = "serai-root-config"
 """Where it is written what clients have chosen instead of the first values."""
 _NEVER_CHANGES = {"resource", "provider", "created_at", "extra"}

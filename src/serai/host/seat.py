@@ -25,8 +25,6 @@ from serai.machine.processes.processes import Processes
 from serai.redact.managed import managed_from_environment
 from serai.store.contract import RelayWrite
 
-__all__ = ["RelayAccess", "Seat", "agent_channel"]
-
 
 def agent_channel(session: str) -> str:
     """Where an agent's own records about its session stand."""

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from serai.ahp.types import ConfigPropertySchema, ConfigSchema, FreeForm, RootConfigState
 
-__all__ = ["DEFAULT_AGENT", "HostSettings", "first_config", "problem_with_agent"]
-
 DEFAULT_AGENT = "defaultAgent"
 """The agent of sessions that name none."""
 

@@ -17,8 +17,6 @@ from serai.host.agents import Guarded, HostedHarness
 from serai.host.surroundings.terminals import HostTerminal, Terminals
 from serai.redact import Redactor
 
-__all__ = ["SignIns"]
-
 
 class SignIns:
     """All sign-ins on a host.

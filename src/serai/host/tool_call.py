@@ -11,8 +11,6 @@ from serai.ahp import types as t
 from serai.ahp.reducers import LiveSession
 from serai.host.session.questions import Expected, failed_result
 
-__all__ = ["OUTCOME_UNKNOWN", "ToolCall", "ends_of_calls", "untold"]
-
 OUTCOME_UNKNOWN = "outcome_unknown"
 """The code of the error of a call that ran, and whose end nobody has told."""
 

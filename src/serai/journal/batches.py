@@ -22,8 +22,6 @@ from serai.store.contract import Batch, RelayWrite, Row
 if TYPE_CHECKING:
     from serai.journal.sessions import KeptSession
 
-__all__ = ["Barrier", "Delta", "Item", "Measured", "Writes", "fill", "is_delta", "size_of", "target_of"]
-
 _MERGED_BYTES = 64 * 1024
 _ABOUT = 256
 """About how many bytes an action has that is not written yet."""

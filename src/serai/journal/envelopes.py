@@ -14,8 +14,6 @@ import msgspec
 
 from serai.journal.batches import Item
 
-__all__ = ["MAX_BYTES", "MAX_ENVELOPES", "Recent", "envelope", "notification"]
-
 _PREFIX = b'{"jsonrpc":"2.0","method":"action","params":'
 
 

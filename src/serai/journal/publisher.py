@@ -12,8 +12,6 @@ from serai.journal.batches import Barrier, Item
 from serai.journal.envelopes import Recent, notification
 from serai.journal.subscriptions import Subscriptions
 
-__all__ = ["Publisher"]
-
 _log = logging.getLogger(__name__)
 
 _WINDOW = 0.005

@@ -16,8 +16,6 @@ from serai.ahp.reducers import LiveSession
 from serai.ahp.types import Number, SessionState, SessionSummary, Turn
 from serai.store.contract import Batch, HeadRow, SessionRow, StoredRow, TurnRow
 
-__all__ = ["KeptSession", "summary_of"]
-
 _HEAD_AFTER = 64 * 1024
 """A head is written once the actions since the last one exceed this, and exceed the head itself."""
 

@@ -12,8 +12,6 @@ from serai.errors import StorageUnavailable
 from serai.journal.batches import Barrier, Item
 from serai.store.contract import Batch
 
-__all__ = ["Standstill"]
-
 _log = logging.getLogger(__name__)
 
 _MOST_ASIDE = 10_000

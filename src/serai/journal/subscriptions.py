@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-__all__ = ["Subscriber", "Subscriptions"]
-
 
 class Subscriber(Protocol):
     """Someone who follows channels."""

@@ -26,8 +26,6 @@ from serai.jsonrpc.messages import (
     id_of_request,
 )
 
-__all__ = ["LONGEST_LINE", "LineCodec", "Lines", "message_of"]
-
 LONGEST_LINE = 64 * 1024 * 1024
 """The longest line that is read, in bytes."""
 

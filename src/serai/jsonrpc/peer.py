@@ -10,8 +10,6 @@ from serai.jsonrpc.lines import LineCodec
 from serai.jsonrpc.messages import Failure, Message, Notification, Request, RequestId, Success
 from serai.jsonrpc.strict import StrictCodec
 
-__all__ = ["Answered", "Peer", "Unreadable"]
-
 Ticket = TypeVar("Ticket")
 
 

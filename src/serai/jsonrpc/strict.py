@@ -26,8 +26,6 @@ from serai.jsonrpc.messages import (
     id_of_request,
 )
 
-__all__ = ["StrictCodec"]
-
 _Number: TypeAlias = int | float
 _UNREADABLE = (msgspec.DecodeError, ValueError, RecursionError)
 

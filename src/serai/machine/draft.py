@@ -35,19 +35,6 @@ from serai.machine.safe_paths import (
 )
 from serai.machine.umask import share
 
-__all__ = [
-    "PIECE",
-    "Draft",
-    "copy_entry",
-    "copy_range",
-    "find_leftovers",
-    "pieces",
-    "remove",
-    "remove_leftovers",
-    "rename_exclusively",
-    "write_all",
-]
-
 PIECE = 256 * 1024
 """Bytes that are read at once."""
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 import os
 import stat
 
-__all__ = ["keep_private", "persons", "share", "share_folder"]
-
 _PRIVATE = 0o077
 _persons = -1
 

@@ -11,8 +11,6 @@ from pydantic_ai.exceptions import UserError
 
 from serai.agents.ask.prompt import Aside, Part, audio, image, link
 
-__all__ = ["SYSTEM", "Said", "said_in", "with_standing"]
-
 _TOOLS = m.ToolCallPart | m.ToolReturnPart | m.NativeToolCallPart | m.NativeToolReturnPart
 _TEXTS = frozenset({"application/json", "application/xml", "application/yaml", "application/toml"})
 

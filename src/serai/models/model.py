@@ -23,8 +23,6 @@ from serai.models.problems import refuse_tools, warn_of_history, warn_of_setting
 from serai.models.response import AgentResponse
 from serai.models.turn import ModelTurn
 
-__all__ = ["AgentModel", "agent_provider"]
-
 _PROFILE = ModelProfile(
     supports_tools=False,
     supports_json_schema_output=False,

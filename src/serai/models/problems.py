@@ -14,8 +14,6 @@ from serai import errors as ours
 from serai.errors import SeraiError
 from serai.models.history import Said
 
-__all__ = ["AgentModelWarning"]
-
 # The first that fits counts, so what is special stands before what is general.
 _FAILURES: tuple[tuple[type[SeraiError], type[ModelAPIError]], ...] = (
     (ours.AgentUnknown, theirs.ModelNotFoundError),

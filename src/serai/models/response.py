@@ -34,8 +34,6 @@ from serai.models.history import SYSTEM
 from serai.models.problems import warn_of_dropped
 from serai.models.turn import ModelTurn
 
-__all__ = ["AgentResponse"]
-
 _REASONS: dict[str, FinishReason] = {
     "end_turn": "stop",
     "cancelled": "stop",

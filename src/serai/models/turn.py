@@ -16,8 +16,6 @@ from serai.agents.ask.turn import Cancelling
 from serai.errors import SeraiError
 from serai.models.problems import failure_of
 
-__all__ = ["ModelTurn"]
-
 
 class ModelTurn:
     """A turn that runs in a task of its own. Use it with `async with`: at the end the turn is over.

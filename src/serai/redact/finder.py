@@ -16,8 +16,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["LOOK_BEHIND", "UNSEEN", "VALUE", "Found", "Pattern", "PatternFinder", "Run"]
-
 LOOK_BEHIND = 4
 """How many characters before its beginning a pattern may look at."""
 _ANCHOR = 4

@@ -18,8 +18,6 @@ from urllib.parse import quote, quote_plus, unquote
 
 from serai.redact.shapes import looks_random
 
-__all__ = ["SHORTEST", "ManagedStage", "ManagedValues", "managed_from_environment"]
-
 SHORTEST = 8
 """A value with fewer characters is not managed: it would mask ordinary words."""
 

@@ -18,8 +18,6 @@ from serai.redact.managed import SHORTEST, ManagedStage, ManagedValues
 from serai.redact.shape_stage import ShapeStage, redact_shapes
 from serai.redact.walk import Walker
 
-__all__ = ["Redactor", "StreamRedactor", "decode_base64", "is_text"]
-
 _OWN_TOKEN = re.compile(r"srt_[A-Za-z0-9_-]{43}")
 """A token of a host: nobody types one for others to read."""
 _GLIMPSE = 3

@@ -20,8 +20,6 @@ from functools import cache
 from serai.redact.finder import LOOK_BEHIND, UNSEEN, Found, PatternFinder
 from serai.redact.shapes import ASSIGNED, LIMIT, PRIVATE_KEY, SEPARATORS, SHAPES, Shape
 
-__all__ = ["ShapeStage", "redact_shapes"]
-
 _KEPT = LOOK_BEHIND + UNSEEN
 _GAP = 200
 """A private key ends where this much text has no line of it."""

@@ -18,8 +18,6 @@ from serai.ahp.types import (
 from serai.contract.messages import ImageAttachment
 from serai.redact.shapes import is_secret_value, name_tells
 
-__all__ = ["Walker"]
-
 T = TypeVar("T")
 Rewrite: TypeAlias = Callable[[str], str]
 

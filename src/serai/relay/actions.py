@@ -26,8 +26,6 @@ from serai.store.contract import RelayWrite
 if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
 
-__all__ = ["Actions", "MayAsk", "RunAction"]
-
 RunAction = Callable[[c.ActionRunParams, Caller], Awaitable[Any]]
 """Does what an action is for. What it raises is the outcome: `Forbidden` a denial, all else a failure."""
 

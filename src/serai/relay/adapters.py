@@ -35,8 +35,6 @@ from serai.relay.webhooks import post_signed
 if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
 
-__all__ = ["AdapterBox"]
-
 _log = logging.getLogger(__name__)
 
 _WINDOW = 64

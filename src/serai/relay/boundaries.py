@@ -39,8 +39,6 @@ from serai.host.session.session import Session
 from serai.relay.header import MOST_MESSAGES, header, rendered, taken_together
 from serai.relay.policy import RelayPolicy
 
-__all__ = ["BOUNDARIES", "SessionBox"]
-
 _WINDOW = 5 * MOST_MESSAGES
 """How many of those that wait are in memory."""
 

@@ -25,8 +25,6 @@ from serai.relay.runner import check_kept
 if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
 
-__all__ = ["Calls"]
-
 _LONGEST_WAIT_MS = 10 * 60 * 1000
 _STUCK = frozenset({DeliveryState.DEFERRED, DeliveryState.HANDING})
 _PAGE = 500

@@ -23,8 +23,6 @@ from serai.host.ledger import RELAY
 from serai.journal.journal import Journal
 from serai.store.contract import StoredRow
 
-__all__ = ["EventStream", "Place", "Wanted"]
-
 _RECENT = 2000
 _MESSAGES = 500
 _READ = 5000

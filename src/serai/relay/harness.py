@@ -26,8 +26,6 @@ from serai import contract as c
 from serai.errors import CapabilityUnsupported, ConnectionLost, SeraiError
 from serai.relay.sdk import Relay
 
-__all__ = ["Receive", "Registration", "define_harness", "stay_registered"]
-
 _log = logging.getLogger(__name__)
 
 _REMEMBERED = 10_000

@@ -13,8 +13,6 @@ from datetime import datetime
 
 from serai.contract import RelayMessage
 
-__all__ = ["MOST_BYTES", "MOST_MESSAGES", "harmless", "header", "rendered", "taken_together"]
-
 MOST_MESSAGES, MOST_BYTES = 20, 32 * 1024
 """How much enters a session as one turn."""
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from serai.relay.links import RpcPeer
     from serai.relay.workspace import Workspace
 
-__all__ = ["Caller", "InboxBox", "Inboxes"]
-
 _MOST = 500
 _FETCHED = ("fetch", "flush")
 """What waits for someone who asks."""

@@ -26,8 +26,6 @@ from serai.relay.webhooks import check_url
 if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
 
-__all__ = ["Lifecycle"]
-
 _OF_AGENT = frozenset({c.LifecycleOperation.FORK, c.LifecycleOperation.SNAPSHOT})
 """What only an agent that is there can do, and say whether it can."""
 _LONGEST_LEASE = 3600.0

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from serai.relay.inbox import Caller
     from serai.relay.workspace import Workspace
 
-__all__ = ["CODEC", "HostEnd", "Link", "LocalEnd", "RpcPeer", "read_call", "told_to_caller"]
-
 _log = logging.getLogger(__name__)
 
 

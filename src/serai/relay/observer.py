@@ -30,8 +30,6 @@ from serai.relay.session_events import SessionEvents, status_events
 if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
 
-__all__ = ["Observer", "check_can_come", "wants_live"]
-
 _Type = c.AgentSessionEventType
 _CHANGED = _Type.STATUS_CHANGED
 _STATUSES = frozenset(kind.value for kind in _Type if kind.family == "status")

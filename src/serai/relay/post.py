@@ -46,8 +46,6 @@ from serai.relay.rooms import KeptRoom, Rooms
 from serai.relay.runner import Runner
 from serai.store.contract import RelayWrite
 
-__all__ = ["Post"]
-
 _MENTION = re.compile(r"(?<![\w@])@([\w][\w.-]*)")
 _RETRACTED = "(taken back)"
 _KINDS = {kind: MessageKind(kind.value) for kind in RoomKind}

@@ -18,8 +18,6 @@ from serai.contract import AgentSession, AgentStatus, WorkspaceEvent, name_key
 if TYPE_CHECKING:
     from serai.relay.harness import Registration
 
-__all__ = ["OF_SESSIONS", "ActionEvents", "Predicate", "action", "events", "has_type", "named", "rooms_of"]
-
 OF_SESSIONS = ("status.", "tool.", "transcript.", "file.", "command.", "terminal.", "usage.")
 """How the types begin that only sessions have: those of the workspace begin otherwise."""
 

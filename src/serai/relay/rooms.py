@@ -15,8 +15,6 @@ from serai.host.identities import Identities, Participant
 from serai.host.ledger import Ledger
 from serai.store.contract import RelayWrite
 
-__all__ = ["KeptRoom", "Rooms"]
-
 _NAME = re.compile(r"#?[\w][\w.-]{0,79}")
 
 

@@ -39,8 +39,6 @@ from serai.host.ledger import ALL, Ledger, record_of
 from serai.journal.journal import Journal
 from serai.relay.policy import Inbound, Rates, RelayPolicy, choose_mode, retry_at
 
-__all__ = ["Box", "Runner", "check_kept"]
-
 _log = logging.getLogger(__name__)
 
 _DUE_AT_ONCE = 200

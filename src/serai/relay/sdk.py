@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from serai.relay.inbox import Caller
     from serai.relay.workspace import Workspace
 
-__all__ = ["ActionCall", "ActionHandler", "EventHandler", "Listening", "Relay", "relay_of"]
-
 _log = logging.getLogger(__name__)
 
 _led_by: ContextVar[dict[str, Any]] = ContextVar("led_by", default={})  # noqa: B039 - it is never changed

@@ -26,8 +26,6 @@ from serai.ahp.reducers import LiveSession
 from serai.changes.diff import unified
 from serai.store.contract import BlobRow
 
-__all__ = ["SessionEvents", "status_events"]
-
 
 def status_events(
     status: c.AgentStatus, previous: c.AgentStatus | None, reason: str | None = None

@@ -23,8 +23,6 @@ from serai.host.ledger import Ledger
 from serai.relay.inbox import Caller
 from serai.store.contract import RelayWrite
 
-__all__ = ["Tokens", "digest", "new_code"]
-
 _CODE_LASTS = timedelta(minutes=10)
 _MOST_CODES = 100
 """So many codes wait at most; the oldest goes first."""

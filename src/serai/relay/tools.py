@@ -31,8 +31,6 @@ from serai.relay.boundaries import SessionBox
 from serai.relay.inbox import Caller
 from serai.relay.workspace import Workspace
 
-__all__ = ["RelayTools", "Tool"]
-
 _EXCERPT = 300
 """How much a hit of a search shows, in characters."""
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")

@@ -33,8 +33,6 @@ from serai.store.contract import RelayWrite
 if TYPE_CHECKING:
     from serai.relay.workspace import Workspace
 
-__all__ = ["SIGNATURE", "TIMESTAMP", "Webhooks", "check_url", "post_signed", "signature"]
-
 _log = logging.getLogger(__name__)
 
 TIMESTAMP, SIGNATURE = "X-Serai-Timestamp", "X-Serai-Signature"

@@ -34,8 +34,6 @@ from serai.relay.runner import Box, Runner
 from serai.relay.tokens import Tokens
 from serai.relay.webhooks import Webhooks
 
-__all__ = ["WORKSPACE", "Workspace"]
-
 WORKSPACE = "default"
 """The one workspace of a host."""
 

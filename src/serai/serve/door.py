@@ -24,8 +24,6 @@ from uvicorn.server import ServerState
 
 from serai.serve import Limits
 
-__all__ = ["PortDoor", "Strangers", "http_class", "raise_descriptor_limit"]
-
 _log = logging.getLogger(__name__)
 
 _AT_ONCE = 16

@@ -9,8 +9,6 @@ from __future__ import annotations
 import struct
 from collections import deque
 
-__all__ = ["LAST_PIECE", "Outbox", "piece_frame", "text_frame"]
-
 # The first byte of a text message in one piece: FIN, and the opcode 1.
 _TEXT = 0x81
 # Of the pieces of one in several: the first has the opcode, and none has FIN.

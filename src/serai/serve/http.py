@@ -19,8 +19,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from serai.serve.guard import Guard, Refusal
 from serai.version import __version__
 
-__all__ = ["GuardedApp", "Readiness", "create_app", "error_answer"]
-
 Readiness = Callable[[], tuple[bool, dict[str, Any]]]
 """Whether the host is ready, and what a person who asks should know about it. It must not block."""
 

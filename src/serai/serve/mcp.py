@@ -18,8 +18,6 @@ from serai.host.seat import RelayAccess
 from serai.relay.tools import RelayTools
 from serai.relay.workspace import Workspace
 
-__all__ = ["McpEndpoint"]
-
 
 class McpEndpoint:
     """An ASGI application that answers `POST /mcp`, and tells agents where that is.

@@ -21,8 +21,6 @@ from serai.relay.workspace import Workspace
 from serai.serve.relay import caller_of
 from serai.version import __version__
 
-__all__ = ["create_mcp_app"]
-
 _log = logging.getLogger(__name__)
 
 _INSTRUCTIONS = (

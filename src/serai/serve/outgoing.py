@@ -20,8 +20,6 @@ from collections.abc import AsyncIterator, Callable
 
 from serai.serve.frames import LAST_PIECE, Outbox, piece_frame
 
-__all__ = ["Outgoing", "Ticker"]
-
 _log = logging.getLogger(__name__)
 
 # The most that is joined for one write. The transport asks to wait when it holds 64 KiB.

@@ -27,8 +27,6 @@ from serai.serve.guard import Guard, refuse_open_bind
 from serai.serve.http import Readiness, create_app
 from serai.serve.websocket import PeerFactory, websocket_class
 
-__all__ = ["PortSettings", "serve_port"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortSettings:

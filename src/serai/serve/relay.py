@@ -28,8 +28,6 @@ from serai.serve.frames import text_frame
 from serai.serve.http import error_answer
 from serai.serve.websocket import WebSocket
 
-__all__ = ["RelayPeer", "relay_routes"]
-
 _LONGEST_CODE = 4096
 """So long may be what a device sends with its code, in bytes."""
 

@@ -29,8 +29,6 @@ from serai.serve.transcripts import TranscriptRoutes
 from serai.serve.websocket import WebSocket
 from serai.store.contract import Opening, Store
 
-__all__ = ["Joining", "Peers", "collect_in_pauses", "run_host", "settle"]
-
 _log = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 1.0

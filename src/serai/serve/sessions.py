@@ -25,8 +25,6 @@ from serai.serve.ahp.subscriptions import loaded
 from serai.serve.http import error_answer
 from serai.session.events import SessionEvent, event_of, resync, started
 
-__all__ = ["SessionRoutes", "Sink", "session_endpoint"]
-
 Sink: TypeAlias = Callable[[Sequence[SessionEvent]], Awaitable[None]]
 """Takes events, in order. None at all: nothing has happened for a while."""
 

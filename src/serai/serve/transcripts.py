@@ -36,8 +36,6 @@ from serai.session.export import export
 from serai.session.messages import AgentSessionRecord, SessionContext, SessionMessage
 from serai.session.workflow import serialize
 
-__all__ = ["TranscriptRoutes"]
-
 
 class Transcribed(NamedTuple):
     """A session with all that was said in it."""

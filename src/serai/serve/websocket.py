@@ -40,8 +40,6 @@ from serai.serve import Limits, Peer
 from serai.serve.guard import PROTOCOL, Guard, Refusal
 from serai.serve.outgoing import Outgoing, Ticker
 
-__all__ = ["PeerFactory", "WebSocket", "websocket_class"]
-
 logger = logging.getLogger(__name__)
 
 # So much is parsed at once: of the smallest frames, some hundreds.

@@ -15,26 +15,6 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
-__all__ = [
-    "Batch",
-    "BlobRow",
-    "ClientRow",
-    "EventRow",
-    "HeadRow",
-    "MarkRow",
-    "Opening",
-    "RelayWrite",
-    "Row",
-    "SessionRow",
-    "Store",
-    "StoredRow",
-    "TurnRow",
-    "day_of",
-    "failed",
-    "first_day_kept",
-    "settled",
-]
-
 
 class Row(NamedTuple):
     """An action, or another record, on its way into the journal."""

@@ -21,8 +21,6 @@ from serai.store.sqlite.migrations import migrate
 from serai.store.sqlite.reader import Reader, ReadingStore
 from serai.store.sqlite.writer import Tuning, Writer
 
-__all__ = ["MemoryStore"]
-
 T = TypeVar("T")
 
 _USUAL = Tuning()

@@ -22,8 +22,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-__all__ = ["Page"]
-
 _TYPES = {
     ".css": "text/css",
     ".html": "text/html",

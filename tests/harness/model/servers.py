@@ -27,8 +27,6 @@ from serai.redact import Redactor
 from serai.store.contract import Store
 from serai.store.memory import MemoryStore
 
-__all__ = ["agent_file", "model_harness", "model_host", "pending", "rows_of", "talk"]
-
 _PRICES = {"small": PricePerMillion(input=1, output=10), "large": PricePerMillion(input=5, output=50)}
 
 

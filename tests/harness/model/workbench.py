@@ -21,8 +21,6 @@ from serai.session.agent_file import AgentFile, FsScopeTier
 from serai.session.messages import SessionContext
 from serai.store.memory import MemoryStore
 
-__all__ = ["Workbench", "workbench"]
-
 
 class Workbench:
     """One session. Each use of a tool is a turn of its own."""

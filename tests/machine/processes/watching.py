@@ -10,8 +10,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["LIMIT", "children", "content", "parent_of", "runs", "until", "written_pid"]
-
 LIMIT = 30.0
 
 

@@ -16,8 +16,6 @@ from machine.terminals.viewer import Viewer
 from serai.machine.processes.processes import Processes
 from serai.machine.terminals.terminal import Terminal
 
-__all__ = ["Open", "OpenShell"]
-
 Open = Callable[..., Awaitable[Viewer]]
 
 

@@ -12,8 +12,6 @@ from serai.ahp.types import TerminalClientClaim, TerminalCommandPart, TerminalSt
 from serai.machine.terminals.scrollback import BoundedTerminal
 from serai.machine.terminals.terminal import Terminal
 
-__all__ = ["LIMIT", "Viewer", "plain"]
-
 LIMIT = 30.0
 T = TypeVar("T")
 

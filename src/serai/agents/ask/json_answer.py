@@ -18,8 +18,6 @@ from serai.agents.ask.prompt import Aside, Command, Prompt
 from serai.depth import checked
 from serai.errors import JsonInvalid, Mismatch, ParseError
 
-__all__ = ["AnswerShape", "Unfit", "ask_for", "read_answer", "shape_of"]
-
 T = TypeVar("T")
 
 SchemaText: TypeAlias = Mapping[str, Any] | bool | str

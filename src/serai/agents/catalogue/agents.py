@@ -17,8 +17,6 @@ from serai.config.agents import AgentSettings
 from serai.config.load import Configuration
 from serai.errors import AgentUnknown, ConfigInvalid
 
-__all__ = ["Catalogue", "KnownAgents", "built_in", "known_agents", "make_catalogue"]
-
 _NEAR = 0.7
 """How like a name something is, of 1, that was meant for it. A wrong letter in a name of four leaves 0.75."""
 _SIMPLE = (

@@ -11,8 +11,6 @@ from msgspec import Meta
 
 from serai.errors import ConfigInvalid
 
-__all__ = ["AgentDefinition", "Evidence", "Way"]
-
 Word = Annotated[str, Meta(min_length=1)]
 Pattern = Annotated[str, Meta(min_length=1)]
 

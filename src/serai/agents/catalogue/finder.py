@@ -24,8 +24,6 @@ from serai.agents.catalogue.programs import (
 )
 from serai.errors import AgentNotInstalled
 
-__all__ = ["Finder", "FoundAgent", "is_signed_in"]
-
 _PROBE_SECONDS = 5.0
 _LISTING_SECONDS = 20.0
 _LISTED = re.compile(r"\s*([\w@][\w@./:+-]*)\s*(?:\s-\s.*)?")

@@ -17,8 +17,6 @@ from serai.acp.options import Choice
 from serai.errors import AgentError
 from serai.machine.processes.processes import Processes
 
-__all__ = ["EffortKind", "Introduction", "Models", "ModelsFrom", "introduce", "models_of"]
-
 
 class ModelsFrom(StrEnum):
     """Who has told the models."""

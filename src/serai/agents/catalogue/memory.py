@@ -20,8 +20,6 @@ from serai.agents.catalogue.finder import FoundAgent
 from serai.config.private import replace_private
 from serai.errors import ConfigInvalid
 
-__all__ = ["FILE", "AgentMemory", "Remembered", "signed_in_of"]
-
 FILE = "agents.json"
 """The name of the file, in the home."""
 

@@ -22,8 +22,6 @@ from serai.agents.catalogue.definitions import Way
 from serai.machine.processes.environment import inheritable
 from serai.machine.processes.processes import brief
 
-__all__ = ["MODULES_VARIABLE", "NpmPackage", "Surroundings", "find_program"]
-
 MODULES_VARIABLE = "SERAI_NODE_MODULES"
 """Names further folders with packages, separated as in `PATH`."""
 

@@ -20,8 +20,6 @@ from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.config.toml import is_name
 from serai.errors import ConfigInvalid
 
-__all__ = ["Registry", "load_registry", "parse_registry"]
-
 _LARGEST = 8 * 1024 * 1024
 _SECONDS = 5.0
 """Longest wait for a download, in seconds."""

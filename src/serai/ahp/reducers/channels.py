@@ -20,8 +20,6 @@ from serai.ahp.types import (
     TerminalUnclassifiedPart,
 )
 
-__all__ = ["LiveChangeset", "LiveResourceWatch", "LiveRoot", "LiveTerminal", "with_text"]
-
 
 class LiveRoot(SimpleLive[RootState]):
     """The root state, changed in place."""

@@ -9,8 +9,6 @@ from msgspec.structs import replace
 from serai.ahp.types import ChildCustomization, Customization
 from serai.ahp.wire import Unknown, UnknownType
 
-__all__ = ["remove", "toggle", "update"]
-
 T = TypeVar("T", Customization, ChildCustomization)
 
 

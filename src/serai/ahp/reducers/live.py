@@ -12,8 +12,6 @@ from serai.ahp.actions import RootConfigChangedAction, SessionConfigChangedActio
 from serai.ahp.types import Number, RootConfigState, SessionConfigState
 from serai.ahp.wire import State
 
-__all__ = ["GrowingText", "Handlers", "LiveState", "SimpleLive", "merged"]
-
 S = TypeVar("S", bound=State)
 H = TypeVar("H", bound=Callable[..., None])
 

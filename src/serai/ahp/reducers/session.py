@@ -26,8 +26,6 @@ from serai.ahp.types import (
     TurnState,
 )
 
-__all__ = ["LiveSession"]
-
 _DOING = 31
 """The status bits that say what a session is doing; the others are the person's flags, or not ours."""
 

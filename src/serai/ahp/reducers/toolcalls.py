@@ -36,8 +36,6 @@ from serai.ahp.types import (
     ToolCallStreamingState,
 )
 
-__all__ = ["STEPS", "is_waiting", "set_content", "skip", "start"]
-
 _WAITING = frozenset({ToolCallPendingConfirmationState, ToolCallPendingResultConfirmationState})
 
 

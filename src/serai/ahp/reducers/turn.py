@@ -26,8 +26,6 @@ from serai.ahp.types import (
 )
 from serai.ahp.wire import Unknown
 
-__all__ = ["LiveTurn"]
-
 TextPart = MarkdownResponsePart | ReasoningResponsePart
 
 

@@ -26,8 +26,6 @@ from serai.ahp.types import (
 )
 from serai.ahp.wire import Unknown, Value
 
-__all__ = ["problem_with_answer", "problem_with_answers"]
-
 
 def problem_with_answer(
     request: SessionInputRequest, question_id: str, answer: SessionInputAnswer, *, final: bool = False

@@ -12,8 +12,6 @@ from serai.ahp.types import (
     SessionConfigState,
 )
 
-__all__ = ["problem_with_change", "problem_with_value"]
-
 
 def problem_with_change(
     config: RootConfigState | SessionConfigState, changes: FreeForm, *, replace: bool

@@ -27,8 +27,6 @@ from serai.ahp.types import (
 )
 from serai.ahp.wire import Unknown
 
-__all__ = ["ACCEPTED", "COMPLETION", "Judgement", "Verdict", "judge_session", "judge_title", "rejected"]
-
 COMPLETION = "serai.completion"
 """In an attachment's `_meta`: the host itself proposed it, and knows what it stands for."""
 

@@ -10,8 +10,6 @@ from serai.ahp.types import ToolCallPendingConfirmationState, ToolCallRunningSta
 from serai.host.session.core import SessionCore
 from serai.host.session.questions import failed_result
 
-__all__ = ["ClientTools"]
-
 _OPEN = ToolCallRunningState | ToolCallPendingConfirmationState
 
 

@@ -21,8 +21,6 @@ from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
 from serai.redact import Redactor
 
-__all__ = ["SessionCore", "SessionView", "error_info", "is_paused", "needs_sign_in", "status_of"]
-
 _SIGN_IN_NEEDED = "A sign-in is needed"
 """The activity, for people, of a session that waits for a sign-in."""
 

@@ -18,8 +18,6 @@ from serai.host.agents import Examining, HostedHarness, Particular
 from serai.host.project import directory_of, problem_with_folder, project_of
 from serai.journal.sessions import KeptSession
 
-__all__ = ["first_state", "fork_source", "resolved_config"]
-
 
 async def first_state(
     params: CreateSessionParams,

@@ -10,8 +10,6 @@ from serai.ahp.types import ToolResultSubagentContent, Turn
 from serai.errors import CapabilityUnsupported
 from serai.host.session.core import SessionCore
 
-__all__ = ["PARENT", "Subagent", "check_depth"]
-
 PARENT = "serai.parent"
 """In a session's `_meta`: the session whose agent began it. Only the host writes it."""
 

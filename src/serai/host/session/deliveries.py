@@ -31,8 +31,6 @@ from serai.host.messages import relay_message
 from serai.host.session.core import SessionCore
 from serai.store.contract import StoredRow
 
-__all__ = ["DeferredAction", "Delivery", "Door", "Postman", "deferred_channel", "still_deferred"]
-
 
 def deferred_channel(session: str) -> str:
     """Where it stands which actions wait for the end of a session's turn."""

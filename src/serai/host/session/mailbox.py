@@ -17,8 +17,6 @@ from serai.contract import Accepted, AgentSessionCapabilities, DeliveryMode, Del
 from serai.host.messages import user_message
 from serai.host.session.deliveries import Delivery, Door
 
-__all__ = ["Mailbox", "Waiting", "not_taken"]
-
 _MODES = {
     PendingMessageKind.QUEUED: (DeliveryMode.ON_IDLE, "idle"),
     PendingMessageKind.STEERING: (DeliveryMode.NEXT_TOOL_CALL, "next-tool-call"),

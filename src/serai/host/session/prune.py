@@ -16,8 +16,6 @@ from serai.host.session.sessions import Sessions
 from serai.journal.journal import Journal
 from serai.store.contract import day_of
 
-__all__ = ["prune", "prune_daily"]
-
 _log = logging.getLogger(__name__)
 
 _AT_FIRST = 10.0

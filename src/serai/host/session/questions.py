@@ -13,8 +13,6 @@ from serai.ahp.reducers import LiveSession
 from serai.ahp.rules import Judgement, rejected
 from serai.host.session.core import SessionCore
 
-__all__ = ["Answers", "Expected", "Questions", "all_answers", "failed_result", "unknown_option"]
-
 Expected = tuple[str, str]
 """What is expected, and of which call or question: `call`, `result`, `complete` or `input`, and an id."""
 

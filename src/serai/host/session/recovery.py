@@ -13,8 +13,6 @@ from serai.host.session.deliveries import DeferredAction
 from serai.host.session.questions import Questions
 from serai.host.session.turns import Turns
 
-__all__ = ["recover"]
-
 
 def recover(
     core: SessionCore,

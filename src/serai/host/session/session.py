@@ -47,8 +47,6 @@ from serai.machine.files import write as write_file
 if TYPE_CHECKING:
     from serai.host.host import Host
 
-__all__ = ["MOST_READ", "Session"]
-
 MOST_READ = 8 * 1024 * 1024
 """Largest read of an agent, in bytes."""
 

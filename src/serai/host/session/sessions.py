@@ -29,8 +29,6 @@ from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession, summary_of
 from serai.store.contract import SessionRow
 
-__all__ = ["Sessions"]
-
 _log = logging.getLogger(__name__)
 
 

@@ -48,17 +48,6 @@ if TYPE_CHECKING:
     from serai.host.host import Host
     from serai.host.session.session import Session
 
-__all__ = [
-    "ADDITIONAL_DIRECTORIES",
-    "MORE_FOLDERS",
-    "Files",
-    "Shown",
-    "folders_in",
-    "folders_of",
-    "gives",
-    "named_in",
-]
-
 ADDITIONAL_DIRECTORIES = "additionalDirectories"
 """The setting of a session that names more folders, which are for reading only."""
 MORE_FOLDERS = SessionConfigPropertySchema(

@@ -22,8 +22,6 @@ from serai.machine.files.place import etag, find
 from serai.machine.files.refusals import told
 from serai.machine.files.roots import Access, Roots
 
-__all__ = ["BEGINNING", "BINARY", "PLAIN", "Content", "content_type", "guessed_type", "open_content", "read"]
-
 _decoder = codecs.getincrementaldecoder("utf-8")
 _encode = msgspec.json.Encoder().encode
 

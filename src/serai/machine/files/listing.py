@@ -21,8 +21,6 @@ from serai.machine.files.refusals import not_found, told
 from serai.machine.files.roots import Access, Roots
 from serai.uris import uri_of
 
-__all__ = ["list_directory", "resolve"]
-
 _KINDS = {
     stat.S_IFREG: ResourceType.FILE,
     stat.S_IFDIR: ResourceType.DIRECTORY,

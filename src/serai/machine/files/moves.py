@@ -28,8 +28,6 @@ from serai.machine.safe_paths import (
     sync_directory,
 )
 
-__all__ = ["copy", "delete", "make_directory", "move"]
-
 _IN_THE_WAY = frozenset({errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR, errno.ENOTDIR})
 _NOT_EMPTY = frozenset({errno.ENOTEMPTY, errno.EEXIST})
 

@@ -21,8 +21,6 @@ from serai.machine.safe_paths import Identity, PathRefused, Walk, identity, look
 from serai.machine.umask import share_folder
 from serai.uris import path_of
 
-__all__ = ["Place", "etag", "find", "find_or_make", "open_regular"]
-
 _USUAL = frozenset({stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK})
 
 

@@ -13,8 +13,6 @@ from serai.ahp.wire import to_json
 from serai.errors import InvalidParams, ProtocolError
 from serai.machine.files.roots import Access
 
-__all__ = ["conflict", "denied", "exists", "not_found", "outside", "told", "translated", "wrong_kind"]
-
 _MISSING = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE})
 _REFUSED = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO, errno.ENODEV}

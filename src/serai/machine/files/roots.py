@@ -10,8 +10,6 @@ from enum import Flag, auto
 from serai.ahp.commands import ResourceRequestParams
 from serai.uris import path_of
 
-__all__ = ["Access", "Root", "Roots", "wanted"]
-
 
 class Access(Flag):
     """What one wants to do with a file."""

@@ -18,8 +18,6 @@ from serai.errors import ProtocolError
 from serai.machine.files.place import Place
 from serai.machine.safe_paths import Identity, identity
 
-__all__ = ["AT_ONCE", "FileThreads", "alone_at", "go_on", "notes_folder"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -14,8 +14,6 @@ from serai.machine.files.refusals import conflict, exists, told
 from serai.machine.files.roots import Access, Roots
 from serai.machine.files.threads import alone_at, notes_folder
 
-__all__ = ["write"]
-
 
 def write(params: ResourceWriteParams, roots: Roots) -> EmptyResult:
     """Write a file, and make it if it is not there. A link is followed, and what it leads to is written.

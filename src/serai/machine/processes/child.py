@@ -20,8 +20,6 @@ from typing import IO, Any, TypeVar
 from serai.machine.processes.environment import inheritable
 from serai.machine.processes.keeper import HEADER, Request
 
-__all__ = ["Child", "Exit", "Kept", "start_kept", "to_its_end", "uninterrupted"]
-
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)

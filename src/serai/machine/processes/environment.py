@@ -12,8 +12,6 @@ import re
 import shutil
 from collections.abc import Iterable, Mapping
 
-__all__ = ["HARDENED", "find_program", "git_environment", "inheritable", "without_relative"]
-
 _SECRET = re.compile(r"SERAI_.*(KEY|TOKEN|SECRET|PASSWORD).*")
 
 

@@ -32,8 +32,6 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-__all__ = ["HEADER", "Request"]
-
 HEADER = 8
 """Bytes that say how long the request is that follows."""
 

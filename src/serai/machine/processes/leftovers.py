@@ -15,8 +15,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["ChildNotes", "end_leftovers"]
-
 _GRACE, _PATIENCE, _LOOK = 1.0, 5.0, 0.02
 """Seconds for what is left to end by itself, and then for what was killed to go; and between two looks."""
 

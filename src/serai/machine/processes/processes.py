@@ -23,8 +23,6 @@ from serai.machine.processes.environment import find_program, inheritable
 from serai.machine.processes.keeper import Request
 from serai.machine.processes.leftovers import ChildNotes
 
-__all__ = ["Processes", "brief", "kill"]
-
 
 class Processes:
     """The children of this host.

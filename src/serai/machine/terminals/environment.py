@@ -10,8 +10,6 @@ from pathlib import Path
 
 from serai.machine.processes.environment import inheritable
 
-__all__ = ["ShellLaunch", "default_shell", "plan_launch"]
-
 _SCRIPTS = Path(__file__).parent / "shell"
 
 # They describe the terminal that the host was started from, which is not the one that is started here.

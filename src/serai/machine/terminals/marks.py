@@ -16,8 +16,6 @@ from pathlib import Path
 
 from serai.ahp import actions as a
 
-__all__ = ["HELD_BOUND", "TITLE_SHOWN", "TerminalOutput", "cleaned"]
-
 HELD_BOUND = 64 * 1024
 """Longest control string that is waited for, in characters. Our own are shorter."""
 TITLE_SHOWN = 256

@@ -8,8 +8,6 @@ import os
 import termios
 from dataclasses import dataclass
 
-__all__ = ["Keyboard", "Pty", "open_pty", "resize"]
-
 INPUT_BOUND = 1024 * 1024
 """How much may wait for a program that does not read."""
 

@@ -19,8 +19,6 @@ from serai.ahp.types import (
     TerminalUnclassifiedPart,
 )
 
-__all__ = ["SCROLLBACK", "BoundedTerminal"]
-
 SCROLLBACK = 1024 * 1024
 """Most characters of a terminal's content that are kept."""
 

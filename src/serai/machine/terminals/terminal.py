@@ -28,8 +28,6 @@ from serai.machine.terminals.environment import plan_launch
 from serai.machine.terminals.marks import TerminalOutput
 from serai.machine.terminals.pty import Keyboard, Pty, open_pty, resize
 
-__all__ = ["BATCH", "Terminal"]
-
 BATCH = 128 * 1024
 """About how much text is in a batch, at most. It becomes one message, of six times as many bytes if all of it
 has to be escaped, and there are clients that take no more than 1 MiB."""

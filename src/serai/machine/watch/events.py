@@ -11,17 +11,6 @@ from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
 from serai.machine.safe_paths import Identity
 
-__all__ = [
-    "LONGEST",
-    "QUIET",
-    "Sink",
-    "WatchEvent",
-    "replaced",
-    "watch_failed",
-    "watch_folder",
-    "watch_limit",
-]
-
 QUIET = 0.02
 """Time in seconds without a change after which a batch is told."""
 LONGEST = 0.05

@@ -16,8 +16,6 @@ from typing import TypeAlias
 
 from serai.errors import InvalidParams
 
-__all__ = ["LENGTH_LIMIT", "PATTERN_LIMIT", "PathFilter"]
-
 PATTERN_LIMIT = 1_000
 """Most patterns in a list, after its braces were taken apart."""
 LENGTH_LIMIT = 1_000

@@ -31,8 +31,6 @@ from serai.machine.files.refusals import not_found
 from serai.machine.safe_paths import MAX_DEPTH, Identity, PathRefused, identity, open_below
 from serai.machine.watch.events import LONGEST, QUIET, Sink, WatchEvent, watch_failed, watch_limit
 
-__all__ = ["Inotify", "InotifyEvent", "watch_folder"]
-
 _ADDED, _UPDATED, _DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
 
 # <sys/inotify.h>

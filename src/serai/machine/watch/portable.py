@@ -19,8 +19,6 @@ from serai.machine.files.refusals import not_found
 from serai.machine.safe_paths import identity
 from serai.machine.watch.events import LONGEST, QUIET, Sink, WatchEvent, watch_failed
 
-__all__ = ["in_order", "watch_folder"]
-
 _ADDED, _UPDATED, _DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
 
 _POLL = 100

@@ -29,8 +29,6 @@ from serai.machine.watch.events import WatchEvent, replaced, watch_failed, watch
 from serai.machine.watch.globs import PathFilter
 from serai.uris import uri_of
 
-__all__ = ["BATCH_LIMIT", "PENDING_LIMIT", "FolderWatch", "Pending", "Watch", "Watches"]
-
 BATCH_LIMIT = 1_000
 """Most changes in one action."""
 PENDING_LIMIT = 100_000

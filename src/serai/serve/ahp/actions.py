@@ -16,9 +16,6 @@ from serai.errors import InvalidParams, SeraiError
 from serai.serve.ahp.peer import AhpPeer
 from serai.serve.ahp.subscriptions import loaded
 
-__all__ = ["dispatched", "unreadable"]
-
-
 _ANSWERS = (
     a.SessionToolCallResultConfirmedAction,
     a.SessionInputAnswerChangedAction,

@@ -34,8 +34,6 @@ from serai.serve.ahp.subscriptions import unknown
 from serai.serve.websocket import WebSocket
 from serai.uris import uri_of
 
-__all__ = ["COMMANDS", "FIRST", "ahp_peer"]
-
 _MAX_TURNS = 200
 
 

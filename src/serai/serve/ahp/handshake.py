@@ -23,8 +23,6 @@ from serai.serve.ahp.subscriptions import follow, is_stream, loaded, states
 from serai.store.contract import ClientRow
 from serai.telemetry.otlp import CAPABILITIES
 
-__all__ = ["initialize", "ping", "reconnect"]
-
 _log = logging.getLogger(__name__)
 
 _VERSION = re.compile(r"0\.2\.(?:0|[1-9][0-9]*)")

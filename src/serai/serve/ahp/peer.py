@@ -35,8 +35,6 @@ from serai.jsonrpc.messages import TOO_MANY_REQUESTS
 from serai.serve.frames import text_frame
 from serai.serve.websocket import WebSocket
 
-__all__ = ["AhpPeer"]
-
 _log = logging.getLogger(__name__)
 
 _MAX_BACKLOG_BYTES = 20 * 1024 * 1024

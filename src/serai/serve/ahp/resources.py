@@ -19,19 +19,6 @@ from serai.machine.files import Content, Roots
 from serai.machine.files.content import content_type, guessed_type
 from serai.serve.ahp.peer import AhpPeer
 
-__all__ = [
-    "copy",
-    "delete",
-    "list_entries",
-    "make_directory",
-    "move",
-    "read",
-    "request",
-    "resolve",
-    "watch",
-    "write",
-]
-
 _LONG = 1024 * 1024
 """Longer files are read and sent in pieces."""
 

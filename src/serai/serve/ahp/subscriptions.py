@@ -17,8 +17,6 @@ from serai.host.host import Host
 from serai.serve.ahp.peer import AhpPeer
 from serai.telemetry.otlp import parse
 
-__all__ = ["follow", "is_stream", "loaded", "states", "subscribe", "unknown", "unsubscribe"]
-
 
 async def subscribe(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """Answer with a channel's state, and follow it from that very moment."""

@@ -36,8 +36,6 @@ from serai.store.sqlite.file import HighWater, check_header, check_schema, inspe
 from serai.store.sqlite.lock import FileLock
 from serai.store.sqlite.migrations import MIGRATIONS
 
-__all__ = ["back_up", "disposed_sessions", "look_over", "purge", "restore"]
-
 T = TypeVar("T")
 
 # A copy does not know which numbers were given out after it was made, and it may be restored more than once.

@@ -14,8 +14,6 @@ from serai.store.sqlite import relay
 from serai.store.sqlite.connection import SQL, Database
 from serai.store.sqlite.locator import decode
 
-__all__ = ["check", "erase"]
-
 _BLOB_PREFIX = b"serai-blob:/"
 _BLOB_REFERENCE = re.compile(_BLOB_PREFIX + rb"([0-9a-f]{64})")
 

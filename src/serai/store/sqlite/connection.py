@@ -22,25 +22,6 @@ from serai.errors import (
     WrongKey,
 )
 
-__all__ = [
-    "RESTORE",
-    "SALT_SIZE",
-    "SQL",
-    "Database",
-    "beside",
-    "connect",
-    "copy_database",
-    "look_at",
-    "parse",
-    "raw_key",
-    "read_fault",
-    "salt_of",
-    "sync",
-    "table_of",
-    "unreadable",
-    "write_fault",
-]
-
 Database = apsw.Connection
 
 RESTORE = "bring back a copy with 'serai restore'"

@@ -19,8 +19,6 @@ from serai.store.sqlite.reader import Reader
 from serai.store.sqlite.worker import Worker
 from serai.store.sqlite.writer import Tuning, Writer
 
-__all__ = ["Engine"]
-
 # To how many bytes a log that grew longer is cut when it begins anew.
 _LOG_LIMIT = 16 << 20
 

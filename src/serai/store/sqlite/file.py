@@ -25,17 +25,6 @@ from serai.store.sqlite.connection import (
 )
 from serai.store.sqlite.migrations import APPLICATION_ID, Migration, migrate
 
-__all__ = [
-    "PAGE_SIZE",
-    "HighWater",
-    "check_header",
-    "check_schema",
-    "create",
-    "inspect",
-    "prepare",
-    "refuse_empty",
-]
-
 PAGE_SIZE = 2048
 """Half the usual one. A commit of a dozen small rows writes a few pages, however full: with pages of 4 KiB
 the log takes 6 bytes for each of the payload, with these 5, in the same time."""

@@ -14,8 +14,6 @@ from itertools import accumulate
 from operator import sub
 from threading import Lock
 
-__all__ = ["Group", "Tail", "decode", "encode", "numbers_after"]
-
 _INT64 = "q"
 
 Group = tuple[int, list[int]]

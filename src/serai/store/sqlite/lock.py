@@ -15,8 +15,6 @@ import msgspec
 
 from serai.errors import DatabaseLocked, StorageUnreadable
 
-__all__ = ["FileLock", "Holder", "say_where"]
-
 
 class Holder(msgspec.Struct, frozen=True):
     """Who holds a database."""

@@ -13,8 +13,6 @@ import apsw
 from serai.errors import StorageUnreadable
 from serai.store.sqlite.connection import Database, copy_database
 
-__all__ = ["APPLICATION_ID", "MIGRATIONS", "Migration", "migrate", "read_migrations"]
-
 APPLICATION_ID = 0x53455241
 """`SERA`: what the header of a database of ours says."""
 

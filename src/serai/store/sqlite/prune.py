@@ -15,8 +15,6 @@ import msgspec
 
 from serai.store.sqlite.connection import SQL, Database, table_of
 
-__all__ = ["Piece", "delete", "find"]
-
 _PIECE_BYTES, _PIECE_ROWS = 128 * 1024, 256
 """So much is looked at and goes at once, but at least one row: no batch waits for long."""
 

@@ -23,8 +23,6 @@ from serai.store.sqlite import relay
 from serai.store.sqlite.connection import SQL, Database, table_of
 from serai.store.sqlite.locator import Tail, numbers_after
 
-__all__ = ["Reader", "ReadingStore"]
-
 T = TypeVar("T")
 
 

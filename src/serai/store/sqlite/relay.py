@@ -13,8 +13,6 @@ import msgspec
 from serai.store.contract import RelayWrite
 from serai.store.sqlite.connection import Database, parse
 
-__all__ = ["SQL", "erase", "index_words", "read", "words_of_turn", "write"]
-
 SQL = {
     name: statement
     for file in ("relay.sql", "agent_sessions.sql", "workflow_runs.sql")

@@ -8,8 +8,6 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
 
-__all__ = ["Worker"]
-
 T = TypeVar("T")
 
 _Job = Callable[[], object]

@@ -22,8 +22,6 @@ from serai.store.sqlite.locator import Group, Tail
 from serai.store.sqlite.migrations import MIGRATIONS, Migration
 from serai.store.sqlite.prune import Piece, delete, find
 
-__all__ = ["Tuning", "Writer"]
-
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
