@@ -92,7 +92,7 @@ const Row = memo(function Row({ summary, isOpen, isPinned }) {
   const { added, removed } = lines(summary);
   const cost = costOf(summary);
   useEffect(() => {
-    // Whoever looks at a session has read it.
+    // Whoever looks at a session has read it; what comes after that was said is read anew.
     if (!isOpen || !isNew) return undefined;
     const read = () => {
       if (document.hasFocus()) page.host.dispatch(uri, { type: "session/isReadChanged", isRead: true });
@@ -100,7 +100,7 @@ const Row = memo(function Row({ summary, isOpen, isPinned }) {
     read();
     addEventListener("focus", read);
     return () => removeEventListener("focus", read);
-  }, [isOpen, isNew]);
+  }, [isOpen, isNew, summary.modifiedAt]);
   return html`<li class="session-row" data-state=${isFailed(summary) ? "failed" : state}>
     <a class="stack" href=${addressOf(uri)} aria-current=${isOpen ? "page" : undefined} onClick=${showCentre}>
       <span class="sign" aria-hidden="true"></span>
