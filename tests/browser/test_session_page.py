@@ -174,3 +174,13 @@ def test_files_are_completed_and_pasted_images_attached(window: Page, inn: Inn) 
     expect(window.get_by_text("dot.png")).to_be_visible()
     composer(window).press("Enter")
     expect(timeline(window)).to_contain_text("dot.png")
+
+
+def test_whoever_looks_at_a_session_has_read_it_also_what_came_while_it_was_unread(window: Page) -> None:
+    unread = window.locator("[aria-current=page]").get_by_text("Unread")
+    window.evaluate("document.hasFocus = () => false")
+    begin(window, "write 3")
+    expect(unread).to_be_attached()
+    window.evaluate("delete document.hasFocus")  # they look again, and no event says so
+    say(window, "write 4")
+    expect(unread).not_to_be_attached()
