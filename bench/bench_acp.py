@@ -18,7 +18,11 @@ from typing import Any, cast
 
 import acp
 from harness import Result, against_peer, as_served
-from serai.acp import AcpSession, Agent, BasicClient, Finished, Launch
+from serai.acp.agent import Agent
+from serai.acp.client_side import BasicClient
+from serai.acp.process.connection import Launch
+from serai.acp.prompt import Finished
+from serai.acp.session import AcpSession
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import FoundAgent
 from serai.ahp.actions import ActionOrigin, SessionTurnStartedAction

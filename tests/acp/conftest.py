@@ -12,24 +12,21 @@ from typing import Any
 import pytest
 
 from machine.processes.watching import children
-from serai.acp import (
-    AcpSession,
-    Agent,
-    AgentMessageChunk,
+from serai.acp.agent import Agent
+from serai.acp.client_side import (
     BasicClient,
     ClientCapabilities,
     Elicitation,
     ElicitationAnswer,
-    Event,
-    Finished,
-    Item,
-    Launch,
     PermissionRequest,
-    PromptFailure,
     ReadTextFile,
     WriteTextFile,
 )
 from serai.acp.process import connection
+from serai.acp.process.connection import Launch
+from serai.acp.prompt import Finished, Item, PromptFailure
+from serai.acp.session import AcpSession
+from serai.acp.updates import AgentMessageChunk
 from serai.errors import ProtocolError
 from serai.machine.processes.processes import Processes
 
@@ -50,7 +47,6 @@ class Person(BasicClient):
         self.given_up = 0
         self.asked = asyncio.Event()
         self.files = {"/notes": "one\ntwo\n"}
-        self.events: list[Event] = []
 
     @property
     def capabilities(self) -> ClientCapabilities:
@@ -75,9 +71,6 @@ class Person(BasicClient):
         await self._wait()
         return ElicitationAnswer("accept", {"said": request.message})
 
-    def notified(self, event: Event) -> None:
-        self.events.append(event)
-
     async def _wait(self) -> None:
         try:
             if self.patient:
@@ -94,7 +87,7 @@ async def processes() -> AsyncIterator[Processes]:
     processes = Processes()
     yield processes
     await processes.close(grace=1)
-    assert not processes.children
+    assert not processes._children
     assert children() <= before
     if others := asyncio.all_tasks() - {asyncio.current_task()}:
         await asyncio.wait(others, timeout=30)  # what has ended is told to each of them in its own turn

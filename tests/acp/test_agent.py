@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from machine.processes.watching import runs
-from serai.acp import Agent, BasicClient, ClientCapabilities, Launch
+from serai.acp.agent import Agent
+from serai.acp.client_side import BasicClient, ClientCapabilities
+from serai.acp.process.connection import Launch
 from serai.errors import (
     AgentInitFailed,
     AgentInitTimedOut,
@@ -52,7 +54,7 @@ async def test_an_agent_that_does_not_answer_is_ended(start: Any, processes: Pro
     with pytest.raises(AgentInitTimedOut) as caught:
         await start(initialize="silence", start_timeout=0.2)
     assert caught.value.agent == "scripted"
-    assert not processes.children
+    assert not processes._children
 
 
 async def test_an_agent_that_ends_at_once_tells_why(start: Any) -> None:
@@ -77,7 +79,7 @@ async def test_another_version_is_refused(version: Any, start: Any, processes: P
     with pytest.raises(VersionMismatch) as caught:
         await start(version=version)
     assert (caught.value.client_version, caught.value.agent_version) == (1, version)
-    assert not processes.children
+    assert not processes._children
 
 
 async def test_a_program_that_is_not_there_is_not_installed(processes: Processes, tmp_path: Path) -> None:
@@ -97,13 +99,13 @@ async def test_a_program_that_is_not_there_is_not_installed(processes: Processes
 async def test_a_start_that_is_cancelled_leaves_nothing(start: Any, processes: Processes) -> None:
     task = asyncio.create_task(start(initialize="silence"))
     async with asyncio.timeout(30):
-        while not processes.children:  # noqa: ASYNC110 - nobody announces it
+        while not processes._children:  # noqa: ASYNC110 - nobody announces it
             await asyncio.sleep(0.001)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     async with asyncio.timeout(30):
-        while processes.children:  # noqa: ASYNC110 - nobody announces it
+        while processes._children:  # noqa: ASYNC110 - nobody announces it
             await asyncio.sleep(0.005)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from requirements import proves
-from serai.acp import AgentCapabilities, Handshake
+from serai.acp.capabilities import AgentCapabilities, Handshake
 
 NOTHING = {
     "loadSession": False,

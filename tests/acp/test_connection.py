@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
-from serai.acp import AcpSession, Agent, ClientCapabilities, PromptFailure
+from serai.acp.agent import Agent
+from serai.acp.client_side import ClientCapabilities
 from serai.acp.process import peer as acp_peer
+from serai.acp.prompt import PromptFailure
+from serai.acp.session import AcpSession
 from serai.errors import AgentClosed, LineTooLong
 
 

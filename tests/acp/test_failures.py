@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from serai.acp import Handshake
+from serai.acp.capabilities import Handshake
 from serai.acp.process.failures import Failures, meaning
 from serai.errors import (
     AgentError,

@@ -9,19 +9,21 @@ from typing import Any
 
 import pytest
 
-from serai.acp import (
-    Agent,
-    AgentThoughtChunk,
-    AvailableCommandsUpdate,
+from serai.acp.agent import Agent
+from serai.acp.client_side import (
     ClientCapabilities,
     CreateTerminal,
     Elicitation,
     ElicitationAnswer,
-    OpenWay,
-    PlanUpdate,
     TerminalExit,
     TerminalOutput,
     TerminalRequest,
+)
+from serai.acp.session import OpenWay
+from serai.acp.updates import (
+    AgentThoughtChunk,
+    AvailableCommandsUpdate,
+    PlanUpdate,
     ToolCall,
     ToolCallUpdate,
     UsageUpdate,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serai.acp import AgentMessageChunk, RawUpdate, Update
 from serai.acp.process.peer import AgentPeer, Listener
+from serai.acp.updates import AgentMessageChunk, RawUpdate, Update
 from serai.jsonrpc import Request
 
 
@@ -37,7 +37,8 @@ def read(written: bytes) -> Any:
         noise=lambda _: heard.append(None),
     )
     peer = AgentPeer(lambda sent: heard.append(json.loads(sent)), listener, lambda: None)
-    peer.feed(written + b"\n")
+    peer.feed(written)
+    peer.end()
     return heard[0] if heard else None
 
 

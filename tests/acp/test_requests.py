@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from serai.acp import AcpSession, Agent, ClientCapabilities, PermissionRequest
+from serai.acp.agent import Agent
+from serai.acp.client_side import ClientCapabilities, PermissionRequest
+from serai.acp.session import AcpSession
 from serai.errors import AgentClosed
 
 SELECTED = {"outcome": {"outcome": "selected", "optionId": "yes"}}

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from serai.acp import AgentCapabilities, HttpServer, SseServer, StdioServer, read_server
-from serai.acp.servers import write_servers
+from serai.acp.capabilities import AgentCapabilities
+from serai.acp.servers import HttpServer, SseServer, StdioServer, read_server, write_servers
 from serai.errors import Mismatch
 
 NONE = AgentCapabilities.of({})

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from serai.acp import AgentCapabilities, OpenWay
+from serai.acp.capabilities import AgentCapabilities
+from serai.acp.session import OpenWay
 from serai.acp.session_start import Link, Opened, Wanted
 from serai.errors import (
     AgentClosed,

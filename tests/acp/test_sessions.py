@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from requirements import proves
-from serai.acp import Agent, AgentMessageChunk, OpenWay, UserMessageChunk
+from serai.acp.agent import Agent
+from serai.acp.session import OpenWay
+from serai.acp.updates import AgentMessageChunk, UserMessageChunk
 from serai.errors import AuthRequired, SessionCreateFailed, SessionLoadFailed
 
 EARLIER = {"loadSession": True, "sessionCapabilities": {"resume": {}, "fork": {}, "list": {}}}

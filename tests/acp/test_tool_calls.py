@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serai.acp import ToolCall, ToolCallUpdate
 from serai.acp.tool_calls import OVER, CallStage, ToolCalls, ToolUse
+from serai.acp.updates import ToolCall, ToolCallUpdate
 
 ONE = {"command": "touch one"}
 TWO = {"command": "touch two"}

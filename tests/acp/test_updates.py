@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from serai.acp import PermissionRequest, RawUpdate, SessionInfoUpdate
+from serai.acp.client_side import PermissionRequest
 from serai.acp.requests import HANDLERS
-from serai.acp.updates import Update, read_update
+from serai.acp.updates import RawUpdate, SessionInfoUpdate, Update, read_update
 
 CHUNK = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "hi"}}
 CALL = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "ls"}

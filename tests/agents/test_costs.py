@@ -9,7 +9,8 @@ import pytest
 
 from agents.players import ALL, Players
 from serai import agents
-from serai.acp import Cost, Launch
+from serai.acp.process.connection import Launch
+from serai.acp.updates import Cost
 from serai.agents import CostTracker, Price
 from serai.agents.ask.costs import Tokens
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from serai.acp import AgentCapabilities
+from serai.acp.capabilities import AgentCapabilities
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import FoundAgent
 from serai.agents.catalogue.memory import AgentMemory, Remembered, signed_in_of

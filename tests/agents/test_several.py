@@ -90,6 +90,9 @@ async def test_the_first_answer_wins_and_the_others_are_gone(several: Players) -
     assert (player.agent, player.result, player.error) == ("player", None, None)
     assert isinstance(absent.error, AgentNotInstalled)
     assert other.agent == "other"
+    several.add("late", answers=["late"])
+    both = await agents.race("hi", ["quick", "late"], cancel_losers=False, **several.options)
+    assert [each.result.text for each in both.attempts if each.result] == ["quick", "late"]
 
 
 async def test_cancelling_a_race_cancels_all(several: Players) -> None:

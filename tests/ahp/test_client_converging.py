@@ -90,7 +90,9 @@ class SmallHost:
     def dispatched(self, wire: Wire, params: DispatchActionParams) -> None:
         origin = ActionOrigin(client_id=wire.client.client_id, client_seq=params.client_seq)
         key = (origin.client_id, origin.client_seq)
-        verdict, reason = judge(self.states.get(params.channel), params.action, origin.client_id)
+        if params.channel not in self.states:
+            return
+        verdict, reason = judge(self.states[params.channel], params.action, origin.client_id)
         if key in self.seen:
             verdict, reason = Verdict.REJECT, "repeat"
         self.seen.add(key)
@@ -110,8 +112,6 @@ class SmallHost:
                         rejection_reason=reason,
                     )
                     wire.to_client.append(lambda: self.deliver(wire, sent))
-            case Verdict.IGNORE:
-                pass
 
     def deliver(self, wire: Wire, sent: ActionEnvelope) -> None:
         wire.client.receive(sent, NOW)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from serai.acp import AgentCapabilities, Launch, McpCapabilities, PromptCapabilities
+from serai.acp.capabilities import AgentCapabilities, McpCapabilities, PromptCapabilities
+from serai.acp.process.connection import Launch
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import FoundAgent
 from serai.agents.catalogue.memory import Remembered

@@ -86,7 +86,7 @@ async def test_a_link_is_made_for_the_address_that_a_phone_reaches(tmp_path: Pat
 def test_a_name_that_was_allowed_is_where_phones_go_with_tls() -> None:
     assert address_for_phones(["inn.example"], "127.0.0.1", 7777) == "https://inn.example"
     assert address_for_phones([], "127.0.0.1", 7777) is None
-    assert address_for_phones([], "192.168.1.5", 7777) == "http://192.168.1.5:7777/"
+    assert address_for_phones([], "192.168.1.5", 7777) == "http://192.168.1.5:7777"
 
 
 @pytest.mark.parametrize(

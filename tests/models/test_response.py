@@ -20,7 +20,7 @@ from pydantic_ai.models import ModelRequestParameters
 
 from agents.players import Players
 from models.conversing import Making, said
-from serai.acp import Cost
+from serai.acp.updates import Cost
 from serai.agents.ask.events import AskResult
 from serai.models import AgentModel
 from serai.models.response import _REASONS, details_of, usage_of

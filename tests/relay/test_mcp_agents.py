@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from hosts import WITHIN
 from relay.ports import OpenInn, open_inn, tools_of
-from serai.acp import Launch
+from serai.acp.process.connection import Launch
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import FoundAgent
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn

@@ -13,7 +13,7 @@ from typing import Any, Required, Self, TypedDict, Unpack, cast
 
 from serai import errors
 from serai.acp.capabilities import AgentCapabilities, Handshake
-from serai.acp.client_side import ClientSide, Event
+from serai.acp.client_side import ClientSide
 from serai.acp.process.connection import Connection, Launch
 from serai.acp.process.peer import Listener
 from serai.acp.requests import AgentRequests
@@ -25,8 +25,6 @@ from serai.jsonrpc import Notification, Request
 from serai.machine.processes.child import Exit, to_its_end
 from serai.machine.processes.processes import Processes
 from serai.version import __version__
-
-__all__ = ["Agent", "SessionInfo", "SessionPage"]
 
 PROTOCOL_VERSION = 1
 INITIALIZE_TIMEOUT = 30.0
@@ -419,8 +417,6 @@ class Agent:
             self.requests.withdraw(params.get("requestId"))
         elif message.method == "elicitation/complete" and isinstance(params.get("elicitationId"), str):
             self._client.elicitation_completed(params["elicitationId"])
-        else:
-            self._client.notified(Event(message.method, message.params))
 
     def _over(self) -> None:
         self.requests.stop()

@@ -14,15 +14,6 @@ from msgspec import Struct
 
 from serai.acp.shapes import list_of, object_of, text_of, texts_of
 
-__all__ = [
-    "AgentCapabilities",
-    "AgentInfo",
-    "AuthMethod",
-    "Handshake",
-    "McpCapabilities",
-    "PromptCapabilities",
-]
-
 
 class McpCapabilities(Struct, frozen=True, kw_only=True, rename="camel"):
     """How the agent can reach MCP servers."""

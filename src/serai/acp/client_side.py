@@ -18,23 +18,6 @@ from serai.acp.updates import ToolCallUpdate, read_update
 from serai.errors import ProtocolError
 from serai.jsonrpc.messages import METHOD_NOT_FOUND
 
-__all__ = [
-    "BasicClient",
-    "ClientCapabilities",
-    "ClientSide",
-    "CreateTerminal",
-    "Elicitation",
-    "ElicitationAnswer",
-    "Event",
-    "PermissionOption",
-    "PermissionRequest",
-    "ReadTextFile",
-    "TerminalExit",
-    "TerminalOutput",
-    "TerminalRequest",
-    "WriteTextFile",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientCapabilities:
@@ -204,14 +187,6 @@ class ElicitationAnswer(Struct, frozen=True, omit_defaults=True):
     content: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A notification that ACP does not have: an agent's own, or a newer one."""
-
-    method: str
-    params: Any
-
-
 # -- who is asked ------------------------------------------------------------------------------------------
 
 
@@ -267,9 +242,6 @@ class ClientSide:
 
     def elicitation_completed(self, elicitation_id: str, /) -> None:
         """What the person was sent to an address for is done."""
-
-    def notified(self, event: Event, /) -> None:
-        """Hear a notification that ACP does not have."""
 
 
 BasicClient = ClientSide

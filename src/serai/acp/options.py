@@ -8,8 +8,6 @@ from typing import Any
 
 from serai.acp.shapes import is_object, object_of, objects_of, text_of
 
-__all__ = ["Choice", "ConfigOption", "Mode", "Modes"]
-
 MODEL_OPTION = "serai.model"
 """The id of the option that stands for `models`, which some agents offer in place of options."""
 

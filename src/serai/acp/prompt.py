@@ -13,8 +13,6 @@ from serai.acp.shapes import is_amount, object_of, text_of
 from serai.acp.updates import Block, Update
 from serai.errors import AgentError
 
-__all__ = ["Finished", "Item", "Mark", "PromptFailure", "PromptTurn", "fit_prompt", "text_block"]
-
 
 def text_block(text: str) -> Block:
     """Text, as a content block."""

@@ -46,30 +46,24 @@ class Handler:
     """The client's method that answers."""
     read: Callable[[Any], Any]
     """The parameters, as what the client is given; raises msgspec's `ValidationError`."""
-    needs: Callable[[client_side.ClientCapabilities, Any], bool]
-    """Whether the client has said that it has this."""
+    needs: str | None = None
+    """What the client has to have said that it has, with `{mode}` for that of a question."""
     wrap: str | None = None
     """The name under which the result goes on the wire; by default it goes as it is."""
 
-
-def _has_mode(capabilities: client_side.ClientCapabilities, params: Any) -> bool:
-    mode = text_of(object_of(params).get("mode")) or "form"
-    return {"form": capabilities.elicitation_form, "url": capabilities.elicitation_url}.get(mode, False)
+    def is_offered(self, capabilities: client_side.ClientCapabilities, params: Any) -> bool:
+        """Whether the client has said that it has this."""
+        mode = text_of(object_of(params).get("mode")) or "form"
+        return self.needs is None or bool(getattr(capabilities, self.needs.format(mode=mode), False))
 
 
 def _handler(method: str, kind: Any, needs: str, wrap: str | None = None) -> Handler:
-    return Handler(
-        method, lambda told: msgspec.convert(told, kind), lambda has, _params: getattr(has, needs), wrap
-    )
+    return Handler(method, lambda told: msgspec.convert(told, kind), needs, wrap)
 
 
 HANDLERS: dict[str, Handler] = {
-    _PERMISSION: Handler(
-        "request_permission", client_side.PermissionRequest.of, lambda _capabilities, _params: True
-    ),
-    _ELICITATION: Handler(
-        "create_elicitation", lambda told: msgspec.convert(told, client_side.Elicitation), _has_mode
-    ),
+    _PERMISSION: Handler("request_permission", client_side.PermissionRequest.of),
+    _ELICITATION: _handler("create_elicitation", client_side.Elicitation, "elicitation_{mode}"),
     "fs/read_text_file": _handler("read_text_file", client_side.ReadTextFile, "read_text_file", "content"),
     "fs/write_text_file": _handler("write_text_file", client_side.WriteTextFile, "write_text_file"),
     "terminal/create": _handler("create_terminal", client_side.CreateTerminal, "terminal", "terminalId"),
@@ -140,7 +134,7 @@ class AgentRequests:
         if self._stopped:
             return
         handler = HANDLERS.get(request.method)
-        if handler is None or not handler.needs(self.capabilities, request.params):
+        if handler is None or not handler.is_offered(self.capabilities, request.params):
             message = f"this client does not have {request.method}"
             self._peer.refuse(request.id, METHOD_NOT_FOUND, message)
             return

@@ -12,9 +12,6 @@ from serai.acp.capabilities import AgentCapabilities
 from serai.acp.shapes import is_list, is_object, object_of
 from serai.errors import CapabilityNotSupportedError, Mismatch
 
-__all__ = ["HttpServer", "McpServer", "SseServer", "StdioServer", "read_server", "write_servers"]
-
-
 Word = Annotated[str, Meta(min_length=1)]
 
 

@@ -31,7 +31,6 @@ from serai.acp.shapes import mask_json, object_of
 if TYPE_CHECKING:
     from serai.acp.agent import Agent
 
-__all__ = ["AcpSession", "OpenWay", "SessionOpening"]
 
 _STATE: frozenset[type[updates.TypedUpdate]] = frozenset(
     {

@@ -19,24 +19,6 @@ from msgspec import Meta, Struct, field
 from serai.acp.shapes import MOST, line_of, text_of
 from serai.jsonrpc.lines import mended
 
-__all__ = [
-    "AgentMessageChunk",
-    "AgentThoughtChunk",
-    "AvailableCommandsUpdate",
-    "Block",
-    "ConfigOptionUpdate",
-    "Cost",
-    "CurrentModeUpdate",
-    "PlanUpdate",
-    "RawUpdate",
-    "SessionInfoUpdate",
-    "ToolCall",
-    "ToolCallUpdate",
-    "Update",
-    "UsageUpdate",
-    "UserMessageChunk",
-]
-
 Block: TypeAlias = dict[str, Any]
 """A content block, as JSON: `type` is `text`, `image`, `audio`, `resource_link`, `resource` or newer."""
 

@@ -12,23 +12,23 @@ testing.py   agents for tests
 
 from __future__ import annotations
 
-from serai.acp import AgentCapabilities as AgentCapabilities
-from serai.acp import BasicClient as BasicClient
-from serai.acp import ClientCapabilities as ClientCapabilities
-from serai.acp import ClientSide as ClientSide
-from serai.acp import Cost as Cost
-from serai.acp import HttpServer as HttpServer
-from serai.acp import Launch as Launch
-from serai.acp import McpCapabilities as McpCapabilities
-from serai.acp import OpenWay as OpenWay
-from serai.acp import PermissionOption as PermissionOption
-from serai.acp import PromptCapabilities as PromptCapabilities
-from serai.acp import SessionInfo as SessionInfo
-from serai.acp import SessionPage as SessionPage
-from serai.acp import SseServer as SseServer
-from serai.acp import StdioServer as StdioServer
+from serai.acp.agent import SessionInfo as SessionInfo
+from serai.acp.agent import SessionPage as SessionPage
+from serai.acp.capabilities import AgentCapabilities as AgentCapabilities
+from serai.acp.capabilities import McpCapabilities as McpCapabilities
+from serai.acp.capabilities import PromptCapabilities as PromptCapabilities
+from serai.acp.client_side import BasicClient as BasicClient
+from serai.acp.client_side import ClientCapabilities as ClientCapabilities
+from serai.acp.client_side import ClientSide as ClientSide
+from serai.acp.client_side import PermissionOption as PermissionOption
+from serai.acp.process.connection import Launch as Launch
+from serai.acp.servers import HttpServer as HttpServer
+from serai.acp.servers import SseServer as SseServer
+from serai.acp.servers import StdioServer as StdioServer
+from serai.acp.session import OpenWay as OpenWay
 from serai.acp.tool_calls import Diff as Diff
 from serai.acp.tool_calls import ToolUse as ToolUse
+from serai.acp.updates import Cost as Cost
 from serai.agents.ask.ask import *
 from serai.agents.ask.costs import *
 from serai.agents.ask.events import *

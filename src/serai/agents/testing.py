@@ -25,7 +25,7 @@ from typing import IO, Any, Literal, NoReturn, TypeAlias, cast
 
 import msgspec
 
-from serai.acp import Launch
+from serai.acp.process.connection import Launch
 from serai.agents.ask.options import Options
 from serai.agents.ask.start import Adapter
 from serai.errors import FileUnreadable
@@ -127,8 +127,9 @@ class _Child:
         ears, _ = await loop.connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(heard), os.fdopen(hears, "rb", 0)
         )
-        said, _ = await loop.connect_write_pipe(_Writing, os.fdopen(says, "wb", 0))
-        logged, _ = await loop.connect_write_pipe(_Writing, os.fdopen(logs, "wb", 0))
+        # It does not wait until it is heard.
+        said, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(says, "wb", 0))
+        logged, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(logs, "wb", 0))
         child._task = asyncio.create_task(
             child._run(agent, Wire(heard, said, logged), (ears, said, logged)), name=f"agent {agent.id}"
         )
@@ -170,10 +171,6 @@ class _Child:
             for end in ends:
                 end.close()
             self._exit.set_result(how)
-
-
-class _Writing(asyncio.BaseProtocol):
-    """The agent does not wait until it is heard."""
 
 
 # -- an agent whose turns a test writes --------------------------------------------------------------------

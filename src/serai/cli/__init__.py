@@ -17,8 +17,6 @@ from typing import Any
 from serai.errors import SeraiError
 from serai.version import __version__
 
-__all__ = ["main", "read_words"]
-
 _COMMANDS = {
     "serve": ("serve", "start the host"),
     "ask": ("ask", "ask an agent something, without a host"),

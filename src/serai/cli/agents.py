@@ -12,15 +12,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from serai.acp import AgentCapabilities
-from serai.acp.shapes import object_of
+from serai.acp.capabilities import AgentCapabilities
 from serai.agents.catalogue.agents import KnownAgents, built_in, known_agents
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.introduction import Introduction, introduce
 from serai.agents.catalogue.memory import FILE, AgentMemory, Remembered, signed_in_of
 from serai.agents.catalogue.programs import Surroundings
-from serai.cli.console.output import clean, print_json, progress, table
+from serai.cli.console.output import clean, cut, print_json, progress, table
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.target import add_client_command, add_command, add_json_option
 from serai.cli.console.terminal import open_terminal
@@ -29,7 +28,7 @@ from serai.client import Client
 from serai.config.load import load
 from serai.config.paths import find_paths, here
 from serai.config.trust import Trust
-from serai.errors import AgentError, AgentNotInstalled, AgentUnknown, AuthRequired
+from serai.errors import AgentNotInstalled, AgentUnknown, AuthRequired
 from serai.machine.processes.processes import Processes
 from serai.redact import Redactor
 from serai.redact.managed import managed_from_environment
@@ -128,7 +127,7 @@ def _probe(options: argparse.Namespace) -> int:
         print_json(_introduction(found, told, remembered))
     else:
         for line in _lines(found, told):
-            print(clean(line))
+            print(cut(clean(line).replace("\n", " "), _LONGEST_LINE))
     return 0
 
 
@@ -188,7 +187,7 @@ async def _sign_in(client: Client, options: argparse.Namespace) -> int:
 
 _DEMO = {"id": DEMO, "label": "Demo", "installed": True, "usable": True, "version": __version__}
 _HEAD = ("AGENT", "INSTALLED", "VERSION", "SIGNED IN", "CAN")
-_LONGEST_VERSION = 16
+_LONGEST_VERSION, _LONGEST_LINE = 16, 240
 
 
 def table_of(
@@ -215,7 +214,7 @@ def table_of(
 
 
 def _row(found: FoundAgent, remembered: Remembered | None) -> tuple[str, ...]:
-    version = _cut(clean(found.version or "-"), _LONGEST_VERSION)
+    version = cut(clean(found.version or "-"), _LONGEST_VERSION)
     signed_in = {True: "yes", False: "no", None: "unknown"}[signed_in_of(found, remembered)]
     return (
         found.id,
@@ -317,7 +316,7 @@ def _lines(found: FoundAgent, told: Introduction) -> Iterator[str]:
     for method in handshake.auth_methods:
         yield _line("sign in", method.id, method.name, method.description)
     if told.problem is not None:
-        yield _cut(f"  no session    {_why(told.problem)}")
+        yield f"  no session    {told.problem}"
         return
     if told.modes is not None:
         for mode in told.modes.available:
@@ -338,15 +337,4 @@ def _lines(found: FoundAgent, told: Introduction) -> Iterator[str]:
 
 def _line(what: str, name: str, *words: str | None, is_now: bool = False) -> str:
     more = ", ".join(dict.fromkeys(word for word in words if word and word != name))
-    return _cut(f"  {what:<12} {'*' if is_now else ' '}{name}{f': {more}' if more else ''}")
-
-
-def _why(problem: AgentError) -> str:
-    """What happened, with what the agent told about it: its message alone is often no more than a number."""
-    details = object_of(problem.data).get("details")
-    return f"{problem}: {details}" if isinstance(details, str) else str(problem)
-
-
-def _cut(text: str, width: int = 240) -> str:
-    text = text.replace("\n", " ")
-    return text if len(text) <= width else f"{text[: width - 1]}…"
+    return f"  {what:<12} {'*' if is_now else ' '}{name}{f': {more}' if more else ''}"

@@ -41,8 +41,8 @@ from serai.redact.managed import managed_from_environment
 
 _ASK = "ask"
 _DEMO_HELP = (
-    "I need no key and no network. Without a host I say back what I am told; `tool COMMAND` asks for "
-    "permission, and pretends. In a session I can do more: serai chat --agent demo, and then help."
+    "I need no key and no network. Without a host I say back what I am told. In a session I can do more: "
+    "serai chat --agent demo, and then help."
 )
 
 
@@ -173,21 +173,10 @@ def _warning(terminal: PlainTerminal) -> Callable[[object], None]:
     return lambda warning: terminal.note(f"serai: {warning}")
 
 
-async def _demo(turn: ScriptedTurn) -> str | None:
-    """The demo agent without a host: `tool COMMAND` asks, and pretends to run it; all else is said back."""
-    word, _, command = turn.text.partition(" ")
-    if word != "tool":
-        turn.think("I say back what I am told.")
-        turn.say(_DEMO_HELP if word == "help" else turn.text)
-        return None
-    call = turn.tool(f"Run {command or 'ls'}", "execute")
-    if (await turn.ask_permission(call=call)).startswith("allow"):
-        turn.tool_update(call, text="(it only pretends)")
-        turn.say("I have pretended to run it.")
-    else:
-        turn.tool_update(call, "failed")
-        turn.say("You said no, so I have not done it.")
-    return None
+async def _demo(turn: ScriptedTurn) -> None:
+    """The demo agent without a host: it says back what it is told."""
+    turn.think("I say back what I am told.")
+    turn.say(_DEMO_HELP if turn.text == "help" else turn.text)
 
 
 async def _show(turn: AgentStream, terminal: PlainTerminal) -> AskResult:

@@ -6,14 +6,13 @@ import argparse
 import asyncio
 import contextlib
 import os
-import sys
 from pathlib import Path
 
 from serai.ahp.channels import is_run
 from serai.ahp.types import SessionSummary
 from serai.cli.console.output import about_size, progress
 from serai.cli.console.target import is_on_this_machine, match
-from serai.cli.console.terminal import StdinLines
+from serai.cli.console.terminal import choose, open_terminal
 from serai.config.keys import DatabaseKey, find_database_key
 from serai.config.load import load
 from serai.config.paths import Paths, find_paths
@@ -150,16 +149,10 @@ async def _erase(paths: Paths, names: list[str], *, sure: bool) -> int:
 
 
 async def _agreed(uris: list[str]) -> bool:
-    if not sys.stdin.isatty():
-        print("Nobody can be asked here: repeat it with --yes.", file=sys.stderr)
-        return False
-    print("\n".join(uris))
-    print("Erase for good? This cannot be undone. [y/N] ", end="", flush=True)
-    lines = StdinLines(sys.stdin.fileno())  # and not `input`, which Ctrl-C does not reach in an event loop
-    try:
-        said = await lines.read()
-    finally:
-        lines.close()
-    if said is None:
-        print()
-    return (said or "").strip().lower() in {"y", "yes"}
+    with open_terminal(apart=True) as terminal:
+        if not terminal.is_interactive:
+            terminal.note("Nobody can be asked here: repeat it with --yes.")
+            return False
+        terminal.note("\n".join(uris))
+        words = {"y": True, "yes": True, "n": False, "no": False, "": False}
+        return await choose(terminal, "Erase for good? This cannot be undone. [y/N] ", words) or False

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from serai.cli.console.target import called_by, url_of
+from serai.cli.console.target import called_by
 from serai.cli.relay import add_relay_command
 from serai.cli.relay import show as show_result
 from serai.client.address import find_address, nearest_url
@@ -51,7 +51,7 @@ def address_for_phones(allowed_hosts: Sequence[str], host: str, port: int) -> st
     """
     if allowed_hosts:
         return f"https://{allowed_hosts[0]}"
-    return next((url_of(name, port) for name in called_by(host) if not is_loopback(name)), None)
+    return next((nearest_url(name, port) for name in called_by(host) if not is_loopback(name)), None)
 
 
 def qr_code(link: str, environ: Mapping[str, str]) -> str:

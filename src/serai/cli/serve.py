@@ -13,8 +13,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
-from serai.cli.console.target import called_by, url_of
+from serai.cli.console.target import called_by
 from serai.cli.link import address_for_phones, link_of, show
+from serai.client.address import nearest_url
 from serai.config.keys import DatabaseKey, find_database_key, find_token
 from serai.config.load import Configuration, Source, load
 from serai.config.paths import find_paths, here
@@ -117,7 +118,7 @@ async def _run(
 
     def started(port: int) -> None:
         say_where(paths.database, f"{settings.host}:{port}")
-        addresses = [url_of(name, port) for name in names]
+        addresses = [f"{nearest_url(name, port)}/" for name in names]
         _welcome(configuration, key, addresses, link_of(addresses[0], codes[0]))
         if opens_page:
             show(codes, addresses[0], address_for_phones(settings.allowed_hosts, settings.host, port))
@@ -254,11 +255,8 @@ def _settings_of(configuration: Configuration, flags: dict[str, Any], directory:
         return _host_settings(configuration.settings)
     try:
         narrowed = load(configuration.paths, os.environ, flags=flags, project=folder)
-    except ConfigInvalid as error:
-        _log.warning("%s", error)
-        return _host_settings(configuration.settings)
-    except Exception:  # noqa: BLE001 - see above
-        _log.exception("the configuration in %s cannot be read", folder)
+    except Exception as error:  # noqa: BLE001 - see above
+        _log.warning("the configuration in %s does not count: %s", folder, error)
         return _host_settings(configuration.settings)
     for ignored in narrowed.ignored:
         _log.warning("%s", ignored)

@@ -21,6 +21,7 @@ from serai.ahp.types import (
     SessionInputSkipped,
     SessionInputSubmitted,
     SessionInputTextAnswerValue,
+    SessionInputTextQuestion,
 )
 from serai.ahp.wire import Unknown
 from serai.errors import Rejected
@@ -71,8 +72,6 @@ def _value_of(question: SessionInputQuestion, value: Any) -> SessionInputAnswerV
             return SessionInputBooleanAnswerValue(value=value)
         case SessionInputNumberQuestion(), int() | float() if not isinstance(value, bool):
             return SessionInputNumberAnswerValue(value=value)
-        case ((SessionInputBooleanQuestion() | SessionInputNumberQuestion()), _):
-            return None
         case SessionInputSingleSelectQuestion(), str():
             chosen, free = _split(question, [value])
             return SessionInputSelectedAnswerValue(value="".join(chosen), freeform_values=free or None)
@@ -82,9 +81,7 @@ def _value_of(question: SessionInputQuestion, value: Any) -> SessionInputAnswerV
                 return None
             chosen, free = _split(question, several)
             return SessionInputSelectedManyAnswerValue(value=chosen, freeform_values=free or None)
-        case SessionInputSingleSelectQuestion() | SessionInputMultiSelectQuestion(), _:
-            return None
-        case _, str():  # text, and questions of kinds that are newer than this client
+        case ((SessionInputTextQuestion() | Unknown()), str()):
             return SessionInputTextAnswerValue(value=value)
         case _:
             return None

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
 from functools import partial
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from serai import jsonrpc
 from serai.ahp import actions as a
@@ -40,6 +40,10 @@ from serai.client.lending import Shelf
 from serai.client.reconnect import Delays, Lifeline, backoff
 from serai.errors import AccessRefused, ConnectionLost, ProtocolError, SeraiError, SessionGone
 
+if TYPE_CHECKING:
+    from serai.client.session import SessionClient
+    from serai.client.terminal import TerminalClient
+
 _log = logging.getLogger(__name__)
 
 _VERSIONS = ["0.2.0"]
@@ -63,20 +67,8 @@ _DONE_ALREADY = {
 _SHELVED = ("resourceRead", "resourceList")
 
 
-class Follower(Protocol):
-    """Who hears of one channel."""
-
-    def heard(self, action: a.StateAction) -> None:
-        """An action was confirmed."""
-        ...
-
-    def caught_up(self) -> None:
-        """The state is known again, after a gap or for the first time."""
-        ...
-
-    def failed(self, error: SeraiError) -> None:
-        """Nothing more will be known of the channel."""
-        ...
+Follower: TypeAlias = "SessionClient | TerminalClient"
+"""Who hears of one channel."""
 
 
 class ChannelClient:

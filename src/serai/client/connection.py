@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import msgspec
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as connect_websocket
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
 from serai import jsonrpc
 from serai.ahp.codec import CODEC
@@ -26,7 +26,6 @@ from serai.ahp.wire import Value
 from serai.client.address import HostAddress
 from serai.errors import (
     AccessRefused,
-    ConfigInvalid,
     ConnectionLost,
     MethodNotFound,
     ProtocolError,
@@ -38,8 +37,6 @@ _MAX_FRAME = 256 * 1024 * 1024
 
 # A host that does not say good-bye is not waited for.
 _CLOSE_TIMEOUT = 3.0
-
-_TOO_SLOW = 4408
 
 
 class Transport:
@@ -98,8 +95,6 @@ def websocket_opener(address: HostAddress) -> Opener:
                 # What is on this machine is not behind a proxy, whatever the environment says.
                 proxy=None if address.is_local else True,
             )
-        except InvalidURI as error:
-            raise ConfigInvalid(f"{address.url!r} is not the address of a host: {error}") from error
         except InvalidStatus as error:
             raise _refused(address, error) from error
         except (OSError, TimeoutError, InvalidHandshake, EOFError) as error:
@@ -122,8 +117,6 @@ def _closed(error: ConnectionClosed) -> ConnectionLost:
     close = error.rcvd or error.sent
     if close is None:
         return ConnectionLost("the connection to the host broke")
-    if close.code == _TOO_SLOW:
-        return ConnectionLost("the host closed the connection: this client read too slowly")
     reason = f": {close.reason}" if close.reason else ""
     return ConnectionLost(f"the host closed the connection ({close.code}{reason})")
 
@@ -282,12 +275,8 @@ class Connection:
                     _log.warning("the host sent something that cannot be read: %s", error)
                     if error.id is not None:  # a request; whatever else it was, answering would not help
                         self.send(self._peer.refuse(error))
-                case jsonrpc.Success(id=call_id):
-                    _log.warning("the host answered a request %s that was not asked", call_id)
-                case jsonrpc.Failure(error=problem):
-                    _log.warning("the host could not read a message: %s", problem.message)
-                case None:
-                    pass
+                case answer:
+                    _log.warning("the host answered what was not asked: %s", answer)
 
     def _asks(self, request: jsonrpc.Request) -> None:
         handler = self._handlers.get(request.method)

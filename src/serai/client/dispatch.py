@@ -100,10 +100,8 @@ class Dispatches:
         The host knows the numbers that it has seen, and does nothing twice.
         """
         for params in resend:
-            dispatched = self._waiting.get(params.client_seq)
-            if dispatched is None:
-                self._state.withdraw(params)
-            elif dispatched.was_sent and self._is_done(dispatched):
+            dispatched = self._waiting[params.client_seq]
+            if dispatched.was_sent and self._is_done(dispatched):
                 self._settle(dispatched)
             else:
                 dispatched.was_sent = True

@@ -63,9 +63,6 @@ class SessionClient:
         self._end: SeraiError | None = None
         """Why it was last no longer followed."""
 
-    def __repr__(self) -> str:
-        return f"SessionClient({self.uri!r})"
-
     # -- state ---------------------------------------------------------------------------------------------
 
     @property

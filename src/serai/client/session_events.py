@@ -19,8 +19,6 @@ from serai.session.events import SessionEvent, SessionEventType, read_event
 if TYPE_CHECKING:
     from httpx2 import Response
 
-_LONGEST = 256 * 1024 * 1024
-"""The longest event, in bytes."""
 _SILENCE = 45.0
 """The host says something every 15 seconds: one that is silent for so long is gone."""
 
@@ -81,8 +79,6 @@ async def _events(response: Response, last: int) -> AsyncGenerator[SessionEvent,
     rest = b""
     async for piece in response.aiter_bytes():
         *lines, rest = (rest + piece).split(b"\n")
-        if len(rest) > _LONGEST:
-            raise ConnectionLost("an event has no end")
         for line in lines:
             if line.startswith(b"data: "):
                 event = read_event(line[6:])

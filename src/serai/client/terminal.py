@@ -34,9 +34,6 @@ class TerminalClient:
         self._client = client
         self._readers: list[Inbox[TerminalOutput]] = []
 
-    def __repr__(self) -> str:
-        return f"TerminalClient({self.uri!r})"
-
     @property
     def state(self) -> TerminalState:
         """The whole terminal, as it is now.

@@ -27,7 +27,7 @@ def read_private(path: Path, what: str) -> bytes | None:
         return None
     except OSError as error:
         raise ConfigInvalid(f"the {what} {path} cannot be read: {error.strerror}") from None
-    if os.name == "posix" and mode & _OTHERS:
+    if mode & _OTHERS:
         raise ConfigInvalid(
             f"the {what} {path} can be read by others (mode {stat.S_IMODE(mode):04o})",
             remedy=f"Run 'chmod 600 {path}'",
@@ -89,8 +89,6 @@ def write_private(
 
 
 def _sync_directory(path: Path) -> None:
-    if os.name != "posix":
-        return
     directory = os.open(path, os.O_RDONLY)
     try:
         os.fsync(directory)

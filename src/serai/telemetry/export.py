@@ -21,8 +21,6 @@ _WAITING = 4096
 """Most records of a signal that wait to be posted."""
 _GATHER_SECONDS = 1.0
 """Time that a payload waits for others, so that they go in one request."""
-_NO_ANSWER = 1.0
-"""Time in seconds that closing waits for a collector that did not take the last request."""
 
 
 class Target(NamedTuple):
@@ -47,21 +45,18 @@ def targets(environ: Mapping[str, str]) -> dict[Signal, Target]:
 
 def _target(signal: Signal, environ: Mapping[str, str]) -> Target | None:
     def setting(name: str) -> str:
-        """A setting of the signal, else that of all."""
-        own = environ.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_{name}", "").strip()
-        return own or environ.get(f"OTEL_EXPORTER_OTLP_{name}", "").strip()
+        return environ.get(f"OTEL_{name}", "").strip()
 
-    url = environ.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT", "").strip()
-    if not url and (base := setting("ENDPOINT")):
+    url = setting(f"EXPORTER_OTLP_{signal.upper()}_ENDPOINT")
+    if not url and (base := setting("EXPORTER_OTLP_ENDPOINT")):
         url = f"{base.rstrip('/')}/v1/{signal}"
-    if not url or environ.get(f"OTEL_{signal.upper()}_EXPORTER", "").strip() == "none":
+    if not url or setting(f"{signal.upper()}_EXPORTER") == "none":
         return None
-    if not url.startswith(("http://", "https://")) or setting("PROTOCOL") == "grpc":
+    if not url.startswith(("http://", "https://")) or setting("EXPORTER_OTLP_PROTOCOL") == "grpc":
         _log.warning("%s are not exported: only OTLP over http:// or https:// is supported, not gRPC", signal)
         return None
     headers = pairs(environ, "OTEL_EXPORTER_OTLP_HEADERS")
-    headers |= pairs(environ, f"OTEL_EXPORTER_OTLP_{signal.upper()}_HEADERS")
-    milliseconds = setting("TIMEOUT")
+    milliseconds = setting("EXPORTER_OTLP_TIMEOUT")
     return Target(url, headers, int(milliseconds) / 1000 if milliseconds.isdecimal() else 10.0)
 
 
@@ -79,7 +74,6 @@ class Poster:
         self._changed = Condition()
         self._queue: list[tuple[Signal, Json, int]] = []
         self._closing = False
-        self._took_last = True
         self._thread = Thread(target=self._run, name="serai-otlp", daemon=True)
         self._thread.start()
 
@@ -100,14 +94,11 @@ class Poster:
             self._lost(signal, count)
 
     def close(self, timeout: float) -> None:
-        """Post what waits, for at most so many seconds, and end. Blocks: call it on a thread.
-
-        A collector that did not take the last request is waited for only a second.
-        """
+        """Post what waits, for at most so many seconds, and end. Blocks: call it on a thread."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
-        self._thread.join(timeout if self._took_last else min(timeout, _NO_ANSWER))
+        self._thread.join(timeout)
         with self._changed:
             queue, self._queue = self._queue, []
         for signal, _, count in queue:
@@ -124,8 +115,7 @@ class Poster:
                         continue
                     (name,) = payloads[0]
                     body = {name: [each for payload in payloads for each in payload[name]]}
-                    self._took_last = _post(target, msgspec.json.encode(body))
-                    if not self._took_last:
+                    if not _post(target, msgspec.json.encode(body)):
                         self._lost(signal, sum(count for kind, _, count in batch if kind is signal))
 
     def _gather(self) -> list[tuple[Signal, Json, int]]:

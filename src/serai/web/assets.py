@@ -64,8 +64,8 @@ class Page:
         return [
             Route("/", self._start),
             Route("/assets/{version}/{path:path}", self._asset),
-            Route("/manifest.webmanifest", self._manifest),
-            Route("/service-worker.js", self._service_worker),
+            Route("/manifest.webmanifest", self._filled_in),
+            Route("/service-worker.js", self._filled_in),
         ]
 
     @cached_property
@@ -123,32 +123,21 @@ class Page:
         return Response(document, media_type="text/html", headers={"Content-Security-Policy": policy})
 
     async def _asset(self, request: Request) -> Response:
-        if request.path_params["version"] != self.version:
+        asset = self._assets.get(request.path_params["path"])
+        if asset is None or request.path_params["version"] != self.version:
             raise HTTPException(404)
-        return self._sent(request, request.path_params["path"], _FOR_EVER)
-
-    async def _manifest(self, _request: Request) -> Response:
-        return self._filled_in("manifest.webmanifest")
-
-    async def _service_worker(self, _request: Request) -> Response:
-        return self._filled_in("service-worker.js")
-
-    def _filled_in(self, path: str) -> Response:
-        """A file under an address of its own, with the addresses of the assets in it."""
-        asset = self._assets[path]
-        content = asset.content.decode().replace("{assets}", f"/assets/{self.version}")
-        return Response(content, media_type=asset.media_type, headers={"Cache-Control": "no-cache"})
-
-    def _sent(self, request: Request, path: str, cache_control: str) -> Response:
-        asset = self._assets.get(path)
-        if asset is None:
-            raise HTTPException(404)
-        headers = {"Cache-Control": cache_control, "Vary": "Accept-Encoding"}
+        headers = {"Cache-Control": _FOR_EVER, "Vary": "Accept-Encoding"}
         content = asset.content
         if "gzip" in request.headers.get("accept-encoding", ""):
             headers["Content-Encoding"] = "gzip"
             content = asset.compressed
         return Response(content, media_type=asset.media_type, headers=headers)
+
+    async def _filled_in(self, request: Request) -> Response:
+        """A file under an address of its own, with the addresses of the assets in it."""
+        asset = self._assets[request.url.path.strip("/")]
+        content = asset.content.decode().replace("{assets}", f"/assets/{self.version}")
+        return Response(content, media_type=asset.media_type, headers={"Cache-Control": "no-cache"})
 
 
 def _asset(content: bytes, media_type: str) -> _Asset:

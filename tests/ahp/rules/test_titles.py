@@ -14,4 +14,3 @@ def test_a_title_has_a_length(kind: str) -> None:
     action = {"type": f"{kind}/titleChanged", "title": "x" * LONGEST_TITLE}
     assert accepts(state, action)
     assert rejection(state, {**action, "title": "x" * (LONGEST_TITLE + 1)}) == "title_too_long"
-    assert accepts(state, {**action, "title": "x" * 100_000}, None)

@@ -111,7 +111,6 @@ def test_only_the_client_that_runs_a_call_may_tell_of_it(action: Json) -> None:
     state = busy(call("running", toolClientId=ME))
     assert accepts(state, action, ME)
     assert rejection(state, action, YOU) == "not_owner"
-    assert accepts(state, action, None)
 
 
 def test_the_client_that_is_to_run_a_call_may_decline_it_also_when_it_runs_already() -> None:

@@ -105,22 +105,22 @@ def root(**fields: Any) -> LiveState[Any]:
 # --- verdicts
 
 
-def judged(state: LiveState[Any] | None, action: Json, sender: str | None = ME) -> Judgement:
+def judged(state: LiveState[Any], action: Json, sender: str = ME) -> Judgement:
     """What the rules say. Whatever that is, they leave the state as it was."""
-    before = None if state is None else to_json(state.snapshot())
+    before = to_json(state.snapshot())
     judgement = judge(state, read_action(action), sender)
-    assert (None if state is None else to_json(state.snapshot())) == before
+    assert to_json(state.snapshot()) == before
     assert judgement.accepted is (judgement.verdict is Verdict.ACCEPT)
     assert (judgement.reason is None) is judgement.accepted
     return judgement
 
 
-def accepts(state: LiveState[Any], action: Json, sender: str | None = ME) -> bool:
+def accepts(state: LiveState[Any], action: Json, sender: str = ME) -> bool:
     """Whether the action may be applied."""
     return judged(state, action, sender).accepted
 
 
-def rejection(state: LiveState[Any], action: Json, sender: str | None = ME) -> str:
+def rejection(state: LiveState[Any], action: Json, sender: str = ME) -> str:
     """The code of the rejection. It is followed by words for people."""
     verdict, reason = judged(state, action, sender)
     assert verdict is Verdict.REJECT

@@ -14,7 +14,7 @@ import pytest
 from conformance.client import Client, calls_of, connecting, text_of
 from hosts import House, housing
 from machine.processes.watching import children, until
-from serai.acp import Launch
+from serai.acp.process.connection import Launch
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import FoundAgent
 from serai.ahp.types import SystemNotificationResponsePart

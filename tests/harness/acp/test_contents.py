@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from serai.acp import Handshake, PermissionOption
+from serai.acp.capabilities import Handshake
+from serai.acp.client_side import PermissionOption
 from serai.ahp import wire
 from serai.ahp.types import (
     MarkdownResponsePart,

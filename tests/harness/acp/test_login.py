@@ -11,7 +11,7 @@ import pytest
 
 from conformance.client import Client, Refused
 from harness.acp.conftest import ONE, Inn, found_agent, notices, said, say
-from serai.acp import Launch
+from serai.acp.process.connection import Launch
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.memory import AgentMemory

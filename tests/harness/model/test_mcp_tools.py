@@ -62,7 +62,7 @@ async def servers(bench: Workbench) -> AsyncGenerator[McpServers]:
     yield servers
     async with asyncio.timeout(WITHIN):
         await servers.close()
-    assert not bench.host.processes.children
+    assert not bench.host.processes._children
 
 
 def described(bench: Workbench, **more: Any) -> dict[str, Any]:

@@ -95,7 +95,7 @@ async def test_a_command_that_fails_or_takes_too_long_is_an_error_with_what_it_p
     late = await bench.use(RunCommand, words=["sh", "-c", "echo begun; sleep 1000"], seconds=1)
     assert late.is_error
     assert late.text.startswith("begun\n[ended: it took more than 1 s")
-    assert not bench.host.processes.children
+    assert not bench.host.processes._children
 
 
 async def test_long_output_keeps_its_beginning_and_its_end(bench: Workbench) -> None:
@@ -117,11 +117,11 @@ async def test_output_is_shown_while_a_command_runs_and_cancelling_ends_all_of_i
     running = bench.begin(RunCommand, words=["sh", "-c", script])
     shown = await bench.conversation.heard("session/toolCallContentChanged")
     assert shown["content"][0]["text"] == "working\n"
-    assert bench.host.processes.children
+    assert bench.host.processes._children
     bench.conversation.cancel()
     async with asyncio.timeout(WITHIN):
         await asyncio.wait({running})
-        for child in bench.host.processes.children:
+        for child in bench.host.processes._children:
             await child.gone()
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)

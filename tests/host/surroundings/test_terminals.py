@@ -108,7 +108,7 @@ async def test_a_cancelled_turn_takes_its_programs_with_it(inn: Inn) -> None:
     terminal = await started
     session.dispatch(a.SessionTurnCancelledAction(turn_id="t"), ORIGIN, Nobody())
     assert await terminal.wait() == 129
-    while inn.host.processes.children:
+    while inn.host.processes._children:
         await inn.host.journal.committed()
 
 
@@ -193,7 +193,7 @@ async def test_after_a_restart_terminals_have_ended_and_say_so(inn: Inn) -> None
 
 async def test_a_terminal_whose_keeper_was_killed_has_ended_and_says_so(inn: Inn) -> None:
     terminal = await inn.host.terminals.start(TERMINAL, TerminalClientClaim(client_id="c"), argv=["cat"])
-    [child] = inn.host.processes.children
+    [child] = inn.host.processes._children
     child.keeper.kill()
     assert await terminal.wait() == 137
     [listed] = inn.host.root.live.head.terminals or []
@@ -216,5 +216,5 @@ async def test_terminals_of_a_session_end_with_it(inn: Inn) -> None:
     uri = await started
     await inn.host.dispose(session.uri)
     assert inn.host.channels.get(uri) is None
-    assert not inn.host.processes.children
+    assert not inn.host.processes._children
     assert not inn.host.root.live.head.terminals

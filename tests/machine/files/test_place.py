@@ -180,7 +180,7 @@ def test_a_root_itself_is_neither_deleted_nor_moved_nor_replaced(desk: Desk) -> 
     inner = Roots.of(Root.of(desk.work / "a", writable=True))
     with refused(DENIED):
         find(uri_of(desk.work / "a"), inner, Access.WRITE, itself=False)
-    desk.roots |= inner
+    desk.roots |= inner.all
     desk.delete(desk.work / "a")
 
 

@@ -18,6 +18,6 @@ async def processes() -> AsyncIterator[Processes]:
     processes = Processes()
     yield processes
     await processes.close(grace=1)
-    assert not processes.children
+    assert not processes._children
     assert children() <= before
     assert asyncio.all_tasks() == {asyncio.current_task()}

@@ -33,7 +33,7 @@ async def main(file: Path, notes: Path) -> None:
     reading = asyncio.create_task(read(terminal))
     while lines(file) < 6:  # noqa: ASYNC110 - nobody would set an event
         await asyncio.sleep(0.005)
-    keepers = [child.keeper.pid for child in processes.children]
+    keepers = [child.keeper.pid for child in processes._children]
     print(agent.pid, terminal.pid, *keepers, flush=True)  # noqa: T201 - it is for the test
     await reading
 

@@ -34,7 +34,7 @@ async def test_a_child_tells_how_it_ended(processes: Processes) -> None:
     assert str(Exit()) == "it ended unseen"
     await child.gone()
     await killed.gone()
-    assert not processes.children
+    assert not processes._children
 
 
 async def test_a_child_has_its_pipes_its_place_and_its_environment(
@@ -122,7 +122,7 @@ async def test_what_cannot_start_leaves_nothing(processes: Processes, tmp_path: 
         await processes.start(["./missing"], what="nothing", cwd=tmp_path, terminal="/dev/tty")
     with pytest.raises(ProcessNotStarted, match="null"):
         await processes.start(["true", "a\0b"], what="nothing")
-    assert not processes.children
+    assert not processes._children
 
 
 async def test_a_start_that_nobody_waits_for_is_undone(
@@ -144,8 +144,8 @@ async def test_a_start_that_nobody_waits_for_is_undone(
     with pytest.raises(asyncio.CancelledError):
         await start
     go_on.set()
-    await until(lambda: bool(processes.children))
-    await until(lambda: not processes.children)
+    await until(lambda: bool(processes._children))
+    await until(lambda: not processes._children)
 
 
 async def test_a_host_that_closes_starts_no_more(processes: Processes) -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
 from typing import TypeVar, Unpack, cast
 
-from serai.acp import AgentCapabilities
+from serai.acp.capabilities import AgentCapabilities
 from serai.agents.ask.events import AskResult, JsonResult, TurnFinished
 from serai.agents.ask.host import WireHost, host
 from serai.agents.ask.json_answer import SchemaText, shape_of
@@ -102,25 +102,22 @@ def stream(agent: AgentRef, prompt: Prompt, **options: Unpack[Options]) -> Agent
     `async with` where you may stop early. When it is cancelled before, the agent is not started at all.
     """
     checked = checked_options(options)
-    opened: list[WireSession] = []
 
     async def events(cancelling: Cancelling) -> Events:
         if cancelling.is_wanted:  # nothing has to be started for that
             yield TurnFinished(AskResult(stop_reason="cancelled", agent=name_of(agent)))
             return
         finished: TurnFinished | None = None
-        async with session(agent, **checked) as one:
-            opened.append(one)
-            async with aclosing(one.follow(prompt, cancelling)) as turn:
-                async for event in turn:
-                    if isinstance(event, TurnFinished):
-                        finished = event
-                    else:
-                        yield event
+        async with session(agent, **checked) as one, aclosing(one.follow(prompt, cancelling)) as turn:
+            async for event in turn:
+                if isinstance(event, TurnFinished):
+                    finished = event
+                else:
+                    yield event
         if finished is not None:
             yield finished
 
-    return AgentStream(events, lambda: opened[0].id if opened else None)
+    return AgentStream(events)
 
 
 async def capabilities(agent: AgentRef, **options: Unpack[Options]) -> AgentCapabilities:

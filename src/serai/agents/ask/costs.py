@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from serai.acp import Cost
 from serai.acp.shapes import is_amount
+from serai.acp.updates import Cost
 from serai.agents.ask.events import AskResult
 from serai.errors import BudgetExceeded
 

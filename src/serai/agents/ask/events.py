@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from serai import acp
-from serai.acp.options import read_options
+from serai.acp import updates
+from serai.acp.options import ConfigOption, read_options
 from serai.acp.tool_calls import ToolCalls, ToolUse
 from serai.agents.ask.permissions import PermissionAsked
 
@@ -52,7 +52,7 @@ class AskResult:
     """The tokens of the turn, from agents that tell: `inputTokens`, `outputTokens`, ..."""
     context_used: float | None = None
     context_size: float | None = None
-    cost: acp.Cost | None = None
+    cost: updates.Cost | None = None
     """What the session has cost since it began, as the agent tells it."""
     cost_usd: float | None = None
     """What this turn has cost, in US dollars, where that is known."""
@@ -155,7 +155,7 @@ class CommandsChanged:
 class OptionsChanged:
     """What can be chosen for the session, all of it, with the values now."""
 
-    options: tuple[acp.ConfigOption, ...]
+    options: tuple[ConfigOption, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class UsageChanged:
 
     used: float | None = None
     size: float | None = None
-    cost: acp.Cost | None = None
+    cost: updates.Cost | None = None
     """Cumulative: never to be added up."""
 
 
@@ -187,7 +187,7 @@ class TurnFinished:
 class RawEvent:
     """Anything else: an update of a kind that is not known, content that is no text, a repeated prompt."""
 
-    update: acp.Update
+    update: updates.Update
 
     @property
     def kind(self) -> str:
@@ -217,27 +217,27 @@ Event: TypeAlias = (
 )
 
 
-def event_of(update: acp.Update, calls: ToolCalls) -> Event:
+def event_of(update: updates.Update, calls: ToolCalls) -> Event:
     """The event that an update is. Tool calls are folded into `calls`."""
     match update:
-        case acp.AgentMessageChunk() if update.text is not None:
+        case updates.AgentMessageChunk() if update.text is not None:
             return TextAdded(update.text, update.message_id)
-        case acp.AgentThoughtChunk() if update.text is not None:
+        case updates.AgentThoughtChunk() if update.text is not None:
             return ThinkingAdded(update.text, update.message_id)
-        case acp.ToolCall() | acp.ToolCallUpdate():
+        case updates.ToolCall() | updates.ToolCallUpdate():
             change = calls.update(update)
             return ToolCalled(change.use) if change.is_new else ToolChanged(change.use)
-        case acp.PlanUpdate():
+        case updates.PlanUpdate():
             return PlanChanged(tuple(update.entries))
-        case acp.CurrentModeUpdate():
+        case updates.CurrentModeUpdate():
             return ModeChanged(update.current_mode_id)
-        case acp.AvailableCommandsUpdate():
+        case updates.AvailableCommandsUpdate():
             return CommandsChanged(tuple(update.available_commands))
-        case acp.ConfigOptionUpdate():
+        case updates.ConfigOptionUpdate():
             return OptionsChanged(read_options(update.config_options))
-        case acp.SessionInfoUpdate():
+        case updates.SessionInfoUpdate():
             return SessionInfoChanged(update.title, update.updated_at)
-        case acp.UsageUpdate():
+        case updates.UsageUpdate():
             return UsageChanged(update.used, update.size, update.cost)
         case _:
             return RawEvent(update)

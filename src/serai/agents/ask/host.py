@@ -10,19 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from serai.acp import (
-    AcpSession,
-    Agent,
-    BasicClient,
-    ClientCapabilities,
-    ClientSide,
-    ConfigOption,
-    Launch,
-    OpenWay,
-    PermissionRequest,
-    SessionOpening,
-)
-from serai.acp.agent import AgentOptions
+from serai.acp.agent import Agent, AgentOptions
+from serai.acp.client_side import BasicClient, ClientCapabilities, ClientSide, PermissionRequest
+from serai.acp.options import ConfigOption
+from serai.acp.process.connection import Launch
+from serai.acp.session import AcpSession, OpenWay, SessionOpening
 from serai.agents.ask.options import (
     Options,
     SessionOptions,

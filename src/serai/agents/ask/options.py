@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
-from serai.acp import ClientSide, McpServer, read_server
+from serai.acp.client_side import ClientSide
+from serai.acp.servers import McpServer, read_server
 from serai.agents.ask.costs import CostTracker
 from serai.agents.ask.permissions import PermissionPolicy, ToolFilter, read_policy
 from serai.agents.ask.retries import Renewed, Retries

@@ -13,7 +13,8 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
-from serai.acp import PermissionOption, PermissionRequest, PromptTurn
+from serai.acp.client_side import PermissionOption, PermissionRequest
+from serai.acp.prompt import PromptTurn
 from serai.acp.tool_calls import ToolUse
 from serai.errors import Mismatch, PermissionTimedOut
 

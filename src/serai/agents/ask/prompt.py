@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from serai.acp import AgentCapabilities, Block, text_block
-from serai.acp.prompt import fit_prompt
+from serai.acp.capabilities import AgentCapabilities
+from serai.acp.prompt import fit_prompt, text_block
+from serai.acp.updates import Block
 from serai.errors import PromptInvalid
 
 __all__ = ["Command", "Part", "Prompt", "audio", "embedded", "image", "link"]

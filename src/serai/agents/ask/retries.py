@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from serai import errors
-from serai.acp import OpenWay
+from serai.acp.session import OpenWay
 
 __all__ = ["Renewed", "Retries", "Why", "is_transient"]
 

@@ -10,21 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
-from serai.acp import (
-    AcpSession,
-    AgentCapabilities,
-    ConfigOption,
-    CurrentModeUpdate,
-    Finished,
-    Item,
-    Modes,
-    OpenWay,
-    PermissionRequest,
-    PromptFailure,
-    Update,
-    UsageUpdate,
-)
+from serai.acp.capabilities import AgentCapabilities
+from serai.acp.client_side import PermissionRequest
+from serai.acp.options import ConfigOption, Modes
+from serai.acp.prompt import Finished, Item, PromptFailure
+from serai.acp.session import AcpSession, OpenWay
 from serai.acp.session_start import Link, Opened, Wanted
+from serai.acp.updates import CurrentModeUpdate, Update, UsageUpdate
 from serai.agents.ask.costs import CostTracker
 from serai.agents.ask.events import AskResult, JsonResult, TurnFinished
 from serai.agents.ask.json_answer import SchemaText, ask_for, shape_of
@@ -188,7 +180,7 @@ class WireSession(Closing):
 
     def stream(self, prompt: Prompt, *, meta: Mapping[str, Any] | None = None) -> AgentStream:
         """Ask something, as `ask`, and follow the answer. The turn begins with the first event."""
-        return AgentStream(lambda cancelling: self.follow(prompt, cancelling, meta=meta), lambda: self.id)
+        return AgentStream(lambda cancelling: self.follow(prompt, cancelling, meta=meta))
 
     async def follow(
         self,

@@ -12,7 +12,7 @@ from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 import msgspec
 
-from serai.acp import Launch
+from serai.acp.process.connection import Launch
 from serai.agents.ask.options import Options, warn_of
 from serai.agents.catalogue.agents import Catalogue, known_agents
 from serai.agents.catalogue.definitions import AgentDefinition

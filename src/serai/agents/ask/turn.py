@@ -7,8 +7,9 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from typing import Self, TypeAlias, cast
 
-from serai.acp import Finished, Item, Mark, PromptFailure, PromptTurn, UsageUpdate
+from serai.acp.prompt import Finished, Item, Mark, PromptFailure, PromptTurn
 from serai.acp.tool_calls import ToolCalls, ToolUse
+from serai.acp.updates import UsageUpdate
 from serai.agents.ask.costs import Meter
 from serai.agents.ask.events import (
     AskResult,
@@ -59,19 +60,13 @@ class AgentStream(Closing):
     the turn. When too much waits to be taken, the agent has to wait.
     """
 
-    def __init__(self, begin: Callable[[Cancelling], Events], session_id: Callable[[], str | None]) -> None:
+    def __init__(self, begin: Callable[[Cancelling], Events]) -> None:
         self._cancelling = Cancelling()
         self._events = begin(self._cancelling)
-        self._session_id = session_id
         self._result: AskResult | None = None
         self._error: Exception | None = None
         self._is_closed = False
         self._taking = asyncio.Lock()  # held by whoever waits for the next event
-
-    @property
-    def session_id(self) -> str | None:
-        """The agent's name for the session; `None` as long as it is not open."""
-        return self._session_id()
 
     def cancel(self) -> None:
         """Tell the agent to stop, once. The stream goes on until it has: then it was `cancelled`."""

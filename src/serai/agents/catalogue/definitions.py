@@ -12,7 +12,6 @@ from msgspec import Meta
 from serai.errors import ConfigInvalid
 
 Word = Annotated[str, Meta(min_length=1)]
-Pattern = Annotated[str, Meta(min_length=1)]
 
 _VALUE = re.compile(r"[A-Za-z0-9._:-]+")
 """What may become part of an argument. Anything else could be read as more than a value."""
@@ -96,11 +95,11 @@ class AgentDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     cumulative_tokens: bool = False
     """Whether the tokens that it tells with the end of a turn are those of its session since that was opened.
     That is how ACP describes them, but most agents tell those of the turn."""
-    auth_patterns: tuple[Pattern, ...] = ()
+    auth_patterns: tuple[Word, ...] = ()
     """Regular expressions, without regard to case: a line of its log with one says that it wants someone to
     sign in. Then it is ended at once, and whoever waits for it is told. Without any, its log counts only when
     it does not start."""
-    usage_patterns: tuple[Pattern, ...] = ()
+    usage_patterns: tuple[Word, ...] = ()
     """The same for an account that has nothing left to spend."""
     loads: Annotated[int, Meta(ge=1)] = 1
     """How often it is asked to load a session that it has, before that counts as refused."""

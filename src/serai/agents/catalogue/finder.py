@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from serai.acp import Launch
+from serai.acp.process.connection import Launch
 from serai.agents.catalogue.definitions import AgentDefinition, Evidence, Way
 from serai.agents.catalogue.programs import (
     Surroundings,

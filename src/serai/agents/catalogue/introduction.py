@@ -12,8 +12,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from serai.acp import Agent, BasicClient, ClientCapabilities, ConfigOption, Handshake, Launch, Modes
-from serai.acp.options import Choice
+from serai.acp.agent import Agent
+from serai.acp.capabilities import Handshake
+from serai.acp.client_side import BasicClient, ClientCapabilities
+from serai.acp.options import Choice, ConfigOption, Modes
+from serai.acp.process.connection import Launch
 from serai.errors import AgentError
 from serai.machine.processes.processes import Processes
 

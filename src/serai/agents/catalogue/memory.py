@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from serai.acp import AgentCapabilities
+from serai.acp.capabilities import AgentCapabilities
 from serai.agents.catalogue.finder import FoundAgent
 from serai.config.private import replace_private
 from serai.errors import ConfigInvalid

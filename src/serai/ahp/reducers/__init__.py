@@ -18,21 +18,6 @@ from serai.ahp.reducers.session import LiveSession
 from serai.ahp.types import ChangesetState, Number, ResourceWatchState, RootState, SessionState, TerminalState
 from serai.ahp.wire import State
 
-__all__ = [
-    "CHANNEL_TYPES",
-    "ChannelState",
-    "ChannelType",
-    "LiveChangeset",
-    "LiveResourceWatch",
-    "LiveRoot",
-    "LiveSession",
-    "LiveState",
-    "LiveTerminal",
-    "fold",
-    "live",
-    "reduce",
-]
-
 ChannelState: TypeAlias = RootState | SessionState | TerminalState | ChangesetState | ResourceWatchState
 """The state of any channel that has one."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -36,22 +36,12 @@ def remove(containers: list[Customization], removed_id: str) -> list[Customizati
 
 
 def _without_child(container: Customization, child_id: str) -> Customization:
-    if not isinstance(container, Unknown):
-        position = _find(container.children or [], child_id)
-        if position is None or container.children is None:
-            return container
-        return replace(container, children=container.children[:position] + container.children[position + 1 :])
-    children = container.raw.get("children")
-    if not isinstance(children, list):
+    if isinstance(container, Unknown) or container.children is None:
         return container
-    items = cast("list[Any]", children)
-    places = (n for n, item in enumerate(items) if isinstance(item, dict) and _raw_id(item) == child_id)
-    position = next(places, len(items))
-    return UnknownType(extra={**container.raw, "children": items[:position] + items[position + 1 :]})
-
-
-def _raw_id(item: Any) -> Any:
-    return item.get("id")
+    position = _find(container.children, child_id)
+    if position is None:
+        return container
+    return replace(container, children=container.children[:position] + container.children[position + 1 :])
 
 
 def _id(item: Customization | ChildCustomization) -> Any:

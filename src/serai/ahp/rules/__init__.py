@@ -1,8 +1,6 @@
 """The rules: what is to become of an action, before anything is changed.
 
-    judge(state of the channel, action, sender) -> accept | reject | ignore | defer, with the reason
-
-The host's own actions are always accepted: whoever dispatches them has checked already.
+judge(state of the channel, action, sender) -> accept | reject | defer, with the reason
 """
 
 from __future__ import annotations
@@ -32,18 +30,8 @@ CLIENT_ACTIONS: frozenset[type[Value]] = frozenset({
 _ACTIONS_OF = {channel.live: channel.actions for channel in CHANNEL_TYPES}
 
 
-def judge(state: LiveState[Any] | None, action: a.StateAction, sender: str | None) -> Judgement:
-    """What is to become of an action.
-
-    Args:
-        state: The channel's state; `None` when there is no such channel.
-        action: What was dispatched.
-        sender: The client that dispatched it; `None` for the host itself.
-    """
-    if state is None:
-        return Judgement(Verdict.IGNORE, "there is no such channel")
-    if sender is None:
-        return ACCEPTED
+def judge(state: LiveState[Any], action: a.StateAction, sender: str) -> Judgement:
+    """What is to become of an action that a client dispatched, given the state of its channel."""
     if isinstance(action, Unknown):
         return rejected("unknown_action", f"this host knows no action {action.raw.get('type')!r}")
     if type(action) not in _ACTIONS_OF[type(state)]:
@@ -72,9 +60,7 @@ def _judge_terminal(terminal: LiveTerminal, action: a.StateAction, sender: str) 
 
 
 def _judge_root(root: LiveRoot, action: a.StateAction) -> Judgement:
-    if not isinstance(action, a.RootConfigChangedAction):
-        return ACCEPTED
-    if root.head.config is None:
+    if not isinstance(action, a.RootConfigChangedAction) or root.head.config is None:
         return rejected("no_config", "this host has no settings")
     problem = problem_with_change(root.head.config, action.config, replace=bool(action.replace))
     return rejected("bad_config", problem) if problem else ACCEPTED

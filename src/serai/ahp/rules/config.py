@@ -74,15 +74,4 @@ def problem_with_value(schema: ConfigPropertySchema, value: Any) -> str | None:
     if schema.type == "array" and schema.items is not None:
         items = cast("list[Any]", value)
         return next((p for item in items if (p := problem_with_value(schema.items, item))), None)
-    return _problem_with_object(schema, cast("FreeForm", value)) if schema.type == "object" else None
-
-
-def _problem_with_object(schema: ConfigPropertySchema, value: FreeForm) -> str | None:
-    missing = [name for name in schema.required or () if name not in value]
-    if missing:
-        return f"lacks {missing[0]!r}"
-    for name, known in (schema.properties or {}).items():
-        problem = problem_with_value(known, value[name]) if name in value else None
-        if problem:
-            return f"has a {name!r} that {problem}"
     return None

@@ -40,9 +40,6 @@ class Verdict(Enum):
     REJECT = "reject"
     """Change nothing, and send it back to its sender with the reason."""
 
-    IGNORE = "ignore"
-    """Change nothing and say nothing: there is no such channel."""
-
     DEFER = "defer"
     """Keep it, and apply it when the running turn has ended."""
 

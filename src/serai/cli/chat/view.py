@@ -33,7 +33,7 @@ from serai.ahp.types import (
     TurnState,
 )
 from serai.cli.console.markdown import DIM, RED
-from serai.cli.console.output import about_size, plain
+from serai.cli.console.output import about_size, cut, plain
 from serai.cli.console.terminal import PlainTerminal
 from serai.client import (
     Client,
@@ -71,7 +71,7 @@ _CONTROLS = {code: None for code in [*range(32), *range(127, 160)] if code != 9}
 
 def plain_line(line: str) -> str:
     """A line of a terminal as it stands there in the end: without colours and what was overwritten."""
-    return _cut(_ESCAPES.sub("", line).rstrip("\r").rpartition("\r")[2].translate(_CONTROLS), _WIDTH)
+    return cut(_ESCAPES.sub("", line).rstrip("\r").rpartition("\r")[2].translate(_CONTROLS), _WIDTH)
 
 
 def last_lines(text: str) -> list[str]:
@@ -84,11 +84,7 @@ def last_lines(text: str) -> list[str]:
 
 def one_line(text: str, width: int = 100) -> str:
     """Text on one line, cut when it is long."""
-    return _cut(" ".join(text.split()), width)
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
+    return cut(" ".join(text.split()), width)
 
 
 # -- what tools show ---------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Shows a terminal of the host on the person's terminal, live, and sends it every key. POSIX only."""
+"""Shows a terminal of the host on the person's terminal, live, and sends it every key."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from serai.errors import SeraiError
 LEAVE = b"\x1d"
 """Ctrl-]: what telnet has always used for this."""
 
+_KEYS, _SCREEN = 0, 1
 _PATIENCE = 2.0
 """How long leaving waits for the last keys to arrive, in seconds."""
 
@@ -39,40 +40,32 @@ _OTHER_SCREEN, _FIRST_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
 _SCREENS = re.compile(r"\x1b\[\?1049[hl]")
 
 
-async def attach(client: Client, terminal: TerminalClient, *, keys: int = 0, screen: int = 1) -> str:
+async def attach(client: Client, terminal: TerminalClient) -> str:
     """Show a terminal and send it what is typed, until Ctrl-] or its end. Returns how it was left.
 
     The person's terminal is as before when this is over, also when it is cancelled.
-
-    Args:
-        client: The connection.
-        terminal: What to show.
-        keys: The file to read from: a terminal.
-        screen: The file to show it on.
 
     Raises:
         SeraiError: The terminal is gone, or the host for good.
     """
     if terminal.state.exit_code is not None:
         text = _QUESTIONS.sub("", terminal_text(terminal.state))
-        _write(screen, text + _back_to_normal(text))
+        _write(text + _back_to_normal(text))
         return _told_end(terminal)
-    visit = _Visit(client, terminal, keys, screen)
-    with _raw(keys):
+    visit = _Visit(client, terminal)
+    with _raw():
         try:
             return await visit.run()
         finally:
-            _write(screen, _back_to_normal(visit.screens))
+            _write(_back_to_normal(visit.screens))
 
 
 class _Visit:
     """One look at a terminal. It is over when `_left` has how it was left."""
 
-    def __init__(self, client: Client, terminal: TerminalClient, keys: int, screen: int) -> None:
+    def __init__(self, client: Client, terminal: TerminalClient) -> None:
         self._client = client
         self._terminal = terminal
-        self._keys = keys
-        self._screen = screen
         self._typed: Inbox[str] = Inbox()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._is_lost = False
@@ -93,7 +86,7 @@ class _Visit:
         showing = asyncio.create_task(self._show_output())
         typing = asyncio.create_task(self._type())
         self._resize()
-        loop.add_reader(self._keys, self._read)
+        loop.add_reader(_KEYS, self._read)
         try:
             left = await self._left
             self._typed.end()
@@ -101,7 +94,7 @@ class _Visit:
                 await asyncio.wait([typing], timeout=_PATIENCE)
             return left
         finally:
-            loop.remove_reader(self._keys)
+            loop.remove_reader(_KEYS)
             stop_hearing()
             for task in (showing, typing):
                 task.cancel()
@@ -139,17 +132,17 @@ class _Visit:
             text = _QUESTIONS.sub("", text)
         self._is_first = False
         self.screens = "".join([self.screens, *_SCREENS.findall(text)])[-64:]
-        _write(self._screen, ("\x1b[H\x1b[2J" if output.is_anew else "") + text)
+        _write(("\x1b[H\x1b[2J" if output.is_anew else "") + text)
 
     def _read(self) -> None:
         try:
-            data = os.read(self._keys, 65536)
+            data = os.read(_KEYS, 65536)
         except OSError:
             data = b""
         before, leave, _ = data.partition(LEAVE)
         self._typed.put(self._decoder.decode(before))
         if leave or not data:
-            asyncio.get_running_loop().remove_reader(self._keys)
+            asyncio.get_running_loop().remove_reader(_KEYS)
             self._leave()
 
     async def _type(self) -> None:
@@ -168,14 +161,14 @@ class _Visit:
 
         async def resize() -> None:
             with contextlib.suppress(OSError, SeraiError):
-                cols, rows = os.get_terminal_size(self._screen)
+                cols, rows = os.get_terminal_size(_SCREEN)
                 if (cols, rows) != (self._terminal.state.cols, self._terminal.state.rows) and cols and rows:
                     await self._terminal.resize(cols, rows)
 
         self._client.spawn(resize())
 
     def _note(self, text: str) -> None:
-        _write(self._screen, f"\r\n[serai: {text}]\r\n")
+        _write(f"\r\n[serai: {text}]\r\n")
 
 
 def _told_left(terminal: TerminalClient) -> str:
@@ -193,17 +186,17 @@ def _back_to_normal(shown: str) -> str:
 
 
 @contextmanager
-def _raw(keys: int) -> Generator[None]:
+def _raw() -> Generator[None]:
     """Every key comes as it is, and none is shown or means anything here."""
-    before = termios.tcgetattr(keys)
-    tty.setraw(keys, termios.TCSADRAIN)
+    before = termios.tcgetattr(_KEYS)
+    tty.setraw(_KEYS, termios.TCSADRAIN)
     try:
         yield
     finally:
-        termios.tcsetattr(keys, termios.TCSADRAIN, before)
+        termios.tcsetattr(_KEYS, termios.TCSADRAIN, before)
 
 
-def _write(screen: int, text: str) -> None:
+def _write(text: str) -> None:
     data = text.encode(errors="replace")
     while data:
-        data = data[os.write(screen, data) :]
+        data = data[os.write(_SCREEN, data) :]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import sys
 from collections.abc import AsyncGenerator, Iterable
@@ -231,11 +232,8 @@ class EditedTerminal(PlainTerminal):
         return keys
 
     def _size(self) -> Size:
-        try:
-            size = os.get_terminal_size(sys.stdout.fileno())
-        except OSError:
-            size = os.terminal_size((0, 0))
-        return Size(rows=size.lines or 24, columns=size.columns or 80)
+        size = shutil.get_terminal_size()
+        return Size(rows=size.lines, columns=size.columns)
 
     @asynccontextmanager
     async def handed_over(self) -> AsyncGenerator[None]:

@@ -116,9 +116,6 @@ class LineStream:
         self._dim = False
         self._fence = ""
 
-    def __bool__(self) -> bool:
-        return bool(self._line)
-
     def feed(self, text: str, *, dim: bool = False) -> list[str]:
         """Take a piece. Returns the rows that it has finished."""
         rows = self.end() if dim != self._dim else []

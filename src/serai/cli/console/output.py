@@ -66,7 +66,7 @@ def table(
         more: list[str] = []
         if wraps:
             row[gives_way], *more = textwrap.wrap(row[gives_way], widths[gives_way]) or [""]
-        shown = [_cut(cell, size).ljust(size) for cell, size in zip(row, widths, strict=True)]
+        shown = [cut(cell, size).ljust(size) for cell, size in zip(row, widths, strict=True)]
         lines += ["  ".join(shown).rstrip(), *(" " * others + rest for rest in more)]
     return lines
 
@@ -79,8 +79,9 @@ def short_ids(ids: Sequence[str]) -> list[str]:
     return [one[:length] for one in ids]
 
 
-def _cut(word: str, width: int) -> str:
-    return word if len(word) <= width else word[: width - 1] + "…"
+def cut(text: str, width: int) -> str:
+    """Text, cut when it is wider."""
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 # What a terminal would take as a command: all control characters but the tab and the end of a line.

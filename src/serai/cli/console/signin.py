@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from serai.ahp.extensions import SignInKind, SignInMethod
+from serai.cli.console.attach import attach
 from serai.cli.console.target import session_id
 from serai.cli.console.terminal import PlainTerminal, choose, has_person, screen_size
 from serai.client import Client, SignIn
@@ -87,8 +88,6 @@ class SignInDialog:
             return False
         words = begun.method.command or [terminal.state.title]
         self._terminal.note(f"[{' '.join(words)}. Ctrl-] leaves it.]")
-        from serai.cli.console.attach import attach  # noqa: PLC0415 - it does not exist on Windows
-
         async with self._terminal.handed_over():
             left = await attach(self._client, terminal)
         self._terminal.note(f"[{left}]")

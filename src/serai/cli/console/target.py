@@ -38,7 +38,7 @@ def run_connected(options: argparse.Namespace) -> int:
     """Connect, and do what the command does."""
 
     async def run() -> int:
-        async with client_of(options) as client:
+        async with connect(options.url, options.token, home=options.home) as client:
             return await options.command(client, options)
 
     return asyncio.run(run())
@@ -51,15 +51,6 @@ def add_connection_options(parser: argparse.ArgumentParser) -> None:
         ("--token", "its token", "SERAI_TOKEN, else the one of this machine's host"),
     ):
         parser.add_argument(option, default=argparse.SUPPRESS, help=f"{what} (default: {variable})")
-
-
-def client_of(options: argparse.Namespace) -> Client:
-    """The client that the options mean, not yet connected.
-
-    Raises:
-        ConfigInvalid: The URL is not one of a host.
-    """
-    return connect(options.url, options.token, home=options.home)
 
 
 def is_on_this_machine(options: argparse.Namespace) -> bool:
@@ -117,8 +108,3 @@ def called_by(host: str) -> list[str]:
             return list(dict.fromkeys([here, str(one.getsockname()[0])]))
     except OSError:
         return [here]  # there is no network
-
-
-def url_of(name: str, port: int) -> str:
-    """The address of a host, as a browser takes it."""
-    return f"http://{f'[{name}]' if ':' in name else name}:{port}/"

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from serai.acp import PermissionOption, PermissionRequest, ToolCallUpdate
-from serai.acp import ToolCall as AcpToolCall
+from serai.acp.client_side import PermissionOption, PermissionRequest
 from serai.acp.shapes import is_object
 from serai.acp.tool_calls import OVER, CallChange, CallStage, ToolCalls, ToolUse, text_in
+from serai.acp.updates import ToolCall as AcpToolCall
+from serai.acp.updates import ToolCallUpdate
 from serai.ahp import types as t
 from serai.harness.acp.content import contents_of, edit_of
 from serai.host.tool_call import ToolCall, untold

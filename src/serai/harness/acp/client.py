@@ -10,7 +10,7 @@ import signal
 import uuid
 from typing import TYPE_CHECKING, NamedTuple
 
-from serai import acp
+from serai.acp import client_side as acp
 from serai.ahp.commands import ContentEncoding
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import SessionInputRequest, SessionInputResponseKind

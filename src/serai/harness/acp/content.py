@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from serai.acp import Block, text_block
+from serai.acp.prompt import text_block
 from serai.acp.shapes import is_object, list_of, object_of, objects_of, text_of, texts_of
+from serai.acp.updates import Block
 from serai.ahp import types as t
 from serai.ahp.wire import Unknown
 from serai.completions.completion import KIND

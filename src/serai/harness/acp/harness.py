@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from serai.acp import AgentCapabilities, Handshake, McpCapabilities
+from serai.acp.capabilities import AgentCapabilities, Handshake, McpCapabilities
 from serai.acp.servers import write_servers
 from serai.acp.shapes import text_of
 from serai.agents.catalogue.definitions import AgentDefinition

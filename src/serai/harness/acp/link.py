@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from serai import contract as c
-from serai.acp import AcpSession, Agent, AgentCapabilities, Handshake, OpenWay, SessionOpening, fit_prompt
 from serai.acp import session_start as acp
+from serai.acp.agent import Agent
+from serai.acp.capabilities import AgentCapabilities, Handshake
+from serai.acp.prompt import fit_prompt
 from serai.acp.servers import HttpServer, McpServer, StdioServer, read_server
+from serai.acp.session import AcpSession, OpenWay, SessionOpening
 from serai.acp.session_start import Wanted
 from serai.acp.shapes import object_of, text_of, texts_of
 from serai.ahp.types import MarkdownResponsePart, Turn, UserMessage

@@ -13,7 +13,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from enum import IntEnum
 from typing import TypeVar
 
-from serai.acp import Agent, AuthMethod, Handshake
+from serai.acp.agent import Agent
+from serai.acp.capabilities import AuthMethod, Handshake
 from serai.agents.catalogue.finder import FoundAgent, is_signed_in
 from serai.agents.catalogue.introduction import Introduction, introduce
 from serai.agents.catalogue.memory import AgentMemory

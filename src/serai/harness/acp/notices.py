@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from serai.acp import AcpSession, Agent, OpenWay
+from serai.acp.agent import Agent
+from serai.acp.session import AcpSession, OpenWay
 from serai.acp.shapes import text_of
 from serai.ahp.extensions import LOGIN
 from serai.completions.names import Prompt

@@ -10,8 +10,12 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from serai import acp
 from serai import contract as c
+from serai.acp import updates as acp
+from serai.acp.agent import Agent
+from serai.acp.capabilities import Handshake
+from serai.acp.prompt import Finished, Item, Mark, PromptFailure, fit_prompt, text_block
+from serai.acp.session import AcpSession
 from serai.ahp import actions as a
 from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import PendingMessageKind, ToolResultContent
@@ -39,7 +43,7 @@ class AcpAgentSession(c.BasicSession):
     """An agent over ACP, in one session of the host."""
 
     def __init__(self, harness: AcpHarness, context: HostContext, record: AgentRecord) -> None:
-        super().__init__(context.identity, harness.declared(acp.Handshake.of(record.handshake)))
+        super().__init__(context.identity, harness.declared(Handshake.of(record.handshake)))
         self.harness = harness
         self._label = harness.found.label
         self._context = context
@@ -179,9 +183,9 @@ class AcpAgentSession(c.BasicSession):
         await self.notices.tell(turn)
         blocks, unknown = blocks_of(work.message)
         turns = self.seat.turns
-        if self._record.is_untold and turns and acp.fit_prompt(blocks, process.capabilities)[0]:
+        if self._record.is_untold and turns and fit_prompt(blocks, process.capabilities)[0]:
             told = retold(turns)
-            blocks.append(acp.text_block(told))
+            blocks.append(text_block(told))
             if LEFT_OUT in told:
                 self.notices.warn(
                     f"The conversation is long: {self._label} is given only the last of its text."
@@ -245,7 +249,7 @@ class AcpAgentSession(c.BasicSession):
             self.notices.needs_sign_in(error)
             raise
 
-    def opened(self, agent: acp.Agent) -> None:
+    def opened(self, agent: Agent) -> None:
         """A session of the agent is open."""
         self.capabilities = self.harness.declared(agent.handshake)
 
@@ -275,17 +279,17 @@ class AcpAgentSession(c.BasicSession):
             if process.client is not None:
                 await process.client.close()
 
-    async def _take(self, opened: OpenAgent, item: acp.Item) -> None:
+    async def _take(self, opened: OpenAgent, item: Item) -> None:
         process = opened.agent
         work = process.work
         match item:
-            case acp.Finished():
+            case Finished():
                 self._ended(opened)
                 if work is not None:
                     await work.finish(item, cancelled=not work.turn.is_running)
-            case acp.PromptFailure(error=error):
+            case PromptFailure(error=error):
                 await self._failed(opened, error)
-            case acp.Mark(what=RunningPrompt() as begun):
+            case Mark(what=RunningPrompt() as begun):
                 process.work, process.is_replaying = begun, False
                 if begun.turn.is_running:
                     await self.notices.tell(begun.turn)
@@ -313,7 +317,7 @@ class AcpAgentSession(c.BasicSession):
         opened.agent.work = self.work = None
         self._free.set()
 
-    def _keep(self, session: acp.AcpSession, update: acp.Item) -> None:
+    def _keep(self, session: AcpSession, update: Item) -> None:
         """Show what holds for the session, and not for a turn."""
         match update:
             case acp.AvailableCommandsUpdate():

@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from serai.acp import AcpSession, Choice, ConfigOption, Modes
-from serai.acp.options import read_options
+from serai.acp.options import Choice, ConfigOption, Modes, read_options
+from serai.acp.session import AcpSession
 from serai.agents.catalogue.introduction import models_of
 from serai.ahp import types as t
 from serai.errors import AgentError, AgentInactive, CapabilityNotSupportedError

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from serai import acp
+from serai.acp import updates as acp
+from serai.acp.prompt import Finished, Item
 from serai.acp.shapes import is_amount, is_object, text_of
 from serai.ahp.extensions import SESSION_COST
 from serai.ahp.types import Markdown, UsageInfo, UserMessage
@@ -40,7 +41,7 @@ class RunningPrompt:
         loop = asyncio.get_running_loop()
         self.turn = turn
         self.message = message
-        self.done: asyncio.Future[acp.Finished] = loop.create_future()
+        self.done: asyncio.Future[Finished] = loop.create_future()
         """The end of the prompt, once all that came before it is in the turn."""
         self.receipt: asyncio.Future[MessageReceipt] = loop.create_future()
         """What became of the message, as soon as that is known."""
@@ -56,7 +57,7 @@ class RunningPrompt:
         self._shown_plan: str | None = None
         self._usage: dict[str, Any] = {}
 
-    def takes(self, item: acp.Item) -> bool:
+    def takes(self, item: Item) -> bool:
         """Take more of a text that is gathering already, as most updates are. Returns whether it was that."""
         if (
             self._text
@@ -68,7 +69,7 @@ class RunningPrompt:
             return True
         return False
 
-    async def take(self, update: acp.Item) -> None:
+    async def take(self, update: Item) -> None:
         """Something has happened."""
         if not self.receipt.done() and isinstance(update, OF_A_TURN):
             self.delivered("the first update")
@@ -150,7 +151,7 @@ class RunningPrompt:
             )
         )
 
-    async def finish(self, finished: acp.Finished, *, cancelled: bool) -> None:
+    async def finish(self, finished: Finished, *, cancelled: bool) -> None:
         """The agent has answered the prompt."""
         self.flush()
         if finished.usage:

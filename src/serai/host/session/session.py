@@ -195,8 +195,6 @@ class Session:
                 if not self.turns.defer(action, origin):
                     reason = "too_many_waiting: choose again when the turn has ended"
                     self.journal.reject(self.uri, action, origin, reason, sender)
-            case Verdict.IGNORE:
-                pass
             case Verdict.ACCEPT:
                 self._accept(action, origin)
 

@@ -17,33 +17,22 @@ that can be answered as they are. Three rules hold throughout:
 
 from __future__ import annotations
 
-from serai.machine.files.content import Content, open_content, read
-from serai.machine.files.listing import list_directory, resolve
-from serai.machine.files.moves import copy, delete, make_directory, move
-from serai.machine.files.place import Place, find
-from serai.machine.files.roots import Access, Root, Roots, wanted
-from serai.machine.files.threads import FileThreads
-from serai.machine.files.writes import write
-from serai.uris import path_of, uri_of
-
-__all__ = [
-    "Access",
-    "Content",
-    "FileThreads",
-    "Place",
-    "Root",
-    "Roots",
-    "copy",
-    "delete",
-    "find",
-    "list_directory",
-    "make_directory",
-    "move",
-    "open_content",
-    "path_of",
-    "read",
-    "resolve",
-    "uri_of",
-    "wanted",
-    "write",
-]
+from serai.machine.files.content import Content as Content
+from serai.machine.files.content import open_content as open_content
+from serai.machine.files.content import read as read
+from serai.machine.files.listing import list_directory as list_directory
+from serai.machine.files.listing import resolve as resolve
+from serai.machine.files.moves import copy as copy
+from serai.machine.files.moves import delete as delete
+from serai.machine.files.moves import make_directory as make_directory
+from serai.machine.files.moves import move as move
+from serai.machine.files.place import Place as Place
+from serai.machine.files.place import find as find
+from serai.machine.files.roots import Access as Access
+from serai.machine.files.roots import Root as Root
+from serai.machine.files.roots import Roots as Roots
+from serai.machine.files.roots import wanted as wanted
+from serai.machine.files.threads import FileThreads as FileThreads
+from serai.machine.files.writes import write as write
+from serai.uris import path_of as path_of
+from serai.uris import uri_of as uri_of

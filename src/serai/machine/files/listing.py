@@ -42,8 +42,6 @@ def list_directory(params: ResourceListParams, roots: Roots) -> ResourceListResu
         InvalidParams: It is no directory.
     """
     with find(params.uri, roots, Access.READ) as place:
-        if place.info is None:
-            raise not_found(params.uri)
         handle = place.open_directory()
         try:
             with told(params.uri), os.scandir(handle) as entries:
@@ -106,10 +104,7 @@ def resolve(params: ResourceResolveParams, roots: Roots) -> ResourceResolveResul
         )
 
 
-def _iso(nanoseconds: int) -> str | None:
-    """A time as JavaScript writes it; `None` for one that no calendar has."""
-    try:
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=nanoseconds // 1000)
-    except OverflowError:
-        return None
+def _iso(nanoseconds: int) -> str:
+    """A time as JavaScript writes it."""
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=nanoseconds // 1000)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

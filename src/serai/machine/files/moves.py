@@ -145,8 +145,6 @@ def _rename(source: Place, destination: Place, *, exclusive: bool) -> None:
                 rename_exclusively(old, new, source_in=old_in, destination_in=new_in)
             else:
                 os.rename(old, new, src_dir_fd=old_in, dst_dir_fd=new_in)
-        except FileNotFoundError:
-            raise not_found(source.uri) from None
         except OSError as error:
             if error.errno == errno.EXDEV:
                 why = "it cannot be moved to another file system; copy it, and then delete the original"

@@ -18,7 +18,6 @@ _REFUSED = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO, errno.ENODEV}
 )
 _THERE = frozenset({errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR})
-_IN_USE = frozenset({errno.EBUSY, errno.ETXTBSY, errno.EAGAIN})
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
@@ -79,8 +78,6 @@ def translated(error: OSError, uri: str) -> ProtocolError:
         return not_found(uri)
     if number in _THERE:
         return exists(uri)
-    if number in _IN_USE:
-        return conflict(uri, f"is in use ({said})")
     if number in _REFUSED:
         return denied(uri, said)
     if number in _FULL:

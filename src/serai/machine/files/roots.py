@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Flag, auto
 
@@ -75,9 +75,6 @@ class Roots:
     def of(cls, *roots: Root) -> Roots:
         """These roots, each once, in an order that does not depend on how they came."""
         return cls(tuple(sorted(set(roots), key=lambda root: (root.path, root.writable, root.readable))))
-
-    def __iter__(self) -> Iterator[Root]:
-        return iter(self.all)
 
     def __or__(self, others: Iterable[Root]) -> Roots:
         """These and others."""

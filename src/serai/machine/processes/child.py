@@ -48,10 +48,8 @@ class Exit:
     def __str__(self) -> str:
         if self.signal is None:
             return "it ended unseen" if self.code is None else f"it ended with the code {self.code}"
-        try:
-            return f"it was ended by {signal.Signals(self.signal).name}"
-        except ValueError:
-            return f"it was ended by the signal {self.signal}"
+        names = {each.value: each.name for each in signal.Signals}
+        return f"it was ended by {names.get(self.signal, f'the signal {self.signal}')}"
 
 
 @dataclass(frozen=True, slots=True)

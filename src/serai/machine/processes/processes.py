@@ -40,11 +40,6 @@ class Processes:
         self._spawning = asyncio.Lock()
         self._closed = False
 
-    @property
-    def children(self) -> frozenset[Child]:
-        """The children that are not gone yet."""
-        return frozenset(self._children)
-
     async def start(
         self,
         argv: Sequence[str],

@@ -1,4 +1,4 @@
-"""How macOS and Windows tell what changes: through watchfiles, with a thread for each folder.
+"""How macOS tells what changes: through watchfiles, with a thread for each folder.
 
 watchfiles gives a set: what happened to one path is known, its order is not. So where both is said of a
 path, that it came and that it went, the disk decides.
