@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from harness import Result, against_limit, as_served
-from serai.ahp import actions as a
-from serai.ahp import wire
+from serai.ahp import actions as a, wire
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import MarkdownResponsePart, SessionState, SessionSummary, Turn, UserMessage
 from serai.harness.callback import CallbackHarness

@@ -20,8 +20,7 @@ from bench_fanout import BURST, DELTA, RATE, SECONDS, SUBSCRIBERS, subscribers, 
 from bench_store import ACTION, SLOWEST, TASKS, Bare
 from harness import Result, against_peer, as_served
 from serai import jsonrpc
-from serai.ahp import actions as a
-from serai.ahp import codec
+from serai.ahp import actions as a, codec
 from serai.ahp.commands import CreateSessionParams, InitializeParams
 from serai.ahp.notifications import DispatchActionParams
 from serai.ahp.types import ROOT, MarkdownResponsePart, UsageInfo, UserMessage

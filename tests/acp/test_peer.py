@@ -6,8 +6,7 @@ import json
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from serai.acp.process.peer import AgentPeer, Listener
 from serai.acp.updates import AgentMessageChunk, RawUpdate, Update

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from ahp.following import NOW, TERMINAL, S
-from ahp.strategies import action as read_action
-from ahp.strategies import actions_of, values
+from ahp.strategies import action as read_action, actions_of, values
 from serai.ahp.actions import ActionEnvelope, ActionOrigin, SessionAction, StateAction, TerminalAction
 from serai.ahp.client import ClientState
 from serai.ahp.commands import (

@@ -6,8 +6,7 @@ from types import NoneType
 from typing import Any, cast
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ahp.strategies import json_values, plain
 from ahp.types.examples import full

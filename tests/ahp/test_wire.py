@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ahp.strategies import Json, actions_of, plain, values
 from ahp.types.examples import full, wire_fields

@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from changes.repositories import Repo, everything
-from serai.changes import discard as discard_module
-from serai.changes import undo as undo_module
+from serai.changes import discard as discard_module, undo as undo_module
 from serai.changes.folder import FolderChanges, open_folder
 from serai.changes.undo import Trash
 from serai.changes.view import SESSION

@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from cli.screens import Desk, parse
-from cli.screens import talk as chat
+from cli.screens import Desk, parse, talk as chat
 from client.hosts import at_once, soon
 from harness.model.model_server import Call, ModelScriptServer, Reply, model_server
 from harness.model.servers import model_harness

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from client.hosts import House as MemoryHouse
-from client.hosts import at_once, soon
+from client.hosts import House as MemoryHouse, at_once, soon
 from hosts import TOKEN, WITHIN, House, housing
 from requirements import proves
 from serai.client import Client, ConnectionLost, SessionEvent, SessionGone, connect

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TypeVar
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from serai.completions.search import CANDIDATE_LIMIT, PathListing, PathListingBuilder, search
 

@@ -14,8 +14,7 @@ from websockets.exceptions import ConnectionClosed
 
 from conformance.strict import check_known, check_nulls
 from hosts import TOKEN, WITHIN
-from serai.ahp import commands as c
-from serai.ahp import wire
+from serai.ahp import commands as c, wire
 from serai.ahp.actions import ActionEnvelope
 from serai.ahp.channels import state_of
 from serai.ahp.client import ClientState

@@ -8,14 +8,12 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 from unittest import mock
 
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from conformance.client import NOW, timeless
 from conformance.memory import Wire
-from serai.ahp import actions as a
-from serai.ahp import wire
+from serai.ahp import actions as a, wire
 from serai.ahp.client import ClientState
 from serai.ahp.codec import REQUESTS
 from serai.ahp.types import (

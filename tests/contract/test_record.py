@@ -5,8 +5,7 @@ from typing import get_args, get_type_hints
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from serai import contract as c
 from serai.contract import decode, encode

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from serai.ahp.actions import (
     SessionCustomizationRemovedAction,

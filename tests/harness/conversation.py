@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from serai.ahp import actions as a
-from serai.ahp import wire
+from serai.ahp import actions as a, wire
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import (
     MarkdownResponsePart,

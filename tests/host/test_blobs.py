@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 from harness.conversation import Conversation, frame
 from redact.test_content import each_way
-from serai.ahp import actions as a
-from serai.ahp import wire
+from serai.ahp import actions as a, wire
 from serai.ahp.types import ToolResultContent, ToolResultEmbeddedResourceContent, ToolResultResourceContent
 from serai.harness.callback import CallbackHarness
 from serai.host.blobs import LARGE, moved_out

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from journal.conftest import SESSION, empty_session
-from serai.ahp import actions as a
-from serai.ahp import wire
+from serai.ahp import actions as a, wire
 from serai.ahp.types import MarkdownResponsePart, UserMessage
 from serai.journal.sessions import KeptSession
 from serai.store.contract import Batch, Row

@@ -4,8 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from serai.errors import InvalidRequest, ParseError
 from serai.jsonrpc import ErrorObject, Failure, LineCodec, Lines, Notification, Request, Success

@@ -7,15 +7,12 @@ import json
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from ahp.strategies import action as action_of
 from redact.test_content import each_way
 from redact.test_shapes import rnd
-from serai.ahp import actions as a
-from serai.ahp import types as t
-from serai.ahp import wire
+from serai.ahp import actions as a, types as t, wire
 from serai.redact import Redactor
 
 KNOWN = "a known value"

@@ -6,8 +6,7 @@ import random
 import string
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from redact.test_shapes import PEM, PROVIDER_KEYS, rnd
 from redact.test_streams import FRAGMENTS, cuts, split

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from redact.test_shapes import PROVIDER_KEYS
 from redact.test_streams import FRAGMENTS, cuts, gaps, known, shapely, split

@@ -10,8 +10,7 @@ from itertools import pairwise
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from redact.test_shapes import PEM, PROVIDER_KEYS, rnd
 from serai.redact import Redactor

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from relay.listeners import Heard as HeardEvents
-from relay.listeners import listening
+from relay.listeners import Heard as HeardEvents, listening
 from relay.port import Heard, able, ports
 from relay.ports import OpenInn, open_inn
 from relay.tables import said, table

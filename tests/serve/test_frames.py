@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from websockets.frames import Frame, Opcode
 
 from serai.serve.frames import Outbox, text_frame

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from serai.ahp import types as t
-from serai.ahp import wire
+from serai.ahp import types as t, wire
 from serai.contract import to_wire
 from serai.session.ahp_turns import messages_of_turns
 from serai.session.export import export

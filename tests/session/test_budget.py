@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from serai.session.budget import Price, cost_of, most_input_tokens, settled_cost, worst_cost
 from serai.session.llm import LlmMessage, LlmRequest, LlmUsage, MediaContent, ToolSpec

@@ -7,8 +7,7 @@ import random
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from serai.store.contract import Batch, HeadRow, Row, Store, StoredRow
 from store.kinds import Calendar, Kind, Memory, Sqlite

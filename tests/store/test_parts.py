@@ -7,8 +7,7 @@ import threading
 from array import array
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from serai.store.sqlite.locator import decode, encode, numbers_after
 from serai.store.sqlite.worker import Worker

@@ -16,8 +16,7 @@ from serai.store.sqlite.care import check
 from serai.store.sqlite.connection import connect
 from serai.store.sqlite.store import SqliteStore, Tuning
 from store.conftest import Opened
-from store.kinds import KEY, copy_files, put, remove, size_of
-from store.kinds import damage as damage_file
+from store.kinds import KEY, copy_files, damage as damage_file, put, remove, size_of
 
 A = "ahp-session:/a"
 

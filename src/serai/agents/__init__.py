@@ -12,22 +12,22 @@ testing.py   agents for tests
 
 from __future__ import annotations
 
-from serai.acp.agent import SessionInfo as SessionInfo
-from serai.acp.agent import SessionPage as SessionPage
-from serai.acp.capabilities import AgentCapabilities as AgentCapabilities
-from serai.acp.capabilities import McpCapabilities as McpCapabilities
-from serai.acp.capabilities import PromptCapabilities as PromptCapabilities
-from serai.acp.client_side import BasicClient as BasicClient
-from serai.acp.client_side import ClientCapabilities as ClientCapabilities
-from serai.acp.client_side import ClientSide as ClientSide
-from serai.acp.client_side import PermissionOption as PermissionOption
+from serai.acp.agent import SessionInfo as SessionInfo, SessionPage as SessionPage
+from serai.acp.capabilities import (
+    AgentCapabilities as AgentCapabilities,
+    McpCapabilities as McpCapabilities,
+    PromptCapabilities as PromptCapabilities,
+)
+from serai.acp.client_side import (
+    BasicClient as BasicClient,
+    ClientCapabilities as ClientCapabilities,
+    ClientSide as ClientSide,
+    PermissionOption as PermissionOption,
+)
 from serai.acp.process.connection import Launch as Launch
-from serai.acp.servers import HttpServer as HttpServer
-from serai.acp.servers import SseServer as SseServer
-from serai.acp.servers import StdioServer as StdioServer
+from serai.acp.servers import HttpServer as HttpServer, SseServer as SseServer, StdioServer as StdioServer
 from serai.acp.session import OpenWay as OpenWay
-from serai.acp.tool_calls import Diff as Diff
-from serai.acp.tool_calls import ToolUse as ToolUse
+from serai.acp.tool_calls import Diff as Diff, ToolUse as ToolUse
 from serai.acp.updates import Cost as Cost
 from serai.agents.ask.ask import *
 from serai.agents.ask.costs import *
@@ -40,12 +40,12 @@ from serai.agents.ask.retries import *
 from serai.agents.ask.session import *
 from serai.agents.ask.start import *
 from serai.agents.ask.turn import *
-from serai.agents.catalogue.agents import Catalogue as Catalogue
-from serai.agents.catalogue.agents import built_in as built_in
-from serai.agents.catalogue.definitions import AgentDefinition as AgentDefinition
-from serai.agents.catalogue.definitions import Way as Way
+from serai.agents.catalogue.agents import Catalogue as Catalogue, built_in as built_in
+from serai.agents.catalogue.definitions import AgentDefinition as AgentDefinition, Way as Way
 from serai.agents.catalogue.finder import FoundAgent as FoundAgent
-from serai.agents.catalogue.introduction import EffortKind as EffortKind
-from serai.agents.catalogue.introduction import Models as Models
-from serai.agents.catalogue.introduction import ModelsFrom as ModelsFrom
+from serai.agents.catalogue.introduction import (
+    EffortKind as EffortKind,
+    Models as Models,
+    ModelsFrom as ModelsFrom,
+)
 from serai.agents.several import *

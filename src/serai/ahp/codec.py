@@ -6,10 +6,7 @@ from collections.abc import Mapping
 from types import NoneType
 from typing import Any, NamedTuple
 
-from serai.ahp import commands as c
-from serai.ahp import extensions as x
-from serai.ahp import notifications as n
-from serai.ahp import wire
+from serai.ahp import commands as c, extensions as x, notifications as n, wire
 from serai.ahp.actions import ActionEnvelope
 from serai.jsonrpc import StrictCodec
 

@@ -17,8 +17,7 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from serai.cli.console.target import called_by
-from serai.cli.relay import add_relay_command
-from serai.cli.relay import show as show_result
+from serai.cli.relay import add_relay_command, show as show_result
 from serai.client.address import find_address, nearest_url
 from serai.config.keys import find_token
 from serai.config.load import load

@@ -15,10 +15,11 @@ from serai.client.lending import *
 from serai.client.session import *
 from serai.client.terminal import *
 from serai.client.turn import *
-from serai.errors import AccessRefused as AccessRefused
-from serai.errors import ConnectionLost as ConnectionLost
-from serai.errors import Rejected as Rejected
-from serai.errors import SessionFailed as SessionFailed
-from serai.errors import SessionGone as SessionGone
-from serai.session.events import SessionEvent as SessionEvent
-from serai.session.events import SessionEventType as SessionEventType
+from serai.errors import (
+    AccessRefused as AccessRefused,
+    ConnectionLost as ConnectionLost,
+    Rejected as Rejected,
+    SessionFailed as SessionFailed,
+    SessionGone as SessionGone,
+)
+from serai.session.events import SessionEvent as SessionEvent, SessionEventType as SessionEventType

@@ -12,10 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from serai import jsonrpc
-from serai.ahp import actions as a
-from serai.ahp import codec
-from serai.ahp import commands as c
-from serai.ahp import notifications as n
+from serai.ahp import actions as a, codec, commands as c, notifications as n
 from serai.ahp.client import ClientState
 from serai.ahp.codec import RESOURCE_REQUESTS
 from serai.ahp.errors import AhpErrorCode

@@ -16,8 +16,7 @@ from http import HTTPStatus
 from typing import Any, TypeAlias
 
 import msgspec
-from websockets.asyncio.client import ClientConnection
-from websockets.asyncio.client import connect as connect_websocket
+from websockets.asyncio.client import ClientConnection, connect as connect_websocket
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
 from serai import jsonrpc

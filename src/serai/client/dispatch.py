@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from serai import jsonrpc
-from serai.ahp import actions as a
-from serai.ahp import codec
+from serai.ahp import actions as a, codec
 from serai.ahp.actions import ActionEnvelope, StateAction
 from serai.ahp.client import ClientState
 from serai.ahp.notifications import DispatchActionParams

@@ -14,8 +14,7 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
-from serai.ahp import actions as a
-from serai.ahp import commands as c
+from serai.ahp import actions as a, commands as c
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.reducers import LiveSession
 from serai.ahp.types import (

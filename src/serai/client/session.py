@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from serai.ahp import actions as a
-from serai.ahp import commands as c
+from serai.ahp import actions as a, commands as c
 from serai.ahp.reducers import LiveSession
 from serai.ahp.types import (
     URI,

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from serai.ahp import actions as a
-from serai.ahp import types as t
+from serai.ahp import actions as a, types as t
 from serai.ahp.commands import ContentEncoding, ResourceReadParams, ResourceReadResult
 from serai.ahp.errors import AhpErrorCode
 from serai.errors import ProtocolError

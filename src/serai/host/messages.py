@@ -12,8 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from serai import contract as c
-from serai.ahp import types as t
-from serai.ahp import wire
+from serai.ahp import types as t, wire
 
 _CARRIED = "userMessage"
 """In a message's metadata: what the AHP message has beside its text."""

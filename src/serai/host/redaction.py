@@ -7,8 +7,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from serai.ahp import actions as a
-from serai.ahp import wire
+from serai.ahp import actions as a, wire
 from serai.ahp.types import ToolResultContent, ToolResultTextContent
 from serai.errors import ParseError
 from serai.journal.batches import Delta, is_delta, target_of

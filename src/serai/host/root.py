@@ -10,8 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from serai import jsonrpc
-from serai.ahp import actions as a
-from serai.ahp import codec, wire
+from serai.ahp import actions as a, codec, wire
 from serai.ahp.channels import is_run
 from serai.ahp.notifications import (
     SessionAddedParams,

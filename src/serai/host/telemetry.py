@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from serai import jsonrpc
-from serai.ahp import actions as a
-from serai.ahp import codec
+from serai.ahp import actions as a, codec
 from serai.ahp.notifications import OtlpExportParams
 from serai.ahp.types import SessionSummary
 from serai.contract import DeliveryMode, DeliveryReason, MessageReceipt, ReceiptStatus

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from serai.ahp import actions as a
-from serai.ahp import types as t
+from serai.ahp import actions as a, types as t
 from serai.ahp.reducers import LiveSession
 from serai.host.session.questions import Expected, failed_result
 

@@ -18,9 +18,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from serai.ahp import actions as a
-from serai.ahp import types as t
-from serai.ahp import wire
+from serai.ahp import actions as a, types as t, wire
 from serai.ahp.commands import ResourceReadResult
 from serai.contract import DeliveryRecord
 from serai.customizations.containers import Definition

@@ -19,8 +19,7 @@ from typing import Any, Literal
 import msgspec
 
 from serai import contract as c
-from serai.ahp import actions as a
-from serai.ahp import types as t
+from serai.ahp import actions as a, types as t
 from serai.ahp.extensions import LOGIN, PAUSED, SESSION_COST
 from serai.ahp.reducers import LiveSession
 from serai.changes.diff import unified

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ahp.strategies import Json
-from ahp.strategies import action as read_action
+from ahp.strategies import Json, action as read_action
 from requirements import proves
 from serai.ahp.reducers import fold
 from serai.ahp.types import (

@@ -7,8 +7,7 @@ import os
 import signal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cli.screens import Desk, talk
 from client.hosts import House, soon

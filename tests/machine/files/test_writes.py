@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from machine.files.desk import CONFLICT, EXISTS, INVALID, Desk, refused
 from serai.errors import ProtocolError

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from serai.acp.client_side import PermissionOption, PermissionRequest
 from serai.acp.shapes import is_object
 from serai.acp.tool_calls import OVER, CallChange, CallStage, ToolCalls, ToolUse, text_in
-from serai.acp.updates import ToolCall as AcpToolCall
-from serai.acp.updates import ToolCallUpdate
+from serai.acp.updates import ToolCall as AcpToolCall, ToolCallUpdate
 from serai.ahp import types as t
 from serai.harness.acp.content import contents_of, edit_of
 from serai.host.tool_call import ToolCall, untold

@@ -17,8 +17,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from serai import contract as c
-from serai.ahp import actions as a
-from serai.ahp import types as t
+from serai.ahp import actions as a, types as t
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.rules import Judgement, rejected
 from serai.contract.record import Record, decode, encode

@@ -13,8 +13,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
-from pydantic_ai import exceptions as theirs
-from pydantic_ai import messages as pm
+from pydantic_ai import exceptions as theirs, messages as pm
 from pydantic_ai.direct import model_request_stream
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.profiles.openai import OpenAIModelProfile

@@ -9,8 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
-from serai.ahp import commands as c
-from serai.ahp import wire
+from serai.ahp import commands as c, wire
 from serai.ahp.types import (
     ROOT,
     ClientPluginCustomization,

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from serai.ahp import actions as a
-from serai.ahp import types as t
+from serai.ahp import actions as a, types as t
 from serai.ahp.reducers import LiveSession
 from serai.ahp.rules import Judgement, rejected
 from serai.host.session.core import SessionCore

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from serai.ahp import actions as a
-from serai.ahp import commands as c
+from serai.ahp import actions as a, commands as c
 from serai.ahp.extensions import PAUSED
 from serai.ahp.reducers import LiveSession
 from serai.ahp.rules import Judgement, Verdict, judge
@@ -41,8 +40,7 @@ from serai.host.telemetry import SessionTelemetry
 from serai.host.turn import Reach
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
-from serai.machine.files import read as read_file
-from serai.machine.files import write as write_file
+from serai.machine.files import read as read_file, write as write_file
 
 if TYPE_CHECKING:
     from serai.host.host import Host

@@ -21,9 +21,9 @@ from serai.ahp.types import (
     PendingMessageKind,
     SessionLifecycle,
     SystemNotificationResponsePart,
+    Turn as AhpTurn,
     UserMessage,
 )
-from serai.ahp.types import Turn as AhpTurn
 from serai.contract import (
     Accepted,
     AgentSession,

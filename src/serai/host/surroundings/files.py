@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import unquote
 
-from serai.ahp import actions as a
-from serai.ahp import commands as c
-from serai.ahp import wire
+from serai.ahp import actions as a, commands as c, wire
 from serai.ahp.commands import ResourceRequestParams
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.rules import Judgement, rejected

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from serai.ahp import actions as a
-from serai.ahp import wire
+from serai.ahp import actions as a, wire
 from serai.ahp.types import Count, TerminalClaim
 
 if TYPE_CHECKING:

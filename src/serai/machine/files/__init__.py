@@ -17,22 +17,16 @@ that can be answered as they are. Three rules hold throughout:
 
 from __future__ import annotations
 
-from serai.machine.files.content import Content as Content
-from serai.machine.files.content import open_content as open_content
-from serai.machine.files.content import read as read
-from serai.machine.files.listing import list_directory as list_directory
-from serai.machine.files.listing import resolve as resolve
-from serai.machine.files.moves import copy as copy
-from serai.machine.files.moves import delete as delete
-from serai.machine.files.moves import make_directory as make_directory
-from serai.machine.files.moves import move as move
-from serai.machine.files.place import Place as Place
-from serai.machine.files.place import find as find
-from serai.machine.files.roots import Access as Access
-from serai.machine.files.roots import Root as Root
-from serai.machine.files.roots import Roots as Roots
-from serai.machine.files.roots import wanted as wanted
+from serai.machine.files.content import Content as Content, open_content as open_content, read as read
+from serai.machine.files.listing import list_directory as list_directory, resolve as resolve
+from serai.machine.files.moves import (
+    copy as copy,
+    delete as delete,
+    make_directory as make_directory,
+    move as move,
+)
+from serai.machine.files.place import Place as Place, find as find
+from serai.machine.files.roots import Access as Access, Root as Root, Roots as Roots, wanted as wanted
 from serai.machine.files.threads import FileThreads as FileThreads
 from serai.machine.files.writes import write as write
-from serai.uris import path_of as path_of
-from serai.uris import uri_of as uri_of
+from serai.uris import path_of as path_of, uri_of as uri_of

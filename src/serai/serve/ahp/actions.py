@@ -7,8 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from serai.ahp import actions as a
-from serai.ahp import wire
+from serai.ahp import actions as a, wire
 from serai.ahp.notifications import DispatchActionParams
 from serai.ahp.types import Count
 from serai.contract import Role
