@@ -78,7 +78,7 @@ async def test_what_comes_goes_or_is_counted_anew_is_told_to_those_who_follow_th
         return [catalogue(action) for action in who.heard("changesetsChanged", ONE)]
 
     await begin(client, folder)
-    await client.until(lambda: told(client)[-1] == {"session": 0, "{turnId}": None})
+    await client.until(lambda: told(client)[-1:] == [{"session": 0, "{turnId}": None}])
     make_repository(folder)
     await tell(client, "b.txt: new")
     with_git: dict[str, int | None] = {"uncommitted": 1, "session": 1, "{turnId}": None}
