@@ -50,6 +50,9 @@ lint: $(VENV)/.dev ## ruff
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
+# With room for what is young its garbage is looked for less often: a tenth of the time.
+types: export NODE_OPTIONS := --max-semi-space-size=64
+
 types: $(VENV)/.dev ## basedpyright, strict
 	$(BIN)/basedpyright
 
