@@ -191,8 +191,8 @@ def write_bare(database: Database, batches: list[Batch], first: int) -> int:
         rows = [(seq, 1, row.action, row.origin, 0) for seq, row in enumerate(batch.items, first) if row]
         database.execute("BEGIN IMMEDIATE")
         database.executemany(SQL["insert_rows"], rows)
-        for statement, group in groupby(batch.relay, key=lambda write: write.statement):
-            values = [(first + write.item, *write.values) for write in group]
+        for statement, group in groupby(batch.relay, key=lambda write: write[1].statement):
+            values = [(first + item, *write.values) for item, write in group]
             database.executemany(relay.SQL[statement], values)
         database.execute("COMMIT")
         first += len(batch.items)

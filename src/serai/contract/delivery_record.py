@@ -122,7 +122,7 @@ class DeliveryRecord(Record, host_made=True):
     @property
     def due(self) -> datetime | None:
         """The next moment at which something has to be done about it."""
-        if not self.is_open:
+        if self.state in _FINAL:
             return None
         if self.state == DeliveryState.HANDING:
             return self.lease_until  # until then whoever has it says what became of it
@@ -152,7 +152,7 @@ def settled(
     Raises:
         DeliveryFinal: It is final, and the receipt says something else.
     """
-    if not record.is_open:
+    if record.state in _FINAL:
         last = record.last_receipt
         if last is not None and last.status == receipt.status:
             return record

@@ -10,7 +10,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -94,7 +93,7 @@ class Ledger:
         actor: str | None = None,
         subject: str | None = None,
         writes: Writes = (),
-        told: Callable[[int], None] | None = None,
+        delivery: DeliveryRecord | None = None,
         at: datetime | None = None,
     ) -> None:
         """Record an event, with what it changes.
@@ -105,7 +104,7 @@ class Ledger:
             actor: The id of who did it.
             subject: The id of whom it is about.
             writes: What changes with it.
-            told: Is called with its number once it is committed, before anyone hears of it.
+            delivery: The delivery that has changed with it: who waits for that knows it before anyone hears.
             at: When it happens; now, if nothing is said.
         """
         event: dict[str, Any] = {"type": kind, "at": at or self.now, "data": data}
@@ -115,8 +114,11 @@ class Ledger:
             event["subject"] = subject
 
         def tell(number: int) -> None:
-            if told is not None:
-                told(number)
+            if delivery is not None:
+                if delivery.state == DeliveryState.CREATED:
+                    self._numbered(delivery.id, number)
+                else:
+                    self.settled(delivery)
             self.heard(number, event)
 
         self._journal.record(RELAY, msgspec.json.encode(event), writes=writes, told=tell)
@@ -139,10 +141,8 @@ class Ledger:
             return [RelayWrite("add_delivery", (message, agent, urgent, *self._written(record.id)))]
 
         data = {"deliveryId": record.id, "messageId": record.message_id, "mode": record.mode}
-        told = partial(self._numbered, record.id)
-        self.event(
-            "delivery.created", data, subject=record.agent, writes=add, told=told, at=record.created_at
-        )
+        at = record.created_at
+        self.event("delivery.created", data, subject=record.agent, writes=add, delivery=record, at=at)
 
     def _numbered(self, delivery_id: str, number: int) -> None:
         self.sequences[delivery_id] = number
@@ -178,15 +178,12 @@ class Ledger:
 
     def put(self, record: DeliveryRecord) -> None:
         """Write down what has changed of a delivery, without an event."""
-        told = partial(self._changed, record)
-        self._journal.record(RELAY, b"", writes=self._write(record), told=told, kept=False)
+        writes = self._write(record)
+        self._journal.record(RELAY, b"", writes=writes, told=lambda _: self.settled(record), kept=False)
 
     def quietly(self, write: RelayWrite) -> None:
         """Write something down that nobody hears of."""
         self._journal.record(RELAY, b"", writes=[write], kept=False)
-
-    def _changed(self, record: DeliveryRecord, _number: int) -> None:
-        self.settled(record)
 
     def settle(self, record: DeliveryRecord, receipt: MessageReceipt, *, own: bool = False) -> DeliveryRecord:
         """Write down a receipt, and tell of it. What a harness says in it has its secrets masked.
@@ -219,7 +216,7 @@ class Ledger:
             data,
             subject=record.agent,
             writes=self._write(changed),
-            told=partial(self._changed, changed),
+            delivery=changed,
             at=now,
         )
         return changed

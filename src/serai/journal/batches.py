@@ -40,7 +40,7 @@ def is_delta(action: object) -> TypeGuard[Delta]:
 
 
 class Item:
-    """An action, or another record, that takes a number."""
+    """An action that takes a number."""
 
     __slots__ = (
         "_pieces",
@@ -52,14 +52,12 @@ class Item:
         "only_to",
         "origin",
         "rejection",
-        "told",
-        "writes",
     )
 
     def __init__(
         self,
         channel: str,
-        action: StateAction | bytes,
+        action: StateAction,
         *,
         origin: bytes | None = None,
         kept: bool = True,
@@ -75,12 +73,8 @@ class Item:
         self.rejection = rejection
         self.only_to = only_to
         """The one subscriber that hears of it: who sent what was rejected."""
-        self.json = action if isinstance(action, bytes) else encoded
+        self.json = encoded
         """What is told and kept of it; empty as long as it is not written."""
-        self.writes: Writes = ()
-        """What of the relay's tables is written with it."""
-        self.told: Callable[[int], None] | None = None
-        """Is called with its number once it is committed: for records, which are not published."""
         self._pieces: list[str] | None = None
         self._size = 0
 
@@ -103,7 +97,7 @@ class Item:
         self._size += len(action.content)
         return True
 
-    def whole(self) -> StateAction | bytes:
+    def whole(self) -> StateAction:
         """The action, with all that was merged into it."""
         action = self.action
         if self._pieces is not None and is_delta(action):
@@ -129,6 +123,24 @@ class Item:
         return len(data) if isinstance(data, str) else _ABOUT
 
 
+class Record:
+    """A record that is no action: it takes a number, and is not published."""
+
+    __slots__ = ("channel", "json", "kept", "told", "writes")
+
+    def __init__(
+        self, channel: str, json: bytes, writes: Writes, told: Callable[[int], None], *, kept: bool
+    ) -> None:
+        self.channel = channel
+        self.json = json
+        self.writes = writes
+        """What of the relay's tables is written with it."""
+        self.told = told
+        """Is called with its number once it is committed."""
+        self.kept = kept
+        """Whether it goes into the database itself."""
+
+
 class Barrier:
     """Something that happens between two items, once all before it is committed."""
 
@@ -141,6 +153,10 @@ class Barrier:
         """Is called with the number of the last item before it."""
         self.instead = instead
         """Is called in its place when nothing can be written: for who need not wait for room."""
+
+
+Entry: TypeAlias = Item | Record | Barrier
+"""What stands in the line for the next commit."""
 
 
 def target_of(delta: Delta) -> tuple[type[Delta], str, str]:
@@ -159,23 +175,25 @@ class Measured(NamedTuple):
     publish_seconds: float
 
 
-def fill(batch: Batch, items: list[Item | Barrier], touched: Iterable[KeptSession]) -> None:
-    """Put into a batch the rows of items, and what is new of the sessions that they changed."""
+def fill(batch: Batch, entries: list[Entry], touched: Iterable[KeptSession]) -> None:
+    """Put into a batch the rows of a line, and what is new of the sessions that were changed."""
     sizes: defaultdict[str, list[int]] = defaultdict(list)
-    for item in items:
-        if isinstance(item, Item):
-            if item.writes:
-                number = len(batch.items)
-                writes = item.writes() if callable(item.writes) else item.writes
-                batch.relay += [RelayWrite(write.statement, write.values, number) for write in writes]
-            batch.items.append(row := item.row())
+    rows, relay = batch.items, batch.relay
+    for entry in entries:
+        if type(entry) is Record:
+            if writes := entry.writes:
+                number = len(rows)
+                relay += [(number, write) for write in (writes() if callable(writes) else writes)]
+            rows.append(Row(entry.channel, entry.json, None) if entry.kept else None)
+        elif type(entry) is Item:
+            rows.append(row := entry.row())
             if row is not None:
                 sizes[row.channel].append(len(row.action))
     for session in touched:
         session.wrote(sizes.get(session.uri, ()))
-        session.save(batch, len(batch.items) - 1)
+        session.save(batch, len(rows) - 1)
 
 
 def size_of(batch: Batch) -> int:
     """The bytes of its actions."""
-    return sum(len(row.action) for row in batch.items if row is not None)
+    return sum([len(row.action) for row in batch.items if row is not None])

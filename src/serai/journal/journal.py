@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from serai.ahp import wire
 from serai.ahp.actions import ActionOrigin, StateAction
 from serai.errors import StorageUnavailable
-from serai.journal.batches import Barrier, Item, Measured, Writes, fill, is_delta, size_of
+from serai.journal.batches import Barrier, Entry, Item, Measured, Record, Writes, fill, is_delta, size_of
 from serai.journal.publisher import Publisher
 from serai.journal.standstill import Standstill
 from serai.journal.subscriptions import Subscriber
@@ -62,7 +62,7 @@ class Journal:
         """Is called after each batch that was committed."""
         self.recent_blobs: deque[BlobRow] = deque(maxlen=16)
         """The last content that was committed, while someone observes."""
-        self._waiting: list[Item | Barrier] = []
+        self._waiting: list[Entry] = []
         self._waiting_bytes = 0
         self._urgent = False
         self._side = Batch()  # what goes into the next transaction beside its items
@@ -177,7 +177,7 @@ class Journal:
         record: bytes,
         *,
         writes: Writes = (),
-        told: Callable[[int], None] | None = None,
+        told: Callable[[int], None] = lambda _number: None,
         kept: bool = True,
     ) -> None:
         """Keep a record that is no action: it has its place in the order, and is not published.
@@ -189,10 +189,10 @@ class Journal:
             told: Is called with its number once it is committed. If it raises, that is logged.
             kept: Whether the record itself is written; if not, only what it writes beside it.
         """
-        item = Item(channel, record, kept=kept)
-        item.writes, item.told = writes, told
         self._count(len(record))
-        self._wait(item, urgent=True)
+        self._waiting.append(Record(channel, record, writes, told, kept=kept))
+        if not self._urgent:
+            self._hurry()
 
     @property
     def is_crowded(self) -> bool:
@@ -295,7 +295,7 @@ class Journal:
         """Wait while too much waits for the disk: who produces much calls this first."""
         await self._room.wait()
 
-    def _wait(self, item: Item | Barrier, *, urgent: bool) -> None:
+    def _wait(self, item: Entry, *, urgent: bool) -> None:
         self._waiting.append(item)
         if urgent:
             self._hurry()
@@ -357,7 +357,7 @@ class Journal:
         except Exception as error:  # noqa: BLE001 - what was applied cannot be written: nothing may follow it
             self.ended.set_exception(error)
 
-    def _try(self, items: list[Item | Barrier], batch: Batch, attempt: int) -> None:
+    def _try(self, items: list[Entry], batch: Batch, attempt: int) -> None:
         begun = time.perf_counter()
 
         def tried(writing: asyncio.Future[int]) -> None:
@@ -376,9 +376,7 @@ class Journal:
 
         self._write(batch, tried)
 
-    def _stand_still(
-        self, error: StorageUnavailable, items: list[Item | Barrier], batch: Batch, attempt: int
-    ) -> None:
+    def _stand_still(self, error: StorageUnavailable, items: list[Entry], batch: Batch, attempt: int) -> None:
         self._standstill.begin(error)
         self._room.clear()
         self._let_go_on()
@@ -391,7 +389,7 @@ class Journal:
         self._tell_aside()
         self._try_later(items, batch, attempt)
 
-    def _try_later(self, items: list[Item | Barrier], batch: Batch, attempt: int) -> None:
+    def _try_later(self, items: list[Entry], batch: Batch, attempt: int) -> None:
         def again() -> None:
             if self._is_writing:
                 self._try_later(items, batch, attempt)
@@ -427,9 +425,7 @@ class Journal:
         else:
             writing.add_done_callback(written)
 
-    def _written(
-        self, items: list[Item | Barrier], batch: Batch, first: int, commit_seconds: float = 0.0
-    ) -> None:
+    def _written(self, items: list[Entry], batch: Batch, first: int, commit_seconds: float = 0.0) -> None:
         """A batch is written: say so, and go on with what has come meanwhile."""
         if self._publisher.observed is not None:
             self.recent_blobs.extend(batch.blobs)
@@ -452,7 +448,7 @@ class Journal:
         if self._waiting:
             self._wait_for_company()
 
-    def _close_batch(self) -> tuple[list[Item | Barrier], Batch]:
+    def _close_batch(self) -> tuple[list[Entry], Batch]:
         items, self._waiting = self._waiting, []
         batch, self._side = self._side, Batch()
         batch.durable, self._urgent = self._urgent, False

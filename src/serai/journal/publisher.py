@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 from serai.ahp.actions import StateAction
-from serai.journal.batches import Barrier, Item
+from serai.journal.batches import Barrier, Entry, Item, Record
 from serai.journal.envelopes import Recent, notification
 from serai.journal.subscriptions import Subscriptions
 
@@ -52,40 +52,41 @@ class Publisher:
         window = min(_WINDOW, share * self.took)
         return window if window >= _SHORTEST_WINDOW else 0.0
 
-    def publish(self, items: list[Item | Barrier], first: int) -> None:
+    def publish(self, entries: list[Entry], first: int) -> None:
         """Tell a batch that is committed, in order, given the number of its first action."""
         started = time.perf_counter()
         seq, self._writes = first - 1, 0
         run: list[tuple[str, bytes]] = []
-        for item in items:
-            if isinstance(item, Barrier):
+        for entry in entries:
+            if type(entry) is Barrier:
                 self._deliver(run, seq)
                 run = []
-                _do(item.then, seq)
+                _do(entry.then, seq)
                 continue
             seq += 1
-            if isinstance(item.action, bytes):
-                if item.told is not None:
-                    _do(item.told, seq)
-                continue
-            if item.only_to is None:
-                if self.subscriptions.is_followed(item.channel):
-                    run.append((item.channel, self._message(item, seq)))
-                self.recent.add(seq, item)
-                if self.observed is not None:
-                    _do(partial(self._observe, item), seq)
-            else:
-                self._deliver(run, seq - 1)
-                run = []
-                item.only_to.publish(self._message(item, seq))
+            if type(entry) is Record:
+                try:
+                    entry.told(seq)
+                except Exception:  # noqa: BLE001 - one effect that fails must not stop the journal for all
+                    _log.exception("an effect failed after number %d", seq)
+            elif type(entry) is Item:
+                if entry.only_to is None:
+                    if self.subscriptions.is_followed(entry.channel):
+                        run.append((entry.channel, self._message(entry, seq)))
+                    self.recent.add(seq, entry)
+                    if self.observed is not None:
+                        _do(partial(self._observe, entry), seq)
+                else:
+                    self._deliver(run, seq - 1)
+                    run = []
+                    entry.only_to.publish(self._message(entry, seq))
         self._deliver(run, seq)
-        self._fan_out = self._writes / max(1, len(items))
+        self._fan_out = self._writes / max(1, len(entries))
         self.took = time.perf_counter() - started
 
     def _observe(self, item: Item, seq: int) -> None:
-        action = item.whole()
-        if self.observed is not None and not isinstance(action, bytes):
-            self.observed(item.channel, action, seq)
+        if self.observed is not None:
+            self.observed(item.channel, item.whole(), seq)
 
     def _message(self, item: Item, seq: int) -> bytes:
         action = item.json or item.write()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from serai.errors import StorageUnavailable
-from serai.journal.batches import Barrier, Item
+from serai.journal.batches import Barrier, Entry, Item
 from serai.store.contract import Batch
 
 _log = logging.getLogger(__name__)
@@ -50,9 +50,9 @@ class Standstill:
         self._aside, self._patient, self._bytes = [], [], 0
         return late
 
-    def stay(self, line: list[Item | Barrier]) -> list[Item | Barrier]:
+    def stay(self, line: list[Entry]) -> list[Entry]:
         """Tell those in a line who need not wait for room that there is none. Returns the others."""
-        staying: list[Item | Barrier] = []
+        staying: list[Entry] = []
         for item in line:
             if isinstance(item, Barrier) and item.instead is not None and self.reason is not None:
                 try:
@@ -76,7 +76,7 @@ class Standstill:
         (self._patient if waits else self._aside).append(item)
         self._bytes += item.size
 
-    def tell_aside(self, write: _Write, publish: Callable[[list[Item | Barrier], int], None]) -> None:
+    def tell_aside(self, write: _Write, publish: Callable[[list[Entry], int], None]) -> None:
         """Tell what passes the line, with numbers that need no room on the disk. `write` must not be busy."""
         items = self._aside[:]
         if not items:

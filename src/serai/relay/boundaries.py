@@ -117,7 +117,7 @@ class SessionBox:
     def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:
         """Have a message enter now, or wait for its boundary."""
         is_new = record.state == DeliveryState.CREATED  # what was accepted stays so
-        if is_new and self.waiting.total() >= self._policy.mailbox:
+        if is_new and sum(self.waiting.values()) >= self._policy.mailbox:
             return self._ledger.settle(record, Failed(delivery_id=record.id, reason="mailbox_full"), own=True)
         entry = Delivery(record, message)
         session = self._session

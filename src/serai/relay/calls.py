@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from inspect import isawaitable
@@ -30,9 +30,9 @@ _STUCK = frozenset({DeliveryState.DEFERRED, DeliveryState.HANDING})
 _PAGE = 500
 _MOST_STUCK = 5000
 
-_COMMITTED = frozenset({"messages.send", "messages.reply"})
-"""What these answer waited for its commit already, and perhaps for more."""
-_MASKED_BY_SENDER = frozenset({"messages.send", "messages.reply", "secrets.register", "webhooks.create"})
+_SENDING = frozenset({"messages.send", "messages.reply"})
+"""What these answer is committed already, and perhaps more: it is as whoever sends gets it."""
+_MASKED_BY_SENDER = _SENDING | {"secrets.register", "webhooks.create"}
 """In whose parameters secrets are masked by who says it, or not at all: a URL may have one."""
 
 _READING: dict[str, tuple[str, ...]] = {
@@ -101,25 +101,29 @@ class Calls:
         result = self._methods[method](caller, params)
         if isawaitable(result):
             result = await result
-        if method not in _COMMITTED:
-            await self._host.journal.committed(patient=False)
+        if method in _SENDING:
+            return result
+        await self._host.journal.committed(patient=False)
         match result:
             case KeptRoom():
                 return self._rooms.shown(result)
             case c.DeliveryRecord():
-                return await self._told(result)
+                return (await self._told([result]))[0]
             case c.SendResult() | c.DeliveriesResult():
-                told = [await self._told(record) for record in result.deliveries]
-                return replace(result, deliveries=tuple(told))
+                return replace(result, deliveries=await self._told(result.deliveries))
             case _:
                 return result
 
-    async def _told(self, record: c.DeliveryRecord) -> c.DeliveryRecord:
-        """A record as others see it: with the handle of its agent, and the number that its commit gave it."""
-        number = record.sequence or self._ledger.sequences.get(record.id, 0)
-        if not number and (kept := await self._ledger.delivery(record.id)) is not None:
-            number = kept.sequence
-        return replace(record, agent=self._identities.get(record.agent).handle, sequence=number)
+    async def _told(self, records: Iterable[c.DeliveryRecord]) -> tuple[c.DeliveryRecord, ...]:
+        """Records as others see them: with the agent's handle, and the number that their commit gave them."""
+        told: list[c.DeliveryRecord] = []
+        for record in records:
+            number = record.sequence or self._ledger.sequences.get(record.id, 0)
+            if not number and (kept := await self._ledger.delivery(record.id)) is not None:
+                number = kept.sequence
+            handle = self._identities.get(record.agent).handle
+            told.append(replace(record, agent=handle, sequence=number))
+        return tuple(told)
 
     # -- who calls -----------------------------------------------------------------------------------------
 
@@ -154,7 +158,7 @@ class Calls:
     async def _messages_send(self, caller: Caller, params: c.SendParams) -> c.SendResult:
         sender = self._sender(caller, params.sender)
         for name in (params.to,) if isinstance(params.to, str) else params.to:
-            if (room := self._rooms.find(name)) is not None and not name.startswith("@"):
+            if not name.startswith("@") and (room := self._rooms.find(name)) is not None:
                 self._inboxes.room(caller, room.room.id)
         return await self._sent(await self._post.send(params, sender), params)
 
@@ -168,7 +172,7 @@ class Calls:
         self._workspace.events.remember(result.message)
         seconds = _seconds(params.timeout_ms)
         outcomes = await self._runner.outcomes(result.deliveries, params.wait_for, seconds)
-        return replace(result, deliveries=tuple(outcomes))
+        return replace(result, deliveries=await self._told(outcomes))
 
     async def _messages_get(self, caller: Caller, params: c.MessageParams) -> c.RelayMessage:
         return await self._inboxes.message(caller, params.message_id)

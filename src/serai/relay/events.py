@@ -57,6 +57,8 @@ class EventStream:
         self._updates = 0
         """How many messages were changed."""
         self._wakes: set[asyncio.Event] = set()
+        self.also: Callable[[int, dict[str, Any]], None] | None = None
+        """Hears each event as well, with its number, while somebody observes sessions."""
 
     def open(self) -> None:
         """Begin: what is committed from now on is heard."""
@@ -73,6 +75,8 @@ class EventStream:
             self._updates += 1
             self._messages.pop(event["data"]["messageId"], None)
         self._add((number, 0), event)
+        if self.also is not None:
+            self.also(number, event)
 
     def observed(self, number: int, kind: str, subject: str, data: dict[str, Any], at: datetime) -> None:
         """Something was observed in a session with the record of this number. It is not kept."""

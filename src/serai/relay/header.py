@@ -28,7 +28,7 @@ _IMITATION = re.compile(
 
 def harmless(text: str) -> str:
     """A text in which no line begins like a header of ours."""
-    return _IMITATION.sub(r"\1\2(\3", text)
+    return _IMITATION.sub(r"\1\2(\3", text) if "[" in text or "\uff3b" in text else text
 
 
 def header(

@@ -114,11 +114,13 @@ class Observer:
             for participant in self._identities:
                 self._emitted(participant)
             self._host.journal.observe(self._happened)
+            self._stream.also = self._heard
 
         def leave() -> None:
             self._listeners -= 1
             if not self._listeners:
                 self._host.journal.observe(None)
+                self._stream.also = None
                 self._views, self._emits = {}, {}
 
         return leave
@@ -156,10 +158,8 @@ class Observer:
                 view.needs_sign_in = needs_sign_in(session.live)
         return view
 
-    def heard(self, number: int, event: dict[str, Any]) -> None:
+    def _heard(self, number: int, event: dict[str, Any]) -> None:
         """An event of the relay's own is committed: what it means for the sessions that it is about."""
-        if not self._listeners:
-            return
         kind, data = event["type"], event["data"]
         subject = self._identities.find(event.get("subject") or "")
         actor = self._identities.find(event.get("actor") or "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
@@ -92,7 +92,10 @@ class Post:
         Raises:
             RelayError: It cannot be sent; nothing was stored.
         """
-        return await self._once(params, sender, lambda: self._send(params, sender))
+        key = self._masked_key(params)
+        if key is None:
+            return self._send(params, sender)
+        return await self._once(key, params, sender, lambda: self._send(params, sender))
 
     async def reply(self, params: ReplyParams, sender: Participant) -> SendResult:
         """Answer a message in its thread.
@@ -101,7 +104,10 @@ class Post:
             RelayError: It cannot be sent; nothing was stored.
         """
         parent = await self.message(params.message_id)
-        return await self._once(params, sender, lambda: self._reply(params, sender, parent))
+        key = self._masked_key(params)
+        if key is None:
+            return self._reply(params, sender, parent)
+        return await self._once(key, params, sender, lambda: self._reply(params, sender, parent))
 
     async def message(self, message_id: str) -> RelayMessage:
         """A message as it was stored.
@@ -142,11 +148,8 @@ class Post:
     # -- one at a time under a key -------------------------------------------------------------------------
 
     async def _once(
-        self, params: SendParams | ReplyParams, sender: Participant, send: Callable[[], SendResult]
+        self, key: str, params: SendParams | ReplyParams, sender: Participant, send: Callable[[], SendResult]
     ) -> SendResult:
-        key = self._masked_key(params)
-        if key is None:
-            return send()
         async with self._sending.setdefault((sender.number, key), asyncio.Lock()):
             await self._runner.committed()
             rows = await self._ledger.store.relay("message_by_key", sender.number, key)
@@ -200,7 +203,7 @@ class Post:
             others = [self._identities.get(name) for name in names]
             if gone := next((other for other in others if other.gone), None):
                 raise UnknownTarget(f"{gone.handle} is gone: its session was disposed of")
-            self._runner.check(others, sender, params)
+            self._check_recipients(others, sender, params)
             room = self._rooms.conversation([sender, *others])
         return self._store(params, sender, room, None)
 
@@ -220,6 +223,12 @@ class Post:
             )
         if params.deadline is not None and params.deadline <= self._ledger.now:
             raise DeadlineExceeded(f"the deadline {params.deadline.isoformat()} has passed already")
+
+    def _check_recipients(
+        self, recipients: Iterable[Participant], sender: Participant, params: SendParams | ReplyParams
+    ) -> None:
+        if params.mode or params.attachments:  # all else anyone can be delivered
+            self._runner.check(recipients, sender, params)
 
     def _masked(
         self, params: SendParams | ReplyParams, sender: Participant
@@ -247,7 +256,7 @@ class Post:
         mentioned, unknown = self._mentions(text)
         is_channel = room.room.kind == RoomKind.CHANNEL
         recipients = self._recipients(room, sender, mentioned, is_reply=parent is not None)
-        self._runner.check([one for one, _ in recipients], sender, params)
+        self._check_recipients((one for one, _ in recipients), sender, params)
         if is_channel:  # who is in a conversation never changes, whoever answers in it
             self._rooms.join(room, sender)
         told = params.metadata.get("hops")  # what a program sends may continue a chain that only it knows

@@ -46,6 +46,9 @@ _AFTER_FAILURE = timedelta(seconds=5)
 _LOOKS_EVERY = 60
 """After so many seconds the clock is looked at again: it may have been set, or the machine was asleep."""
 
+_MOVING = frozenset({DeliveryState.DEFERRED, DeliveryState.HANDING})
+"""In these states a delivery is due at a moment of its own."""
+
 _Awaited: TypeAlias = "asyncio.Future[DeliveryRecord | None]"
 """Has a record once it has come so far; nothing when that took too long."""
 
@@ -106,6 +109,7 @@ class Runner:
         self._ledger = ledger
         self._identities = identities
         self._policy = policy
+        self._max_age = policy.max_age
         self._box_of = box_of
         self._new_id = new_id
         self._rates = Rates()
@@ -157,7 +161,7 @@ class Runner:
             reason=reason,
             priority=params.priority,
             deadline=params.deadline,
-            expires_at=now + self._policy.max_age,
+            expires_at=now + self._max_age,
             hops=hops,
             redelivery_of=redelivery_of,
             created_at=now,
@@ -183,8 +187,6 @@ class Runner:
         Raises:
             CapabilityUnsupported: One of them has no such mode, or takes no images.
         """
-        if not params.mode and not params.attachments:
-            return
         has_image = any(one.content_type == ContentType.IMAGE for one in params.attachments)
         for recipient in recipients:
             box = self._box_of(recipient)
@@ -328,20 +330,23 @@ class Runner:
             StorageUnavailable: Nothing can be written now.
         """
         loop = asyncio.get_running_loop()
-        awaited: dict[str, _Awaited]
-        awaited = {record.id: loop.create_future() for record in records if not _has_come(record, stage)}
-        for delivery_id, future in awaited.items():
-            self._waiting_for.setdefault(delivery_id, {})[future] = stage
-        timer = loop.call_later(seconds, _let_go, awaited.values()) if awaited else None
+        awaited: dict[str, _Awaited] = {}
+        for record in records:
+            if not _has_come(record, stage):
+                future = awaited[record.id] = loop.create_future()
+                self._waiting_for.setdefault(record.id, {})[future] = stage
+        if not awaited:
+            await self.committed(patient=False)
+            return list(records)
+        timer = loop.call_later(seconds, _let_go, awaited.values())
         try:
             # What they come to is committed, and so is all before.
             found = {delivery_id: await future for delivery_id, future in awaited.items()}
-            if not all(found.values()) or not found:
+            if not all(found.values()):
                 await self.committed(patient=False)
             return [found.get(one.id, one) or await self.record(one.id) for one in records]
         finally:
-            if timer is not None:
-                timer.cancel()
+            timer.cancel()
             for delivery_id, future in awaited.items():
                 waiting = self._waiting_for[delivery_id]
                 del waiting[future]
@@ -355,7 +360,8 @@ class Runner:
 
     def changed(self, record: DeliveryRecord) -> None:
         """What is known of a delivery has changed, and is committed."""
-        self._watch(record.due)
+        if record.state in _MOVING:  # of all others it is known from their beginning what is due when
+            self._watch(record.due)
         for future, stage in self._waiting_for.get(record.id, {}).items():
             if not future.done() and _has_come(record, stage):
                 future.set_result(record)

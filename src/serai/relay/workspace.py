@@ -8,7 +8,6 @@ import getpass
 import secrets
 import time
 from collections.abc import AsyncGenerator
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -82,7 +81,7 @@ class Workspace:
         await self.rooms.open()
         await self.tokens.open()
         self.events.open()
-        self.ledger.heard = self._heard
+        self.ledger.heard = self.events.heard
         me = self.policy.me or getpass.getuser()
         self._owner = self.identities.find(f"@{me}") or self.identities.enlist(me, c.IdentityKind.HUMAN)
         self.host.postman = self._postman
@@ -121,10 +120,6 @@ class Workspace:
             if isinstance(box, AdapterBox):
                 box.close()
         await asyncio.gather(*(box.close() for box in self._boxes.values() if isinstance(box, SessionBox)))
-
-    def _heard(self, number: int, event: dict[str, Any]) -> None:
-        self.events.heard(number, event)
-        self.observer.heard(number, event)
 
     @property
     def owner(self) -> Participant:

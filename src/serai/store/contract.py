@@ -115,8 +115,6 @@ class RelayWrite(NamedTuple):
     statement: str
     values: tuple[Any, ...]
     """What it is given, after the number of its record."""
-    item: int = 0
-    """The index of the batch's item that it belongs to: that item's number is its first value."""
 
 
 class Batch(Struct):
@@ -140,8 +138,8 @@ class Batch(Struct):
     marks: list[MarkRow] = []
     clients: list[ClientRow] = []
     blobs: list[BlobRow] = []
-    relay: list[RelayWrite] = []
-    """In order, after the items."""
+    relay: list[tuple[int, RelayWrite]] = []
+    """In order, after the items. Each is given the number of the item whose index stands before it."""
 
     @property
     def is_empty(self) -> bool:

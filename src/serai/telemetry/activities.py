@@ -96,15 +96,16 @@ class Activities:
         """Begin an attempt to deliver a message to a session."""
         labels = {"serai.delivery.mode": mode}
         delivery = DeliverySpan(self, "deliver", CONSUMER, labels)
-        delivery.set(
-            {
-                **labels,
-                "serai.delivery.id": delivery_id,
-                "serai.delivery.reason": reason,
-                "gen_ai.agent.name": agent,
-                "gen_ai.conversation.id": conversation,
-            }
-        )
+        if delivery.span_id:  # there are many of them, and mostly nobody listens
+            delivery.set(
+                {
+                    **labels,
+                    "serai.delivery.id": delivery_id,
+                    "serai.delivery.reason": reason,
+                    "gen_ai.agent.name": agent,
+                    "gen_ai.conversation.id": conversation,
+                }
+            )
         return delivery
 
 

@@ -100,7 +100,7 @@ class AcpAgentSession(c.BasicSession):
         await self._link.bring()
 
     async def wake(self) -> None:
-        """See `serai.host.session.turns.Drowsy`."""
+        """Start the agent: a turn is about to begin. It never fails; why it does not start, the turn says."""
         with contextlib.suppress(SeraiError):
             await self._link.bring()
 

@@ -46,7 +46,10 @@ class SessionCustomizations:
         self._published.publish(self._session.live.head.active_client)
 
     def attend(self) -> None:
-        """Watch while someone follows the session or a turn runs in it. To be called when that changes."""
+        """Watch while someone follows the session or a turn runs in it. To be called when that changes.
+
+        Whoever begins to watch looks first.
+        """
         session = self._session
         is_followed = session.journal.subscriptions.is_followed(session.uri)
         wanted = not self._closed and (is_followed or session.live.turn is not None)
@@ -59,8 +62,10 @@ class SessionCustomizations:
 
     def turn_begins(self) -> None:
         """A turn begins: what has changed by then counts in it."""
-        self.attend()
-        self._folder.look()
+        if self._is_attending:
+            self._folder.look()
+        else:
+            self.attend()
 
     def close(self) -> None:
         """Watch nothing, and show nothing any more."""

@@ -85,6 +85,8 @@ class Session:
             call_ready=self.client_tools.call_ready,
         )
         harness = host.harnesses.get(core.live.head.summary.provider)
+        # Asked once: Python takes long to say whether something fits a protocol.
+        self._transcribing = harness if isinstance(harness, Transcribing) else None
         self.turns = Turns(
             core,
             door,
@@ -273,9 +275,8 @@ class Session:
 
     def _turn_begins(self, action: a.SessionTurnStartedAction, deliveries: Sequence[str]) -> None:
         """Have the transcript begin a turn, in the transaction in which it begins."""
-        harness = self.host.harnesses.get(self.live.head.summary.provider)
-        if isinstance(harness, Transcribing):
-            writes, blobs = harness.turn_begins(self.uri, action, deliveries, self.host.now())
+        if self._transcribing is not None:
+            writes, blobs = self._transcribing.turn_begins(self.uri, action, deliveries, self.host.now())
             self.journal.side.blobs.extend(blobs)
             self.seat.record({"kind": "turn", "turnId": action.turn_id}, writes)
 

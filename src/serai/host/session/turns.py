@@ -46,7 +46,7 @@ from serai.host.session.questions import Questions
 from serai.host.tool_call import ends_of_calls
 from serai.host.turn import Reach, Turn
 
-__all__ = ["HELD", "MOST_OF_ANSWER", "Drowsy", "Enduring", "Turns"]
+__all__ = ["HELD", "MOST_OF_ANSWER", "Enduring", "Turns"]
 
 _log = logging.getLogger(__name__)
 
@@ -66,15 +66,6 @@ class Enduring(Protocol):
 
     async def take_up(self, turn: Turn) -> Sequence[str]:
         """Go on with a turn. Returns the ids of the deliveries that began it, or came in meanwhile."""
-        ...
-
-
-@runtime_checkable
-class Drowsy(Protocol):
-    """The agent of a session that is started with its next turn only."""
-
-    async def wake(self) -> None:
-        """Start it now: a turn is about to begin. It never fails; why it does not start, the turn tells."""
         ...
 
 
@@ -287,12 +278,17 @@ class Turns:
             self._end(turn, error_info("no_answer", "the agent took the message and began no answer"))
 
     async def _awake(self, turn: Turn) -> AgentSession:
-        """The agent, started while it is recorded what there is before the turn."""
+        """The agent, started while it is recorded what there is before the turn.
+
+        One that is started with its next turn only has `wake`, which never fails: why it does not start, the
+        turn tells.
+        """
         base = self._core.spawn(self._bases.turn_begins(turn.id))
         try:
             agent = await self._agent()
-            if isinstance(agent, Drowsy):
-                await agent.wake()
+            wake: Callable[[], Awaitable[None]] | None = getattr(agent, "wake", None)
+            if wake is not None:
+                await wake()
             await asyncio.wait({base})
         finally:
             base.cancel()

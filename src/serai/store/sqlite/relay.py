@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
-from itertools import chain, groupby
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -30,33 +31,45 @@ _INDEXED_BYTES = 64 * 1024
 """With so many bytes of them a step is over, too."""
 
 
-_FIRST = {"add_message": 0, "add_delivery": 1, "put_delivery": 2}
+_IN_BULK = ("add_message", "add_delivery", "put_delivery")
 _AT_ONCE = (32, 16, 8, 4, 2, 1)
 """How many rows of those one statement writes. Between two statements other threads are waited for."""
 
 
-def write(db: Database, writes: Iterable[RelayWrite], first: int) -> None:
+def write(db: Database, writes: Iterable[tuple[int, RelayWrite]], first: int) -> None:
     """Carry out what a batch has for the relay, inside the batch's transaction.
 
     Args:
         db: Where.
-        writes: What. Each knows which item of its batch it belongs to.
+        writes: What, each with the index of the item of its batch that it belongs to.
         first: The number of the batch's first item.
 
     Raises:
         apsw.Error: Something does not fit.
     """
     # What most batches have much of goes first, each in one go: of all else nothing has to be before it.
-    ordered = sorted(writes, key=lambda one: _FIRST.get(one.statement, len(_FIRST)))
-    for statement, group in groupby(ordered, key=lambda one: one.statement):
-        rows = [(first + one.item, *one.values) for one in group]
-        if statement not in _FIRST:
-            db.executemany(SQL[statement], rows)
-            continue
-        for count in _AT_ONCE:
-            while len(rows) >= count:
-                some, rows = rows[:count], rows[count:]
-                db.execute(_of_rows(statement, count), list(chain.from_iterable(some)))
+    bulk: dict[str, list[Any]] = {statement: [] for statement in _IN_BULK}
+    others: list[tuple[str, tuple[Any, ...]]] = []
+    for item, (statement, values) in writes:
+        if statement in bulk:
+            bulk[statement] += (first + item, *values)
+        else:
+            others.append((statement, (first + item, *values)))
+    for statement, values in bulk.items():
+        if values:
+            _write_rows(db, statement, values)
+    for statement, group in groupby(others, key=itemgetter(0)):
+        db.executemany(SQL[statement], [values for _, values in group])
+
+
+def _write_rows(db: Database, statement: str, values: list[Any]) -> None:
+    width = SQL[statement].count("?")
+    start, rows = 0, len(values) // width
+    for count in _AT_ONCE:
+        while rows >= count:
+            until = start + count * width
+            db.execute(_of_rows(statement, count), values[start:until])
+            start, rows = until, rows - count
 
 
 @cache
