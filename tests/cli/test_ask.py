@@ -129,6 +129,12 @@ async def test_a_person_at_a_terminal_is_asked(asking: Asking) -> None:
         assert await seat.ended() == 0
 
 
+async def test_what_an_agent_thinks_stands_on_lines_of_its_own(tmp_path: Path) -> None:
+    async with seated("ask", "demo", "rivers", home=tmp_path) as seat:
+        await seat.shows(r"I say back what I am told\.\s*\n\s*rivers\s+$")
+        assert await seat.ended() == 0
+
+
 async def test_model_folder_and_system_prompt_reach_the_agent(asking: Asking, tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()

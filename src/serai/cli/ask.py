@@ -182,6 +182,7 @@ async def _demo(turn: ScriptedTurn) -> None:
 async def _show(turn: AgentStream, terminal: PlainTerminal) -> AskResult:
     """Show an answer as it comes. Where nobody is looking, it is the answer's text alone."""
     paragraph: tuple[str | None, int] | None = None
+    is_thinking = False
     seen: dict[str, str] = {}
     async with turn:
         try:
@@ -189,11 +190,17 @@ async def _show(turn: AgentStream, terminal: PlainTerminal) -> AskResult:
                 match event:
                     case TextAdded(text, message_id):
                         before, paragraph = paragraph, (message_id, len(seen))
+                        if is_thinking:
+                            terminal.new_line()
+                            is_thinking = False
                         if before not in {None, paragraph}:
                             terminal.new_line()
                             terminal.text("\n")
                         terminal.text(text)
-                    case ThinkingAdded(text):
+                    case ThinkingAdded(text) if terminal.is_interactive:
+                        if not is_thinking:
+                            terminal.new_line()
+                            is_thinking = True
                         terminal.dim(text)
                     case ToolCalled(call) | ToolChanged(call) if seen.get(call.id, "pending") != call.status:
                         seen[call.id] = call.status
