@@ -7,10 +7,10 @@ whatever else happens then. Nobody hears of it before.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -22,6 +22,7 @@ from serai.contract import (
     Failed,
     MessageReceipt,
     Priority,
+    RelayMessage,
     decode,
     encode,
     settled,
@@ -46,8 +47,12 @@ def ms(moment: datetime | None) -> int | None:
 
 def record_of(row: Sequence[Any]) -> DeliveryRecord:
     """The record that a row of deliveries holds."""
-    seq, record = row
+    seq, record, *_ = row
     return replace(decode(record, DeliveryRecord), sequence=seq)
+
+
+Found: TypeAlias = tuple[DeliveryRecord, RelayMessage | None]
+"""A delivery, and its message where that is one of the relay's and was asked for."""
 
 
 class Ledger:
@@ -163,18 +168,28 @@ class Ledger:
         self._unwritten[record.id] = record
         return () if is_to_come else lambda: [RelayWrite("put_delivery", self._written(record.id))]
 
-    @contextmanager
-    def watching(self) -> Generator[dict[str, DeliveryRecord]]:
-        """What changes of deliveries meanwhile, by id.
+    @asynccontextmanager
+    async def reading(self, query: str, *values: Any) -> AsyncGenerator[Iterator[Found]]:
+        """The deliveries that a query finds, each as it is when its turn comes.
 
-        What is read from the tables meanwhile may be older: whoever acts on it looks here first.
+        What changed meanwhile is in no table yet. So whoever acts on one does it before anything is awaited.
         """
         seen: dict[str, DeliveryRecord] = {}
         self._watching.append(seen)
         try:
-            yield seen
+            await self._journal.committed()
+            rows = [(record_of(row), row[2:]) for row in await self.store.relay(query, *values)]
+            yield (
+                (seen.get(record.id, record), decode(more[0], RelayMessage) if any(more) else None)
+                for record, more in rows
+            )
         finally:
             self._watching = [one for one in self._watching if one is not seen]
+
+    async def read(self, query: str, *values: Any) -> list[DeliveryRecord]:
+        """The deliveries that a query finds, as they are now."""
+        async with self.reading(query, *values) as found:
+            return [record for record, _ in found]
 
     def put(self, record: DeliveryRecord) -> None:
         """Write down what has changed of a delivery, without an event."""
@@ -233,8 +248,3 @@ class Ledger:
         )
         self.put(changed)
         return changed
-
-    async def delivery(self, delivery_id: str) -> DeliveryRecord | None:
-        """What is known of a delivery."""
-        rows = await self.store.relay("delivery", delivery_id)
-        return record_of(rows[0]) if rows else None

@@ -358,26 +358,22 @@ class AdapterBox:
     async def _recall_held(self) -> None:
         """What an earlier connection held is offered again: whoever has it still will know its id."""
         self._recalls, self._backlog = False, True
-        with self._ledger.watching() as seen:
-            await self._host.journal.committed()
-            number = self.participant.number
-            rows = await self._ledger.store.relay("waiting_deliveries", number, "adapter", ALL)
-        for record in map(record_of, rows):
-            if record.id not in seen:
-                self._ledger.put(replace(record, held_by=None, waits_for="connection"))
+        async with self._ledger.reading(
+            "waiting_deliveries", self.participant.number, "adapter", ALL
+        ) as found:
+            for record, _ in found:
+                if record.waits_for == "adapter":
+                    self._ledger.put(replace(record, held_by=None, waits_for="connection"))
 
     async def _offerable(self, room: int) -> list[Delivery]:
         """What can be offered now, in its order. While this looks, what comes in is left to the next look."""
         number, is_free, entries = self.participant.number, self._is_free, list[Delivery]()
         self._backlog = False  # what comes from here on sets it, and is perhaps not among what is found
-        with self._ledger.watching() as seen:
-            await self._host.journal.committed()
-            rows = await self._ledger.store.relay("offers_of_agent", number, is_free, room)
-        self._backlog = self._backlog or len(rows) == room
-        for *row, message in rows:
-            found = record_of(row)
-            record = seen.get(found.id, found)
-            if record.id in self._on_the_way or not record.is_open:
+        async with self._ledger.reading("offers_of_agent", number, is_free, room) as found:
+            offers = list(found)
+        self._backlog = self._backlog or len(offers) == room
+        for record, message in offers:
+            if message is None or record.id in self._on_the_way or not record.is_open:
                 continue
             if record.mode == c.DeliveryMode.ON_IDLE:
                 if not is_free or not self._is_free:
@@ -385,7 +381,7 @@ class AdapterBox:
                         self._hold(record, "idle")
                     continue
                 is_free = not self._goes_singly
-            entries.append(Delivery(record, self._fitting(c.decode(message, c.RelayMessage), self)))
+            entries.append(Delivery(record, self._fitting(message, self)))
         return entries
 
     async def fetch(self, limit: int, seconds: float) -> tuple[c.Offer, ...]:
@@ -435,10 +431,7 @@ class AdapterBox:
         if record is not None:
             self._check_lease(record, lease, link)
             return self._settle(record, receipt)
-        with self._ledger.watching() as seen:
-            await self._host.journal.committed()
-            record = await self._ledger.delivery(delivery_id)
-        record = seen.get(delivery_id, record)
+        record = next(iter(await self._ledger.read("delivery", delivery_id)), None)
         if record is None or delivery_id in self._on_the_way:
             raise LeaseLost(f"{delivery_id} was offered again, since no receipt came in time")
         if record.is_open:

@@ -27,11 +27,10 @@ from serai.contract import (
     Failed,
     Priority,
     RelayMessage,
-    decode,
 )
 from serai.host.host import Host
 from serai.host.identities import Participant
-from serai.host.ledger import ALL, record_of
+from serai.host.ledger import ALL
 from serai.host.session.core import is_paused
 from serai.host.session.delegation import PARENT
 from serai.host.session.deliveries import Delivery
@@ -273,14 +272,11 @@ class SessionBox:
         self._host.run(self._fail_all())
 
     async def _fail_all(self) -> None:
-        with self._ledger.watching() as seen:
-            await self._host.journal.committed()
-            rows = await self._ledger.store.relay("list_open", self._participant.number, ALL)
-        for record in map(record_of, rows):
-            latest = seen.get(record.id, record)
-            if latest.is_open:
-                self.drop(latest)
-                self._ledger.settle(latest, Failed(delivery_id=latest.id, reason="session_disposed"))
+        async with self._ledger.reading("list_open", self._participant.number, ALL) as found:
+            for record, _ in found:
+                if record.is_open:
+                    self.drop(record)
+                    self._ledger.settle(record, Failed(delivery_id=record.id, reason="session_disposed"))
 
     # -- entering ------------------------------------------------------------------------------------------
 
@@ -353,13 +349,14 @@ class SessionBox:
 
     async def _waiting(self, waits_for: str, limit: int) -> list[Delivery]:
         """What waits, read from the tables; without what has gone on meanwhile."""
-        number = self._participant.number
-        with self._ledger.watching() as seen:
-            await self._host.journal.committed()
-            rows = await self._ledger.store.relay("waiting_messages", number, waits_for, limit)
-        entries = [Delivery(record_of(row[:2]), decode(row[2], RelayMessage)) for row in rows]
-        latest = [entry._replace(record=seen.get(entry.id, entry.record)) for entry in entries]
-        return [entry for entry in latest if entry.record.is_open and entry.record.waits_for == waits_for]
+        async with self._ledger.reading(
+            "waiting_deliveries", self._participant.number, waits_for, limit
+        ) as found:
+            return [
+                Delivery(record, message)
+                for record, message in found
+                if message is not None and record.is_open and record.waits_for == waits_for
+            ]
 
     def _text(self, entries: list[Delivery], session: Session, waiting: list[Delivery] | None = None) -> str:
         """Messages as the agent reads them."""

@@ -119,8 +119,9 @@ class Calls:
         told: list[c.DeliveryRecord] = []
         for record in records:
             number = record.sequence or self._ledger.sequences.get(record.id, 0)
-            if not number and (kept := await self._ledger.delivery(record.id)) is not None:
-                number = kept.sequence
+            if not number:
+                rows = await self._ledger.store.relay("delivery", record.id)
+                number = rows[0][0] if rows else 0
             handle = self._identities.get(record.agent).handle
             told.append(replace(record, agent=handle, sequence=number))
         return tuple(told)

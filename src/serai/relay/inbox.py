@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from serai import contract as c
 from serai.errors import InvalidParams, SeraiError, UnknownMessage, UnknownRoom
 from serai.host.identities import Participant
-from serai.host.ledger import Ledger, ms, record_of
+from serai.host.ledger import Ledger, ms
 from serai.relay.rooms import KeptRoom
 from serai.store.contract import RelayWrite
 from serai.store.sqlite.relay import words_of_turn
@@ -262,15 +262,12 @@ class Inboxes:
         """What waits for a participant. What it fetches is delivered by that, unless it only peeks."""
         number, limit = self._speaker(caller, params.sender).number, _bounded(params.limit)
         messages: list[c.RelayMessage] = []
-        with self._ledger.watching() as seen:
-            await self._journal.committed()
-            for waits_for in _FETCHED:
-                rows = await self._store.relay("waiting_deliveries", number, waits_for, limit)
-                for record in map(record_of, rows):
-                    found = await self._store.relay("message", record.message_id)
-                    if record.id in seen:
+        for waits_for in _FETCHED:
+            async with self._ledger.reading("waiting_deliveries", number, waits_for, limit) as found:
+                for record, message in found:
+                    if message is None or record.waits_for != waits_for:
                         continue  # someone else has fetched it, or it was cancelled
-                    messages += [c.decode(data, c.RelayMessage) for _, data in found]
+                    messages.append(message)
                     if not params.peek:
                         self._fetched(record)
         unread = [

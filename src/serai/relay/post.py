@@ -39,7 +39,7 @@ from serai.errors import (
     UnknownTarget,
 )
 from serai.host.identities import Identities, Participant
-from serai.host.ledger import Ledger, record_of
+from serai.host.ledger import Ledger
 from serai.redact import Redactor
 from serai.relay.policy import RelayPolicy
 from serai.relay.rooms import KeptRoom, Rooms
@@ -168,10 +168,7 @@ class Post:
         return SendResult(message=earlier, deliveries=tuple(await self._deliveries_of(earlier)))
 
     async def _deliveries_of(self, message: RelayMessage) -> list[DeliveryRecord]:
-        with self._ledger.watching() as seen:
-            await self._runner.committed()
-            rows = await self._ledger.store.relay("deliveries_of_message", message.id)
-        return [seen.get(record.id, record) for record in map(record_of, rows)]
+        return await self._ledger.read("deliveries_of_message", message.id)
 
     def _is_same_place(
         self, earlier: RelayMessage, params: SendParams | ReplyParams, sender: Participant

@@ -29,13 +29,12 @@ from serai.contract import (
     SendParams,
     TextAttachment,
     WaitFor,
-    decode,
     require,
     supports,
 )
 from serai.errors import CapabilityUnsupported, UnknownDelivery
 from serai.host.identities import Identities, Participant
-from serai.host.ledger import ALL, Ledger, record_of
+from serai.host.ledger import ALL, Ledger, ms
 from serai.journal.journal import Journal
 from serai.relay.policy import Inbound, Rates, RelayPolicy, choose_mode, retry_at
 
@@ -232,36 +231,34 @@ class Runner:
         Raises:
             UnknownDelivery: There is none.
         """
-        with self._ledger.watching() as seen:
-            await self.committed()
-            found = await self._ledger.delivery(delivery_id)
-        if found is None:
-            raise UnknownDelivery(f"there is no delivery {delivery_id!r}")
-        return seen.get(delivery_id, found)
+        for record in await self._ledger.read("delivery", delivery_id):
+            return record
+        raise UnknownDelivery(f"there is no delivery {delivery_id!r}")
 
     async def retry(self, delivery_id: str) -> DeliveryRecord:
-        """Try a delivery again now. One that is final keeps its receipt; one that is held stays held."""
-        with self._ledger.watching() as seen:
-            record = await self.record(delivery_id)
-            check_kept(record, "retry")
-            if record.state == DeliveryState.DEFERRED:
-                return await self._offer_again(record, seen)
-        return record
+        """Try a delivery again now. One that is final keeps its receipt; one that is held stays held.
 
-    async def _offer_again(
-        self, record: DeliveryRecord, seen: dict[str, DeliveryRecord], mode: DeliveryMode | None = None
+        Raises:
+            UnknownDelivery: There is none.
+            CapabilityUnsupported: It came over AHP.
+        """
+        async with self._ledger.reading("delivery", delivery_id) as found:
+            for record, message in found:
+                check_kept(record, "retry")
+                is_late = record.state == DeliveryState.DEFERRED
+                return self._offer_again(record, message) if is_late else record
+        raise UnknownDelivery(f"there is no delivery {delivery_id!r}")
+
+    def _offer_again(
+        self, record: DeliveryRecord, message: RelayMessage | None, mode: DeliveryMode | None = None
     ) -> DeliveryRecord:
-        """Offer a delivery that was read while `seen` was watched, unless it has gone on meanwhile."""
-        rows = await self._ledger.store.relay("message", record.message_id)
-        if (latest := seen.get(record.id)) is not None:
-            record = latest
+        """Offer a delivery once more, unless it is on its way."""
         if not record.is_open or (record.state == DeliveryState.HANDING and not self._has_lapsed(record)):
             return record
-        if not rows:  # it came over AHP: whoever sent it was told
+        if message is None:  # it came over AHP: whoever sent it was told
             return self._ledger.settle(
                 record, Failed(delivery_id=record.id, reason="not_tried_again"), own=True
             )
-        message = decode(rows[0][1], RelayMessage)
         box = self._box_of(self._identities.get(record.agent))
         message = self.fitting(message, box)
         if record.state == DeliveryState.HANDING:
@@ -286,17 +283,14 @@ class Runner:
 
         What is held until a person lets it in enters only if whoever asks `approves` it: a person.
         """
-        with self._ledger.watching() as seen:
-            await self.committed()
-            rows = await self._ledger.store.relay("waiting_deliveries", agent.number, "", ALL)
-            records = [
-                record
-                for record in map(record_of, rows)
+        async with self._ledger.reading("waiting_deliveries", agent.number, "", ALL) as found:
+            return [
+                self._offer_again(record, message, DeliveryMode.ON_IDLE)
+                for record, message in found
                 if mode in {None, record.mode}
                 and delivery_id in {None, record.id}
                 and (approves or record.waits_for != "approval")
             ]
-            return [await self._offer_again(record, seen, DeliveryMode.ON_IDLE) for record in records]
 
     def cancel(self, record: DeliveryRecord, why: str | None = None) -> DeliveryRecord:
         """Give a delivery up. One that is final, or on its way to its agent, stays as it is."""
@@ -399,16 +393,11 @@ class Runner:
 
     async def _attend(self) -> None:
         """Do what is due: end what has waited too long, try again what was put off."""
-        with self._ledger.watching() as seen:
-            await self.committed()
-            now = self._ledger.now
-            rows = await self._ledger.store.relay(
-                "due_deliveries", round(now.timestamp() * 1000), _DUE_AT_ONCE
-            )
-            again = now
-            for record in map(record_of, rows):
+        now = again = self._ledger.now
+        async with self._ledger.reading("due_deliveries", ms(now), _DUE_AT_ONCE) as found:
+            for record, message in found:
                 try:
-                    await self._attend_to(seen.get(record.id, record), now, seen)
+                    self._attend_to(record, message, now)
                 except Exception:  # noqa: BLE001 - whatever it is, the others are attended to
                     _log.exception("%s was not attended to, and is soon", record.id)
                     again = now + _AFTER_FAILURE
@@ -417,14 +406,12 @@ class Runner:
         if soonest is not None:
             self._watch(max(again, datetime.fromtimestamp(soonest / 1000, UTC)))
 
-    async def _attend_to(
-        self, record: DeliveryRecord, now: datetime, seen: dict[str, DeliveryRecord]
-    ) -> None:
+    def _attend_to(self, record: DeliveryRecord, message: RelayMessage | None, now: datetime) -> None:
         if not record.is_open:
             return
         if record.state == DeliveryState.HANDING:
             if self._has_lapsed(record):  # until then whoever has it says what became of it
-                await self._offer_again(record, seen)
+                self._offer_again(record, message)
         elif record.deadline is not None and record.deadline <= now:
             self.drop(record, "deadline_exceeded")
             self._ledger.settle(record, Failed(delivery_id=record.id, reason="deadline_exceeded"))
@@ -432,7 +419,7 @@ class Runner:
             self.drop(record, "expired")
             self._ledger.settle(record, Failed(delivery_id=record.id, reason="expired"))
         elif record.state == DeliveryState.DEFERRED:
-            await self._offer_again(record, seen)
+            self._offer_again(record, message)
 
     def _has_lapsed(self, record: DeliveryRecord) -> bool:
         return record.lease_until is not None and record.lease_until <= self._ledger.now

@@ -15,7 +15,7 @@ from serai import contract as c
 from serai.errors import Forbidden
 from serai.host.host import Host
 from serai.host.identities import Participant
-from serai.host.ledger import record_of
+from serai.host.ledger import ALL
 from serai.relay.actions import Actions
 from serai.relay.adapters import AdapterBox
 from serai.relay.boundaries import BOUNDARIES, SessionBox
@@ -218,13 +218,11 @@ class Workspace:
     async def unregister(self, box: AdapterBox) -> None:
         """A session elsewhere takes part no longer: what is open for it fails."""
         participant = box.participant
-        with self.ledger.watching() as seen:
-            await self.host.journal.committed()
-            while rows := await self.ledger.store.relay("list_open", participant.number, 1000):
-                for record in map(record_of, rows):
-                    if (latest := seen.get(record.id, record)).is_open:
-                        self.runner.give_up(latest, "unregistered")
-                await self.host.journal.committed()
+        async with self.ledger.reading("list_open", participant.number, ALL) as found:
+            for record, _ in found:
+                if record.is_open:
+                    self.runner.give_up(record, "unregistered")
+        await self.host.journal.committed()
         box.unregistered()
         del self._boxes[participant.number]
         left = replace(participant, capabilities=None, url=None, secret=None, gone=True)

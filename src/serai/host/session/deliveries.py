@@ -200,8 +200,7 @@ class Door:
 
     async def records(self, delivery_ids: Sequence[str]) -> list[DeliveryRecord]:
         """What is known of deliveries."""
-        found = [await self._ledger.delivery(one) for one in delivery_ids]
-        return [record for record in found if record is not None]
+        return [record for one in delivery_ids for record in await self._ledger.read("delivery", one)]
 
     def defer(self, action: StateAction, origin: ActionOrigin) -> DeferredAction:
         """Record that an action waits for the end of the turn: it must not be lost with the host."""

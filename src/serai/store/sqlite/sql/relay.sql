@@ -139,21 +139,17 @@ SELECT m.id, r.emoji, r.identity, r.at FROM reactions AS r CROSS JOIN messages A
 WHERE m.sender = ?1 AND r.identity != ?1 ORDER BY r.at DESC LIMIT ?2
 
 -- delivery --
-SELECT seq, record FROM deliveries WHERE id = ?1
+-- Queries of deliveries give a number and a record; those after which something is done, the message, too.
+SELECT d.seq, d.record, m.message FROM deliveries AS d LEFT JOIN messages AS m ON m.id = d.message WHERE d.id = ?1
 
 -- deliveries_of_message --
 SELECT seq, record FROM deliveries WHERE message = ?1 ORDER BY seq
 
 -- waiting_deliveries --
 -- What waits for one agent, urgent ones first. ?2 says for what, or is empty for anything.
-SELECT seq, record FROM deliveries
-WHERE open AND agent = ?1 AND message IS NOT NULL AND waits != '' AND (?2 = '' OR waits = ?2)
-ORDER BY urgent DESC, seq LIMIT ?3
-
--- waiting_messages --
--- The same for one wait, with the messages.
 SELECT d.seq, d.record, m.message FROM deliveries AS d JOIN messages AS m ON m.id = d.message
-WHERE d.open AND d.agent = ?1 AND d.waits = ?2 ORDER BY d.urgent DESC, d.seq LIMIT ?3
+WHERE d.open AND d.agent = ?1 AND d.waits != '' AND (?2 = '' OR d.waits = ?2)
+ORDER BY d.urgent DESC, d.seq LIMIT ?3
 
 -- offers_of_agent --
 -- What a session elsewhere can be offered, urgent ones first; what waits for idle, too (?2), or not.
@@ -173,7 +169,8 @@ ORDER BY seq
 SELECT agent, waits, count(*) FROM deliveries WHERE open AND message IS NOT NULL GROUP BY agent, waits
 
 -- due_deliveries --
-SELECT seq, record FROM deliveries WHERE due <= ?1 ORDER BY due LIMIT ?2
+SELECT d.seq, d.record, m.message FROM deliveries AS d LEFT JOIN messages AS m ON m.id = d.message
+WHERE d.due <= ?1 ORDER BY d.due LIMIT ?2
 
 -- next_due --
 SELECT min(due) FROM deliveries WHERE due IS NOT NULL
