@@ -104,7 +104,9 @@ class Agent:
             on_stderr=options.get("on_stderr"),
             overhear=options.get("overhear"),
         )
-        self.requests = AgentRequests(self.connection.peer, self._client, self._heard, self.session_of)
+        self.requests = AgentRequests(
+            self.connection.peer, self._client, self.connection.heard, self.session_of
+        )
         self.open_sessions: dict[str, AcpSession] = {}
         """The sessions that are open, by their ids."""
         self._openings = 0
@@ -382,18 +384,13 @@ class Agent:
         if (session := self.open_sessions.get(session_id)) is not None:
             session.receive(update, size)
             return
-        self._heard_in(session_id)
+        self.connection.heard()
         if self._openings:
             self._early.append((session_id, update, size))
 
     def _asked(self, request: Request) -> None:
-        self._heard(text_of(object_of(request.params).get("sessionId")))
-        self.requests.serve(request)
-
-    def _heard(self, session_id: str | None) -> None:
-        """The agent asks something, or was answered."""
         self.connection.heard()
-        self._heard_in(session_id)
+        self.requests.serve(request)
 
     def session_of(self, session_id: str | None) -> AcpSession | None:
         """The open session that is meant. A subagent has an id of its own, and does not say whose it is.
@@ -404,12 +401,6 @@ class Agent:
         named = [session for session in opened if session.id == session_id]
         likely = named or [session for session in opened if session.turn is not None] or opened
         return likely[0] if len(likely) == 1 else None
-
-    def _heard_in(self, session_id: str | None) -> None:
-        """The agent is not silent in a session; in none of them, where nobody knows which is meant."""
-        meant = self.session_of(session_id)
-        for session in [meant] if meant is not None else self.open_sessions.values():
-            session.heard()
 
     def _notified(self, message: Notification) -> None:
         params = object_of(message.params)

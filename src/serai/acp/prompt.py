@@ -92,41 +92,6 @@ class PromptTurn:
         """How it ended; `None` while it runs."""
 
 
-class Silence:
-    """Calls someone when nothing was heard for a while. To have heard something costs next to nothing.
-
-    Args:
-        limit: For how long, in seconds.
-        excused: Whether the silence is not the agent's: a person is asked, or nobody listens.
-        broken: Is told how long the silence was. Then it is over.
-    """
-
-    def __init__(self, limit: float, excused: Callable[[], bool], broken: Callable[[float], None]) -> None:
-        self._limit = limit
-        self._excused = excused
-        self._broken = broken
-        self._loop = asyncio.get_running_loop()
-        self._last = self._loop.time()
-        self._timer = self._loop.call_later(limit, self._look)
-
-    def heard(self) -> None:
-        """There was something."""
-        self._last = self._loop.time()
-
-    def stop(self) -> None:
-        """Nobody is waited for any more."""
-        self._timer.cancel()
-
-    def _look(self) -> None:
-        if self._excused():
-            self.heard()
-        silence = self._loop.time() - self._last
-        if silence < self._limit:
-            self._timer = self._loop.call_later(self._limit - silence, self._look)
-        else:
-            self._broken(silence)
-
-
 # -- on its way to whoever follows --------------------------------------------------------------------------
 
 

@@ -89,13 +89,14 @@ def _written(handler: Handler, asked: Any, result: Any) -> Any:
 
 @dataclass(slots=True, eq=False)
 class _Pending:
-    """A request of the agent that has no answer yet."""
+    """A request of the agent, until whoever serves it is done."""
 
     id: RequestId
     method: str
     session_id: str | None
     """The session that is meant; `None` where nobody knows."""
     task: asyncio.Task[None] | None = None
+    is_answered: bool = False
 
 
 class AgentRequests:
@@ -105,7 +106,7 @@ class AgentRequests:
         self,
         peer: AgentPeer,
         client: client_side.ClientSide,
-        answered: Callable[[str | None], None],
+        answered: Callable[[], None],
         session_of: Callable[[str | None], AcpSession | None],
     ) -> None:
         self.capabilities = client.capabilities
@@ -117,17 +118,12 @@ class AgentRequests:
         self._answered = answered
         self._session_of = session_of
         self._pending: set[_Pending] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
-
-    def is_busy(self, session_id: str) -> bool:
-        """Whether the agent waits for an answer in this session: a person, perhaps, who takes their time."""
-        return any(each.session_id in (session_id, None) for each in self._pending)
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether the agent waits for any answer."""
-        return bool(self._pending)
+        """Whether the agent waits for an answer: of a person, perhaps, who takes their time."""
+        return any(not each.is_answered for each in self._pending)
 
     def serve(self, request: Request) -> None:
         """Take a request. It is answered now, or by a task of its own."""
@@ -150,8 +146,7 @@ class AgentRequests:
             return
         self._pending.add(pending)
         pending.task = asyncio.create_task(self._serve(pending, handler, asked))
-        self._tasks.add(pending.task)
-        pending.task.add_done_callback(self._tasks.discard)
+        pending.task.add_done_callback(lambda _: self._pending.discard(pending))
 
     def give_up(self, session_id: str) -> None:
         """Ask nobody any more in this session: whoever was asked need not answer, and the agent is told."""
@@ -170,14 +165,15 @@ class AgentRequests:
     def stop(self) -> None:
         """The agent is gone: nobody wants answers any more, and nobody is asked."""
         self._stopped = True
-        self._pending.clear()
-        for task in self._tasks:
-            task.cancel()
+        for pending in self._pending:
+            pending.is_answered = True
+            self._stop(pending)
 
     async def close(self) -> None:
         """Stop, and wait until whoever was asked has stopped too."""
         self.stop()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        tasks = [each.task for each in self._pending if each.task is not None]
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, pending: _Pending, handler: Handler, asked: Any) -> None:
         try:
@@ -209,10 +205,10 @@ class AgentRequests:
 
     def _take(self, pending: _Pending) -> bool:
         """Whether it is still to be answered. Whoever takes it does so."""
-        if pending not in self._pending:
+        if pending.is_answered:
             return False
-        self._pending.discard(pending)
-        self._answered(pending.session_id)
+        pending.is_answered = True
+        self._answered()
         return True
 
     def _stop(self, pending: _Pending) -> None:

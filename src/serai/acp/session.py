@@ -20,7 +20,6 @@ from serai.acp.prompt import (
     PromptFailure,
     PromptTurn,
     SessionTokens,
-    Silence,
     Stream,
     fit_prompt,
     text_block,
@@ -110,8 +109,8 @@ class AcpSession:
         self._stream = Stream(lambda full: self._connection.fill(session_id, full=full))
         self._tokens = SessionTokens() if agent.launch.cumulative_tokens else None
         self._turn: PromptTurn | None = None
-        self._silence: Silence | None = None
-        self._deadline: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        """Looks whether the agent is silent; once the prompt is cancelled, whether it has stopped."""
         self._gone = False
         self._rested = asyncio.Event()
         self._rested.set()
@@ -143,13 +142,13 @@ class AcpSession:
             clean = mask_json(update.raw, self._agent.mask)
             update = update if clean == update.raw else updates.read_update(clean)
             self._keep(update)
+        else:  # state is told without any work
+            self._connection.heard()
         if self._replaying:
             self.replayed.append(update)
             if not is_state:
                 self._replayed_last = asyncio.get_running_loop().time()
             return
-        if self._silence is not None and not is_state:  # which is told without any work
-            self._silence.heard()
         self._stream.put(update, size)
 
     def mark(self, what: Any) -> None:
@@ -172,11 +171,6 @@ class AcpSession:
         while not self._gone and (wait := min(self._replayed_last + _QUIET, latest) - loop.time()) > 0:  # noqa: ASYNC110 - it is the silence that is waited for
             await asyncio.sleep(wait)
         self._replaying = False
-
-    def heard(self) -> None:
-        """The agent did something else than to tell of the session."""
-        if self._silence is not None:
-            self._silence.heard()
 
     def end(self, error: Callable[[], errors.AgentError] | None = None) -> None:
         """Nothing more will happen. A turn that runs fails with the error, or is cancelled without one."""
@@ -248,13 +242,8 @@ class AcpSession:
         )
         self._turn = turn
         self._rested.clear()
-        if self._agent.patience:
-            requests, connection = self._agent.requests, self._connection
-            self._silence = Silence(
-                self._agent.patience,
-                lambda: requests.is_busy(self.id) or connection.is_held,
-                self._fell_silent,
-            )
+        self._connection.heard()
+        self._listen()
         return turn
 
     async def at_rest(self) -> None:
@@ -273,9 +262,7 @@ class AcpSession:
         turn.cancelled = True
         self._connection.peer.notify("session/cancel", {"sessionId": self.id})
         self._agent.requests.give_up(self.id)
-        self._stop_listening()
-        loop = asyncio.get_running_loop()
-        self._deadline = loop.call_later(self._agent.cancel_patience, self._ignored, turn)
+        self._after(self._agent.cancel_patience, self._ignored)
 
     def _answered(self, turn: PromptTurn, result: Any, error: errors.ProtocolError | None) -> None:
         if self._turn is not turn:
@@ -294,34 +281,37 @@ class AcpSession:
             turn.outcome = outcome
             self._stream.put(outcome)
 
-    def _fell_silent(self, elapsed: float) -> None:
-        turn = self._turn
-        if turn is None:
+    def _listen(self) -> None:
+        """End the prompt when nothing was heard of the agent for too long."""
+        turn, patience, silence = self._turn, self._agent.patience, self._connection.silence()
+        if turn is None or patience is None:
             return
-        message = f"nothing was heard of the agent {self._name!r} for {elapsed:.0f} s"
-        self._conclude(turn, PromptFailure(errors.AgentInactive(message, agent=self._name, elapsed=elapsed)))
+        if silence < patience:
+            self._after(patience - silence, self._listen)
+            return
+        message = f"nothing was heard of the agent {self._name!r} for {silence:.0f} s"
+        self._conclude(turn, PromptFailure(errors.AgentInactive(message, agent=self._name, elapsed=silence)))
         self.cancel()
 
-    def _ignored(self, turn: PromptTurn) -> None:
+    def _ignored(self) -> None:
         what = f"did not stop in {self._agent.cancel_patience:g} s and was ended"
         error = errors.CancelIgnored(f"the agent {self._name!r} {what}", agent=self._name)
-        self._conclude(turn, PromptFailure(error))
+        if self._turn is not None:
+            self._conclude(self._turn, PromptFailure(error))
         self._connection.break_off(lambda: self._connection.closed(what))
 
     def _rest(self) -> None:
         """No prompt is under way any more."""
         self._turn = None
         self._rested.set()
-        self._stop_listening()
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        if self._timer is not None:
+            self._timer.cancel()
         self._agent.requests.cancelling.discard(self.id)
 
-    def _stop_listening(self) -> None:
-        if self._silence is not None:
-            self._silence.stop()
-            self._silence = None
+    def _after(self, seconds: float, then: Callable[[], None]) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(seconds, then)
 
     # -- the session itself --------------------------------------------------------------------------------
 

@@ -267,8 +267,7 @@ class Connection:
         try:
             patience = limit
             while not (await asyncio.wait({answered}, timeout=patience))[0] and limit is not None:
-                silence = 0.0 if self._excused() else time.monotonic() - self._heard_at
-                if silence >= limit:
+                if (silence := self.silence()) >= limit:
                     what = f"the agent {self.name!r} did not answer {method} in {limit:g} s"
                     raise errors.AgentInactive(what, agent=self.name, elapsed=limit)
                 patience = limit - silence
@@ -281,8 +280,14 @@ class Connection:
             self._let_flow()
 
     def heard(self) -> None:
-        """The agent asks something, or was answered: it has as long as ever for what it was asked."""
+        """The agent does something, or was answered: it has as long as ever for what it was asked."""
         self._heard_at = time.monotonic()
+
+    def silence(self) -> float:
+        """For how long nothing was heard of the agent, in seconds: none while it has to wait itself."""
+        if self.is_held or self._excused():
+            self.heard()
+        return time.monotonic() - self._heard_at
 
     def _write(self, line: bytes) -> None:
         self._pipes.write(line)
