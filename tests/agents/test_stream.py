@@ -60,6 +60,16 @@ async def test_closing_ends_the_iteration_elsewhere_and_the_turn(players: Player
     assert players.methods.count("session/cancel") == 1
 
 
+async def test_a_turn_whose_stream_is_forgotten_ends_as_well(players: Players) -> None:
+    async with agents.session("player", **players.options) as session:
+        async for event in session.stream("wait"):
+            if isinstance(event, TextAdded):
+                break
+        async with asyncio.timeout(20):
+            assert (await session.ask("echo on")).text == "on"
+    assert players.methods.count("session/cancel") == 1
+
+
 async def test_a_turn_is_told_event_by_event(players: Players) -> None:
     async with agents.session("player", **players.options) as session:
         events: list[Event] = [event async for event in session.stream("work")]

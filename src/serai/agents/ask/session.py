@@ -180,21 +180,16 @@ class WireSession(Closing):
 
     def stream(self, prompt: Prompt, *, meta: Mapping[str, Any] | None = None) -> AgentStream:
         """Ask something, as `ask`, and follow the answer. The turn begins with the first event."""
-        return AgentStream(lambda cancelling: self.follow(prompt, cancelling, meta=meta))
+        return AgentStream(lambda cancelling: self.follow(prompt, cancelling, meta))
 
     async def follow(
-        self,
-        prompt: Prompt,
-        cancelling: Cancelling,
-        *,
-        meta: Mapping[str, Any] | None = None,
-        is_attended: bool = True,
+        self, prompt: Prompt, cancelling: Cancelling, meta: Mapping[str, Any] | None = None
     ) -> Events:
         """One turn, as `stream` gives it."""
         async with self._turns:
             await self._renew_if_due()
             running = self._new_turn()
-            running.is_asking = is_attended and self._permissions.is_by_stream
+            running.is_asking = self._permissions.is_by_stream
             async with aclosing(self._run(running, prompt, cancelling, meta)) as events:
                 async for event in events:
                     yield event

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from typing import Self, TypeAlias, cast
 
 from serai.acp.prompt import Finished, Item, Mark, PromptFailure, PromptTurn
@@ -56,17 +57,19 @@ class Cancelling:
 class AgentStream(Closing):
     """The events of one turn, the last of which is `TurnFinished`. Iterate it, or `await stream.result()`.
 
-    Nothing is sent before someone does. Use `async with` where you may stop early: leaving the block cancels
-    the turn. When too much waits to be taken, the agent has to wait.
+    Nothing is sent before someone does. The turn then runs in a task of its own, which waits for whoever
+    takes the events. Use `async with` where you may stop early: leaving the block cancels the turn, and so
+    does cancelling who iterates.
     """
 
     def __init__(self, begin: Callable[[Cancelling], Events]) -> None:
         self._cancelling = Cancelling()
-        self._events = begin(self._cancelling)
+        self._turn = begin(self._cancelling)
+        self._told = asyncio.Queue[Event | Exception | None]()
+        self._task: asyncio.Task[None] | None = None
         self._result: AskResult | None = None
         self._error: Exception | None = None
         self._is_closed = False
-        self._taking = asyncio.Lock()  # held by whoever waits for the next event
 
     def cancel(self) -> None:
         """Tell the agent to stop, once. The stream goes on until it has: then it was `cancelled`."""
@@ -92,15 +95,21 @@ class AgentStream(Closing):
     async def close(self) -> None:
         """Be done with it. A turn that runs is cancelled. Again does no harm.
 
-        Another task that waits for the next event meets the end of the stream, and this waits for it.
+        Another task that waits for the next event meets the end of the stream. When this is cancelled, the
+        turn ends all the same.
         """
-        self._is_closed = True
-        self._cancelling.want()
-        async with self._taking:
-            await self._events.aclose()
+        was_closed, self._is_closed = self._is_closed, True
+        if self._task is not None:
+            if not was_closed:
+                self._task.cancel()
+            await asyncio.wait([self._task])
 
     aclose = close
     """The same, by the name that `contextlib.aclosing` looks for."""
+
+    def __del__(self) -> None:
+        if self._task is not None:  # it does not know the stream: one that is forgotten ends as well
+            self._task.cancel()
 
     def __aiter__(self) -> Self:
         return self
@@ -108,21 +117,38 @@ class AgentStream(Closing):
     async def __anext__(self) -> Event:
         if self._is_closed:
             raise StopAsyncIteration
-        if self._taking.locked():
-            raise RuntimeError("another task waits for the next event already")
-        async with self._taking:
-            try:
-                event = await anext(self._events)
-            except StopAsyncIteration:
-                raise
-            except Exception as error:
-                self._error = error
-                raise
-        if isinstance(event, TurnFinished):
-            self._result = event.result
-        elif self._is_closed:
-            raise StopAsyncIteration
-        return event
+        if self._task is None:
+            self._task = asyncio.create_task(_tell(self._turn, self._told))
+        try:
+            told = await self._told.get()
+        except asyncio.CancelledError:
+            await self.close()
+            raise
+        self._told.task_done()
+        if isinstance(told, TurnFinished):
+            self._result = told.result
+        elif not isinstance(told, Exception | None) and not self._is_closed:
+            return told
+        else:
+            self._is_closed = True
+            self._told.put_nowait(None)  # for others who wait
+            self._error = told if isinstance(told, Exception) else None
+            raise self._error or StopAsyncIteration
+        return told
+
+
+async def _tell(turn: Events, told: asyncio.Queue[Event | Exception | None]) -> None:
+    """Follow a turn to its end, and tell what happens as it is taken."""
+    end: Exception | None = None
+    try:
+        async with aclosing(turn):
+            async for event in turn:
+                told.put_nowait(event)
+                await told.join()
+    except Exception as error:  # noqa: BLE001 - whoever takes the events is told, whatever it is
+        end = error
+    finally:
+        told.put_nowait(end)
 
 
 class RunningTurn:
