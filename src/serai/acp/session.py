@@ -138,6 +138,8 @@ class AcpSession:
     def receive(self, update: updates.Update, size: int = 0) -> None:
         """Something has happened. The agent's connection calls it."""
         is_state = type(update) in _STATE
+        if isinstance(update, updates.CurrentModeUpdate) and self._is_in(update.current_mode_id):
+            return  # it was set from here, and the agent tells it once more
         if is_state:
             clean = mask_json(update.raw, self._agent.mask)
             update = update if clean == update.raw else updates.read_update(clean)
@@ -195,6 +197,9 @@ class AcpSession:
                 self.usage = update
             case _:
                 pass
+
+    def _is_in(self, mode_id: str) -> bool:
+        return self.modes is not None and self.modes.current == mode_id
 
     def _tell_options(self, options: tuple[ConfigOption, ...]) -> None:
         others = tuple(option for option in options if option.id != MODEL_OPTION)
@@ -325,7 +330,7 @@ class AcpSession:
         if self.modes is not None and all(mode.id != mode_id for mode in self.modes.available):
             raise errors.CapabilityNotSupportedError(f"mode:{mode_id}", agent=self._name)
         await self._call("session/set_mode", {"modeId": mode_id})
-        self.modes = replace(self.modes, current=mode_id) if self.modes is not None else None
+        self.receive(updates.CurrentModeUpdate(current_mode_id=mode_id))
 
     async def set_config_option(self, config_id: str, value: str | bool) -> None:
         """Choose a value of an option, such as the model. Cancelling it stops the waiting.

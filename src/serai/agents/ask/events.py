@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from serai.acp import updates
 from serai.acp.options import ConfigOption, read_options
-from serai.acp.tool_calls import ToolCalls, ToolUse
+from serai.acp.tool_calls import ToolUse
 from serai.agents.ask.permissions import PermissionAsked
 
 __all__ = [
@@ -217,16 +217,9 @@ Event: TypeAlias = (
 )
 
 
-def event_of(update: updates.Update, calls: ToolCalls) -> Event:
-    """The event that an update is. Tool calls are folded into `calls`."""
+def event_of(update: updates.Update) -> Event:
+    """The event that an update is which does not change what is known of the turn."""
     match update:
-        case updates.AgentMessageChunk() if update.text is not None:
-            return TextAdded(update.text, update.message_id)
-        case updates.AgentThoughtChunk() if update.text is not None:
-            return ThinkingAdded(update.text, update.message_id)
-        case updates.ToolCall() | updates.ToolCallUpdate():
-            change = calls.update(update)
-            return ToolCalled(change.use) if change.is_new else ToolChanged(change.use)
         case updates.PlanUpdate():
             return PlanChanged(tuple(update.entries))
         case updates.CurrentModeUpdate():
@@ -237,7 +230,5 @@ def event_of(update: updates.Update, calls: ToolCalls) -> Event:
             return OptionsChanged(read_options(update.config_options))
         case updates.SessionInfoUpdate():
             return SessionInfoChanged(update.title, update.updated_at)
-        case updates.UsageUpdate():
-            return UsageChanged(update.used, update.size, update.cost)
         case _:
             return RawEvent(update)

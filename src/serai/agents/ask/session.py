@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import replace
@@ -16,7 +15,7 @@ from serai.acp.options import ConfigOption, Modes
 from serai.acp.prompt import Finished, Item, PromptFailure
 from serai.acp.session import AcpSession, OpenWay
 from serai.acp.session_start import Link, Opened, Wanted
-from serai.acp.updates import CurrentModeUpdate, Update, UsageUpdate
+from serai.acp.updates import Update, UsageUpdate
 from serai.agents.ask.costs import CostTracker
 from serai.agents.ask.events import AskResult, JsonResult, TurnFinished
 from serai.agents.ask.json_answer import SchemaText, ask_for, shape_of
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = ["WireSession"]
 
-_log = logging.getLogger(__name__)
-
 T = TypeVar("T")
 
 
@@ -66,7 +63,8 @@ class WireSession(Closing):
         self._turns = asyncio.Lock()
         self._running: RunningTurn | None = None
         self._has_used_tools = False
-        self._draining: asyncio.Task[None] | None = None
+        self._left: RunningTurn | None = None
+        """A turn that nobody follows to its end."""
         self._closed = asyncio.Event()
         self._link: Link[WireHost] = Link(host.again, self._attempt, name=host.name)
         self._link.last = Opened(host, acp, way)
@@ -86,7 +84,6 @@ class WireSession(Closing):
             self._host.name, self.id, told=told, is_known=is_known, warn=self._host.warn
         )
         self._due: Why | None = None
-        self._mode = self._acp.modes.current if self._acp.modes is not None else None
         self._host.sessions[self.id] = self
 
     # -- what is known of it -------------------------------------------------------------------------------
@@ -206,7 +203,6 @@ class WireSession(Closing):
         """Put it into another mode. One that it does not have is a `CapabilityNotSupportedError`."""
         await self._acp.set_mode(mode_id)
         self._options = cast("Options", {**self._options, "mode": mode_id})  # also for a new agent
-        self._acp.receive(CurrentModeUpdate(current_mode_id=mode_id))
 
     async def set_config_option(self, config_id: str, value: str | bool) -> None:
         """Choose a value of one of its options. Without options it is a `CapabilityNotSupportedError`."""
@@ -240,8 +236,7 @@ class WireSession(Closing):
                 await self._acp.close()
             self._acp.forget()
             self.host.sessions.pop(self.id, None)
-        if self._draining is not None:
-            await asyncio.shield(self._draining)
+        await self._drain()
 
     # -- turns ---------------------------------------------------------------------------------------------
 
@@ -271,7 +266,7 @@ class WireSession(Closing):
         return self._conclude(running)
 
     def _new_turn(self) -> RunningTurn:
-        return RunningTurn(self._meter, self._permissions.tools, mode=self._mode, warn=self.host.warn)
+        return RunningTurn(self._meter, self._permissions.tools, self.host.warn)
 
     async def _run(
         self, running: RunningTurn, prompt: Prompt, cancelling: Cancelling, meta: Mapping[str, Any] | None
@@ -289,18 +284,15 @@ class WireSession(Closing):
                     if running.end is not None:
                         break
                     if isinstance(event, PermissionAsked):
-                        event.reached.set()
                         await event.judged.wait()
-                        self._permissions.tell_refusal(event)
                     if event is not None:
                         yield event
         finally:
             self._running = None
-            self._mode = running.mode
             self._has_used_tools = self._has_used_tools or any(True for _ in running.calls)
             if running.end is None:
                 running.cancel()
-                self._draining = asyncio.create_task(self._drain(running))
+                self._left = running
 
     def _begin(self, running: RunningTurn, prompt: Prompt, meta: Mapping[str, Any] | None) -> None:
         self._meter.begin()
@@ -321,21 +313,18 @@ class WireSession(Closing):
     def _items(self) -> AsyncGenerator[Item, None]:
         return cast("AsyncGenerator[Item, None]", self._acp.updates())
 
-    async def _drain(self, running: RunningTurn) -> None:
-        """Drains an abandoned turn, so that the next one starts clean. Its questions get no answer here."""
+    async def _drain(self) -> None:
+        """Take the rest of a turn that was abandoned, so that the next one starts clean: it costs, too."""
+        if (running := self._left) is None:
+            return
         async with aclosing(self._items()) as items:
             async for item in items:
-                try:
-                    event = running.take(item)
-                    if isinstance(event, PermissionAsked):
-                        event.reached.set()
-                    if isinstance(running.end, Finished):
-                        self._result(running)
-                except Exception:  # noqa: BLE001 - a callback: the end has to be met all the same
-                    _log.exception("something in the rest of a turn was not dealt with")
+                running.take(item)
                 if running.end is not None:
                     break
-        self._mode = running.mode
+        self._left = None
+        if isinstance(running.end, Finished):
+            self._result(running)
 
     def _conclude(self, running: RunningTurn) -> AskResult:
         if running.end is None:
@@ -374,8 +363,7 @@ class WireSession(Closing):
         The session is resumed where the agent can, else loaded; where it can do neither, or refuses, it is a
         new one. Where someone must sign in, wait or pay, that is an error: it can be opened then.
         """
-        if self._draining is not None:
-            await asyncio.shield(self._draining)
+        await self._drain()
         await self._acp.at_rest()  # a turn that has failed may not have been answered yet
         why = self._why_renew()
         if why is None or self.is_closed:
@@ -425,6 +413,4 @@ class WireSession(Closing):
             asked.judged.set()
             if running is not None:
                 running.answered(asked)
-        if running is None:  # else whoever follows the turn does
-            self._permissions.tell_refusal(asked)
         return asked.chosen.id if asked.chosen is not None else None

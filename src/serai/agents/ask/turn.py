@@ -8,15 +8,13 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Self, TypeAlias, cast
 
+from serai.acp import updates
 from serai.acp.prompt import Finished, Item, Mark, PromptFailure, PromptTurn
 from serai.acp.tool_calls import ToolCalls, ToolUse
-from serai.acp.updates import UsageUpdate
 from serai.agents.ask.costs import Meter
 from serai.agents.ask.events import (
     AskResult,
     Event,
-    ModeChanged,
-    RawEvent,
     TextAdded,
     ThinkingAdded,
     ToolCalled,
@@ -154,10 +152,7 @@ async def _tell(turn: Events, told: asyncio.Queue[Event | Exception | None]) -> 
 class RunningTurn:
     """Takes what happens in a turn, item after item."""
 
-    def __init__(
-        self, meter: Meter, tools: ToolFilter | None, *, mode: str | None, warn: Callable[[str], None]
-    ) -> None:
-        self.mode = mode
+    def __init__(self, meter: Meter, tools: ToolFilter | None, warn: Callable[[str], None]) -> None:
         self.is_asking = False
         """Whether someone follows who is to answer the agent's questions."""
         self.turn: PromptTurn | None = None
@@ -190,41 +185,41 @@ class RunningTurn:
         self.cancel()
 
     def take(self, item: Item) -> Event | None:
-        """The event that an item is; `None` for its beginning, its end, and what has been told already."""
+        """The event that an item is; `None` for the turn's beginning and its end."""
         match item:
             case Finished() | PromptFailure():
                 self.end = item
                 return None
-            case Mark(asked):
-                return self._take_mark(asked)
-            case _:
-                event = event_of(item, self.calls)
-        if isinstance(event, TextAdded | ThinkingAdded) and not self._has_begun:
-            return RawEvent(item)  # nobody has asked yet: it is no part of the answer
-        if isinstance(event, ModeChanged) and event.mode_id == self.mode:
-            return None  # it was set from here, and the agent tells it once more
-        self._gather(event)
-        return event
-
-    def _gather(self, event: Event) -> None:
-        match event:
-            case TextAdded(text, message_id):
-                if self._is_apart or (message_id and self._message_id and message_id != self._message_id):
-                    self._messages.append([])
-                    self._is_apart = False
-                self._message_id = message_id
-                self._messages[-1].append(text)
-            case ThinkingAdded(text):
+            case Mark(PermissionAsked() as asked):
+                return self._asked(asked)
+            case Mark():
+                self._has_begun = True
+                return None
+            # What is said before anyone has asked is no part of the answer.
+            case updates.AgentMessageChunk(text=str(text)) if self._has_begun:
+                self._say(text, item.message_id)
+                return TextAdded(text, item.message_id)
+            case updates.AgentThoughtChunk(text=str(text)) if self._has_begun:
                 self._thinking.append(text)
-            case ToolCalled(call) | ToolChanged(call):
-                self._is_apart = self._is_apart or isinstance(event, ToolCalled)
-                self._look_at(call)
-            case UsageChanged() if event.cost is not None and self._meter.observe(event.cost):
-                self.stop(self._meter.tracker.exceeded())
-            case ModeChanged(mode_id):
-                self.mode = mode_id
+                return ThinkingAdded(text, item.message_id)
+            case updates.ToolCall() | updates.ToolCallUpdate():
+                change = self.calls.update(item)
+                self._is_apart = self._is_apart or change.is_new
+                self._look_at(change.use)
+                return ToolCalled(change.use) if change.is_new else ToolChanged(change.use)
+            case updates.UsageUpdate():
+                if item.cost is not None and self._meter.observe(item.cost):
+                    self.stop(self._meter.tracker.exceeded())
+                return UsageChanged(item.used, item.size, item.cost)
             case _:
-                pass
+                return event_of(item)
+
+    def _say(self, text: str, message_id: str | None) -> None:
+        if self._is_apart or (message_id and self._message_id and message_id != self._message_id):
+            self._messages.append([])
+            self._is_apart = False
+        self._message_id = message_id
+        self._messages[-1].append(text)
 
     def answered(self, asked: PermissionAsked) -> None:
         """The agent's question has its answer, or none."""
@@ -233,7 +228,7 @@ class RunningTurn:
             approved = None if option is None else option.kind.startswith("allow")
             self.calls.answer(asked.call.key, approved=approved)
 
-    def result(self, agent: str, session_id: str, usage: UsageUpdate | None) -> AskResult:
+    def result(self, agent: str, session_id: str, usage: updates.UsageUpdate | None) -> AskResult:
         """What came of it, once it has finished."""
         finished = cast("Finished", self.end)
         messages = ("".join(pieces) for pieces in self._messages)
@@ -253,14 +248,11 @@ class RunningTurn:
             raw=finished.raw,
         )
 
-    def _take_mark(self, asked: PermissionAsked | None) -> PermissionAsked | None:
-        if asked is None:  # here the turn began
-            self._has_begun = True
-            return None
+    def _asked(self, asked: PermissionAsked) -> PermissionAsked:
         change = self.calls.ask(asked.request.tool_call)
         self._is_apart = self._is_apart or change.is_new
         self._judged[change.use.id] = asked.call = change.use
-        asked.turn = self.turn
+        asked.reached.set()
         return asked
 
     def _look_at(self, call: ToolUse) -> None:
