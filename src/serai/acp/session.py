@@ -102,8 +102,6 @@ class AcpSession:
         self._connection = agent.connection
         self._replaying = replaying
         self._replayed_last = 0.0
-        self._told_options: tuple[ConfigOption, ...] = ()
-        """As the agent told them last."""
         self._models: ConfigOption | None = None
         """From an agent that has a choice of models, and no option for it."""
         self._stream = Stream(lambda full: self._connection.fill(session_id, full=full))
@@ -205,7 +203,7 @@ class AcpSession:
         others = tuple(option for option in options if option.id != MODEL_OPTION)
         if self._models is not None and all(option.category != "model" for option in others):
             others = (self._models, *others)
-        self.config_options = self._told_options = others
+        self.config_options = others
 
     # -- prompts -------------------------------------------------------------------------------------------
 
@@ -349,11 +347,10 @@ class AcpSession:
         params: dict[str, Any] = {"configId": config_id, "value": value}
         if isinstance(value, bool):
             params["type"] = "boolean"
-        told = self._told_options
         reply = await self._call("session/set_config_option", params)
         if options := read_options(object_of(reply).get("configOptions")):
             self._tell_options(options)
-        elif self._told_options is told:  # nor has it told them in another way
+        else:
             self.config_options = tuple(
                 option.at(value) if option.id == config_id else option for option in self.config_options
             )

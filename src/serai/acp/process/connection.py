@@ -85,7 +85,7 @@ class Connection:
         self.name = launch.name
         self._on_stderr = on_stderr
         self.tail = StderrTail(mask, self._logged)
-        self.failures = Failures(launch.name, mask, argv=launch.argv, login=launch.login)
+        self.failures = Failures(launch, mask)
         listener = replace(listener, noise=self.tail.add)
         self.peer = AgentPeer(self._write, listener, self._line_too_long, overhear)
         self.is_held = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 from collections.abc import Mapping
@@ -87,7 +86,6 @@ class WireHost(Agent, Closing):
         self._said = options
         self._chosen = chosen  # by arguments, so that it need not be chosen again
         self._processes: Processes | None = None
-        self._closing: asyncio.Task[None] | None = None
         launch = replace(
             launch,
             name=definition.id,
@@ -200,9 +198,7 @@ class WireHost(Agent, Closing):
 
         When it returns, nothing of the agent runs. That is so as well when it is cancelled.
         """
-        if self._closing is None:
-            self._closing = asyncio.create_task(self._close())
-        await to_its_end(self._closing)
+        await to_its_end(self._close())
 
     async def _close(self) -> None:
         await super().close()
