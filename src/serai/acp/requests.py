@@ -93,7 +93,7 @@ class _Pending:
 
     id: RequestId
     method: str
-    session_id: str | None
+    session: AcpSession | None
     """The session that is meant; `None` where nobody knows."""
     task: asyncio.Task[None] | None = None
     is_answered: bool = False
@@ -111,8 +111,6 @@ class AgentRequests:
     ) -> None:
         self.capabilities = client.capabilities
         """What the client has said that it has."""
-        self.cancelling: set[str] = set()
-        """Sessions in which nobody is asked any more, until their prompt is over."""
         self._peer = peer
         self._client = client
         self._answered = answered
@@ -139,8 +137,7 @@ class AgentRequests:
         except msgspec.ValidationError as problem:
             self._peer.refuse(request.id, INVALID_PARAMS, f"{request.method}: {problem}")
             return
-        meant = self._session_of(asked.session_id)
-        pending = _Pending(request.id, request.method, meant.id if meant is not None else None)
+        pending = _Pending(request.id, request.method, self._session_of(asked.session_id))
         if self._is_given_up(pending):
             self._peer.answer(request.id, GIVEN_UP[request.method])
             return
@@ -148,9 +145,8 @@ class AgentRequests:
         pending.task = asyncio.create_task(self._serve(pending, handler, asked))
         pending.task.add_done_callback(lambda _: self._pending.discard(pending))
 
-    def give_up(self, session_id: str) -> None:
-        """Ask nobody any more in this session: whoever was asked need not answer, and the agent is told."""
-        self.cancelling.add(session_id)
+    def give_up(self) -> None:
+        """A prompt was cancelled: whoever was asked in its session need not answer, and the agent is told."""
         for pending in [each for each in self._pending if self._is_given_up(each)]:
             if self._take(pending):
                 self._peer.answer(pending.id, GIVEN_UP[pending.method])
@@ -196,8 +192,9 @@ class AgentRequests:
             self._refuse(pending, INTERNAL_ERROR, "internal error")  # unless it has its answer
 
     def _is_given_up(self, pending: _Pending) -> bool:
-        """Whether a person was asked in a session that is cancelled."""
-        return pending.method in GIVEN_UP and pending.session_id in self.cancelling
+        """Whether a person was asked in a session whose prompt is cancelled."""
+        turn = pending.session.turn if pending.session is not None else None
+        return pending.method in GIVEN_UP and turn is not None and turn.cancelled
 
     def _refuse(self, pending: _Pending, code: int, message: str, data: Any = None) -> None:
         if self._take(pending):

@@ -264,19 +264,21 @@ class AcpSession:
             return
         turn.cancelled = True
         self._connection.peer.notify("session/cancel", {"sessionId": self.id})
-        self._agent.requests.give_up(self.id)
+        self._agent.requests.give_up()
         self._after(self._agent.cancel_patience, self._ignored)
 
-    def _answered(self, turn: PromptTurn, result: Any, error: errors.ProtocolError | None) -> None:
+    def _answered(self, turn: PromptTurn, result: Any, error: Exception | None) -> None:
         if self._turn is not turn:
             return
-        self._rest()
         if error is None:
             outcome = Finished.of(result, self._tokens)
+        elif not isinstance(error, errors.ProtocolError):
+            return  # the agent is gone: `end` tells of that, behind all that came before
         elif turn.cancelled:  # some agents call it an error to have been stopped
             outcome = Finished("cancelled", raw={"error": {"code": error.number, "message": error.message}})
         else:
             outcome = PromptFailure(self._connection.failures.of("session/prompt", error))
+        self._rest()
         self._conclude(turn, outcome)
 
     def _conclude(self, turn: PromptTurn, outcome: Finished | PromptFailure) -> None:
@@ -309,7 +311,6 @@ class AcpSession:
         self._rested.set()
         if self._timer is not None:
             self._timer.cancel()
-        self._agent.requests.cancelling.discard(self.id)
 
     def _after(self, seconds: float, then: Callable[[], None]) -> None:
         if self._timer is not None:

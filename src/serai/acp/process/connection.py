@@ -99,8 +99,6 @@ class Connection:
         self._ended = False
         self._reason: Callable[[], errors.AgentError] | None = None
         self._broken = asyncio.Event()
-        self._mute = False  # whether it closed its pipes and ran on
-        self._left = False  # whether it was we who ended the conversation
         self._closing: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
 
@@ -155,7 +153,7 @@ class Connection:
     @property
     def is_running(self) -> bool:
         """Whether anything can be asked."""
-        return not self._ended and self._closing is None and self._reason is None
+        return not self._ended and self._reason is None
 
     def check(self) -> None:
         """Raise the reason when nothing can be asked any more, mostly an `AgentClosed`."""
@@ -166,12 +164,11 @@ class Connection:
         """Why nothing can be asked any more, as a new error."""
         if self._reason is not None:
             return self._reason()
-        how = self._child.exit
-        gone = "hears or says nothing any more and was ended" if self._mute else f"is gone: {how or 'ended'}"
-        return self.closed("was closed" if self._left else gone, how)
+        return self.closed(f"is gone: {self._child.exit or 'ended'}")
 
-    def closed(self, what: str, how: Exit | None = None) -> errors.AgentClosed:
+    def closed(self, what: str) -> errors.AgentClosed:
         """An error that tells what happened to the process, and what it wrote last."""
+        how = self._child.exit
         tail = str(self.tail)
         last = " / ".join(line.strip() for line in tail.splitlines()[-_SHOWN_LINES:])[-_SHOWN:]
         words = f". It printed: {last}" if last else ""
@@ -185,7 +182,7 @@ class Connection:
 
     def break_off(self, reason: Callable[[], errors.AgentError]) -> None:
         """End the process, since it does not behave. All who wait get the reason."""
-        if self._reason is None and not self._ended:
+        if self.is_running:
             self._reason = reason
             self._broken.set()
 
@@ -197,7 +194,9 @@ class Connection:
     def close(self) -> asyncio.Task[None]:
         """Begin to end the process and all that it started. The task is done when nothing of it is left."""
         if self._closing is None:
-            self._left = self.is_running and self._child.exit is None
+            if self.is_running:
+                what = "was closed" if self._child.exit is None else f"is gone: {self._child.exit}"
+                self._reason = lambda: self.closed(what)
             self._closing = asyncio.create_task(self._close())
         return self._closing
 
@@ -225,7 +224,8 @@ class Connection:
             # It has closed one of its pipes, or we have. Mostly its end follows; if not, it is of no use.
             await asyncio.wait({exited}, timeout=EOF_GRACE)
         if not exited.done():
-            self._mute = True
+            if self.is_running:
+                self._reason = lambda: self.closed("hears or says nothing any more and was ended")
             await self._pipes.close_input()
             await self._child.end(grace=TERM_GRACE)
         await asyncio.wait({output}, timeout=_LAST_WORDS)
