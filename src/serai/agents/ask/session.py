@@ -16,7 +16,7 @@ from serai.acp.prompt import Finished, Item, PromptFailure
 from serai.acp.session import AcpSession, OpenWay
 from serai.acp.session_start import Link, Opened, Wanted
 from serai.acp.updates import Update, UsageUpdate
-from serai.agents.ask.costs import CostTracker
+from serai.agents.ask.costs import CostTracker, Meter
 from serai.agents.ask.events import AskResult, JsonResult, TurnFinished
 from serai.agents.ask.json_answer import SchemaText, ask_for, shape_of
 from serai.agents.ask.options import (
@@ -80,8 +80,8 @@ class WireSession(Closing):
         self._system_prompt = None if is_said else self._options.get("system_prompt")
         self._count = 0
         told = self._acp.usage.cost if self._acp.usage else None
-        self._meter = self._tracker.meter(
-            self._host.name, self.id, told=told, is_known=is_known, warn=self._host.warn
+        self._meter = Meter(
+            self._tracker, self._host.name, self.id, told=told, is_known=is_known, warn=self._host.warn
         )
         self._due: Why | None = None
         self._host.sessions[self.id] = self
