@@ -6,15 +6,14 @@ What the agent does not offer is refused before anything is sent (`CapabilityNot
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Required, Self, TypedDict, Unpack, cast
+from typing import Any, Self, Unpack, cast
 
 from serai import errors
 from serai.acp.capabilities import AgentCapabilities, Handshake
-from serai.acp.client_side import ClientSide
-from serai.acp.process.connection import Connection, Launch
+from serai.acp.process.connection import AgentOptions, Connection, Launch
 from serai.acp.process.peer import Listener
 from serai.acp.requests import AgentRequests
 from serai.acp.servers import write_servers
@@ -60,27 +59,6 @@ class SessionPage:
     """What to ask the next page with; `None` when this is the last."""
 
 
-class AgentOptions(TypedDict, total=False):
-    """What is said when an agent is started. Of the times, `None`, 0 or less is for ever."""
-
-    client: Required[ClientSide]
-    """Who answers what the agent asks."""
-    mask: Required[Callable[[str], str]]
-    """Takes secrets out of text: of the agent's log and its errors."""
-    warn: Required[Callable[[str], None]]
-    """Is told, in a sentence, what was left out because the agent cannot take it."""
-    start_timeout: float | None
-    """How long it may take to answer, in seconds."""
-    inactivity_timeout: float | None
-    """How long it may be silent during a prompt or before an answer, but for when a person is asked."""
-    cancel_timeout: float
-    """How long it may take to stop when a prompt is cancelled, before it is ended."""
-    on_stderr: Callable[[str], None] | None
-    """Is told every line of its log, redacted."""
-    overhear: Callable[[str, bytes], None] | None
-    """Is told every line of the conversation as it is, with `client` or `agent` for who wrote it."""
-
-
 class Agent:
     """A running agent. `start` makes it. All of it belongs to one event loop."""
 
@@ -98,11 +76,9 @@ class Agent:
         self.connection = Connection(
             launch,
             Listener(updated=self._updated, asked=self._asked, notified=self._notified),
-            mask=self.mask,
+            options,
             excused=lambda: self.requests.is_waited_for,
             over=self._over,
-            on_stderr=options.get("on_stderr"),
-            overhear=options.get("overhear"),
         )
         self.requests = AgentRequests(
             self.connection.peer, self._client, self.connection.heard, self.session_of

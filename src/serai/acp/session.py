@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -125,7 +125,7 @@ class AcpSession:
 
     # -- what happens --------------------------------------------------------------------------------------
 
-    def updates(self) -> AsyncIterator[Item]:
+    def updates(self) -> AsyncGenerator[Item]:
         """What happens in the session from now on, and what waits: updates, and the ends of turns.
 
         It ends with the session or the agent. One taker at a time; cancelling it loses nothing. When too much

@@ -10,9 +10,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from serai import errors
+from serai.acp.client_side import ClientSide
 from serai.acp.process.failures import Failures
 from serai.acp.process.log import StderrTail
 from serai.acp.process.peer import AgentPeer, Listener, Then
@@ -58,36 +59,53 @@ class Launch:
     """Whether it tells the tokens of the session so far, and not those of the turn that ends."""
 
 
+class AgentOptions(TypedDict, total=False):
+    """What is said when an agent is started. Of the times, `None`, 0 or less is for ever."""
+
+    client: Required[ClientSide]
+    """Who answers what the agent asks."""
+    mask: Required[Callable[[str], str]]
+    """Takes secrets out of text: of the agent's log and its errors."""
+    warn: Required[Callable[[str], None]]
+    """Is told, in a sentence, what was left out because the agent cannot take it."""
+    start_timeout: float | None
+    """How long it may take to answer, in seconds."""
+    inactivity_timeout: float | None
+    """How long it may be silent during a prompt or before an answer, but for when a person is asked."""
+    cancel_timeout: float
+    """How long it may take to stop when a prompt is cancelled, before it is ended."""
+    on_stderr: Callable[[str], None] | None
+    """Is told every line of its log, redacted."""
+    overhear: Callable[[str, bytes], None] | None
+    """Is told every line of the conversation as it is, with `client` or `agent` for who wrote it."""
+
+
 class Connection:
     """The process, its pipes, and the conversation.
 
     Args:
         launch: How it is started.
         listener: Who hears it.
-        mask: Takes secrets out of what it says.
+        options: What else was said.
         excused: Whether the agent waits for an answer itself, and need not give one.
         over: Is called once, when the process is gone and all that it said has been heard.
-        on_stderr: Is told every line of its log, redacted.
-        overhear: Is told every line of the conversation as it is, with `client` or `agent` for who wrote it.
     """
 
     def __init__(
         self,
         launch: Launch,
         listener: Listener,
+        options: AgentOptions,
         *,
-        mask: Callable[[str], str],
         excused: Callable[[], bool],
         over: Callable[[], None],
-        on_stderr: Callable[[str], None] | None = None,
-        overhear: Callable[[str, bytes], None] | None = None,
     ) -> None:
         self.name = launch.name
-        self._on_stderr = on_stderr
-        self.tail = StderrTail(mask, self._logged)
-        self.failures = Failures(launch, mask)
+        self._on_stderr = options.get("on_stderr")
+        self.tail = StderrTail(options["mask"], self._logged)
+        self.failures = Failures(launch, options["mask"])
         listener = replace(listener, noise=self.tail.add)
-        self.peer = AgentPeer(self._write, listener, self._line_too_long, overhear)
+        self.peer = AgentPeer(self._write, listener, self._line_too_long, options.get("overhear"))
         self.is_held = False
         """Whether the agent has to wait, since someone does not take its updates."""
         self._launch = launch

@@ -167,16 +167,12 @@ class AgentPeer:
         while self._waiting:
             self._hear(self._waiting.popleft())
 
-    def _go_on(self) -> None:
-        self._later = None
-        self._work()
-
     def _work(self) -> None:
-        waiting = self._waiting
+        self._later, waiting = None, self._waiting
         while waiting:
             if self._hear(waiting.popleft()) and waiting:
                 # Whoever serves the request takes its first step before the lines that follow are read.
-                self._later = asyncio.get_running_loop().call_soon(self._go_on)
+                self._later = asyncio.get_running_loop().call_soon(self._work)
                 return
 
     def _hear(self, line: bytes) -> bool:

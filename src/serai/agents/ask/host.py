@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from serai.acp.agent import Agent, AgentOptions
+from serai.acp.agent import Agent
 from serai.acp.client_side import BasicClient, ClientCapabilities, ClientSide, PermissionRequest
 from serai.acp.options import ConfigOption
-from serai.acp.process.connection import Launch
+from serai.acp.process.connection import AgentOptions, Launch
 from serai.acp.session import AcpSession, OpenWay, SessionOpening
 from serai.agents.ask.options import (
     Options,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 from serai.acp.capabilities import AgentCapabilities
 from serai.acp.client_side import PermissionRequest
 from serai.acp.options import ConfigOption, Modes
-from serai.acp.prompt import Finished, Item, PromptFailure
+from serai.acp.prompt import Finished, PromptFailure
 from serai.acp.session import AcpSession, OpenWay
 from serai.acp.session_start import Link, Opened, Wanted
 from serai.acp.updates import Update, UsageUpdate
@@ -185,13 +185,10 @@ class WireSession(Closing):
         """One turn, as `stream` gives it."""
         async with self._turns:
             await self._renew_if_due()
-            running = self._new_turn()
-            running.is_asking = self._permissions.is_by_stream
-            async with aclosing(self._run(running, prompt, cancelling, meta)) as events:
+            is_asking = self._permissions.is_by_stream
+            async with aclosing(self._turn(prompt, cancelling, meta, is_asking=is_asking)) as events:
                 async for event in events:
                     yield event
-            result = self._conclude(running)
-        yield TurnFinished(result)  # by now the next one may begin
 
     # -- the session itself --------------------------------------------------------------------------------
 
@@ -259,26 +256,25 @@ class WireSession(Closing):
             )
 
     async def _once(self, prompt: Prompt, meta: Mapping[str, Any] | None = None) -> AskResult:
-        running = self._new_turn()
-        async with aclosing(self._run(running, prompt, Cancelling(), meta)) as events:
-            async for _ in events:
-                pass
-        return self._conclude(running)
+        return await AgentStream(lambda cancelling: self._turn(prompt, cancelling, meta)).result()
 
-    def _new_turn(self) -> RunningTurn:
-        return RunningTurn(self._meter, self._permissions.tools, self.host.warn)
-
-    async def _run(
-        self, running: RunningTurn, prompt: Prompt, cancelling: Cancelling, meta: Mapping[str, Any] | None
+    async def _turn(
+        self,
+        prompt: Prompt,
+        cancelling: Cancelling,
+        meta: Mapping[str, Any] | None,
+        *,
+        is_asking: bool = False,
     ) -> Events:
-        """The events of one turn until its end, for who has the lock."""
+        """The events of one turn, for who has the lock; `is_asking` when someone sees its questions."""
+        running = RunningTurn(self._meter, self._permissions.tools, self.host.warn, is_asking=is_asking)
         if cancelling.is_wanted:
-            running.end = Finished("cancelled")
+            yield TurnFinished(running.result(self.host.name, self.id, self.usage, Finished("cancelled")))
             return
         self._begin(running, prompt, meta)
         cancelling.began(running.cancel)
         try:
-            async with aclosing(self._items()) as items:
+            async with aclosing(self._acp.updates()) as items:
                 async for item in items:
                     event = running.take(item)
                     if running.end is not None:
@@ -293,6 +289,7 @@ class WireSession(Closing):
             if running.end is None:
                 running.cancel()
                 self._left = running
+        yield TurnFinished(self._conclude(running))
 
     def _begin(self, running: RunningTurn, prompt: Prompt, meta: Mapping[str, Any] | None) -> None:
         self._meter.begin()
@@ -310,41 +307,35 @@ class WireSession(Closing):
         self._has_past = True
         self._count += 1
 
-    def _items(self) -> AsyncGenerator[Item, None]:
-        return cast("AsyncGenerator[Item, None]", self._acp.updates())
-
     async def _drain(self) -> None:
         """Take the rest of a turn that was abandoned, so that the next one starts clean: it costs, too."""
         if (running := self._left) is None:
             return
-        async with aclosing(self._items()) as items:
+        async with aclosing(self._acp.updates()) as items:
             async for item in items:
                 running.take(item)
                 if running.end is not None:
                     break
         self._left = None
         if isinstance(running.end, Finished):
-            self._result(running)
+            self._result(running, running.end)
 
     def _conclude(self, running: RunningTurn) -> AskResult:
         if running.end is None:
             raise AgentClosed(f"the session {self.id} was closed", agent=self.host.name)
         if isinstance(running.end, PromptFailure):
             raise running.verdict or running.end.error
-        result = self._result(running)
+        result = self._result(running, running.end)
         tracker = self._meter.tracker
-        if running.turn is not None and tracker.is_exceeded:
-            running.verdict = running.verdict or tracker.exceeded()
-        if isinstance(running.verdict, BudgetExceeded):
-            running.verdict.result = result
-        if running.verdict is not None:
-            raise running.verdict
+        verdict = running.verdict or (tracker.exceeded() if tracker.is_exceeded else None)
+        if isinstance(verdict, BudgetExceeded):
+            verdict.result = result
+        if verdict is not None:
+            raise verdict
         return result
 
-    def _result(self, running: RunningTurn) -> AskResult:
-        result = running.result(self.host.name, self.id, self.usage)
-        if running.turn is None:
-            return result
+    def _result(self, running: RunningTurn, finished: Finished) -> AskResult:
+        result = running.result(self.host.name, self.id, self.usage, finished)
         option = self.models.model_option
         model = str(option.value) if option is not None else self._options.get("model")
         return replace(result, cost_usd=self._meter.end(result, model))

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import Self, TypeAlias, cast
+from typing import Self, TypeAlias
 
 from serai.acp import updates
 from serai.acp.prompt import Finished, Item, Mark, PromptFailure, PromptTurn
@@ -152,8 +152,10 @@ async def _tell(turn: Events, told: asyncio.Queue[Event | Exception | None]) -> 
 class RunningTurn:
     """Takes what happens in a turn, item after item."""
 
-    def __init__(self, meter: Meter, tools: ToolFilter | None, warn: Callable[[str], None]) -> None:
-        self.is_asking = False
+    def __init__(
+        self, meter: Meter, tools: ToolFilter | None, warn: Callable[[str], None], *, is_asking: bool
+    ) -> None:
+        self.is_asking = is_asking
         """Whether someone follows who is to answer the agent's questions."""
         self.turn: PromptTurn | None = None
         """The prompt, once it was sent."""
@@ -228,9 +230,10 @@ class RunningTurn:
             approved = None if option is None else option.kind.startswith("allow")
             self.calls.answer(asked.call.key, approved=approved)
 
-    def result(self, agent: str, session_id: str, usage: updates.UsageUpdate | None) -> AskResult:
+    def result(
+        self, agent: str, session_id: str, usage: updates.UsageUpdate | None, finished: Finished
+    ) -> AskResult:
         """What came of it, once it has finished."""
-        finished = cast("Finished", self.end)
         messages = ("".join(pieces) for pieces in self._messages)
         return AskResult(
             messages=tuple(message for message in messages if message),
