@@ -240,7 +240,3 @@ class ClientSide:
 
     def elicitation_completed(self, elicitation_id: str, /) -> None:
         """What the person was sent to an address for is done."""
-
-
-BasicClient = ClientSide
-"""The client that has nothing, under the name by which one subclasses it."""

@@ -106,7 +106,8 @@ class AcpSession:
         """From an agent that has a choice of models, and no option for it."""
         self._stream = Stream(lambda full: self._connection.fill(session_id, full=full))
         self._tokens = SessionTokens() if agent.launch.cumulative_tokens else None
-        self._turn: PromptTurn | None = None
+        self.turn: PromptTurn | None = None
+        """The prompt that the agent has not answered yet."""
         self._timer: asyncio.TimerHandle | None = None
         """Looks whether the agent is silent; once the prompt is cancelled, whether it has stopped."""
         self._gone = False
@@ -117,11 +118,6 @@ class AcpSession:
     def capabilities(self) -> AgentCapabilities:
         """What its agent can do."""
         return self._agent.capabilities
-
-    @property
-    def turn(self) -> PromptTurn | None:
-        """The prompt that the agent has not answered yet."""
-        return self._turn
 
     # -- what happens --------------------------------------------------------------------------------------
 
@@ -175,7 +171,7 @@ class AcpSession:
     def end(self, error: Callable[[], errors.AgentError] | None = None) -> None:
         """Nothing more will happen. A turn that runs fails with the error, or is cancelled without one."""
         self._gone = True
-        turn = self._turn
+        turn = self.turn
         self._rest()
         if turn is not None:
             self._conclude(turn, PromptFailure(error()) if error else Finished("cancelled"))
@@ -224,7 +220,7 @@ class AcpSession:
             AgentError: The agent is gone.
         """
         self._check()
-        if self._turn is not None:
+        if self.turn is not None:
             raise errors.PromptUnderWay(
                 f"the session {self.id} has a prompt under way already", agent=self._name
             )
@@ -243,7 +239,7 @@ class AcpSession:
         self._connection.peer.post(
             "session/prompt", params, lambda result, error: self._answered(turn, result, error)
         )
-        self._turn = turn
+        self.turn = turn
         self._rested.clear()
         self._connection.heard()
         self._listen()
@@ -259,7 +255,7 @@ class AcpSession:
         Whoever is asked for permission need not answer any more: the agent is told that they were cancelled.
         Updates may still come until the turn is over. An agent that does not stop in time is ended.
         """
-        turn = self._turn
+        turn = self.turn
         if turn is None or turn.cancelled:
             return
         turn.cancelled = True
@@ -268,7 +264,7 @@ class AcpSession:
         self._after(self._agent.cancel_patience, self._ignored)
 
     def _answered(self, turn: PromptTurn, result: Any, error: Exception | None) -> None:
-        if self._turn is not turn:
+        if self.turn is not turn:
             return
         if error is None:
             outcome = Finished.of(result, self._tokens)
@@ -288,7 +284,7 @@ class AcpSession:
 
     def _listen(self) -> None:
         """End the prompt when nothing was heard of the agent for too long."""
-        turn, patience, silence = self._turn, self._agent.patience, self._connection.silence()
+        turn, patience, silence = self.turn, self._agent.patience, self._connection.silence()
         if turn is None or patience is None:
             return
         if silence < patience:
@@ -301,13 +297,13 @@ class AcpSession:
     def _ignored(self) -> None:
         what = f"did not stop in {self._agent.cancel_patience:g} s and was ended"
         error = errors.CancelIgnored(f"the agent {self._name!r} {what}", agent=self._name)
-        if self._turn is not None:
-            self._conclude(self._turn, PromptFailure(error))
+        if self.turn is not None:
+            self._conclude(self.turn, PromptFailure(error))
         self._connection.break_off(lambda: self._connection.closed(what))
 
     def _rest(self) -> None:
         """No prompt is under way any more."""
-        self._turn = None
+        self.turn = None
         self._rested.set()
         if self._timer is not None:
             self._timer.cancel()

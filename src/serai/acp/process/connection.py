@@ -19,7 +19,7 @@ from serai.acp.process.log import StderrTail
 from serai.acp.process.peer import AgentPeer, Listener, Then
 from serai.acp.process.pipes import Pipes
 from serai.jsonrpc.lines import LONGEST_LINE
-from serai.machine.processes.child import Child, Exit, uninterrupted
+from serai.machine.processes.child import Exit, uninterrupted
 from serai.machine.processes.environment import inheritable, without_relative
 from serai.machine.processes.processes import Processes
 
@@ -118,7 +118,8 @@ class Connection:
         self._reason: Callable[[], errors.AgentError] | None = None
         self._broken = asyncio.Event()
         self._closing: asyncio.Task[None] | None = None
-        self._watching: asyncio.Task[None] | None = None
+        self.watching: asyncio.Task[None] | None = None
+        """Is done when the process is gone and all that it said has been heard."""
 
     async def open(self, processes: Processes) -> None:
         """Start the process. When this is cancelled, one that has started all the same is ended.
@@ -144,7 +145,7 @@ class Connection:
 
     async def _open(self, processes: Processes) -> None:
         launch = self._launch
-        self._child = await processes.start(
+        self.child = await processes.start(
             launch.argv,
             what=f"the agent {launch.name}",
             cwd=launch.cwd,
@@ -153,20 +154,15 @@ class Connection:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        self._pipes = await Pipes.connect(self._child, output=self.peer.feed, log=self.tail.feed)
-        self._watching = asyncio.create_task(self._watch())
+        self._pipes = await Pipes.connect(self.child, output=self.peer.feed, log=self.tail.feed)
+        self.watching = asyncio.create_task(self._watch())
 
     # -- the process ---------------------------------------------------------------------------------------
 
     @property
-    def child(self) -> Child:
-        """The process."""
-        return self._child
-
-    @property
     def exit(self) -> Exit | None:
         """How the process ended; `None` while it runs, and when it was never there."""
-        return self._child.exit if self._watching is not None else None
+        return self.child.exit if self.watching is not None else None
 
     @property
     def is_running(self) -> bool:
@@ -182,11 +178,11 @@ class Connection:
         """Why nothing can be asked any more, as a new error."""
         if self._reason is not None:
             return self._reason()
-        return self.closed(f"is gone: {self._child.exit or 'ended'}")
+        return self.closed(f"is gone: {self.child.exit or 'ended'}")
 
     def closed(self, what: str) -> errors.AgentClosed:
         """An error that tells what happened to the process, and what it wrote last."""
-        how = self._child.exit
+        how = self.child.exit
         tail = str(self.tail)
         last = " / ".join(line.strip() for line in tail.splitlines()[-_SHOWN_LINES:])[-_SHOWN:]
         words = f". It printed: {last}" if last else ""
@@ -204,34 +200,29 @@ class Connection:
             self._reason = reason
             self._broken.set()
 
-    async def wait_closed(self) -> None:
-        """Wait until the process is gone and all that it said has been heard."""
-        if self._watching is not None:
-            await asyncio.shield(self._watching)
-
     def close(self) -> asyncio.Task[None]:
         """Begin to end the process and all that it started. The task is done when nothing of it is left."""
         if self._closing is None:
             if self.is_running:
-                what = "was closed" if self._child.exit is None else f"is gone: {self._child.exit}"
+                what = "was closed" if self.child.exit is None else f"is gone: {self.child.exit}"
                 self._reason = lambda: self.closed(what)
             self._closing = asyncio.create_task(self._close())
         return self._closing
 
     async def _close(self) -> None:
-        if self._watching is None:
+        if self.watching is None:
             return
         if not self._ended:
             self.peer.fail(self.reason)
             self._release()
             await self._pipes.close_input()
-            await self._child.end(eof=EOF_GRACE, grace=TERM_GRACE)
-        await self._watching
-        await self._child.gone()
+            await self.child.end(eof=EOF_GRACE, grace=TERM_GRACE)
+        await self.watching
+        await self.child.gone()
 
     async def _watch(self) -> None:
         """Wait for the end, whichever way it comes, and leave nothing open."""
-        exited = asyncio.create_task(self._child.wait())
+        exited = asyncio.create_task(self.child.wait())
         broken = asyncio.create_task(self._broken.wait())
         output = self._pipes.output_ended
         await asyncio.wait(
@@ -245,7 +236,7 @@ class Connection:
             if self.is_running:
                 self._reason = lambda: self.closed("hears or says nothing any more and was ended")
             await self._pipes.close_input()
-            await self._child.end(grace=TERM_GRACE)
+            await self.child.end(grace=TERM_GRACE)
         await asyncio.wait({output}, timeout=_LAST_WORDS)
         await asyncio.wait({self._pipes.log_ended}, timeout=_LAST_WORDS)
         for task in (exited, broken):

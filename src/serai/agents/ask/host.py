@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Unpack, cast
 
 from serai.acp.agent import Agent
-from serai.acp.client_side import BasicClient, ClientCapabilities, ClientSide, PermissionRequest
+from serai.acp.client_side import ClientCapabilities, ClientSide, PermissionRequest
 from serai.acp.options import ConfigOption
 from serai.acp.process.connection import AgentOptions, Launch
 from serai.acp.session import AcpSession, OpenWay, SessionOpening
@@ -98,7 +98,7 @@ class WireHost(Agent, Closing):
         path = options.get("record")
         self._recorder = Recorder(Path(path), mask) if path is not None else None
         given = AgentOptions(
-            client=cast("ClientSide", _Client(options.get("client") or BasicClient(), self)),
+            client=cast("ClientSide", _Client(options.get("client") or ClientSide(), self)),
             mask=mask,
             warn=warn_of(options),
             on_stderr=self._hear_log,

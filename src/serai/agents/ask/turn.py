@@ -209,10 +209,10 @@ class RunningTurn:
                 self._is_apart = self._is_apart or change.is_new
                 self._look_at(change.use)
                 return ToolCalled(change.use) if change.is_new else ToolChanged(change.use)
-            case updates.UsageUpdate():
-                if item.cost is not None and self._meter.observe(item.cost):
+            case UsageChanged(cost=updates.Cost() as cost):
+                if self._meter.observe(cost):
                     self.stop(self._meter.tracker.exceeded())
-                return UsageChanged(item.used, item.size, item.cost)
+                return item
             case _:
                 return event_of(item)
 

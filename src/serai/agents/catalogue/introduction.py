@@ -24,7 +24,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from serai.acp.agent import Agent
 from serai.acp.capabilities import AgentCapabilities, Handshake
-from serai.acp.client_side import BasicClient, ClientCapabilities
+from serai.acp.client_side import ClientCapabilities, ClientSide
 from serai.acp.options import Choice, ConfigOption, Modes
 from serai.acp.process.connection import Launch
 from serai.agents.catalogue.finder import FoundAgent
@@ -129,7 +129,7 @@ class Introduction:
         return models_of(self.options)
 
 
-class _Curious(BasicClient):
+class _Curious(ClientSide):
     """Has nothing and allows nothing, but wants to hear of all options."""
 
     @property
