@@ -13,6 +13,7 @@ from typing import Any, Self, Unpack, cast
 
 from serai import errors
 from serai.acp.capabilities import AgentCapabilities, Handshake
+from serai.acp.client_side import PermissionRequest
 from serai.acp.process.connection import AgentOptions, Connection, Launch
 from serai.acp.process.peer import Listener
 from serai.acp.requests import AgentRequests
@@ -81,7 +82,7 @@ class Agent:
             over=self._over,
         )
         self.requests = AgentRequests(
-            self.connection.peer, self._client, self.connection.heard, self.session_of
+            self.connection.peer, self._client, self.permit, self.connection.heard, self.session_of
         )
         self.open_sessions: dict[str, AcpSession] = {}
         """The sessions that are open, by their ids."""
@@ -377,6 +378,10 @@ class Agent:
         named = [session for session in opened if session.id == session_id]
         likely = named or [session for session in opened if session.turn is not None] or opened
         return likely[0] if len(likely) == 1 else None
+
+    async def permit(self, request: PermissionRequest) -> str | None:
+        """Answer what the agent asks permission for. The client is asked, unless this is overridden."""
+        return await self._client.request_permission(request)
 
     def _notified(self, message: Notification) -> None:
         params = object_of(message.params)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +106,7 @@ class AgentRequests:
         self,
         peer: AgentPeer,
         client: client_side.ClientSide,
+        permit: Callable[[client_side.PermissionRequest], Awaitable[str | None]],
         answered: Callable[[], None],
         session_of: Callable[[str | None], AcpSession | None],
     ) -> None:
@@ -113,6 +114,7 @@ class AgentRequests:
         """What the client has said that it has."""
         self._peer = peer
         self._client = client
+        self._permit = permit
         self._answered = answered
         self._session_of = session_of
         self._pending: set[_Pending] = set()
@@ -173,7 +175,9 @@ class AgentRequests:
 
     async def _serve(self, pending: _Pending, handler: Handler, asked: Any) -> None:
         try:
-            result = _written(handler, asked, await getattr(self._client, handler.method)(asked))
+            is_permission = pending.method == _PERMISSION
+            answer = self._permit if is_permission else getattr(self._client, handler.method)
+            result = _written(handler, asked, await answer(asked))
         except ProtocolError as error:
             self._refuse(pending, error.number, error.message, error.data)
         except SeraiError as error:
