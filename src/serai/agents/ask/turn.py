@@ -30,6 +30,8 @@ from serai.errors import SeraiError
 __all__ = ["AgentStream"]
 
 Events: TypeAlias = AsyncGenerator[Event, None]
+_AHEAD = 64
+"""How many events may wait for whoever takes them, before the turn does."""
 
 
 class Cancelling:
@@ -55,7 +57,7 @@ class Cancelling:
 class AgentStream(Closing):
     """The events of one turn, the last of which is `TurnFinished`. Iterate it, or `await stream.result()`.
 
-    Nothing is sent before someone does. The turn then runs in a task of its own, which waits for whoever
+    Nothing is sent before someone does. The turn then runs in a task of its own, a little ahead of whoever
     takes the events. Use `async with` where you may stop early: leaving the block cancels the turn, and so
     does cancelling who iterates.
     """
@@ -136,13 +138,14 @@ class AgentStream(Closing):
 
 
 async def _tell(turn: Events, told: asyncio.Queue[Event | Exception | None]) -> None:
-    """Follow a turn to its end, and tell what happens as it is taken."""
+    """Follow a turn to its end, and tell what happens."""
     end: Exception | None = None
     try:
         async with aclosing(turn):
             async for event in turn:
                 told.put_nowait(event)
-                await told.join()
+                if told.qsize() >= _AHEAD:
+                    await told.join()
     except Exception as error:  # noqa: BLE001 - whoever takes the events is told, whatever it is
         end = error
     finally:
