@@ -19,7 +19,7 @@ from typing import Any, cast
 import acp
 from harness import Result, against_peer, as_served
 from serai.acp.agent import Agent
-from serai.acp.client_side import BasicClient
+from serai.acp.client_side import ClientSide
 from serai.acp.process.connection import Launch
 from serai.acp.prompt import Finished
 from serai.acp.session import AcpSession
@@ -79,7 +79,7 @@ def _take_turns(*subjects: Callable[[], float], rounds: int = ROUNDS) -> list[fl
 
 
 async def _agent(processes: Processes, argv: tuple[str, ...]) -> Agent:
-    return await Agent.start(Launch(argv), processes, client=BasicClient(), mask=str, warn=print)
+    return await Agent.start(Launch(argv), processes, client=ClientSide(), mask=str, warn=print)
 
 
 async def _hear(agents: int, updates: int) -> float:

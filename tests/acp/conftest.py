@@ -14,8 +14,8 @@ import pytest
 from machine.processes.watching import children
 from serai.acp.agent import Agent
 from serai.acp.client_side import (
-    BasicClient,
     ClientCapabilities,
+    ClientSide,
     Elicitation,
     ElicitationAnswer,
     PermissionRequest,
@@ -34,7 +34,7 @@ AGENTS = Path(__file__).parent / "agents"
 QUICK = (sys.executable, "-I", "-S", "-u", str(AGENTS / "scripted.py"))
 
 
-class Person(BasicClient):
+class Person(ClientSide):
     """Answers as a test says; `None` lets the agent wait for ever."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from machine.processes.watching import runs
 from serai.acp.agent import Agent
-from serai.acp.client_side import BasicClient, ClientCapabilities
+from serai.acp.client_side import ClientCapabilities, ClientSide
 from serai.acp.process.connection import Launch
 from serai.errors import (
     AgentInitFailed,
@@ -84,7 +84,7 @@ async def test_another_version_is_refused(version: Any, start: Any, processes: P
 
 async def test_a_program_that_is_not_there_is_not_installed(processes: Processes, tmp_path: Path) -> None:
     async def start(launch: Launch) -> Agent:
-        return await Agent.start(launch, processes, client=BasicClient(), mask=str, warn=print)
+        return await Agent.start(launch, processes, client=ClientSide(), mask=str, warn=print)
 
     with pytest.raises(AgentNotInstalled) as caught:
         await start(Launch(("no-such-agent",), name="x", install="Run 'npm install x'"))
@@ -120,7 +120,7 @@ async def test_its_environment_is_the_hosts_without_its_secrets(
         await Agent.start(
             Launch((sys.executable, "-c", code), env={"OWN": "mine"}),
             processes,
-            client=BasicClient(),
+            client=ClientSide(),
             mask=str,
             warn=print,
             on_stderr=heard.append,
@@ -146,7 +146,7 @@ async def test_what_it_starts_by_name_is_not_taken_from_the_folder_that_it_works
         await Agent.start(
             Launch((str(script),), cwd=tmp_path),
             processes,
-            client=BasicClient(),
+            client=ClientSide(),
             mask=str,
             warn=print,
             on_stderr=heard.append,

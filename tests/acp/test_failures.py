@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from serai.acp.capabilities import Handshake
+from serai.acp.process.connection import Launch
 from serai.acp.process.failures import Failures, meaning
 from serai.errors import (
     AgentError,
@@ -29,7 +30,7 @@ def of(failures: Failures, method: str, told: dict[str, Any]) -> AgentError:
 
 @pytest.fixture
 def failures() -> Failures:
-    return Failures("x", lambda text: text.replace("hunter2", "***"))
+    return Failures(Launch((), name="x"), lambda text: text.replace("hunter2", "***"))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_words_tell_of_the_known_troubles(words: str, error: Any, failures: Fail
 
 
 def test_the_number_counts_more_than_the_words() -> None:
-    failures = Failures("x", str, argv=("x",))
+    failures = Failures(Launch(("x",), name="x"), str)
     failures.methods = Handshake.of(
         {"authMethods": [{"id": "t", "name": "T", "type": "terminal", "args": ["login"]}]}
     ).auth_methods
@@ -72,7 +73,7 @@ def test_the_number_counts_more_than_the_words() -> None:
 
 
 def test_a_command_that_is_known_from_elsewhere_comes_first() -> None:
-    error = Failures("x", str, login=("/the path/x", "auth")).auth_required("no")
+    error = Failures(Launch((), name="x", login=("/the path/x", "auth")), str).auth_required("no")
     assert error.login_command == ("/the path/x", "auth")
     assert "'/the path/x' auth" in str(error)
 

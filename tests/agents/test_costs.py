@@ -12,7 +12,7 @@ from serai import agents
 from serai.acp.process.connection import Launch
 from serai.acp.updates import Cost
 from serai.agents import CostTracker, Price
-from serai.agents.ask.costs import Tokens
+from serai.agents.ask.costs import Meter, Tokens
 from serai.agents.testing import EVERYTHING, ScriptedAgent, ScriptedTurn
 from serai.errors import BudgetExceeded
 
@@ -23,7 +23,7 @@ def usd(amount: float) -> Cost:
 
 def test_what_a_session_tells_is_never_added_up() -> None:
     tracker = CostTracker()
-    one, other = tracker.meter("a", "s"), tracker.meter("b", "s")
+    one, other = Meter(tracker, "a", "s"), Meter(tracker, "b", "s")
     for amount in (0.0017, 0.0091, 0.0107, 0.0107):
         one.observe(usd(amount))
     other.observe(usd(1))
@@ -33,17 +33,17 @@ def test_what_a_session_tells_is_never_added_up() -> None:
 
 def test_an_earlier_session_goes_on_where_it_was() -> None:
     tracker = CostTracker()
-    tracker.meter("a", "s").observe(usd(0.5))
-    tracker.meter("a", "s", is_known=True).observe(usd(0.7))
+    Meter(tracker, "a", "s").observe(usd(0.5))
+    Meter(tracker, "a", "s", is_known=True).observe(usd(0.7))
     assert tracker.spent_usd == pytest.approx(0.7)
-    tracker.meter("a", "other", told=usd(3), is_known=True).observe(usd(3.1))
+    Meter(tracker, "a", "other", told=usd(3), is_known=True).observe(usd(3.1))
     assert tracker.spent_usd == pytest.approx(0.8)
 
 
 def test_a_new_process_may_count_anew_whatever_it_tells_first() -> None:
     tracker = CostTracker()
-    tracker.meter("a", "s").observe(usd(0.30))
-    meter = tracker.meter("a", "s", is_known=True)
+    Meter(tracker, "a", "s").observe(usd(0.30))
+    meter = Meter(tracker, "a", "s", is_known=True)
     meter.begin()
     for amount in (0.25, 0.35):
         meter.observe(usd(amount))
@@ -53,7 +53,7 @@ def test_a_new_process_may_count_anew_whatever_it_tells_first() -> None:
 def test_another_currency_is_not_counted_and_warned_of_once() -> None:
     warnings: list[str] = []
     tracker = CostTracker()
-    meter = tracker.meter("a", "s", warn=warnings.append)
+    meter = Meter(tracker, "a", "s", warn=warnings.append)
     for _ in range(2):
         meter.observe(Cost(amount=3, currency="EUR"))
     assert tracker.spent_usd == 0
@@ -63,13 +63,13 @@ def test_another_currency_is_not_counted_and_warned_of_once() -> None:
 def test_what_is_left_and_what_is_to_come() -> None:
     tracker = CostTracker(10)
     assert tracker.average_per_turn == 0
-    tracker.meter("a", "s").observe(usd(4))
+    Meter(tracker, "a", "s").observe(usd(4))
     tracker.turns = 2
     assert (tracker.remaining_usd, tracker.average_per_turn, tracker.project(3)) == (6, 2, 10)
     assert tracker.would_exceed(6)
     assert not tracker.would_exceed(5)
     other = tracker.fork(20)
-    other.meter("a", "t").observe(usd(1))
+    Meter(other, "a", "t").observe(usd(1))
     assert (tracker.spent_usd, other.spent_usd, other.budget_usd) == (4, 5, 20)
     tracker.reset()
     assert (tracker.spent_usd, tracker.turns) == (0, 0)

@@ -12,7 +12,7 @@ import pytest
 from serai.acp.capabilities import AgentCapabilities
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import FoundAgent
-from serai.agents.catalogue.memory import AgentMemory, Remembered, signed_in_of
+from serai.agents.catalogue.introduction import AgentMemory, Remembered, signed_in_of
 
 TOLD = AgentCapabilities(load_session=True)
 

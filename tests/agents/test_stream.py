@@ -60,6 +60,16 @@ async def test_closing_ends_the_iteration_elsewhere_and_the_turn(players: Player
     assert players.methods.count("session/cancel") == 1
 
 
+async def test_a_turn_whose_stream_is_forgotten_ends_as_well(players: Players) -> None:
+    async with agents.session("player", **players.options) as session:
+        async for event in session.stream("wait"):
+            if isinstance(event, TextAdded):
+                break
+        async with asyncio.timeout(20):
+            assert (await session.ask("echo on")).text == "on"
+    assert players.methods.count("session/cancel") == 1
+
+
 async def test_a_turn_is_told_event_by_event(players: Players) -> None:
     async with agents.session("player", **players.options) as session:
         events: list[Event] = [event async for event in session.stream("work")]
@@ -84,7 +94,7 @@ async def test_a_turn_is_told_event_by_event(players: Players) -> None:
     ) = events
     assert isinstance(began, RawEvent)  # what it said before anyone asked
     assert (thinking, look) == (ThinkingAdded("hm"), TextAdded("Let me look."))
-    assert plan == PlanChanged(({"content": "look", "priority": "high", "status": "pending"},))
+    assert plan == PlanChanged(entries=[{"content": "look", "priority": "high", "status": "pending"}])
     assert isinstance(called, ToolCalled)
     assert (called.call.title, called.call.kind, called.call.status) == ("ls -l", "execute", "pending")
     assert called.call.input == {"command": "ls -l"}
@@ -97,11 +107,11 @@ async def test_a_turn_is_told_event_by_event(players: Players) -> None:
     assert (changed.call.text, changed.call.terminals) == ("README.md", ("term",))
     assert changed.call.diffs == (Diff("/a", "new", "old"),)
     assert fine == [TextAdded("It is "), TextAdded("fine.")]
-    assert (mode, info) == (ModeChanged("do"), SessionInfoChanged("Looking"))
+    assert (mode, info) == (ModeChanged("do"), SessionInfoChanged(title="Looking"))
     assert commands == CommandsChanged(({"name": "review", "description": ""},))
     assert isinstance(options, OptionsChanged)
     assert options.options[0].value == "large"
-    assert usage == UsageChanged(10, 100, Cost(amount=0.25))
+    assert usage == UsageChanged(used=10, size=100, cost=Cost(amount=0.25))
     assert isinstance(raw, RawEvent)
     assert (raw.kind, raw.data["depth"]) == ("hologram", 3)
     assert isinstance(end, TurnFinished)

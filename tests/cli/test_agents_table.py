@@ -6,7 +6,7 @@ from serai.acp.capabilities import AgentCapabilities, McpCapabilities, PromptCap
 from serai.acp.process.connection import Launch
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import FoundAgent
-from serai.agents.catalogue.memory import Remembered
+from serai.agents.catalogue.introduction import Remembered
 from serai.cli.agents import table_of
 
 ALL = AgentCapabilities(

@@ -6,15 +6,15 @@ What the agent does not offer is refused before anything is sent (`CapabilityNot
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Required, Self, TypedDict, Unpack, cast
+from typing import Any, Self, Unpack, cast
 
 from serai import errors
 from serai.acp.capabilities import AgentCapabilities, Handshake
-from serai.acp.client_side import ClientSide
-from serai.acp.process.connection import Connection, Launch
+from serai.acp.client_side import PermissionRequest
+from serai.acp.process.connection import AgentOptions, Connection, Launch
 from serai.acp.process.peer import Listener
 from serai.acp.requests import AgentRequests
 from serai.acp.servers import write_servers
@@ -60,27 +60,6 @@ class SessionPage:
     """What to ask the next page with; `None` when this is the last."""
 
 
-class AgentOptions(TypedDict, total=False):
-    """What is said when an agent is started. Of the times, `None`, 0 or less is for ever."""
-
-    client: Required[ClientSide]
-    """Who answers what the agent asks."""
-    mask: Required[Callable[[str], str]]
-    """Takes secrets out of text: of the agent's log and its errors."""
-    warn: Required[Callable[[str], None]]
-    """Is told, in a sentence, what was left out because the agent cannot take it."""
-    start_timeout: float | None
-    """How long it may take to answer, in seconds."""
-    inactivity_timeout: float | None
-    """How long it may be silent during a prompt or before an answer, but for when a person is asked."""
-    cancel_timeout: float
-    """How long it may take to stop when a prompt is cancelled, before it is ended."""
-    on_stderr: Callable[[str], None] | None
-    """Is told every line of its log, redacted."""
-    overhear: Callable[[str, bytes], None] | None
-    """Is told every line of the conversation as it is, with `client` or `agent` for who wrote it."""
-
-
 class Agent:
     """A running agent. `start` makes it. All of it belongs to one event loop."""
 
@@ -98,13 +77,13 @@ class Agent:
         self.connection = Connection(
             launch,
             Listener(updated=self._updated, asked=self._asked, notified=self._notified),
-            mask=self.mask,
+            options,
             excused=lambda: self.requests.is_waited_for,
             over=self._over,
-            on_stderr=options.get("on_stderr"),
-            overhear=options.get("overhear"),
         )
-        self.requests = AgentRequests(self.connection.peer, self._client, self._heard, self.session_of)
+        self.requests = AgentRequests(
+            self.connection.peer, self._client, self.permit, self.connection.heard, self.session_of
+        )
         self.open_sessions: dict[str, AcpSession] = {}
         """The sessions that are open, by their ids."""
         self._openings = 0
@@ -382,18 +361,13 @@ class Agent:
         if (session := self.open_sessions.get(session_id)) is not None:
             session.receive(update, size)
             return
-        self._heard_in(session_id)
+        self.connection.heard()
         if self._openings:
             self._early.append((session_id, update, size))
 
     def _asked(self, request: Request) -> None:
-        self._heard(text_of(object_of(request.params).get("sessionId")))
-        self.requests.serve(request)
-
-    def _heard(self, session_id: str | None) -> None:
-        """The agent asks something, or was answered."""
         self.connection.heard()
-        self._heard_in(session_id)
+        self.requests.serve(request)
 
     def session_of(self, session_id: str | None) -> AcpSession | None:
         """The open session that is meant. A subagent has an id of its own, and does not say whose it is.
@@ -405,11 +379,9 @@ class Agent:
         likely = named or [session for session in opened if session.turn is not None] or opened
         return likely[0] if len(likely) == 1 else None
 
-    def _heard_in(self, session_id: str | None) -> None:
-        """The agent is not silent in a session; in none of them, where nobody knows which is meant."""
-        meant = self.session_of(session_id)
-        for session in [meant] if meant is not None else self.open_sessions.values():
-            session.heard()
+    async def permit(self, request: PermissionRequest) -> str | None:
+        """Answer what the agent asks permission for. The client is asked, unless this is overridden."""
+        return await self._client.request_permission(request)
 
     def _notified(self, message: Notification) -> None:
         params = object_of(message.params)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -75,56 +75,18 @@ class PromptFailure:
     error: AgentError
 
 
+@dataclass(eq=False, slots=True)
 class PromptTurn:
-    """One prompt. `AcpSession.prompt` makes it.
+    """One prompt. `AcpSession.prompt` makes it."""
 
-    Args:
-        dropped: The types of those parts that the agent cannot take, and that were left out.
-        cancel: Tells the agent to stop, once. The turn goes on until the agent says that it has stopped.
-    """
-
-    def __init__(self, dropped: tuple[str, ...], cancel: Callable[[], None]) -> None:
-        self.dropped = dropped
-        self.cancelled = False
-        """Whether the agent was told to stop."""
-        self.cancel = cancel
-        self.outcome: Finished | PromptFailure | None = None
-        """How it ended; `None` while it runs."""
-
-
-class Silence:
-    """Calls someone when nothing was heard for a while. To have heard something costs next to nothing.
-
-    Args:
-        limit: For how long, in seconds.
-        excused: Whether the silence is not the agent's: a person is asked, or nobody listens.
-        broken: Is told how long the silence was. Then it is over.
-    """
-
-    def __init__(self, limit: float, excused: Callable[[], bool], broken: Callable[[float], None]) -> None:
-        self._limit = limit
-        self._excused = excused
-        self._broken = broken
-        self._loop = asyncio.get_running_loop()
-        self._last = self._loop.time()
-        self._timer = self._loop.call_later(limit, self._look)
-
-    def heard(self) -> None:
-        """There was something."""
-        self._last = self._loop.time()
-
-    def stop(self) -> None:
-        """Nobody is waited for any more."""
-        self._timer.cancel()
-
-    def _look(self) -> None:
-        if self._excused():
-            self.heard()
-        silence = self._loop.time() - self._last
-        if silence < self._limit:
-            self._timer = self._loop.call_later(self._limit - silence, self._look)
-        else:
-            self._broken(silence)
+    dropped: tuple[str, ...]
+    """The types of those parts that the agent cannot take, and that were left out."""
+    cancel: Callable[[], None]
+    """Tells the agent to stop, once. The turn goes on until the agent says that it has stopped."""
+    cancelled: bool = False
+    """Whether the agent was told to stop."""
+    outcome: Finished | PromptFailure | None = None
+    """How it ended; `None` while it runs."""
 
 
 # -- on its way to whoever follows --------------------------------------------------------------------------
@@ -174,7 +136,7 @@ class Stream:
         self._ended = True
         self._news.set()
 
-    async def take(self) -> AsyncIterator[Item]:
+    async def take(self) -> AsyncGenerator[Item]:
         """What happens, until the session ends. One taker at a time; stopping it loses nothing."""
         while True:
             while self._items:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -89,13 +89,14 @@ def _written(handler: Handler, asked: Any, result: Any) -> Any:
 
 @dataclass(slots=True, eq=False)
 class _Pending:
-    """A request of the agent that has no answer yet."""
+    """A request of the agent, until whoever serves it is done."""
 
     id: RequestId
     method: str
-    session_id: str | None
+    session: AcpSession | None
     """The session that is meant; `None` where nobody knows."""
     task: asyncio.Task[None] | None = None
+    is_answered: bool = False
 
 
 class AgentRequests:
@@ -105,29 +106,24 @@ class AgentRequests:
         self,
         peer: AgentPeer,
         client: client_side.ClientSide,
-        answered: Callable[[str | None], None],
+        permit: Callable[[client_side.PermissionRequest], Awaitable[str | None]],
+        answered: Callable[[], None],
         session_of: Callable[[str | None], AcpSession | None],
     ) -> None:
         self.capabilities = client.capabilities
         """What the client has said that it has."""
-        self.cancelling: set[str] = set()
-        """Sessions in which nobody is asked any more, until their prompt is over."""
         self._peer = peer
         self._client = client
+        self._permit = permit
         self._answered = answered
         self._session_of = session_of
         self._pending: set[_Pending] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
-
-    def is_busy(self, session_id: str) -> bool:
-        """Whether the agent waits for an answer in this session: a person, perhaps, who takes their time."""
-        return any(each.session_id in (session_id, None) for each in self._pending)
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether the agent waits for any answer."""
-        return bool(self._pending)
+        """Whether the agent waits for an answer: of a person, perhaps, who takes their time."""
+        return any(not each.is_answered for each in self._pending)
 
     def serve(self, request: Request) -> None:
         """Take a request. It is answered now, or by a task of its own."""
@@ -143,19 +139,16 @@ class AgentRequests:
         except msgspec.ValidationError as problem:
             self._peer.refuse(request.id, INVALID_PARAMS, f"{request.method}: {problem}")
             return
-        meant = self._session_of(asked.session_id)
-        pending = _Pending(request.id, request.method, meant.id if meant is not None else None)
+        pending = _Pending(request.id, request.method, self._session_of(asked.session_id))
         if self._is_given_up(pending):
             self._peer.answer(request.id, GIVEN_UP[request.method])
             return
         self._pending.add(pending)
         pending.task = asyncio.create_task(self._serve(pending, handler, asked))
-        self._tasks.add(pending.task)
-        pending.task.add_done_callback(self._tasks.discard)
+        pending.task.add_done_callback(lambda _: self._pending.discard(pending))
 
-    def give_up(self, session_id: str) -> None:
-        """Ask nobody any more in this session: whoever was asked need not answer, and the agent is told."""
-        self.cancelling.add(session_id)
+    def give_up(self) -> None:
+        """A prompt was cancelled: whoever was asked in its session need not answer, and the agent is told."""
         for pending in [each for each in self._pending if self._is_given_up(each)]:
             if self._take(pending):
                 self._peer.answer(pending.id, GIVEN_UP[pending.method])
@@ -170,18 +163,21 @@ class AgentRequests:
     def stop(self) -> None:
         """The agent is gone: nobody wants answers any more, and nobody is asked."""
         self._stopped = True
-        self._pending.clear()
-        for task in self._tasks:
-            task.cancel()
+        for pending in self._pending:
+            pending.is_answered = True
+            self._stop(pending)
 
     async def close(self) -> None:
         """Stop, and wait until whoever was asked has stopped too."""
         self.stop()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        tasks = [each.task for each in self._pending if each.task is not None]
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, pending: _Pending, handler: Handler, asked: Any) -> None:
         try:
-            result = _written(handler, asked, await getattr(self._client, handler.method)(asked))
+            is_permission = pending.method == _PERMISSION
+            answer = self._permit if is_permission else getattr(self._client, handler.method)
+            result = _written(handler, asked, await answer(asked))
         except ProtocolError as error:
             self._refuse(pending, error.number, error.message, error.data)
         except SeraiError as error:
@@ -200,8 +196,9 @@ class AgentRequests:
             self._refuse(pending, INTERNAL_ERROR, "internal error")  # unless it has its answer
 
     def _is_given_up(self, pending: _Pending) -> bool:
-        """Whether a person was asked in a session that is cancelled."""
-        return pending.method in GIVEN_UP and pending.session_id in self.cancelling
+        """Whether a person was asked in a session whose prompt is cancelled."""
+        turn = pending.session.turn if pending.session is not None else None
+        return pending.method in GIVEN_UP and turn is not None and turn.cancelled
 
     def _refuse(self, pending: _Pending, code: int, message: str, data: Any = None) -> None:
         if self._take(pending):
@@ -209,10 +206,10 @@ class AgentRequests:
 
     def _take(self, pending: _Pending) -> bool:
         """Whether it is still to be answered. Whoever takes it does so."""
-        if pending not in self._pending:
+        if pending.is_answered:
             return False
-        self._pending.discard(pending)
-        self._answered(pending.session_id)
+        pending.is_answered = True
+        self._answered()
         return True
 
     def _stop(self, pending: _Pending) -> None:

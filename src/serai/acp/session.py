@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -20,7 +20,6 @@ from serai.acp.prompt import (
     PromptFailure,
     PromptTurn,
     SessionTokens,
-    Silence,
     Stream,
     fit_prompt,
     text_block,
@@ -103,15 +102,14 @@ class AcpSession:
         self._connection = agent.connection
         self._replaying = replaying
         self._replayed_last = 0.0
-        self._told_options: tuple[ConfigOption, ...] = ()
-        """As the agent told them last."""
         self._models: ConfigOption | None = None
         """From an agent that has a choice of models, and no option for it."""
         self._stream = Stream(lambda full: self._connection.fill(session_id, full=full))
         self._tokens = SessionTokens() if agent.launch.cumulative_tokens else None
-        self._turn: PromptTurn | None = None
-        self._silence: Silence | None = None
-        self._deadline: asyncio.TimerHandle | None = None
+        self.turn: PromptTurn | None = None
+        """The prompt that the agent has not answered yet."""
+        self._timer: asyncio.TimerHandle | None = None
+        """Looks whether the agent is silent; once the prompt is cancelled, whether it has stopped."""
         self._gone = False
         self._rested = asyncio.Event()
         self._rested.set()
@@ -121,14 +119,9 @@ class AcpSession:
         """What its agent can do."""
         return self._agent.capabilities
 
-    @property
-    def turn(self) -> PromptTurn | None:
-        """The prompt that the agent has not answered yet."""
-        return self._turn
-
     # -- what happens --------------------------------------------------------------------------------------
 
-    def updates(self) -> AsyncIterator[Item]:
+    def updates(self) -> AsyncGenerator[Item]:
         """What happens in the session from now on, and what waits: updates, and the ends of turns.
 
         It ends with the session or the agent. One taker at a time; cancelling it loses nothing. When too much
@@ -139,17 +132,19 @@ class AcpSession:
     def receive(self, update: updates.Update, size: int = 0) -> None:
         """Something has happened. The agent's connection calls it."""
         is_state = type(update) in _STATE
+        if isinstance(update, updates.CurrentModeUpdate) and self._is_in(update.current_mode_id):
+            return  # it was set from here, and the agent tells it once more
         if is_state:
             clean = mask_json(update.raw, self._agent.mask)
             update = update if clean == update.raw else updates.read_update(clean)
             self._keep(update)
+        else:  # state is told without any work
+            self._connection.heard()
         if self._replaying:
             self.replayed.append(update)
             if not is_state:
                 self._replayed_last = asyncio.get_running_loop().time()
             return
-        if self._silence is not None and not is_state:  # which is told without any work
-            self._silence.heard()
         self._stream.put(update, size)
 
     def mark(self, what: Any) -> None:
@@ -173,15 +168,10 @@ class AcpSession:
             await asyncio.sleep(wait)
         self._replaying = False
 
-    def heard(self) -> None:
-        """The agent did something else than to tell of the session."""
-        if self._silence is not None:
-            self._silence.heard()
-
     def end(self, error: Callable[[], errors.AgentError] | None = None) -> None:
         """Nothing more will happen. A turn that runs fails with the error, or is cancelled without one."""
         self._gone = True
-        turn = self._turn
+        turn = self.turn
         self._rest()
         if turn is not None:
             self._conclude(turn, PromptFailure(error()) if error else Finished("cancelled"))
@@ -202,11 +192,14 @@ class AcpSession:
             case _:
                 pass
 
+    def _is_in(self, mode_id: str) -> bool:
+        return self.modes is not None and self.modes.current == mode_id
+
     def _tell_options(self, options: tuple[ConfigOption, ...]) -> None:
         others = tuple(option for option in options if option.id != MODEL_OPTION)
         if self._models is not None and all(option.category != "model" for option in others):
             others = (self._models, *others)
-        self.config_options = self._told_options = others
+        self.config_options = others
 
     # -- prompts -------------------------------------------------------------------------------------------
 
@@ -227,7 +220,7 @@ class AcpSession:
             AgentError: The agent is gone.
         """
         self._check()
-        if self._turn is not None:
+        if self.turn is not None:
             raise errors.PromptUnderWay(
                 f"the session {self.id} has a prompt under way already", agent=self._name
             )
@@ -246,15 +239,10 @@ class AcpSession:
         self._connection.peer.post(
             "session/prompt", params, lambda result, error: self._answered(turn, result, error)
         )
-        self._turn = turn
+        self.turn = turn
         self._rested.clear()
-        if self._agent.patience:
-            requests, connection = self._agent.requests, self._connection
-            self._silence = Silence(
-                self._agent.patience,
-                lambda: requests.is_busy(self.id) or connection.is_held,
-                self._fell_silent,
-            )
+        self._connection.heard()
+        self._listen()
         return turn
 
     async def at_rest(self) -> None:
@@ -267,26 +255,26 @@ class AcpSession:
         Whoever is asked for permission need not answer any more: the agent is told that they were cancelled.
         Updates may still come until the turn is over. An agent that does not stop in time is ended.
         """
-        turn = self._turn
+        turn = self.turn
         if turn is None or turn.cancelled:
             return
         turn.cancelled = True
         self._connection.peer.notify("session/cancel", {"sessionId": self.id})
-        self._agent.requests.give_up(self.id)
-        self._stop_listening()
-        loop = asyncio.get_running_loop()
-        self._deadline = loop.call_later(self._agent.cancel_patience, self._ignored, turn)
+        self._agent.requests.give_up()
+        self._after(self._agent.cancel_patience, self._ignored)
 
-    def _answered(self, turn: PromptTurn, result: Any, error: errors.ProtocolError | None) -> None:
-        if self._turn is not turn:
+    def _answered(self, turn: PromptTurn, result: Any, error: Exception | None) -> None:
+        if self.turn is not turn:
             return
-        self._rest()
         if error is None:
             outcome = Finished.of(result, self._tokens)
+        elif not isinstance(error, errors.ProtocolError):
+            return  # the agent is gone: `end` tells of that, behind all that came before
         elif turn.cancelled:  # some agents call it an error to have been stopped
             outcome = Finished("cancelled", raw={"error": {"code": error.number, "message": error.message}})
         else:
             outcome = PromptFailure(self._connection.failures.of("session/prompt", error))
+        self._rest()
         self._conclude(turn, outcome)
 
     def _conclude(self, turn: PromptTurn, outcome: Finished | PromptFailure) -> None:
@@ -294,34 +282,36 @@ class AcpSession:
             turn.outcome = outcome
             self._stream.put(outcome)
 
-    def _fell_silent(self, elapsed: float) -> None:
-        turn = self._turn
-        if turn is None:
+    def _listen(self) -> None:
+        """End the prompt when nothing was heard of the agent for too long."""
+        turn, patience, silence = self.turn, self._agent.patience, self._connection.silence()
+        if turn is None or patience is None:
             return
-        message = f"nothing was heard of the agent {self._name!r} for {elapsed:.0f} s"
-        self._conclude(turn, PromptFailure(errors.AgentInactive(message, agent=self._name, elapsed=elapsed)))
+        if silence < patience:
+            self._after(patience - silence, self._listen)
+            return
+        message = f"nothing was heard of the agent {self._name!r} for {silence:.0f} s"
+        self._conclude(turn, PromptFailure(errors.AgentInactive(message, agent=self._name, elapsed=silence)))
         self.cancel()
 
-    def _ignored(self, turn: PromptTurn) -> None:
+    def _ignored(self) -> None:
         what = f"did not stop in {self._agent.cancel_patience:g} s and was ended"
         error = errors.CancelIgnored(f"the agent {self._name!r} {what}", agent=self._name)
-        self._conclude(turn, PromptFailure(error))
+        if self.turn is not None:
+            self._conclude(self.turn, PromptFailure(error))
         self._connection.break_off(lambda: self._connection.closed(what))
 
     def _rest(self) -> None:
         """No prompt is under way any more."""
-        self._turn = None
+        self.turn = None
         self._rested.set()
-        self._stop_listening()
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
-        self._agent.requests.cancelling.discard(self.id)
+        if self._timer is not None:
+            self._timer.cancel()
 
-    def _stop_listening(self) -> None:
-        if self._silence is not None:
-            self._silence.stop()
-            self._silence = None
+    def _after(self, seconds: float, then: Callable[[], None]) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(seconds, then)
 
     # -- the session itself --------------------------------------------------------------------------------
 
@@ -335,7 +325,7 @@ class AcpSession:
         if self.modes is not None and all(mode.id != mode_id for mode in self.modes.available):
             raise errors.CapabilityNotSupportedError(f"mode:{mode_id}", agent=self._name)
         await self._call("session/set_mode", {"modeId": mode_id})
-        self.modes = replace(self.modes, current=mode_id) if self.modes is not None else None
+        self.receive(updates.CurrentModeUpdate(current_mode_id=mode_id))
 
     async def set_config_option(self, config_id: str, value: str | bool) -> None:
         """Choose a value of an option, such as the model. Cancelling it stops the waiting.
@@ -354,11 +344,10 @@ class AcpSession:
         params: dict[str, Any] = {"configId": config_id, "value": value}
         if isinstance(value, bool):
             params["type"] = "boolean"
-        told = self._told_options
         reply = await self._call("session/set_config_option", params)
         if options := read_options(object_of(reply).get("configOptions")):
             self._tell_options(options)
-        elif self._told_options is told:  # nor has it told them in another way
+        else:
             self.config_options = tuple(
                 option.at(value) if option.id == config_id else option for option in self.config_options
             )

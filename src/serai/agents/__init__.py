@@ -19,7 +19,6 @@ from serai.acp.capabilities import (
     PromptCapabilities as PromptCapabilities,
 )
 from serai.acp.client_side import (
-    BasicClient as BasicClient,
     ClientCapabilities as ClientCapabilities,
     ClientSide as ClientSide,
     PermissionOption as PermissionOption,

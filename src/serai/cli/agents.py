@@ -16,8 +16,14 @@ from serai.acp.capabilities import AgentCapabilities
 from serai.agents.catalogue.agents import KnownAgents, built_in, known_agents
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.finder import Finder, FoundAgent
-from serai.agents.catalogue.introduction import Introduction, introduce
-from serai.agents.catalogue.memory import FILE, AgentMemory, Remembered, signed_in_of
+from serai.agents.catalogue.introduction import (
+    FILE,
+    AgentMemory,
+    Introduction,
+    Remembered,
+    introduce,
+    signed_in_of,
+)
 from serai.agents.catalogue.programs import Surroundings
 from serai.cli.console.output import clean, cut, print_json, progress, table
 from serai.cli.console.signin import SignInDialog

@@ -6,8 +6,8 @@
     agent = Agent(AgentModel("claude", cwd=project))
 
 model.py       the model and its provider: begin here
-turn.py        a turn of its session                   history.py     what is said to it
-response.py    what it answers                         problems.py    errors and warnings
+history.py     what is said to an agent                response.py    what it answers
+problems.py    errors and warnings
 """
 
 from __future__ import annotations

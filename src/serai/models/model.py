@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Self, Unpack
 
+import anyio
 from pydantic_ai import RunContext
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse, check_allow_model_requests
@@ -17,11 +18,11 @@ from serai.agents.ask.options import Options, checked_options
 from serai.agents.ask.prompt import Part
 from serai.agents.ask.session import WireSession
 from serai.agents.ask.start import AgentRef
+from serai.agents.ask.turn import AgentStream
 from serai.agents.several import Candidate
 from serai.models.history import SYSTEM, Said, said_in, with_standing
 from serai.models.problems import refuse_tools, warn_of_history, warn_of_settings
 from serai.models.response import AgentResponse
-from serai.models.turn import ModelTurn
 
 _PROFILE = ModelProfile(
     supports_tools=False,
@@ -136,9 +137,19 @@ class AgentModel(Model[Any]):
         )
         warn_of_settings(agent, dict(settings or {}))
         warn_of_history(agent, said)
-        async with ModelTurn(self._opened(said), self.model_name) as turn:
-            await turn.began()
-            yield AgentResponse(parameters, turn=turn, name=self.model_name)
+        turn = self._asked(said)
+        response = AgentResponse(parameters, turn=turn, name=self.model_name)
+        response.provider_response_id = self._session_id
+        try:
+            await response.began()
+            yield response
+        except BaseException:
+            self._told = (None, None)  # nobody knows whether it was heard
+            raise
+        finally:
+            # pydantic-ai waits within cancel scopes, which cancel again and again.
+            with anyio.CancelScope(shield=True):
+                await turn.close()
 
     @property
     def _session_id(self) -> str | None:
@@ -147,25 +158,18 @@ class AgentModel(Model[Any]):
             return self._session.id
         return self._client.defaults.get("load") or self._client.defaults.get("resume")
 
-    @asynccontextmanager
-    async def _opened(self, said: Said) -> AsyncGenerator[tuple[WireSession, list[Part]]]:
-        """The session, and what is said to it. An open one stays so; of a new agent nothing is left."""
-        if self._session is None:
-            # An agent that has a place for what holds throughout is told it there.
-            texts = [text for text in (self._client.defaults.get("system_prompt"), said.standing) if text]
-            parts: list[Part] = list(said.parts) or [texts.pop()] if texts else list(said.parts)
-            more: Options = {"system_prompt": "\n\n".join(texts)} if texts else {}
-            async with self._client.session(**more) as session:
-                yield session, parts
-            return
-        session_id, told = self._told
-        parts = with_standing(said, told if session_id == self._session.id else None)
-        self._told = (self._session.id, said.standing)
-        try:
-            yield self._session, parts
-        except BaseException:
-            self._told = (None, None)  # nobody knows whether it was heard
-            raise
+    def _asked(self, said: Said) -> AgentStream:
+        """The turn: in the open session, else of an agent of its own, of which nothing is left then."""
+        if self._session is not None:
+            session_id, told = self._told
+            parts = with_standing(said, told if session_id == self._session.id else None)
+            self._told = (self._session.id, said.standing)
+            return self._session.stream(parts)
+        # An agent that has a place for what holds throughout is told it there.
+        texts = [text for text in (self._client.defaults.get("system_prompt"), said.standing) if text]
+        parts: list[Part] = list(said.parts) or [texts.pop()] if texts else list(said.parts)
+        more: Options = {"system_prompt": "\n\n".join(texts)} if texts else {}
+        return self._client.stream(parts, **more)
 
 
 def agent_provider(**defaults: Unpack[Options]) -> Callable[..., AgentModel]:

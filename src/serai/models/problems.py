@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from pydantic_ai import exceptions as theirs
 from pydantic_ai.exceptions import AgentRunError, ModelAPIError, UserError
@@ -78,18 +78,12 @@ def warn_of_settings(agent: str, settings: Mapping[str, object]) -> None:
 def warn_of_history(agent: str, said: Said) -> None:
     """Warn of what becomes of a history that the session does not know."""
     if said.has_answers:
-        _warn(
+        warn(
             f'Agent "{agent}" does not know the earlier answers of the history — they are told in the prompt.'
             f" A model that is made of a session remembers them: AgentModel.of(session)."
         )
     if said.has_tool_turns:
-        _warn(f'Agent "{agent}" does not take the tool calls and results of this history — dropped.')
-
-
-def warn_of_dropped(agent: str, kinds: Sequence[str]) -> None:
-    """Warn of parts of a prompt that are left out, in the words of `agents.ask`."""
-    if kinds:
-        _warn(f'Agent "{agent}" does not take these parts of a prompt — dropped: {", ".join(kinds)}.')
+        warn(f'Agent "{agent}" does not take the tool calls and results of this history — dropped.')
 
 
 def refuse_tools(agent: str, parameters: ModelRequestParameters) -> None:
@@ -106,5 +100,6 @@ def refuse_tools(agent: str, parameters: ModelRequestParameters) -> None:
         )
 
 
-def _warn(message: str) -> None:
+def warn(message: str) -> None:
+    """Warn of what did not reach the agent, or the person, as it was."""
     warnings.warn(message, AgentModelWarning, stacklevel=3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -30,9 +29,11 @@ from serai.agents.ask.events import (
     ToolChanged,
     TurnFinished,
 )
+from serai.agents.ask.permissions import PermissionAsked
+from serai.agents.ask.turn import AgentStream
+from serai.errors import SeraiError
 from serai.models.history import SYSTEM
-from serai.models.problems import warn_of_dropped
-from serai.models.turn import ModelTurn
+from serai.models.problems import failure_of, warn
 
 _REASONS: dict[str, FinishReason] = {
     "end_turn": "stop",
@@ -81,15 +82,28 @@ def details_of(result: AskResult) -> dict[str, Any]:
 class AgentResponse(StreamedResponse):
     """A turn of an agent, while it comes. `get` is the answer so far."""
 
-    turn: ModelTurn
+    turn: AgentStream
     name: str
     _timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
     _message_id: str | None = None
     _has_text: bool = False
     _calls: dict[str, ToolUse] = field(default_factory=dict[str, ToolUse])
 
-    def __post_init__(self) -> None:
-        self.provider_response_id = self.turn.session_id
+    _first: Event | None = None
+
+    async def began(self) -> None:
+        """Wait until something of the answer is there.
+
+        Raises:
+            ModelAPIError: The agent cannot be asked. The error's cause is Serai's.
+        """
+        self._first = await self._next()
+
+    async def _next(self) -> Event:
+        try:
+            return await anext(self.turn)
+        except SeraiError as error:
+            raise failure_of(error, self.name, in_stream=self._first is not None) from error
 
     @property
     def model_name(self) -> str:
@@ -120,10 +134,12 @@ class AgentResponse(StreamedResponse):
         return ()
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
-        async with aclosing(self.turn.events()) as events:
-            async for event in events:
-                for told in self._take(event):
-                    yield told
+        event = self._first or await self._next()
+        while not isinstance(event, TurnFinished):
+            for told in self._take(event):
+                yield told
+            event = await self._next()
+        self._end(event.result)
 
     def _take(self, event: Event) -> Iterator[ModelResponseStreamEvent]:
         manager = self._parts_manager
@@ -139,8 +155,9 @@ class AgentResponse(StreamedResponse):
                 yield from self._used(call)
             case ToolChanged(call):
                 yield from self._used(call)
-            case TurnFinished(result):
-                self._end(result)
+            case PermissionAsked(is_open=True):
+                event.cancel()
+                warn(f'Agent "{self.name}" asks for permission, and nobody could answer — cancelled.')
             case _:
                 pass  # plans, modes and the like are not part of an answer
 
@@ -174,7 +191,8 @@ class AgentResponse(StreamedResponse):
         self.finish_reason = _REASONS.get(result.stop_reason)  # none where pydantic-ai has no word for it
         self.provider_details = details_of(result)
         self._usage = usage_of(result)
-        warn_of_dropped(result.agent, result.dropped)
+        if kinds := ", ".join(result.dropped):  # in the words of `agents.ask`
+            warn(f'Agent "{result.agent}" does not take these parts of a prompt — dropped: {kinds}.')
 
 
 def _called(call: ToolUse) -> NativeToolCallPart:

@@ -122,7 +122,9 @@ async def kill(inn: Inn, uri: str) -> AcpAgentSession:
     assert isinstance(agent, AcpAgentSession)
     assert agent._link.last is not None
     os.kill(agent._link.last.agent.connection.child.pid, signal.SIGKILL)
-    await agent._link.last.agent.connection.wait_closed()
+    watching = agent._link.last.agent.connection.watching
+    assert watching is not None
+    await watching
     return agent
 
 

@@ -14,7 +14,7 @@ from harness.acp.conftest import ONE, Inn, found_agent, notices, said, say
 from serai.acp.process.connection import Launch
 from serai.agents.catalogue.definitions import AgentDefinition, Way
 from serai.agents.catalogue.finder import Finder, FoundAgent
-from serai.agents.catalogue.memory import AgentMemory
+from serai.agents.catalogue.introduction import AgentMemory
 from serai.agents.catalogue.programs import Surroundings
 from serai.ahp.extensions import SIGN_IN, SIGN_IN_METHODS
 from serai.ahp.types import ErrorInfo, TerminalClientClaim, TerminalState

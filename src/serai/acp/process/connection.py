@@ -10,15 +10,16 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from serai import errors
+from serai.acp.client_side import ClientSide
 from serai.acp.process.failures import Failures
 from serai.acp.process.log import StderrTail
 from serai.acp.process.peer import AgentPeer, Listener, Then
 from serai.acp.process.pipes import Pipes
 from serai.jsonrpc.lines import LONGEST_LINE
-from serai.machine.processes.child import Child, Exit, uninterrupted
+from serai.machine.processes.child import Exit, uninterrupted
 from serai.machine.processes.environment import inheritable, without_relative
 from serai.machine.processes.processes import Processes
 
@@ -58,36 +59,53 @@ class Launch:
     """Whether it tells the tokens of the session so far, and not those of the turn that ends."""
 
 
+class AgentOptions(TypedDict, total=False):
+    """What is said when an agent is started. Of the times, `None`, 0 or less is for ever."""
+
+    client: Required[ClientSide]
+    """Who answers what the agent asks."""
+    mask: Required[Callable[[str], str]]
+    """Takes secrets out of text: of the agent's log and its errors."""
+    warn: Required[Callable[[str], None]]
+    """Is told, in a sentence, what was left out because the agent cannot take it."""
+    start_timeout: float | None
+    """How long it may take to answer, in seconds."""
+    inactivity_timeout: float | None
+    """How long it may be silent during a prompt or before an answer, but for when a person is asked."""
+    cancel_timeout: float
+    """How long it may take to stop when a prompt is cancelled, before it is ended."""
+    on_stderr: Callable[[str], None] | None
+    """Is told every line of its log, redacted."""
+    overhear: Callable[[str, bytes], None] | None
+    """Is told every line of the conversation as it is, with `client` or `agent` for who wrote it."""
+
+
 class Connection:
     """The process, its pipes, and the conversation.
 
     Args:
         launch: How it is started.
         listener: Who hears it.
-        mask: Takes secrets out of what it says.
+        options: What else was said.
         excused: Whether the agent waits for an answer itself, and need not give one.
         over: Is called once, when the process is gone and all that it said has been heard.
-        on_stderr: Is told every line of its log, redacted.
-        overhear: Is told every line of the conversation as it is, with `client` or `agent` for who wrote it.
     """
 
     def __init__(
         self,
         launch: Launch,
         listener: Listener,
+        options: AgentOptions,
         *,
-        mask: Callable[[str], str],
         excused: Callable[[], bool],
         over: Callable[[], None],
-        on_stderr: Callable[[str], None] | None = None,
-        overhear: Callable[[str, bytes], None] | None = None,
     ) -> None:
         self.name = launch.name
-        self._on_stderr = on_stderr
-        self.tail = StderrTail(mask, self._logged)
-        self.failures = Failures(launch.name, mask, argv=launch.argv, login=launch.login)
+        self._on_stderr = options.get("on_stderr")
+        self.tail = StderrTail(options["mask"], self._logged)
+        self.failures = Failures(launch, options["mask"])
         listener = replace(listener, noise=self.tail.add)
-        self.peer = AgentPeer(self._write, listener, self._line_too_long, overhear)
+        self.peer = AgentPeer(self._write, listener, self._line_too_long, options.get("overhear"))
         self.is_held = False
         """Whether the agent has to wait, since someone does not take its updates."""
         self._launch = launch
@@ -99,10 +117,9 @@ class Connection:
         self._ended = False
         self._reason: Callable[[], errors.AgentError] | None = None
         self._broken = asyncio.Event()
-        self._mute = False  # whether it closed its pipes and ran on
-        self._left = False  # whether it was we who ended the conversation
         self._closing: asyncio.Task[None] | None = None
-        self._watching: asyncio.Task[None] | None = None
+        self.watching: asyncio.Task[None] | None = None
+        """Is done when the process is gone and all that it said has been heard."""
 
     async def open(self, processes: Processes) -> None:
         """Start the process. When this is cancelled, one that has started all the same is ended.
@@ -128,7 +145,7 @@ class Connection:
 
     async def _open(self, processes: Processes) -> None:
         launch = self._launch
-        self._child = await processes.start(
+        self.child = await processes.start(
             launch.argv,
             what=f"the agent {launch.name}",
             cwd=launch.cwd,
@@ -137,25 +154,20 @@ class Connection:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        self._pipes = await Pipes.connect(self._child, output=self.peer.feed, log=self.tail.feed)
-        self._watching = asyncio.create_task(self._watch())
+        self._pipes = await Pipes.connect(self.child, output=self.peer.feed, log=self.tail.feed)
+        self.watching = asyncio.create_task(self._watch())
 
     # -- the process ---------------------------------------------------------------------------------------
 
     @property
-    def child(self) -> Child:
-        """The process."""
-        return self._child
-
-    @property
     def exit(self) -> Exit | None:
         """How the process ended; `None` while it runs, and when it was never there."""
-        return self._child.exit if self._watching is not None else None
+        return self.child.exit if self.watching is not None else None
 
     @property
     def is_running(self) -> bool:
         """Whether anything can be asked."""
-        return not self._ended and self._closing is None and self._reason is None
+        return not self._ended and self._reason is None
 
     def check(self) -> None:
         """Raise the reason when nothing can be asked any more, mostly an `AgentClosed`."""
@@ -166,12 +178,11 @@ class Connection:
         """Why nothing can be asked any more, as a new error."""
         if self._reason is not None:
             return self._reason()
-        how = self._child.exit
-        gone = "hears or says nothing any more and was ended" if self._mute else f"is gone: {how or 'ended'}"
-        return self.closed("was closed" if self._left else gone, how)
+        return self.closed(f"is gone: {self.child.exit or 'ended'}")
 
-    def closed(self, what: str, how: Exit | None = None) -> errors.AgentClosed:
+    def closed(self, what: str) -> errors.AgentClosed:
         """An error that tells what happened to the process, and what it wrote last."""
+        how = self.child.exit
         tail = str(self.tail)
         last = " / ".join(line.strip() for line in tail.splitlines()[-_SHOWN_LINES:])[-_SHOWN:]
         words = f". It printed: {last}" if last else ""
@@ -185,36 +196,33 @@ class Connection:
 
     def break_off(self, reason: Callable[[], errors.AgentError]) -> None:
         """End the process, since it does not behave. All who wait get the reason."""
-        if self._reason is None and not self._ended:
+        if self.is_running:
             self._reason = reason
             self._broken.set()
-
-    async def wait_closed(self) -> None:
-        """Wait until the process is gone and all that it said has been heard."""
-        if self._watching is not None:
-            await asyncio.shield(self._watching)
 
     def close(self) -> asyncio.Task[None]:
         """Begin to end the process and all that it started. The task is done when nothing of it is left."""
         if self._closing is None:
-            self._left = self.is_running and self._child.exit is None
+            if self.is_running:
+                what = "was closed" if self.child.exit is None else f"is gone: {self.child.exit}"
+                self._reason = lambda: self.closed(what)
             self._closing = asyncio.create_task(self._close())
         return self._closing
 
     async def _close(self) -> None:
-        if self._watching is None:
+        if self.watching is None:
             return
         if not self._ended:
             self.peer.fail(self.reason)
             self._release()
             await self._pipes.close_input()
-            await self._child.end(eof=EOF_GRACE, grace=TERM_GRACE)
-        await self._watching
-        await self._child.gone()
+            await self.child.end(eof=EOF_GRACE, grace=TERM_GRACE)
+        await self.watching
+        await self.child.gone()
 
     async def _watch(self) -> None:
         """Wait for the end, whichever way it comes, and leave nothing open."""
-        exited = asyncio.create_task(self._child.wait())
+        exited = asyncio.create_task(self.child.wait())
         broken = asyncio.create_task(self._broken.wait())
         output = self._pipes.output_ended
         await asyncio.wait(
@@ -225,9 +233,10 @@ class Connection:
             # It has closed one of its pipes, or we have. Mostly its end follows; if not, it is of no use.
             await asyncio.wait({exited}, timeout=EOF_GRACE)
         if not exited.done():
-            self._mute = True
+            if self.is_running:
+                self._reason = lambda: self.closed("hears or says nothing any more and was ended")
             await self._pipes.close_input()
-            await self._child.end(grace=TERM_GRACE)
+            await self.child.end(grace=TERM_GRACE)
         await asyncio.wait({output}, timeout=_LAST_WORDS)
         await asyncio.wait({self._pipes.log_ended}, timeout=_LAST_WORDS)
         for task in (exited, broken):
@@ -267,8 +276,7 @@ class Connection:
         try:
             patience = limit
             while not (await asyncio.wait({answered}, timeout=patience))[0] and limit is not None:
-                silence = 0.0 if self._excused() else time.monotonic() - self._heard_at
-                if silence >= limit:
+                if (silence := self.silence()) >= limit:
                     what = f"the agent {self.name!r} did not answer {method} in {limit:g} s"
                     raise errors.AgentInactive(what, agent=self.name, elapsed=limit)
                 patience = limit - silence
@@ -281,8 +289,14 @@ class Connection:
             self._let_flow()
 
     def heard(self) -> None:
-        """The agent asks something, or was answered: it has as long as ever for what it was asked."""
+        """The agent does something, or was answered: it has as long as ever for what it was asked."""
         self._heard_at = time.monotonic()
+
+    def silence(self) -> float:
+        """For how long nothing was heard of the agent, in seconds: none while it has to wait itself."""
+        if self.is_held or self._excused():
+            self.heard()
+        return time.monotonic() - self._heard_at
 
     def _write(self, line: bytes) -> None:
         self._pipes.write(line)

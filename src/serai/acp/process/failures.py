@@ -10,13 +10,16 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from serai import errors
 from serai.acp.capabilities import AuthMethod
 from serai.acp.process.log import masking
 from serai.acp.shapes import is_list, is_object, mask_json
 from serai.jsonrpc.messages import AUTH_REQUIRED, METHOD_NOT_FOUND
+
+if TYPE_CHECKING:
+    from serai.acp.process.connection import Launch
 
 _CAPABILITIES = {
     "session/load": "loadSession",
@@ -126,24 +129,14 @@ class Failures:
     """Makes errors of what one agent answers.
 
     Args:
-        agent: Its name.
+        launch: How it is started: its name, and how to sign in, when that is known.
         mask: Takes secrets out of what it said.
-        argv: How it is started.
-        login: The command to sign in with, when it is known from elsewhere.
     """
 
-    def __init__(
-        self,
-        agent: str,
-        mask: Callable[[str], str],
-        *,
-        argv: tuple[str, ...] = (),
-        login: tuple[str, ...] = (),
-    ) -> None:
-        self._agent = agent
+    def __init__(self, launch: Launch, mask: Callable[[str], str]) -> None:
+        self._agent = launch.name
+        self._launch = launch
         self._mask = masking(mask)
-        self._argv = argv
-        self._login = login
         self.methods: tuple[AuthMethod, ...] = ()
         """The ways to sign in that it has told of."""
 
@@ -169,9 +162,8 @@ class Failures:
 
     def auth_required(self, words: str, number: int | None = None, data: Any = None) -> errors.AuthRequired:
         """A person has to sign in. It says how, as far as that is known."""
-        command = self._login or next(
-            (command for each in self.methods if (command := each.login_command(self._argv))), ()
-        )
+        offered = (each.login_command(self._launch.argv) for each in self.methods)
+        command = self._launch.login or next(filter(None, offered), ())
         ways = ", ".join(each.name for each in self.methods)
         remedy = f"Sign in with: {ways}" if ways else None
         return errors.AuthRequired(

@@ -11,7 +11,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct, field
@@ -56,15 +56,9 @@ class Listener:
     """A line that is no message: a log line, a banner."""
 
 
-Then: TypeAlias = Callable[[Any, ProtocolError | None], None]
-"""Is given the result of a request, or the error, at the very moment at which it comes."""
-
-
-class _Call(NamedTuple):
-    """A request of ours that has no answer yet."""
-
-    then: Then | None
-    answered: asyncio.Future[Any] | None
+Then: TypeAlias = Callable[[Any, Exception | None], None]
+"""Is given the result of a request, or the error, at the very moment at which it comes: mostly a
+`ProtocolError`, and another one when there will be no answer."""
 
 
 class AgentPeer:
@@ -88,7 +82,7 @@ class AgentPeer:
         self._listener = listener
         self._overlong = overlong
         self._overhear = overhear
-        self._peer = jsonrpc.Peer[_Call](LineCodec(), first_id=0)
+        self._peer = jsonrpc.Peer[Then](LineCodec(), first_id=0)
         self._lines = Lines()
         self._waiting: deque[bytes] = deque()
         self._later: asyncio.Handle | None = None
@@ -111,12 +105,26 @@ class AgentPeer:
             ParseError: The parameters hold text that is not Unicode. Nothing was sent.
         """
         answered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._write(self._peer.request(method, params, _Call(then, answered))[1])
+
+        def settle(result: Any, error: Exception | None) -> None:
+            if answered.done():
+                return  # nobody waits any more
+            try:
+                if then is not None:
+                    then(result, error)
+            except Exception as problem:  # noqa: BLE001 - whoever asked is told
+                error = error or problem
+            if error is not None:
+                answered.set_exception(error)
+            else:
+                answered.set_result(result)
+
+        self.post(method, params, settle)
         return answered
 
     def post(self, method: str, params: Any, then: Then) -> None:
-        """As `call`, but only `then` hears the answer; after `fail` it hears nothing."""
-        self._write(self._peer.request(method, params, _Call(then, None))[1])
+        """As `call`, but only `then` hears the answer."""
+        self._write(self._peer.request(method, params, then)[1])
 
     def notify(self, method: str, params: Any) -> None:
         """Tell something."""
@@ -132,9 +140,8 @@ class AgentPeer:
 
     def fail(self, error: Callable[[], Exception]) -> None:
         """There will be no more answers: all who wait for one get the error."""
-        for call in self._peer.forget_all():
-            if call.answered is not None and not call.answered.done():
-                call.answered.set_exception(error())
+        for then in self._peer.forget_all():
+            then(None, error())
 
     def feed(self, data: bytes) -> None:
         """Take what the agent has written."""
@@ -160,16 +167,12 @@ class AgentPeer:
         while self._waiting:
             self._hear(self._waiting.popleft())
 
-    def _go_on(self) -> None:
-        self._later = None
-        self._work()
-
     def _work(self) -> None:
-        waiting = self._waiting
+        self._later, waiting = None, self._waiting
         while waiting:
             if self._hear(waiting.popleft()) and waiting:
                 # Whoever serves the request takes its first step before the lines that follow are read.
-                self._later = asyncio.get_running_loop().call_soon(self._go_on)
+                self._later = asyncio.get_running_loop().call_soon(self._work)
                 return
 
     def _hear(self, line: bytes) -> bool:
@@ -190,8 +193,8 @@ class AgentPeer:
 
     def _hear_other(self, line: bytes) -> bool:
         match self._peer.receive(line):
-            case Answered(call, result, error):
-                _answered(call, result, error)
+            case Answered(then, result, error):
+                then(result, error)
                 return True
             case Request() as request:
                 self._listener.asked(request)
@@ -209,22 +212,3 @@ class AgentPeer:
             case _:
                 pass  # an answer that nobody waits for
         return False
-
-
-def _answered(call: _Call, result: Any, error: Exception | None) -> None:
-    answered = call.answered
-    if answered is not None and answered.done():
-        return  # nobody waits any more
-    if call.then is not None:
-        try:
-            call.then(result, error if isinstance(error, ProtocolError) else None)
-        except Exception as problem:
-            if answered is None:
-                raise
-            error = error or problem
-    if answered is None:
-        return
-    if error is not None:
-        answered.set_exception(error)
-    else:
-        answered.set_result(result)

@@ -102,7 +102,8 @@ class CostTracker:
         self.warned: set[str] = set()
         """The warnings that were given: each is given once."""
         self._by_agent: dict[str, float] = {}
-        self._sessions: dict[tuple[str, str], float] = {}
+        self.sessions: dict[tuple[str, str], float] = {}
+        """What sessions have cost when they were last heard of, by their agents and ids."""
 
     @property
     def spent_usd(self) -> float:
@@ -155,7 +156,7 @@ class CostTracker:
         usd = result.cost_usd if result.cost_usd is not None else self.estimated(result, model)
         self.turns += 1
         if usd is not None:
-            self.add(result.agent, result.session_id, usd)
+            self.add(result.agent, usd)
         if self.is_exceeded:
             raise self.exceeded()
         return usd
@@ -175,55 +176,50 @@ class CostTracker:
         other = CostTracker(budget, prices=self.prices)
         other.turns = self.turns
         other._by_agent |= self._by_agent
-        other._sessions |= self._sessions
+        other.sessions |= self.sessions
         return other
-
-    # -- for meters ----------------------------------------------------------------------------------------
-
-    def meter(
-        self,
-        agent: str,
-        session_id: str,
-        *,
-        told: Cost | None = None,
-        is_known: bool = False,
-        warn: Callable[[str], None] = lambda _: None,
-    ) -> Meter:
-        """A meter for a session in one process of its agent, which has `told` its cost as it opened it."""
-        before = self._sessions.get((agent, session_id), 0.0) if is_known else 0.0
-        meter = Meter(self, agent, session_id, before, warn)
-        if told is not None and told.currency == "USD":
-            meter.last, meter.is_new = max(0.0, float(told.amount)), False
-        return meter
-
-    def add(self, agent: str, session_id: str, usd: float, *, session_usd: float | None = None) -> None:
-        """Money was spent in a session, which has cost `session_usd` in all by now."""
-        self._by_agent[agent] = self._by_agent.get(agent, 0.0) + usd
-        if session_usd is not None:
-            self._sessions[agent, session_id] = session_usd
 
     def estimated(self, result: AskResult, model: str | None) -> float | None:
         """What a turn has cost of which the agent tells no cost; `None` when that is not known."""
         price = self.price_for(result.agent, model)
         return price.of(result.usage) if price is not None and result.usage else None
 
+    def add(self, agent: str, usd: float) -> None:
+        """Money was spent."""
+        self._by_agent[agent] = self._by_agent.get(agent, 0.0) + usd
+
 
 class Meter:
-    """What one session costs. `CostTracker.meter` makes it."""
+    """What one session costs, in one process of its agent.
+
+    Args:
+        tracker: Who adds it up.
+        agent: The agent's name.
+        session_id: The session's.
+        told: What the agent has told of the session's cost as it opened it.
+        is_known: Whether it is an earlier session.
+        warn: Is told what cannot be counted.
+    """
 
     def __init__(
-        self, tracker: CostTracker, agent: str, session_id: str, before: float, warn: Callable[[str], None]
+        self,
+        tracker: CostTracker,
+        agent: str,
+        session_id: str,
+        *,
+        told: Cost | None = None,
+        is_known: bool = False,
+        warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.tracker = tracker
         self.turn_usd: float | None = None
         """What the turn has cost so far; `None` when nothing is known of it."""
-        self.last = before
-        """What the session had cost when the agent told it last."""
-        self.is_new = True
-        """Whether this process of the agent has told nothing yet: it may count from zero again."""
-        self._agent = agent
-        self._session_id = session_id
+        self._session = agent, session_id
         self._warn = warn
+        self._last = tracker.sessions.get(self._session, 0.0) if is_known else 0.0
+        self._is_new = True  # this process has told nothing yet: it may count from zero again
+        if told is not None and told.currency == "USD":
+            self._last, self._is_new = max(0.0, float(told.amount)), False
 
     def begin(self) -> None:
         """A turn begins. Raises `BudgetExceeded`: the budget was spent before."""
@@ -237,27 +233,28 @@ class Meter:
         if cost.currency != "USD":
             self._warn_once(f"tells its cost in {cost.currency} — it is not counted in US dollars")
         elif amount >= 0:  # nothing is ever paid back
-            before = 0.0 if self.is_new and amount < self.last else self.last
+            before = 0.0 if self._is_new and amount < self._last else self._last
             more = max(0.0, amount - before)
-            self.last, self.is_new = before + more, False
+            self._last, self._is_new = before + more, False
             self.turn_usd = (self.turn_usd or 0.0) + more
-            self.tracker.add(self._agent, self._session_id, more, session_usd=self.last)
+            self.tracker.sessions[self._session] = self._last
+            self.tracker.add(self._session[0], more)
         return self.tracker.is_exceeded
 
     def end(self, result: AskResult, model: str | None) -> float | None:
         """A turn is over. What it has cost, told by the agent or estimated; `None` when that is not known."""
         self.tracker.turns += 1
-        if self.turn_usd is not None and self.last > 0:  # the agent tells what it costs
+        if self.turn_usd is not None and self._last > 0:  # the agent tells what it costs
             return self.turn_usd
         if (estimated := self.tracker.estimated(result, model)) is not None:
             self.turn_usd = estimated
-            self.tracker.add(self._agent, self._session_id, estimated)
+            self.tracker.add(self._session[0], estimated)
         if self.tracker.budget_usd is not None and not self.turn_usd and result.stop_reason != "cancelled":
             self._warn_once("tells no cost, and its tokens have no price — the budget does not hold it back")
         return self.turn_usd
 
     def _warn_once(self, what: str) -> None:
-        warning = f'Agent "{self._agent}" {what}.'
+        warning = f'Agent "{self._session[0]}" {what}.'
         if warning not in self.tracker.warned:
             self.tracker.warned.add(warning)
             self._warn(warning)

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from serai.acp import updates
 from serai.acp.options import ConfigOption, read_options
-from serai.acp.tool_calls import ToolCalls, ToolUse
+from serai.acp.tool_calls import ToolUse
 from serai.agents.ask.permissions import PermissionAsked
 
 __all__ = [
@@ -131,13 +131,6 @@ class ToolChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanChanged:
-    """The agent's plan, as a whole: entries with `content`, `priority` and `status`."""
-
-    entries: tuple[Mapping[str, Any], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ModeChanged:
     """The session is in another mode."""
 
@@ -156,24 +149,6 @@ class OptionsChanged:
     """What can be chosen for the session, all of it, with the values now."""
 
     options: tuple[ConfigOption, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SessionInfoChanged:
-    """What the session is about."""
-
-    title: str | None = None
-    updated_at: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class UsageChanged:
-    """How full the context window is, and what the session has cost since it began."""
-
-    used: float | None = None
-    size: float | None = None
-    cost: updates.Cost | None = None
-    """Cumulative: never to be added up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +175,11 @@ class RawEvent:
         return self.update.raw
 
 
+PlanChanged = updates.PlanUpdate
+SessionInfoChanged = updates.SessionInfoUpdate
+UsageChanged = updates.UsageUpdate
+"""Three updates are events as they are."""
+
 Event: TypeAlias = (
     TextAdded
     | ThinkingAdded
@@ -217,27 +197,16 @@ Event: TypeAlias = (
 )
 
 
-def event_of(update: updates.Update, calls: ToolCalls) -> Event:
-    """The event that an update is. Tool calls are folded into `calls`."""
+def event_of(update: updates.Update) -> Event:
+    """The event that an update is which does not change what is known of the turn."""
     match update:
-        case updates.AgentMessageChunk() if update.text is not None:
-            return TextAdded(update.text, update.message_id)
-        case updates.AgentThoughtChunk() if update.text is not None:
-            return ThinkingAdded(update.text, update.message_id)
-        case updates.ToolCall() | updates.ToolCallUpdate():
-            change = calls.update(update)
-            return ToolCalled(change.use) if change.is_new else ToolChanged(change.use)
-        case updates.PlanUpdate():
-            return PlanChanged(tuple(update.entries))
+        case PlanChanged() | SessionInfoChanged() | UsageChanged():
+            return update
         case updates.CurrentModeUpdate():
             return ModeChanged(update.current_mode_id)
         case updates.AvailableCommandsUpdate():
             return CommandsChanged(tuple(update.available_commands))
         case updates.ConfigOptionUpdate():
             return OptionsChanged(read_options(update.config_options))
-        case updates.SessionInfoUpdate():
-            return SessionInfoChanged(update.title, update.updated_at)
-        case updates.UsageUpdate():
-            return UsageChanged(update.used, update.size, update.cost)
         case _:
             return RawEvent(update)

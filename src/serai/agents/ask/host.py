@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Unpack, cast
 
-from serai.acp.agent import Agent, AgentOptions
-from serai.acp.client_side import BasicClient, ClientCapabilities, ClientSide, PermissionRequest
+from serai.acp.agent import Agent
+from serai.acp.client_side import ClientSide, PermissionRequest
 from serai.acp.options import ConfigOption
-from serai.acp.process.connection import Launch
+from serai.acp.process.connection import AgentOptions, Launch
 from serai.acp.session import AcpSession, OpenWay, SessionOpening
 from serai.agents.ask.options import (
     Options,
@@ -87,7 +86,6 @@ class WireHost(Agent, Closing):
         self._said = options
         self._chosen = chosen  # by arguments, so that it need not be chosen again
         self._processes: Processes | None = None
-        self._closing: asyncio.Task[None] | None = None
         launch = replace(
             launch,
             name=definition.id,
@@ -99,8 +97,9 @@ class WireHost(Agent, Closing):
         mask = options.get("mask") or Redactor(secrets).redact
         path = options.get("record")
         self._recorder = Recorder(Path(path), mask) if path is not None else None
+        client = options.get("client") or ClientSide()
         given = AgentOptions(
-            client=cast("ClientSide", _Client(options.get("client") or BasicClient(), self)),
+            client=client,
             mask=mask,
             warn=warn_of(options),
             on_stderr=self._hear_log,
@@ -108,6 +107,7 @@ class WireHost(Agent, Closing):
         )
         times = {name: value for name, value in options.items() if name in _TIMEOUTS}
         super().__init__(launch, cast("AgentOptions", {**given, **times}))
+        self.requests.capabilities = replace(client.capabilities, boolean_options=True)  # always understood
 
     @classmethod
     async def begin(cls, ref: AgentRef, options: Options) -> WireHost:
@@ -200,9 +200,7 @@ class WireHost(Agent, Closing):
 
         When it returns, nothing of the agent runs. That is so as well when it is cancelled.
         """
-        if self._closing is None:
-            self._closing = asyncio.create_task(self._close())
-        await to_its_end(self._closing)
+        await to_its_end(self._close())
 
     async def _close(self) -> None:
         await super().close()
@@ -283,28 +281,12 @@ class WireHost(Agent, Closing):
         except (AgentRequestFailed, CapabilityNotSupportedError) as error:
             self.warn(f'Agent "{self.name}" did not take {what} {value!r} — {error.message}.')
 
-
-class _Client:
-    """Has the sessions of an agent answer its questions for permission, and the program all the rest."""
-
-    def __init__(self, client: ClientSide, host: WireHost) -> None:
-        self._client = client
-        self._host = host
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._client, name)
-
-    @property
-    def capabilities(self) -> ClientCapabilities:
-        """What the program has; options that are yes or no are always understood."""
-        return replace(self._client.capabilities, boolean_options=True)
-
-    async def request_permission(self, request: PermissionRequest) -> str | None:
+    async def permit(self, request: PermissionRequest) -> str | None:
         """Ask the session that is meant."""
-        meant = self._host.session_of(request.session_id)
-        session = self._host.sessions.get(meant.id) if meant is not None else None
+        meant = self.session_of(request.session_id)
+        session = self.sessions.get(meant.id) if meant is not None else None
         if session is not None:
             return await session.permit(request)
         what = "asks for permission in a session that nobody opened, and several could be meant"
-        self._host.warn(f'Agent "{self._host.name}" {what} — cancelled.')
+        self.warn(f'Agent "{self.name}" {what} — cancelled.')
         return None

@@ -195,30 +195,30 @@ def _path(parts: Any) -> str:
 
 
 async def ask_for(
-    shape: AnswerShape[T], prompt: Prompt, ask: Callable[[Prompt], Awaitable[AskResult]]
+    shape: AnswerShape[T],
+    prompt: Prompt,
+    ask: Callable[[Prompt], Awaitable[AskResult]],
+    *,
+    is_second: bool = False,
 ) -> JsonResult[T]:
     """Ask for an answer of a shape. One that does not have it is sent back once.
 
     Raises:
         JsonInvalid: The second answer was not right either.
     """
-    parts: list[Any] = [prompt] if isinstance(prompt, str | Command) else list(prompt)
+    parts = [prompt] if isinstance(prompt, str | Command) else prompt
     result = await ask([*parts, Aside(_instructions(shape))])
-    repaired = False
-    while True:
-        try:
-            data, raw = read_answer(result.text, shape)
-            return JsonResult(data, raw, result, repaired)
-        except Unfit as unfit:
-            if repaired or result.stop_reason != "end_turn":
-                ended, who = result.stop_reason, result.agent
-                how = "" if ended == "end_turn" else f" (the turn ended with {ended})"
-                raise JsonInvalid(
-                    f"the agent {who!r} did not answer with the JSON that was asked for{how}: {unfit}",
-                    agent=who,
-                    text=result.text,
-                    issues=unfit.issues,
-                ) from None
-            issues = "\n".join(f"- {issue}" for issue in unfit.issues)
-        result = await ask(f"That answer cannot be used:\n{issues}\n\n{_instructions(shape)}")
-        repaired = True
+    try:
+        return JsonResult(*read_answer(result.text, shape), result, is_second)
+    except Unfit as unfit:
+        if is_second or result.stop_reason != "end_turn":
+            ended, who = result.stop_reason, result.agent
+            how = "" if ended == "end_turn" else f" (the turn ended with {ended})"
+            raise JsonInvalid(
+                f"the agent {who!r} did not answer with the JSON that was asked for{how}: {unfit}",
+                agent=who,
+                text=result.text,
+                issues=unfit.issues,
+            ) from None
+        issues = "\n".join(f"- {issue}" for issue in unfit.issues)
+    return await ask_for(shape, f"That answer cannot be used:\n{issues}", ask, is_second=True)

@@ -14,7 +14,6 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
 from serai.acp.client_side import PermissionOption, PermissionRequest
-from serai.acp.prompt import PromptTurn
 from serai.acp.tool_calls import ToolUse
 from serai.errors import Mismatch, PermissionTimedOut
 
@@ -132,8 +131,6 @@ class PermissionAsked:
         """What was answered; `None` while nothing was, and when the request was cancelled."""
         self.refusal: str | None = None
         """Why the tool filter has said no, if it has."""
-        self.turn: PromptTurn | None = None
-        """The turn in which it was asked. Once that is cancelled, no answer counts."""
         self.reached = asyncio.Event()
         """All that was told before the request has been taken."""
         self.judged = asyncio.Event()
@@ -166,8 +163,7 @@ class PermissionAsked:
         return self._settle(None)
 
     def _settle(self, option: PermissionOption | None) -> bool:
-        is_cancelled = self.turn is not None and self.turn.cancelled
-        if not self.is_open or self.answer.done() or is_cancelled:
+        if not self.is_open or self.answer.done():
             return False
         self.is_open = False
         self.answer.set_result(option)
@@ -245,6 +241,9 @@ class Permissions:
         try:
             async with asyncio.timeout(self._limit):
                 asked.refusal = None if self.tools is None else await self.tools.judge(asked.call)
+                if asked.refusal is not None:
+                    what = f"{asked.call.title or asked.call.id} ({asked.call.kind})"
+                    self._warn(f"A tool was denied: {what} — {asked.refusal}.")
                 asked.is_open = asked.refusal is None and running is not None and running.is_asking
                 asked.judged.set()
                 return await self._choose(asked)
@@ -254,12 +253,6 @@ class Permissions:
             if running is not None:
                 running.stop(error)
             return None
-
-    def tell_refusal(self, asked: PermissionAsked) -> None:
-        """Warn of what the filter has refused, if it has."""
-        if asked.refusal is not None:
-            call = asked.call
-            self._warn(f"A tool was denied: {call.title or call.id} ({call.kind}) — {asked.refusal}.")
 
     async def _choose(self, asked: PermissionAsked) -> PermissionOption | None:
         if asked.refusal is not None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -13,11 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 from serai.acp.capabilities import AgentCapabilities
 from serai.acp.client_side import PermissionRequest
 from serai.acp.options import ConfigOption, Modes
-from serai.acp.prompt import Finished, Item, PromptFailure
+from serai.acp.prompt import Finished, PromptFailure
 from serai.acp.session import AcpSession, OpenWay
 from serai.acp.session_start import Link, Opened, Wanted
-from serai.acp.updates import CurrentModeUpdate, Update, UsageUpdate
-from serai.agents.ask.costs import CostTracker
+from serai.acp.updates import Update, UsageUpdate
+from serai.agents.ask.costs import CostTracker, Meter
 from serai.agents.ask.events import AskResult, JsonResult, TurnFinished
 from serai.agents.ask.json_answer import SchemaText, ask_for, shape_of
 from serai.agents.ask.options import (
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = ["WireSession"]
 
-_log = logging.getLogger(__name__)
-
 T = TypeVar("T")
 
 
@@ -66,7 +63,8 @@ class WireSession(Closing):
         self._turns = asyncio.Lock()
         self._running: RunningTurn | None = None
         self._has_used_tools = False
-        self._draining: asyncio.Task[None] | None = None
+        self._left: RunningTurn | None = None
+        """A turn that nobody follows to its end."""
         self._closed = asyncio.Event()
         self._link: Link[WireHost] = Link(host.again, self._attempt, name=host.name)
         self._link.last = Opened(host, acp, way)
@@ -82,11 +80,10 @@ class WireSession(Closing):
         self._system_prompt = None if is_said else self._options.get("system_prompt")
         self._count = 0
         told = self._acp.usage.cost if self._acp.usage else None
-        self._meter = self._tracker.meter(
-            self._host.name, self.id, told=told, is_known=is_known, warn=self._host.warn
+        self._meter = Meter(
+            self._tracker, self._host.name, self.id, told=told, is_known=is_known, warn=self._host.warn
         )
         self._due: Why | None = None
-        self._mode = self._acp.modes.current if self._acp.modes is not None else None
         self._host.sessions[self.id] = self
 
     # -- what is known of it -------------------------------------------------------------------------------
@@ -180,26 +177,18 @@ class WireSession(Closing):
 
     def stream(self, prompt: Prompt, *, meta: Mapping[str, Any] | None = None) -> AgentStream:
         """Ask something, as `ask`, and follow the answer. The turn begins with the first event."""
-        return AgentStream(lambda cancelling: self.follow(prompt, cancelling, meta=meta))
+        return AgentStream(lambda cancelling: self.follow(prompt, cancelling, meta))
 
     async def follow(
-        self,
-        prompt: Prompt,
-        cancelling: Cancelling,
-        *,
-        meta: Mapping[str, Any] | None = None,
-        is_attended: bool = True,
+        self, prompt: Prompt, cancelling: Cancelling, meta: Mapping[str, Any] | None = None
     ) -> Events:
         """One turn, as `stream` gives it."""
         async with self._turns:
             await self._renew_if_due()
-            running = self._new_turn()
-            running.is_asking = is_attended and self._permissions.is_by_stream
-            async with aclosing(self._run(running, prompt, cancelling, meta)) as events:
+            is_asking = self._permissions.is_by_stream
+            async with aclosing(self._turn(prompt, cancelling, meta, is_asking=is_asking)) as events:
                 async for event in events:
                     yield event
-            result = self._conclude(running)
-        yield TurnFinished(result)  # by now the next one may begin
 
     # -- the session itself --------------------------------------------------------------------------------
 
@@ -211,7 +200,6 @@ class WireSession(Closing):
         """Put it into another mode. One that it does not have is a `CapabilityNotSupportedError`."""
         await self._acp.set_mode(mode_id)
         self._options = cast("Options", {**self._options, "mode": mode_id})  # also for a new agent
-        self._acp.receive(CurrentModeUpdate(current_mode_id=mode_id))
 
     async def set_config_option(self, config_id: str, value: str | bool) -> None:
         """Choose a value of one of its options. Without options it is a `CapabilityNotSupportedError`."""
@@ -245,8 +233,7 @@ class WireSession(Closing):
                 await self._acp.close()
             self._acp.forget()
             self.host.sessions.pop(self.id, None)
-        if self._draining is not None:
-            await asyncio.shield(self._draining)
+        await self._drain()
 
     # -- turns ---------------------------------------------------------------------------------------------
 
@@ -269,43 +256,40 @@ class WireSession(Closing):
             )
 
     async def _once(self, prompt: Prompt, meta: Mapping[str, Any] | None = None) -> AskResult:
-        running = self._new_turn()
-        async with aclosing(self._run(running, prompt, Cancelling(), meta)) as events:
-            async for _ in events:
-                pass
-        return self._conclude(running)
+        return await AgentStream(lambda cancelling: self._turn(prompt, cancelling, meta)).result()
 
-    def _new_turn(self) -> RunningTurn:
-        return RunningTurn(self._meter, self._permissions.tools, mode=self._mode, warn=self.host.warn)
-
-    async def _run(
-        self, running: RunningTurn, prompt: Prompt, cancelling: Cancelling, meta: Mapping[str, Any] | None
+    async def _turn(
+        self,
+        prompt: Prompt,
+        cancelling: Cancelling,
+        meta: Mapping[str, Any] | None,
+        *,
+        is_asking: bool = False,
     ) -> Events:
-        """The events of one turn until its end, for who has the lock."""
+        """The events of one turn, for who has the lock; `is_asking` when someone sees its questions."""
+        running = RunningTurn(self._meter, self._permissions.tools, self.host.warn, is_asking=is_asking)
         if cancelling.is_wanted:
-            running.end = Finished("cancelled")
+            yield TurnFinished(running.result(self.host.name, self.id, self.usage, Finished("cancelled")))
             return
         self._begin(running, prompt, meta)
         cancelling.began(running.cancel)
         try:
-            async with aclosing(self._items()) as items:
+            async with aclosing(self._acp.updates()) as items:
                 async for item in items:
                     event = running.take(item)
                     if running.end is not None:
                         break
                     if isinstance(event, PermissionAsked):
-                        event.reached.set()
                         await event.judged.wait()
-                        self._permissions.tell_refusal(event)
                     if event is not None:
                         yield event
         finally:
             self._running = None
-            self._mode = running.mode
             self._has_used_tools = self._has_used_tools or any(True for _ in running.calls)
             if running.end is None:
                 running.cancel()
-                self._draining = asyncio.create_task(self._drain(running))
+                self._left = running
+        yield TurnFinished(self._conclude(running))
 
     def _begin(self, running: RunningTurn, prompt: Prompt, meta: Mapping[str, Any] | None) -> None:
         self._meter.begin()
@@ -323,44 +307,35 @@ class WireSession(Closing):
         self._has_past = True
         self._count += 1
 
-    def _items(self) -> AsyncGenerator[Item, None]:
-        return cast("AsyncGenerator[Item, None]", self._acp.updates())
-
-    async def _drain(self, running: RunningTurn) -> None:
-        """Drains an abandoned turn, so that the next one starts clean. Its questions get no answer here."""
-        async with aclosing(self._items()) as items:
+    async def _drain(self) -> None:
+        """Take the rest of a turn that was abandoned, so that the next one starts clean: it costs, too."""
+        if (running := self._left) is None:
+            return
+        async with aclosing(self._acp.updates()) as items:
             async for item in items:
-                try:
-                    event = running.take(item)
-                    if isinstance(event, PermissionAsked):
-                        event.reached.set()
-                    if isinstance(running.end, Finished):
-                        self._result(running)
-                except Exception:  # noqa: BLE001 - a callback: the end has to be met all the same
-                    _log.exception("something in the rest of a turn was not dealt with")
+                running.take(item)
                 if running.end is not None:
                     break
-        self._mode = running.mode
+        self._left = None
+        if isinstance(running.end, Finished):
+            self._result(running, running.end)
 
     def _conclude(self, running: RunningTurn) -> AskResult:
         if running.end is None:
             raise AgentClosed(f"the session {self.id} was closed", agent=self.host.name)
         if isinstance(running.end, PromptFailure):
             raise running.verdict or running.end.error
-        result = self._result(running)
+        result = self._result(running, running.end)
         tracker = self._meter.tracker
-        if running.turn is not None and tracker.is_exceeded:
-            running.verdict = running.verdict or tracker.exceeded()
-        if isinstance(running.verdict, BudgetExceeded):
-            running.verdict.result = result
-        if running.verdict is not None:
-            raise running.verdict
+        verdict = running.verdict or (tracker.exceeded() if tracker.is_exceeded else None)
+        if isinstance(verdict, BudgetExceeded):
+            verdict.result = result
+        if verdict is not None:
+            raise verdict
         return result
 
-    def _result(self, running: RunningTurn) -> AskResult:
-        result = running.result(self.host.name, self.id, self.usage)
-        if running.turn is None:
-            return result
+    def _result(self, running: RunningTurn, finished: Finished) -> AskResult:
+        result = running.result(self.host.name, self.id, self.usage, finished)
         option = self.models.model_option
         model = str(option.value) if option is not None else self._options.get("model")
         return replace(result, cost_usd=self._meter.end(result, model))
@@ -379,8 +354,7 @@ class WireSession(Closing):
         The session is resumed where the agent can, else loaded; where it can do neither, or refuses, it is a
         new one. Where someone must sign in, wait or pay, that is an error: it can be opened then.
         """
-        if self._draining is not None:
-            await asyncio.shield(self._draining)
+        await self._drain()
         await self._acp.at_rest()  # a turn that has failed may not have been answered yet
         why = self._why_renew()
         if why is None or self.is_closed:
@@ -430,6 +404,4 @@ class WireSession(Closing):
             asked.judged.set()
             if running is not None:
                 running.answered(asked)
-        if running is None:  # else whoever follows the turn does
-            self._permissions.tell_refusal(asked)
         return asked.chosen.id if asked.chosen is not None else None

@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
-from typing import Self, TypeAlias, cast
+from contextlib import aclosing
+from typing import Self, TypeAlias
 
+from serai.acp import updates
 from serai.acp.prompt import Finished, Item, Mark, PromptFailure, PromptTurn
 from serai.acp.tool_calls import ToolCalls, ToolUse
-from serai.acp.updates import UsageUpdate
 from serai.agents.ask.costs import Meter
 from serai.agents.ask.events import (
     AskResult,
     Event,
-    ModeChanged,
-    RawEvent,
     TextAdded,
     ThinkingAdded,
     ToolCalled,
@@ -31,6 +30,8 @@ from serai.errors import SeraiError
 __all__ = ["AgentStream"]
 
 Events: TypeAlias = AsyncGenerator[Event, None]
+_AHEAD = 64
+"""How many events may wait for whoever takes them, before the turn does."""
 
 
 class Cancelling:
@@ -56,17 +57,19 @@ class Cancelling:
 class AgentStream(Closing):
     """The events of one turn, the last of which is `TurnFinished`. Iterate it, or `await stream.result()`.
 
-    Nothing is sent before someone does. Use `async with` where you may stop early: leaving the block cancels
-    the turn. When too much waits to be taken, the agent has to wait.
+    Nothing is sent before someone does. The turn then runs in a task of its own, a little ahead of whoever
+    takes the events. Use `async with` where you may stop early: leaving the block cancels the turn, and so
+    does cancelling who iterates.
     """
 
     def __init__(self, begin: Callable[[Cancelling], Events]) -> None:
         self._cancelling = Cancelling()
-        self._events = begin(self._cancelling)
+        self._turn = begin(self._cancelling)
+        self._told = asyncio.Queue[Event | Exception | None]()
+        self._task: asyncio.Task[None] | None = None
         self._result: AskResult | None = None
         self._error: Exception | None = None
         self._is_closed = False
-        self._taking = asyncio.Lock()  # held by whoever waits for the next event
 
     def cancel(self) -> None:
         """Tell the agent to stop, once. The stream goes on until it has: then it was `cancelled`."""
@@ -92,15 +95,21 @@ class AgentStream(Closing):
     async def close(self) -> None:
         """Be done with it. A turn that runs is cancelled. Again does no harm.
 
-        Another task that waits for the next event meets the end of the stream, and this waits for it.
+        Another task that waits for the next event meets the end of the stream. When this is cancelled, the
+        turn ends all the same.
         """
-        self._is_closed = True
-        self._cancelling.want()
-        async with self._taking:
-            await self._events.aclose()
+        was_closed, self._is_closed = self._is_closed, True
+        if self._task is not None:
+            if not was_closed:
+                self._task.cancel()
+            await asyncio.wait([self._task])
 
     aclose = close
     """The same, by the name that `contextlib.aclosing` looks for."""
+
+    def __del__(self) -> None:
+        if self._task is not None:  # it does not know the stream: one that is forgotten ends as well
+            self._task.cancel()
 
     def __aiter__(self) -> Self:
         return self
@@ -108,31 +117,48 @@ class AgentStream(Closing):
     async def __anext__(self) -> Event:
         if self._is_closed:
             raise StopAsyncIteration
-        if self._taking.locked():
-            raise RuntimeError("another task waits for the next event already")
-        async with self._taking:
-            try:
-                event = await anext(self._events)
-            except StopAsyncIteration:
-                raise
-            except Exception as error:
-                self._error = error
-                raise
-        if isinstance(event, TurnFinished):
-            self._result = event.result
-        elif self._is_closed:
-            raise StopAsyncIteration
-        return event
+        if self._task is None:
+            self._task = asyncio.create_task(_tell(self._turn, self._told))
+        try:
+            told = await self._told.get()
+        except asyncio.CancelledError:
+            await self.close()
+            raise
+        self._told.task_done()
+        if isinstance(told, TurnFinished):
+            self._result = told.result
+        elif not isinstance(told, Exception | None) and not self._is_closed:
+            return told
+        else:
+            self._is_closed = True
+            self._told.put_nowait(None)  # for others who wait
+            self._error = told if isinstance(told, Exception) else None
+            raise self._error or StopAsyncIteration
+        return told
+
+
+async def _tell(turn: Events, told: asyncio.Queue[Event | Exception | None]) -> None:
+    """Follow a turn to its end, and tell what happens."""
+    end: Exception | None = None
+    try:
+        async with aclosing(turn):
+            async for event in turn:
+                told.put_nowait(event)
+                if told.qsize() >= _AHEAD:
+                    await told.join()
+    except Exception as error:  # noqa: BLE001 - whoever takes the events is told, whatever it is
+        end = error
+    finally:
+        told.put_nowait(end)
 
 
 class RunningTurn:
     """Takes what happens in a turn, item after item."""
 
     def __init__(
-        self, meter: Meter, tools: ToolFilter | None, *, mode: str | None, warn: Callable[[str], None]
+        self, meter: Meter, tools: ToolFilter | None, warn: Callable[[str], None], *, is_asking: bool
     ) -> None:
-        self.mode = mode
-        self.is_asking = False
+        self.is_asking = is_asking
         """Whether someone follows who is to answer the agent's questions."""
         self.turn: PromptTurn | None = None
         """The prompt, once it was sent."""
@@ -164,41 +190,41 @@ class RunningTurn:
         self.cancel()
 
     def take(self, item: Item) -> Event | None:
-        """The event that an item is; `None` for its beginning, its end, and what has been told already."""
+        """The event that an item is; `None` for the turn's beginning and its end."""
         match item:
             case Finished() | PromptFailure():
                 self.end = item
                 return None
-            case Mark(asked):
-                return self._take_mark(asked)
-            case _:
-                event = event_of(item, self.calls)
-        if isinstance(event, TextAdded | ThinkingAdded) and not self._has_begun:
-            return RawEvent(item)  # nobody has asked yet: it is no part of the answer
-        if isinstance(event, ModeChanged) and event.mode_id == self.mode:
-            return None  # it was set from here, and the agent tells it once more
-        self._gather(event)
-        return event
-
-    def _gather(self, event: Event) -> None:
-        match event:
-            case TextAdded(text, message_id):
-                if self._is_apart or (message_id and self._message_id and message_id != self._message_id):
-                    self._messages.append([])
-                    self._is_apart = False
-                self._message_id = message_id
-                self._messages[-1].append(text)
-            case ThinkingAdded(text):
+            case Mark(PermissionAsked() as asked):
+                return self._asked(asked)
+            case Mark():
+                self._has_begun = True
+                return None
+            # What is said before anyone has asked is no part of the answer.
+            case updates.AgentMessageChunk(text=str(text)) if self._has_begun:
+                self._say(text, item.message_id)
+                return TextAdded(text, item.message_id)
+            case updates.AgentThoughtChunk(text=str(text)) if self._has_begun:
                 self._thinking.append(text)
-            case ToolCalled(call) | ToolChanged(call):
-                self._is_apart = self._is_apart or isinstance(event, ToolCalled)
-                self._look_at(call)
-            case UsageChanged() if event.cost is not None and self._meter.observe(event.cost):
-                self.stop(self._meter.tracker.exceeded())
-            case ModeChanged(mode_id):
-                self.mode = mode_id
+                return ThinkingAdded(text, item.message_id)
+            case updates.ToolCall() | updates.ToolCallUpdate():
+                change = self.calls.update(item)
+                self._is_apart = self._is_apart or change.is_new
+                self._look_at(change.use)
+                return ToolCalled(change.use) if change.is_new else ToolChanged(change.use)
+            case UsageChanged(cost=updates.Cost() as cost):
+                if self._meter.observe(cost):
+                    self.stop(self._meter.tracker.exceeded())
+                return item
             case _:
-                pass
+                return event_of(item)
+
+    def _say(self, text: str, message_id: str | None) -> None:
+        if self._is_apart or (message_id and self._message_id and message_id != self._message_id):
+            self._messages.append([])
+            self._is_apart = False
+        self._message_id = message_id
+        self._messages[-1].append(text)
 
     def answered(self, asked: PermissionAsked) -> None:
         """The agent's question has its answer, or none."""
@@ -207,9 +233,10 @@ class RunningTurn:
             approved = None if option is None else option.kind.startswith("allow")
             self.calls.answer(asked.call.key, approved=approved)
 
-    def result(self, agent: str, session_id: str, usage: UsageUpdate | None) -> AskResult:
+    def result(
+        self, agent: str, session_id: str, usage: updates.UsageUpdate | None, finished: Finished
+    ) -> AskResult:
         """What came of it, once it has finished."""
-        finished = cast("Finished", self.end)
         messages = ("".join(pieces) for pieces in self._messages)
         return AskResult(
             messages=tuple(message for message in messages if message),
@@ -227,14 +254,11 @@ class RunningTurn:
             raw=finished.raw,
         )
 
-    def _take_mark(self, asked: PermissionAsked | None) -> PermissionAsked | None:
-        if asked is None:  # here the turn began
-            self._has_begun = True
-            return None
+    def _asked(self, asked: PermissionAsked) -> PermissionAsked:
         change = self.calls.ask(asked.request.tool_call)
         self._is_apart = self._is_apart or change.is_new
         self._judged[change.use.id] = asked.call = change.use
-        asked.turn = self.turn
+        asked.reached.set()
         return asked
 
     def _look_at(self, call: ToolUse) -> None:

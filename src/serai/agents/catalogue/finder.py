@@ -15,6 +15,7 @@ from pathlib import Path
 from serai.acp.process.connection import Launch
 from serai.agents.catalogue.definitions import AgentDefinition, Evidence, Way
 from serai.agents.catalogue.programs import (
+    NpmPackage,
     Surroundings,
     ask_program,
     find_package,
@@ -126,10 +127,7 @@ class Finder:
         )
         unusable: FoundAgent | None = None
         for way in definition.ways:
-            if way.package:
-                found = await self._find_package(definition, way)
-            else:
-                found = await self._find_program(definition, way, with_version=with_version)
+            found = await self._find_way(definition, way, with_version=with_version)
             if found is not None:
                 found = replace(found, signed_in=signed_in)
                 if found.launch is not None:
@@ -138,36 +136,23 @@ class Finder:
         absence = FoundAgent(definition, False, signed_in=signed_in, reason=self._absence(definition))
         return unusable or absence
 
-    async def _find_package(self, definition: AgentDefinition, way: Way) -> FoundAgent | None:
-        there = await asyncio.to_thread(find_package, way, self._surroundings)
-        if there is None:
-            return None
-        package, entry = there
-        found = FoundAgent(definition, installed=True, path=entry, version=package.version or None, way=way)
-        if not is_script(entry):
-            return self._usable(found, (str(entry),))
-        node, reason = await self._node(max(way.node, package.node))
-        if node is None:
-            return replace(found, reason=reason)
-        return self._usable(found, (str(node), str(entry)), node.parent)
-
-    async def _find_program(
+    async def _find_way(
         self, definition: AgentDefinition, way: Way, *, with_version: bool
     ) -> FoundAgent | None:
-        path = await asyncio.to_thread(self._program, definition, way)
+        path, version, oldest = await asyncio.to_thread(self._place, definition, way)
         if path is None:
             return None
-        found = FoundAgent(definition, installed=True, path=path, way=way)
-        folders, argv = [path.parent], (str(path),)
+        found = FoundAgent(definition, installed=True, path=path, version=version, way=way)
+        folders, argv = [] if way.package else [path.parent], (str(path),)
         if await asyncio.to_thread(is_script, path):
-            node, reason = await self._node(way.node)
+            node, reason = await self._node(oldest)
             if node is None:
                 return replace(found, reason=reason)
             folders.append(node.parent)
-            if path.suffix:  # a file that was named, not a command that npm has made
+            if way.package or path.suffix:  # a file, not a command that npm has made
                 argv = (str(node), str(path))
         found = self._usable(found, argv, *folders)
-        if not with_version or not definition.version_args:
+        if way.package or not with_version or not definition.version_args:
             return found
         # Found so, it is started with the same variables, if it can be started at all.
         env = found.launch.env if found.launch is not None else definition.env
@@ -175,11 +160,15 @@ class Finder:
         untold = "" if version else f"it did not tell its version within {_PROBE_SECONDS:g} s"
         return replace(found, version=version, reason=found.reason or untold)
 
-    def _program(self, definition: AgentDefinition, way: Way) -> Path | None:
+    def _place(self, definition: AgentDefinition, way: Way) -> tuple[Path | None, str | None, int]:
+        """The file that is run, and for one of a package its version; the oldest node that will do."""
+        if way.package:
+            package, entry = find_package(way, self._surroundings) or (NpmPackage(), None)
+            return entry, package.version or None, max(way.node, package.node)
         for path in find_program(way.program, self._surroundings):
             if not way.within or way.within in os.path.realpath(path) or self._used(definition):
-                return path
-        return None
+                return path, None, way.node
+        return None, None, 0
 
     def _usable(self, found: FoundAgent, argv: tuple[str, ...], *folders: Path) -> FoundAgent:
         way, definition = found.way, found.definition

@@ -35,7 +35,7 @@ class _Lent(NamedTuple):
     limit: int | None
 
 
-class HostClient(acp.BasicClient):
+class HostClient(acp.ClientSide):
     """Answers the agent of one session. Files and terminals only where the catalogue says so."""
 
     def __init__(self, session: AcpAgentSession) -> None:

@@ -15,8 +15,7 @@ from serai.acp.servers import write_servers
 from serai.acp.shapes import text_of
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.finder import Finder, FoundAgent
-from serai.agents.catalogue.introduction import Introduction
-from serai.agents.catalogue.memory import FILE, AgentMemory
+from serai.agents.catalogue.introduction import FILE, AgentMemory, Introduction
 from serai.ahp import actions as a
 from serai.ahp.extensions import KnownAgent, SignInMethodsResult
 from serai.ahp.rules import Judgement, rejected

@@ -16,8 +16,7 @@ from typing import TypeVar
 from serai.acp.agent import Agent
 from serai.acp.capabilities import AuthMethod, Handshake
 from serai.agents.catalogue.finder import FoundAgent, is_signed_in
-from serai.agents.catalogue.introduction import Introduction, introduce
-from serai.agents.catalogue.memory import AgentMemory
+from serai.agents.catalogue.introduction import AgentMemory, Introduction, introduce
 from serai.agents.catalogue.programs import Surroundings, find_program
 from serai.ahp.extensions import SignInKind, SignInMethod, SignInMethodsResult
 from serai.errors import AgentError, AuthRequired, InvalidParams
