@@ -28,7 +28,7 @@ from serai.host.identities import Participant
 from serai.host.ledger import ALL, record_of
 from serai.host.session.deliveries import Delivery
 from serai.host.session.turns import MOST_OF_ANSWER
-from serai.relay.links import RpcPeer
+from serai.relay.links import HostEnd
 from serai.relay.session_events import status_events
 from serai.relay.webhooks import post_signed
 
@@ -70,7 +70,7 @@ class AdapterBox:
         self.hops = 0
         self.waiting = 0
         """How many deliveries are open."""
-        self._link: RpcPeer | None = None
+        self._link: HostEnd | None = None
         self._fetches = False
         """Whether it comes for its messages by itself."""
         self._on_the_way: dict[str, c.DeliveryRecord] = {}
@@ -411,7 +411,7 @@ class AdapterBox:
 
     # -- receipts that come by themselves ------------------------------------------------------------------
 
-    def _check_lease(self, record: c.DeliveryRecord, lease: str | None, link: RpcPeer | None) -> None:
+    def _check_lease(self, record: c.DeliveryRecord, lease: str | None, link: HostEnd | None) -> None:
         """Refuse whoever was given a delivery that someone else was given since."""
         holds = record.evidence.get("lease")
         is_other = lease is not None and lease != holds
@@ -423,7 +423,7 @@ class AdapterBox:
             )
 
     async def receipt(
-        self, delivery_id: str, receipt: c.MessageReceipt, lease: str | None, link: RpcPeer | None
+        self, delivery_id: str, receipt: c.MessageReceipt, lease: str | None, link: HostEnd | None
     ) -> c.DeliveryRecord:
         """Keep a receipt. Said again, the last one changes nothing.
 
@@ -445,7 +445,7 @@ class AdapterBox:
             return self._settle(record, receipt)
         return self._answered(self._ledger.settle(record, receipt), receipt)
 
-    def extend(self, delivery_id: str, lease: str | None, link: RpcPeer | None) -> c.DeliveryRecord:
+    def extend(self, delivery_id: str, lease: str | None, link: HostEnd | None) -> c.DeliveryRecord:
         """Let a lease begin anew.
 
         Raises:
@@ -507,7 +507,7 @@ class AdapterBox:
         self._recall("the host was stopped")
         self._pump()
 
-    def registered(self, participant: Participant, link: RpcPeer | None) -> None:
+    def registered(self, participant: Participant, link: HostEnd | None) -> None:
         """It has registered: over a connection, or to be posted to, or to come for its messages."""
         self.participant = participant
         if link is not None and participant.url is None:
@@ -527,7 +527,7 @@ class AdapterBox:
             self._become(c.AgentStatus.IDLE)
         self._pump()
 
-    def _disconnected(self, link: RpcPeer) -> None:
+    def _disconnected(self, link: HostEnd) -> None:
         if self._link is link:
             self._link = None
             self._recall("offline")

@@ -19,7 +19,6 @@ import contextlib
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from typing import Any, TypeAlias
 
 from serai import contract as c
@@ -151,7 +150,6 @@ class Registration:
         session = self._session
         c.check_registration(session)
         self._relay = relay
-        _answer_for_all(relay)
         relay.registrations[c.handle_of(session.identity.name)] = self
         if isinstance(session, FunctionSession):
             session.reply = self._reply
@@ -240,9 +238,11 @@ class Registration:
             self._tasks.popitem(last=False)
 
     async def asked(self, method: str, params: Any) -> Any:
-        """Have the session do what the relay asks of it: with a message that it holds, or as a whole."""
+        """Have the session do what the relay asks: with a message, or as a whole. Returns the answer."""
         session = self._session
-        if method in _OF_HELD:
+        if method == "receiveMessage":
+            return await self.receive(c.convert(params, c.Offer))
+        if method in {"flush", "cancel"}:
             if not isinstance(session, c.AgentDeliveryAdapter):
                 raise CapabilityUnsupported(f"delivery.{method}", method, agent=self.identity.name)
             held = c.convert(params, c.HeldParams)
@@ -263,24 +263,6 @@ class Registration:
                 await session.release(c.convert(params, c.OperationParams).reason)
                 self.close()
         return {}
-
-
-_OF_HELD = ("flush", "cancel")
-_ASKED = ("receiveMessage", *_OF_HELD, *c.LifecycleOperation)
-"""What the relay asks of sessions elsewhere. All of it names the agent."""
-
-
-def _answer_for_all(relay: Relay) -> None:
-    """Answer what the relay asks of any session of a connection."""
-
-    async def answer(method: str, params: Any) -> Any:
-        registration = relay.registrations[c.convert(params, c.AgentParams).agent]
-        if method == "receiveMessage":
-            return await registration.receive(c.convert(params, c.Offer))
-        return await registration.asked(method, params)
-
-    for method in _ASKED:
-        relay.link.answers[method] = partial(answer, method)
 
 
 async def stay_registered(
