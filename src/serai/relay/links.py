@@ -90,7 +90,8 @@ def refusal_of(error: Exception) -> ErrorObject:
     """What a caller is told of an error. What was not foreseen stands in the host's log alone."""
     if isinstance(error, SeraiError):
         number = error.number if isinstance(error, ProtocolError) else -32000
-        return ErrorObject(code=number, message=str(error), data=error.to_wire())
+        data = {"message": error.message, **error.to_wire()}
+        return ErrorObject(code=number, message=str(error), data=data)
     _log.exception("a call of the relay failed", exc_info=error)
     what = "the host could not answer; see its log"
     return ErrorObject(code=-32603, message=what, data={"code": "error", "message": what})
