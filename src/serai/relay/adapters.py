@@ -16,7 +16,6 @@ import logging
 import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -71,17 +70,14 @@ class AdapterBox:
         self.waiting = 0
         """How many deliveries are open."""
         self._link: HostEnd | None = None
-        self._fetches = False
-        """Whether it comes for its messages by itself."""
         self._on_the_way: dict[str, c.DeliveryRecord] = {}
         """All that are `handing`."""
         self._asking: dict[str, asyncio.Task[None]] = {}
-        self._backlog = self._recalls = False
-        """Whether the tables may have some that can be offered; that an earlier connection held."""
+        self._backlog = False
+        """Whether the tables may have some that can be offered."""
         self._reading = asyncio.Lock()
         self._pumping: asyncio.Task[None] | None = None
         self._arrived = asyncio.Event()
-        self._maker, self._leases = secrets.token_hex(4), count()
 
     # -- what the runner asks ------------------------------------------------------------------------------
 
@@ -123,7 +119,7 @@ class AdapterBox:
             return self._hold(record, "flush")
         if self.status == c.AgentStatus.PAUSED and not is_idle:
             return self._hold(record, "turn")
-        if not self._can_leave and not self._fetches:
+        if not self._can_leave and self.status in _AWAY:
             return self._put_off(record)
         if is_idle and not self._is_free:
             return self._hold(record, "idle")
@@ -227,8 +223,7 @@ class AdapterBox:
         for record, message in entries:
             leased = replace(record, lease_until=self._lease_end(), held_by=None)
             via = "take" if fetched else "connection" if self._link is not None else "url"
-            lease = f"{self._maker}-{next(self._leases)}"
-            record = self._ledger.handing(leased, via=via, lease=lease)  # noqa: PLW2901 - it is the same one
+            record = self._ledger.handing(leased, via=via, lease=secrets.token_hex(8))  # noqa: PLW2901 - it is the same one
             self._on_the_way[record.id] = record
             entry = Delivery(record, message)
             handed.append(entry)
@@ -340,13 +335,11 @@ class AdapterBox:
     def _has_more(self) -> bool:
         """Whether the tables may have something that can be offered now."""
         is_open = self._can_leave and self.status != c.AgentStatus.PAUSED
-        return is_open and (self._recalls or (self._backlog and self._room > 0))
+        return is_open and self._backlog and self._room > 0
 
     async def _offer_what_waits(self) -> None:
         while self._has_more:
             async with self._reading:
-                if self._recalls:
-                    await self._recall_held()
                 link = self._link
                 entries = await self._offerable(self._room)
                 # What was on its way over an earlier connection comes before what was found meanwhile.
@@ -354,17 +347,6 @@ class AdapterBox:
                     self._hand(entries)
                 else:
                     self._backlog = True
-
-    async def _recall_held(self) -> None:
-        """What an earlier connection held is offered again: whoever has it still will know its id."""
-        self._recalls, self._backlog = False, True
-        with self._ledger.watching() as seen:
-            await self._host.journal.committed()
-            number = self.participant.number
-            rows = await self._ledger.store.relay("waiting_deliveries", number, "adapter", ALL)
-        for record in map(record_of, rows):
-            if record.id not in seen:
-                self._ledger.put(replace(record, held_by=None, waits_for="connection"))
 
     async def _offerable(self, room: int) -> list[Delivery]:
         """What can be offered now, in its order. While this looks, what comes in is left to the next look."""
@@ -393,7 +375,6 @@ class AdapterBox:
 
         Cancelling while it waits takes nothing.
         """
-        self._fetches = True
         self._reached()
         until = asyncio.get_running_loop().time() + seconds
         while True:
@@ -499,12 +480,12 @@ class AdapterBox:
 
     async def recover(self) -> None:
         """After a restart: what was taken may still be answered, and all else is offered again."""
-        self._backlog = self._recalls = True
         for row in await self._ledger.store.relay("entries_of_session", self.participant.number):
             record = record_of(row)
             if record.state == c.DeliveryState.HANDING:
                 self._on_the_way[record.id] = record
         self._recall("the host was stopped")
+        await self._recall_held()
         self._pump()
 
     def registered(self, participant: Participant, link: HostEnd | None) -> None:
@@ -515,9 +496,9 @@ class AdapterBox:
                 self._link = link
                 link.when_closed(lambda: self._disconnected(link))
                 self._recall("reconnected")
-                self._recalls = True
+                self._host.run(self._recall_held())
         else:
-            self._link, self._fetches = None, participant.url is None
+            self._link = None
         self._reached()
 
     def _reached(self) -> None:
@@ -542,10 +523,22 @@ class AdapterBox:
                 self._put_off(_uncounted(record), reason)
         self._backlog = True
 
+    async def _recall_held(self) -> None:
+        """What an earlier connection held is offered again: whoever has it still will know its id."""
+        async with self._reading:
+            with self._ledger.watching() as seen:
+                await self._host.journal.committed()
+                number = self.participant.number
+                rows = await self._ledger.store.relay("waiting_deliveries", number, "adapter", ALL)
+            for record in map(record_of, rows):
+                if record.id not in seen:
+                    self._ledger.put(replace(record, held_by=None, waits_for="connection"))
+            self._backlog = True
+
     def unregistered(self) -> None:
         """It does not take part any more."""
         self.close()
-        self._link, self._fetches = None, False
+        self._link = None
         self._become(c.AgentStatus.RELEASED)
 
     def close(self) -> None:
