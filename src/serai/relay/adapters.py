@@ -121,7 +121,7 @@ class AdapterBox:
             return self._hold(record, "turn")
         if not self._can_leave and self.status in _AWAY:
             return self._put_off(record)
-        if is_idle and not self._is_free:
+        if is_idle and not self._is_safe:
             return self._hold(record, "idle")
         if not self._can_leave:
             return self._hold(record, "take")
@@ -158,20 +158,6 @@ class AdapterBox:
     def _room(self) -> int:
         """How many more may leave now. Posts go one after the other, so that they arrive in order."""
         return max(0, (_WINDOW if self._link is not None else 1) - len(self._on_the_way))
-
-    @property
-    def _is_free(self) -> bool:
-        """Whether one more may leave that waits for idle."""
-        waits = (record.mode == c.DeliveryMode.ON_IDLE for record in self._on_the_way.values())
-        return self._is_safe and not (self._goes_singly and any(waits))
-
-    @property
-    def _goes_singly(self) -> bool:
-        """Whether what waits for idle leaves one by one: who says when it is idle may not be, after one.
-
-        Whoever fetches has room for what it asks for.
-        """
-        return self._tells_status and self._can_leave
 
     @property
     def _tells_status(self) -> bool:
@@ -291,8 +277,6 @@ class AdapterBox:
     def _settled(self, record: c.DeliveryRecord) -> c.DeliveryRecord:
         """A delivery is not on its way any more: the next one may leave."""
         self._forget(record.id)
-        if record.mode == c.DeliveryMode.ON_IDLE and self._goes_singly:
-            self._backlog = True
         if not record.is_open:
             self._is_over()
         self._pump()
@@ -350,23 +334,21 @@ class AdapterBox:
 
     async def _offerable(self, room: int) -> list[Delivery]:
         """What can be offered now, in its order. While this looks, what comes in is left to the next look."""
-        number, is_free, entries = self.participant.number, self._is_free, list[Delivery]()
+        number, entries = self.participant.number, list[Delivery]()
         self._backlog = False  # what comes from here on sets it, and is perhaps not among what is found
         with self._ledger.watching() as seen:
             await self._host.journal.committed()
-            rows = await self._ledger.store.relay("offers_of_agent", number, is_free, room)
+            rows = await self._ledger.store.relay("offers_of_agent", number, self._is_safe, room)
         self._backlog = self._backlog or len(rows) == room
         for *row, message in rows:
             found = record_of(row)
             record = seen.get(found.id, found)
             if record.id in self._on_the_way or not record.is_open:
                 continue
-            if record.mode == c.DeliveryMode.ON_IDLE:
-                if not is_free or not self._is_free:
-                    if record.waits_for != "idle":
-                        self._hold(record, "idle")
-                    continue
-                is_free = not self._goes_singly
+            if record.mode == c.DeliveryMode.ON_IDLE and not self._is_safe:
+                if record.waits_for != "idle":
+                    self._hold(record, "idle")
+                continue
             entries.append(Delivery(record, self._fitting(c.decode(message, c.RelayMessage), self)))
         return entries
 

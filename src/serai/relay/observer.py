@@ -102,8 +102,6 @@ class Observer:
         self._stream = workspace.events
         self._listeners = 0
         self._views: dict[str, SessionEvents] = {}
-        self._emits: dict[int, tuple[c.AgentSessionEventType, ...]] = {}
-        """What each participant was last known to declare: one that is gone says it no longer."""
 
     def attend(self) -> Callable[[], None]:
         """Watch from now on, until what this returns is called."""
@@ -111,23 +109,15 @@ class Observer:
         if self._listeners == 1:
             sessions = self._host.sessions.in_memory()
             self._views = {session.uri: SessionEvents.of(session.live) for session in sessions}
-            for participant in self._identities:
-                self._emitted(participant)
             self._host.journal.observe(self._happened)
 
         def leave() -> None:
             self._listeners -= 1
             if not self._listeners:
                 self._host.journal.observe(None)
-                self._views, self._emits = {}, {}
+                self._views = {}
 
         return leave
-
-    def _emitted(self, participant: Participant) -> tuple[c.AgentSessionEventType, ...]:
-        """What a participant declares to emit, or did."""
-        if not participant.gone:
-            self._emits[participant.number] = self._workspace.box_of(participant).capabilities.events.emits
-        return self._emits.get(participant.number, ())
 
     # -- what is committed ---------------------------------------------------------------------------------
 
@@ -175,12 +165,12 @@ class Observer:
         elif kind == "message.created" and actor is not None:
             self._tell(actor, number, [c.MessageSent(message_id=data["messageId"])])
         elif kind.startswith("delivery.") and kind in c.EVENT_TYPES and subject is not None:
-            told = [_fitting(kind, data)]
+            told = [c.convert({**data, "type": kind}, c.AgentSessionEvent)]
             if kind == _Type.DELIVERY_DELIVERED:
                 told.append(c.MessageReceived(message_id=data["messageId"], delivery_id=data["deliveryId"]))
             self._tell(subject, number, told)
         elif kind.startswith("action.") and kind in c.EVENT_TYPES and actor is not None:
-            self._tell(actor, number, [_fitting(kind, data)])
+            self._tell(actor, number, [c.convert({**data, "type": kind}, c.AgentSessionEvent)])
 
     def _begins(self, participant: Participant, uri: str, number: int) -> None:
         """A session is new."""
@@ -203,7 +193,8 @@ class Observer:
         """Pass on what the session declares, and what the relay itself knows of it."""
         if not events or (participant.session is None and participant.capabilities is None):
             return
-        emits = self._emitted(participant)
+        # Who is gone declares nothing any more, and is told of to the end.
+        emits = _Type if participant.gone else self._workspace.box_of(participant).capabilities.events.emits
         at = self._host.ledger.now
         agent, subject = c.to_wire(participant.identity), participant.identity.id
         for event in events:
@@ -225,10 +216,3 @@ def _workspace_types(event: c.AgentSessionEvent) -> list[str]:
         # That a release has begun is an event of the relay's own.
         return ["agent.status.changed", *([named] if event.status != c.AgentStatus.RELEASING else ())]
     return []
-
-
-def _fitting(kind: str, data: dict[str, Any]) -> c.AgentSessionEvent:
-    """An event of the relay's own as the session's event of that type, with the fields that it has."""
-    record: Any = c.EVENT_TYPES[_Type(kind)]
-    wire = dict(zip(record.__struct_encode_fields__, record.__struct_fields__, strict=True))
-    return record(**{wire[key]: value for key, value in data.items() if key in wire})
