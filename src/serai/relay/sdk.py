@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextvars import ContextVar
 from functools import partial, partialmethod
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -46,16 +46,7 @@ EventHandler = Callable[[c.WorkspaceEvent], Awaitable[None] | None]
 """Is called with each event, one after the other. What it raises is logged, and disturbs nobody else."""
 
 
-class ActionCall(NamedTuple):
-    """What the handler of an action is called with."""
-
-    input: Any
-    caller: c.AgentIdentity
-    invocation_id: str
-    """The same for a repeat."""
-
-
-ActionHandler = Callable[[ActionCall], Awaitable[Any] | Any]
+ActionHandler = Callable[[c.ActionRunParams], Awaitable[Any] | Any]
 """Does what an action is for, and returns its output. What it raises is told to the caller as its failure."""
 
 
@@ -360,7 +351,7 @@ class Relay:
         return await self.call("actions.invoke", name=name, input=input, waitMs=wait_ms)
 
     async def _run_action(self, call: c.ActionRunParams) -> Any:
-        outcome = self._handlers[call.name](ActionCall(call.input, call.caller, call.invocation_id))
+        outcome = self._handlers[call.name](call)
         return msgspec.to_builtins(await outcome if inspect.isawaitable(outcome) else outcome)
 
     async def _listen(
