@@ -195,20 +195,16 @@ class Registration:
         self.end()
 
     async def _report(self, relay: Relay) -> None:
-        """Report events in their order, several at once where they are faster than the relay."""
+        """Report events in their order."""
+        handle = self.identity.handle
         while True:
-            events = [await self._events.get()]
-            while not self._events.empty():
-                events.append(self._events.get_nowait())
+            event = await self._events.get()
             try:
-                told = [c.to_wire(event) for event in events]
-                await relay.call("sessions.report", agent=self.identity.handle, events=told)
+                await relay.call("sessions.report", agent=handle, events=[c.to_wire(event)])
             except ConnectionLost:
                 return
             except SeraiError as error:
-                _log.warning(
-                    "%d events of %s were not reported: %s", len(events), self.identity.handle, error
-                )
+                _log.warning("the event %s of %s was not reported: %s", event.type, handle, error)
 
     async def _reply(self, message_id: str, text: str) -> str:
         """Answer a message as the session, also over a connection of the owner's."""

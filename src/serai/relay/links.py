@@ -17,14 +17,7 @@ import msgspec
 from serai import contract as c
 from serai.contract.relay_calls import read_params
 from serai.depth import checked
-from serai.errors import (
-    ConnectionLost,
-    InvalidParams,
-    InvalidRequest,
-    ParseError,
-    ProtocolError,
-    SeraiError,
-)
+from serai.errors import ConnectionLost, InvalidParams, InvalidRequest, ParseError, ProtocolError, SeraiError
 from serai.jsonrpc import (
     Answered,
     ErrorObject,
