@@ -126,9 +126,10 @@ class HostEnd(ABC):
         ignored.
 
         Raises:
-            ConnectionLost: The connection is over, and nobody answers any more.
+            ConnectionLost: The connection is over, or nobody is there any more whose token opens it.
             ProtocolError: The answer is an error.
         """
+        self.caller()
         if self.lost is not None:
             raise self.lost
         future = asyncio.get_running_loop().create_future()

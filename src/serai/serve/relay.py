@@ -102,11 +102,6 @@ class RelayPeer(HostEnd):
         """Whether nothing should be read now: too much waits for the disk."""
         return self._workspace.host.journal.holds_up(go_on)
 
-    async def request(self, method: str, params: Any) -> Any:
-        """See `HostEnd`. Nothing is asked of whoever has a token that was revoked."""
-        self.caller()
-        return await super().request(method, params)
-
     def caller(self) -> Caller:
         """Who is there. With a token that was revoked nobody is, and the connection is closed."""
         caller = caller_of(self._workspace, self._link.token_digest, self._link.role)
