@@ -14,7 +14,6 @@ from relay.workspaces import Inn, Nobody, inn
 from requirements import proves
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams, SessionForkSource
-from serai.ahp.reducers import LiveSession
 from serai.contract import (
     AgentSessionEventType,
     AgentStatus,
@@ -24,12 +23,10 @@ from serai.contract import (
 )
 from serai.errors import AuthRequired, CapabilityUnsupported
 from serai.harness.callback import CAPABILITIES, CallbackHarness
-from serai.host.session.core import status_of
 from serai.host.turn import Turn
 from serai.relay.inbox import Caller
 from serai.relay.predicates import events
 from serai.relay.sdk import relay_of
-from serai.relay.session_events import SessionEvents
 from serai.store.memory import MemoryStore
 
 
@@ -256,35 +253,6 @@ async def test_a_listener_that_is_too_slow_is_told_what_is_missing(
         while event.type != "log":
             event = await anext(slow)
     assert event.data["until"] > event.data["after"]
-
-
-async def test_the_view_and_the_state_agree_on_the_status_after_every_action(house: Inn) -> None:
-    session = await house.session("one")
-    await house.host.journal.committed()
-    happened: list[a.StateAction] = []
-
-    def note(channel: str, action: a.StateAction, _number: int) -> None:
-        if channel == session.uri:
-            happened.append(action)
-
-    house.host.journal.observe(note)
-    live = LiveSession(session.live.snapshot())
-    for text in ("write 5", "tool live", "tool fail", "usage 5", "fail", "crash", "hello"):
-        await turn(house, session, text)
-    for text in ("tool ls", "ask", "tool result", "tool again"):
-        house.say(session, text, f"asks-{text}")
-        await house.until(lambda: session.status == AgentStatus.WAITING)
-        session.turns.interrupt_for_message()
-    session.pause()
-    session.resume()
-    await house.host.journal.committed()
-    view, seen = SessionEvents.of(live), set[AgentStatus]()
-    for number, action in enumerate(happened, 1):
-        live.apply(action, 0)
-        view.happened(action, number, house.host.ledger.now)
-        assert view.status == status_of(live), action
-        seen.add(view.status)
-    assert seen == {AgentStatus.IDLE, AgentStatus.ACTIVE, AgentStatus.WAITING, AgentStatus.PAUSED}
 
 
 @proves("caps:Status-States/paused-on-purpose")

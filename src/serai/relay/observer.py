@@ -17,12 +17,18 @@ from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from serai import contract as c
-from serai.ahp.actions import SessionCreationFailedAction, SessionReadyAction, StateAction
+from serai.ahp.actions import (
+    SessionCreationFailedAction,
+    SessionMetaChangedAction,
+    SessionReadyAction,
+    StateAction,
+)
 from serai.ahp.types import SessionLifecycle, TerminalSessionClaim
 from serai.errors import CapabilityUnsupported
 from serai.host.identities import Participant
-from serai.host.session.core import needs_sign_in
 from serai.host.surroundings.terminal_channel import HostTerminal
 from serai.relay.predicates import OF_SESSIONS
 from serai.relay.session_events import SessionEvents, status_events
@@ -108,7 +114,7 @@ class Observer:
         self._listeners += 1
         if self._listeners == 1:
             sessions = self._host.sessions.in_memory()
-            self._views = {session.uri: SessionEvents.of(session.live) for session in sessions}
+            self._views = {session.uri: SessionEvents(session.live.snapshot()) for session in sessions}
             self._host.journal.observe(self._happened)
 
         def leave() -> None:
@@ -125,25 +131,29 @@ class Observer:
         """An action is committed: of a session, of a terminal, or of something that nobody observes here."""
         at = self._host.ledger.now
         if self._host.sessions.knows(channel):
-            view = self._view(channel, action)
-            told = view.happened(action, number, at, self._host.journal.recent_blobs)
-            self._tell(self._identities.of_session(channel), number, told)
+            if (view := self._view(channel, action)) is not None:
+                told = view.happened(action, number, at, self._host.journal.recent_blobs)
+                self._tell(self._identities.of_session(channel), number, told)
         elif isinstance(found := self._host.channels.get(channel), HostTerminal):
             state = found.live.head
             if isinstance(state.claim, TerminalSessionClaim):
                 session = state.claim.session
-                told = self._view(session, action).in_terminal(channel, action, state, at)
-                self._tell(self._identities.of_session(session), number, told)
+                if (view := self._view(session, action)) is not None:
+                    told = view.in_terminal(channel, action, state, at)
+                    self._tell(self._identities.of_session(session), number, told)
 
-    def _view(self, uri: str, action: StateAction) -> SessionEvents:
-        view = self._views.get(uri)
-        if view is None:
+    def _view(self, uri: str, action: StateAction) -> SessionEvents | None:
+        """The view of a session, as it was before the action."""
+        view, session = self._views.get(uri), self._host.sessions.peek(uri)
+        if view is None and session is not None:
             # It was not in memory, so nothing ran in it, or it is new.
-            view = self._views[uri] = SessionEvents(uri)
-            if isinstance(action, SessionReadyAction | SessionCreationFailedAction):
-                view.lifecycle = SessionLifecycle.CREATING
-            if (session := self._host.sessions.peek(uri)) is not None:
-                view.needs_sign_in = needs_sign_in(session.live)
+            is_first = isinstance(action, SessionReadyAction | SessionCreationFailedAction)
+            lifecycle = SessionLifecycle.CREATING if is_first else SessionLifecycle.READY
+            head = session.live.head
+            state = replace(head, lifecycle=lifecycle.value, input_requests=None)
+            if isinstance(action, SessionMetaChangedAction):
+                state.meta = None
+            view = self._views[uri] = SessionEvents(state)
         return view
 
     def heard(self, number: int, event: dict[str, Any]) -> None:
@@ -177,8 +187,8 @@ class Observer:
         session = self._host.sessions.peek(uri)
         if session is None or session.live.head.lifecycle != SessionLifecycle.CREATING:
             return
-        source = session.seat.forked_from
-        self._views[uri] = SessionEvents.of(session.live, forked_from=source.session if source else None)
+        source, state = session.seat.forked_from, session.live.snapshot()
+        self._views[uri] = SessionEvents(state, forked_from=source.session if source else None)
         self._tell(participant, number, status_events(c.AgentStatus.STARTING, None))
 
     # -- telling -------------------------------------------------------------------------------------------
