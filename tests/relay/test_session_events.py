@@ -13,6 +13,10 @@ from relay.listeners import Heard, listening
 from relay.workspaces import Inn, Nobody, inn
 from requirements import proves
 from serai.ahp import actions as a
+from serai.ahp.actions import (
+    SessionToolCallConfirmedAction as Confirmed,
+    SessionToolCallResultConfirmedAction as ResultConfirmed,
+)
 from serai.ahp.commands import CreateSessionParams, SessionForkSource
 from serai.contract import (
     AgentSessionEventType,
@@ -253,6 +257,27 @@ async def test_a_listener_that_is_too_slow_is_told_what_is_missing(
         while event.type != "log":
             event = await anext(slow)
     assert event.data["until"] > event.data["after"]
+
+
+async def test_a_result_that_is_kept_back_and_a_call_that_is_left_open_have_failed(house: Inn) -> None:
+    session = await house.session("one")
+    async with listening(house.workspace) as heard:
+        house.say(session, "tool result", "first")
+        for number, kind in enumerate((Confirmed, ResultConfirmed), 2):
+            await house.until(lambda count=number - 1: heard.statuses.count("waiting") == count)
+            call: Any = session.live.turn.calls()[0] if session.live.turn else None
+            approved = kind is Confirmed
+            more: dict[str, Any] = {"confirmed": "user-action"} if approved else {}
+            answer = kind(turn_id="first", tool_call_id=call.tool_call_id, approved=approved, **more)
+            session.dispatch(answer, a.ActionOrigin(client_id="client", client_seq=number), Nobody())
+        await house.until(lambda: session.live.turn is None)
+        house.say(session, "tool ls", "second")
+        await house.until(lambda: heard.statuses.count("waiting") == 3)
+        session.turns.interrupt_for_message()
+        await house.until(lambda: len(heard.own("tool.failed")) == 2)
+    assert len(heard.own("tool.called")) == 2
+    assert [event["error"] for event in heard.own("tool.failed")] == ["result-denied", "skipped"]
+    assert heard.statuses[-1] == session.status
 
 
 @proves("caps:Status-States/paused-on-purpose")
