@@ -19,6 +19,7 @@ import contextlib
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from serai import contract as c
@@ -44,7 +45,7 @@ class FunctionSession(c.BasicSession):
         super().__init__(identity, capabilities)
         self._receive = receive
         self._turn = asyncio.Lock()
-        self._handlers: list[c.EventHandler] = []
+        self._handlers: set[c.EventHandler] = set()
         self.reply: Callable[[str, str], Awaitable[str]] | None = None
         """Answers a message, by its id, in its thread, and returns the answer's id. `register` sets it."""
 
@@ -61,17 +62,12 @@ class FunctionSession(c.BasicSession):
 
     def on_event(self, handler: c.EventHandler) -> c.Unsubscribe:
         """See `AgentSession.on_event`."""
-        self._handlers.append(handler)
-
-        def unsubscribe() -> None:
-            with contextlib.suppress(ValueError):
-                self._handlers.remove(handler)
-
-        return unsubscribe
+        self._handlers.add(handler)
+        return partial(self._handlers.discard, handler)
 
     def emit(self, event: c.AgentSessionEvent) -> None:
         """Tell those who listen of something that was observed."""
-        for handler in list(self._handlers):
+        for handler in set(self._handlers):
             handler(event)
 
 

@@ -69,10 +69,12 @@ class Webhooks:
             self._begin(replace(kept, webhook=replace(kept.webhook, id=str(number), delivered_until=until)))
 
     async def close(self) -> None:
-        """Post nothing any more."""
+        """Post nothing any more, and write down how far each is: what was passed over is not read again."""
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        for webhook_id, kept in self._kept.items():
+            self._write("move_webhook", int(webhook_id), kept.webhook.delivered_until)
 
     def create(self, caller: Caller, params: c.WebhookParams) -> c.WebhookResult:
         """Post the events of a filter from now on.
