@@ -265,10 +265,12 @@ class Inboxes:
         with self._ledger.watching() as seen:
             await self._journal.committed()
             for waits_for in _FETCHED:
-                for *row, message in await self._store.relay("waiting_messages", number, waits_for, limit):
-                    if (record := record_of(row)).id in seen:
+                rows = await self._store.relay("waiting_deliveries", number, waits_for, limit)
+                for record in map(record_of, rows):
+                    found = await self._store.relay("message", record.message_id)
+                    if record.id in seen:
                         continue  # someone else has fetched it, or it was cancelled
-                    messages.append(c.decode(message, c.RelayMessage))
+                    messages += [c.decode(data, c.RelayMessage) for _, data in found]
                     if not params.peek:
                         self._fetched(record)
         unread = [
