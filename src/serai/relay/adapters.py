@@ -174,7 +174,6 @@ class AdapterBox:
         metadata = {"heldBy": "host", "waitsFor": waits_for, "mode": record.mode.value}
         held = self._ledger.settle(record, c.Accepted(delivery_id=record.id, metadata=metadata), own=True)
         if waits_for in {"idle", "take"}:
-            self._host.journal.then(lambda _number: self._arrived.set())
             self._pump()
         return held
 
@@ -309,7 +308,8 @@ class AdapterBox:
     # -- what waits in the tables --------------------------------------------------------------------------
 
     def _pump(self) -> None:
-        """See to it that what waits is offered, as far as there is room."""
+        """See to it that what waits is offered, as far as there is room, or fetched."""
+        self._arrived.set()
         is_pumping = self._pumping is not None and not self._pumping.done()
         # Refilled when half empty, so that one look at the tables finds several.
         if not is_pumping and len(self._on_the_way) <= _WINDOW // 2 and self._has_more:
@@ -553,10 +553,10 @@ class AdapterBox:
         self.status = status
         self._backlog = self._backlog or before == c.AgentStatus.PAUSED or self._is_safe
         self._tell(self.participant, status_events(status, before, reason))
-        if self._is_safe:
-            self._arrived.set()
-            if status != c.AgentStatus.OFFLINE:  # else it is tried when something is due, or comes
-                self._pump()
+        if (
+            self._is_safe and status != c.AgentStatus.OFFLINE
+        ):  # else it is tried when something is due, or comes
+            self._pump()
 
 
 def _uncounted(record: c.DeliveryRecord) -> c.DeliveryRecord:

@@ -142,18 +142,19 @@ class Observer:
                     told = view.in_terminal(channel, action, state, at)
                     self._tell(self._identities.of_session(session), number, told)
 
-    def _view(self, uri: str, action: StateAction) -> SessionEvents | None:
+    def _view(self, uri: str, action: StateAction | None = None) -> SessionEvents | None:
         """The view of a session, as it was before the action."""
         view, session = self._views.get(uri), self._host.sessions.peek(uri)
         if view is None and session is not None:
             # It was not in memory, so nothing ran in it, or it is new.
+            head, source = session.live.head, session.seat.forked_from
             is_first = isinstance(action, SessionReadyAction | SessionCreationFailedAction)
-            lifecycle = SessionLifecycle.CREATING if is_first else SessionLifecycle.READY
-            head = session.live.head
-            state = replace(head, lifecycle=lifecycle.value, input_requests=None)
-            if isinstance(action, SessionMetaChangedAction):
-                state.meta = None
-            view = self._views[uri] = SessionEvents(state)
+            is_new = is_first or head.lifecycle == SessionLifecycle.CREATING
+            lifecycle = SessionLifecycle.CREATING if is_new else SessionLifecycle.READY
+            meta = None if isinstance(action, SessionMetaChangedAction) else head.meta
+            state = replace(head, lifecycle=lifecycle.value, input_requests=None, meta=meta)
+            view = SessionEvents(state, forked_from=source.session if source else None)
+            self._views[uri] = view
         return view
 
     def heard(self, number: int, event: dict[str, Any]) -> None:
@@ -164,7 +165,8 @@ class Observer:
         subject = self._identities.find(event.get("subject") or "")
         actor = self._identities.find(event.get("actor") or "")
         if kind == "agent.registered" and subject is not None and subject.session is not None:
-            self._begins(subject, subject.session, number)
+            if (view := self._view(subject.session)) is not None and view.status == c.AgentStatus.STARTING:
+                self._tell(subject, number, status_events(view.status, None))
         elif kind == "agent.status.releasing" and subject is not None:
             view = self._views.pop(subject.session or "", None)
             before = view.status if view else c.AgentStatus.IDLE
@@ -181,15 +183,6 @@ class Observer:
             self._tell(subject, number, told)
         elif kind.startswith("action.") and kind in c.EVENT_TYPES and actor is not None:
             self._tell(actor, number, [c.convert({**data, "type": kind}, c.AgentSessionEvent)])
-
-    def _begins(self, participant: Participant, uri: str, number: int) -> None:
-        """A session is new."""
-        session = self._host.sessions.peek(uri)
-        if session is None or session.live.head.lifecycle != SessionLifecycle.CREATING:
-            return
-        source, state = session.seat.forked_from, session.live.snapshot()
-        self._views[uri] = SessionEvents(state, forked_from=source.session if source else None)
-        self._tell(participant, number, status_events(c.AgentStatus.STARTING, None))
 
     # -- telling -------------------------------------------------------------------------------------------
 
