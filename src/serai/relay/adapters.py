@@ -468,7 +468,6 @@ class AdapterBox:
                 self._on_the_way[record.id] = record
         self._recall("the host was stopped")
         await self._recall_held()
-        self._pump()
 
     def registered(self, participant: Participant, link: HostEnd | None) -> None:
         """It has registered: over a connection, or to be posted to, or to come for its messages."""
@@ -516,6 +515,7 @@ class AdapterBox:
                 if record.id not in seen:
                     self._ledger.put(replace(record, held_by=None, waits_for="connection"))
             self._backlog = True
+        self._pump()
 
     def unregistered(self) -> None:
         """It does not take part any more."""
