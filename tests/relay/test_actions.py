@@ -20,6 +20,7 @@ from requirements import proves
 from serai.cli import main
 from serai.contract import (
     ActionCapabilities,
+    ActionRunParams,
     ActionState,
     Empty,
     IdentityKind,
@@ -32,7 +33,7 @@ from serai.harness.callback import CAPABILITIES, CallbackHarness
 from serai.host.turn import Turn
 from serai.relay.inbox import Caller
 from serai.relay.predicates import action, events
-from serai.relay.sdk import ActionCall, Relay, relay_of
+from serai.relay.sdk import Relay, relay_of
 from serai.store.contract import Store
 from serai.store.sqlite.store import SqliteStore
 
@@ -62,7 +63,7 @@ async def workshop(store: Store | None = None) -> AsyncGenerator[Inn]:
 
 @asynccontextmanager
 async def offering(
-    house: Inn, handler: Callable[[ActionCall], Any], *, by: str = "@shop", **more: Any
+    house: Inn, handler: Callable[[ActionRunParams], Any], *, by: str = "@shop", **more: Any
 ) -> AsyncGenerator[Relay]:
     """Have someone offer `deploy`."""
     relay = relay_of(house.workspace, house.agent(by))
@@ -90,7 +91,7 @@ async def audit(house: Inn) -> list[WorkspaceEvent]:
     return told
 
 
-def deployed(call: ActionCall) -> dict[str, str]:
+def deployed(call: ActionRunParams) -> dict[str, str]:
     """Pretend to deploy."""
     return {"deployed": call.input["to"], "for": call.caller.handle}
 
@@ -112,7 +113,7 @@ async def test_an_action_is_run_by_who_offers_it_and_every_step_is_written_down(
 async def test_who_does_not_wait_long_enough_gets_the_outcome_as_a_message(wait_ms: int) -> None:
     gate = asyncio.Event()
 
-    async def slow(call: ActionCall) -> str:
+    async def slow(call: ActionRunParams) -> str:
         await gate.wait()
         return f"deployed to {call.input['to']}"
 
@@ -142,7 +143,7 @@ async def test_the_same_invocation_id_runs_the_action_once() -> None:
 async def test_an_invocation_id_is_known_after_a_restart_and_what_ran_has_failed(tmp_path: Path) -> None:
     path, begun, runs = tmp_path / "serai.db", asyncio.Event(), list[str]()
 
-    async def deploy(call: ActionCall) -> str:
+    async def deploy(call: ActionRunParams) -> str:
         runs.append(call.invocation_id)
         if call.input["to"] == "forever":
             begun.set()
@@ -167,7 +168,7 @@ async def test_an_invocation_id_is_known_after_a_restart_and_what_ran_has_failed
 
 
 async def test_input_and_output_that_do_not_fit_and_errors_are_failures_with_their_code() -> None:
-    def breaks(call: ActionCall) -> Any:
+    def breaks(call: ActionRunParams) -> Any:
         if call.input["to"] == "nowhere":
             raise LookupError("no such place")
         return 5
@@ -303,7 +304,7 @@ async def port_of(house: Inn) -> AsyncGenerator[str]:
 
 
 async def test_over_the_port_the_host_asks_whoever_registered_an_action() -> None:
-    def breaks(_call: ActionCall) -> None:
+    def breaks(_call: ActionRunParams) -> None:
         raise LookupError("no such place")
 
     async with workshop() as house, port_of(house) as url:
@@ -327,7 +328,7 @@ async def test_over_the_port_the_host_asks_whoever_registered_an_action() -> Non
 async def test_who_is_asked_and_goes_away_has_failed() -> None:
     begun, never = asyncio.Event(), asyncio.Event()
 
-    async def slow(_call: ActionCall) -> None:
+    async def slow(_call: ActionRunParams) -> None:
         begun.set()
         await never.wait()
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from hosts import TOKEN
+from hosts import TOKEN, WITHIN
 from relay.port import ports
 from serai.cli import main
+from serai.cli.relay import line_of_event
 
 
 async def test_each_command_tells_what_its_method_returned(
@@ -45,3 +46,21 @@ async def test_each_command_tells_what_its_method_returned(
         monkeypatch.setattr("sys.stdin", io.StringIO("a value of many words\n"))
         await run("secrets", "words")
         assert "[secret:words]" in await run("send", "@ci", "say a value of many words", "--json")
+
+
+async def test_each_event_is_a_line_also_that_someone_is_in_a_room() -> None:
+    async with ports() as port:
+        relay = await port.connect()
+        before = (await relay.call("hello")).last_event_id
+        await port.house.session("one")
+        await relay.send("@demo", "hello")
+        await port.house.call("rooms.create", name="ops")
+        lines: list[str] = []
+        async with asyncio.timeout(WITHIN):
+            async for event in relay.follow(after=before):
+                lines.append(line_of_event(event))
+                if event.type == "room.joined" and event.data["name"] == "#ops":
+                    break
+        assert any("delivery.created  dlv_" in line and "  @demo  hello" in line for line in lines)
+        assert lines[-1].endswith("room.joined  @alice")
+        await relay.close()

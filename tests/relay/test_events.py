@@ -207,7 +207,7 @@ async def test_what_is_taken_back_is_told_without_its_text(relay: Relay) -> None
 
 async def test_a_connection_that_closes_while_it_subscribes_leaves_nothing_behind(house: Inn) -> None:
     relay = relay_of(house.workspace, Caller(Role.OWNER))
-    asking = asyncio.create_task(relay.link.subscribe(SubscribeParams()))
+    asking = asyncio.create_task(relay.subscribe(SubscribeParams()))
     await asyncio.sleep(0)
     await relay.close()
     with pytest.raises(ConnectionLost):

@@ -13,8 +13,11 @@ from relay.listeners import Heard, listening
 from relay.workspaces import Inn, Nobody, inn
 from requirements import proves
 from serai.ahp import actions as a
+from serai.ahp.actions import (
+    SessionToolCallConfirmedAction as Confirmed,
+    SessionToolCallResultConfirmedAction as ResultConfirmed,
+)
 from serai.ahp.commands import CreateSessionParams, SessionForkSource
-from serai.ahp.reducers import LiveSession
 from serai.contract import (
     AgentSessionEventType,
     AgentStatus,
@@ -24,12 +27,10 @@ from serai.contract import (
 )
 from serai.errors import AuthRequired, CapabilityUnsupported
 from serai.harness.callback import CAPABILITIES, CallbackHarness
-from serai.host.session.core import status_of
 from serai.host.turn import Turn
 from serai.relay.inbox import Caller
 from serai.relay.predicates import events
 from serai.relay.sdk import relay_of
-from serai.relay.session_events import SessionEvents
 from serai.store.memory import MemoryStore
 
 
@@ -258,33 +259,25 @@ async def test_a_listener_that_is_too_slow_is_told_what_is_missing(
     assert event.data["until"] > event.data["after"]
 
 
-async def test_the_view_and_the_state_agree_on_the_status_after_every_action(house: Inn) -> None:
+async def test_a_result_that_is_kept_back_and_a_call_that_is_left_open_have_failed(house: Inn) -> None:
     session = await house.session("one")
-    await house.host.journal.committed()
-    happened: list[a.StateAction] = []
-
-    def note(channel: str, action: a.StateAction, _number: int) -> None:
-        if channel == session.uri:
-            happened.append(action)
-
-    house.host.journal.observe(note)
-    live = LiveSession(session.live.snapshot())
-    for text in ("write 5", "tool live", "tool fail", "usage 5", "fail", "crash", "hello"):
-        await turn(house, session, text)
-    for text in ("tool ls", "ask", "tool result", "tool again"):
-        house.say(session, text, f"asks-{text}")
-        await house.until(lambda: session.status == AgentStatus.WAITING)
+    async with listening(house.workspace) as heard:
+        house.say(session, "tool result", "first")
+        for number, kind in enumerate((Confirmed, ResultConfirmed), 2):
+            await house.until(lambda count=number - 1: heard.statuses.count("waiting") == count)
+            call: Any = session.live.turn.calls()[0] if session.live.turn else None
+            approved = kind is Confirmed
+            more: dict[str, Any] = {"confirmed": "user-action"} if approved else {}
+            answer = kind(turn_id="first", tool_call_id=call.tool_call_id, approved=approved, **more)
+            session.dispatch(answer, a.ActionOrigin(client_id="client", client_seq=number), Nobody())
+        await house.until(lambda: session.live.turn is None)
+        house.say(session, "tool ls", "second")
+        await house.until(lambda: heard.statuses.count("waiting") == 3)
         session.turns.interrupt_for_message()
-    session.pause()
-    session.resume()
-    await house.host.journal.committed()
-    view, seen = SessionEvents.of(live), set[AgentStatus]()
-    for number, action in enumerate(happened, 1):
-        live.apply(action, 0)
-        view.happened(action, number, house.host.ledger.now)
-        assert view.status == status_of(live), action
-        seen.add(view.status)
-    assert seen == {AgentStatus.IDLE, AgentStatus.ACTIVE, AgentStatus.WAITING, AgentStatus.PAUSED}
+        await house.until(lambda: len(heard.own("tool.failed")) == 2)
+    assert len(heard.own("tool.called")) == 2
+    assert [event["error"] for event in heard.own("tool.failed")] == ["result-denied", "skipped"]
+    assert heard.statuses[-1] == session.status
 
 
 @proves("caps:Status-States/paused-on-purpose")

@@ -8,34 +8,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
 from typing import Any
 
 import msgspec
 
+from serai import contract as c
 from serai.cli.console.output import json_text, progress
 from serai.cli.console.target import add_connection_options, add_json_option
-from serai.contract import (
-    ActionDescriptor,
-    ActionState,
-    DeliveriesResult,
-    DeliveryMode,
-    DeliveryRecord,
-    DeliveryState,
-    IdentityKind,
-    Inbox,
-    InvokeResult,
-    Record,
-    RelayMessage,
-    Room,
-    SearchHit,
-    SearchResult,
-    SendResult,
-    TokenInfo,
-    Webhook,
-    to_wire,
-)
 from serai.errors import InvalidParams
 from serai.relay.sdk import Relay
 
@@ -57,6 +38,17 @@ def _run(command: RelayCommand, options: argparse.Namespace) -> int:
     return asyncio.run(run())
 
 
+def _add_verb(
+    verbs: Any, name: str, summary: str, command: RelayCommand, *arguments: str
+) -> argparse.ArgumentParser:
+    """Add what a command can do besides, with the arguments that it takes."""
+    parser: argparse.ArgumentParser = verbs.add_parser(name, help=summary)
+    for argument in arguments:
+        parser.add_argument(argument, metavar=argument.upper())
+    add_relay_command(parser, command)
+    return parser
+
+
 def calling(method: str, lines: Callable[[Any], list[str]], *fields: str) -> RelayCommand:
     """A command that calls one method with the options of these names, and prints what it returns.
 
@@ -71,23 +63,23 @@ def calling(method: str, lines: Callable[[Any], list[str]], *fields: str) -> Rel
     return call
 
 
-def show(result: Record, options: argparse.Namespace, lines: Callable[[Any], list[str]]) -> None:
+def show(result: c.Record, options: argparse.Namespace, lines: Callable[[Any], list[str]]) -> None:
     """Print what a method returned: as JSON, or as lines for people."""
     if options.json:
-        print(json_text(to_wire(result)))
+        print(json_text(c.to_wire(result)))
     else:
         for line in lines(result):
             print(line)
 
 
-def line_of_message(message: RelayMessage) -> str:
+def line_of_message(message: c.RelayMessage) -> str:
     """A message on a line or more, for people."""
     where = f" in {message.channel.name}" if message.channel else ""
     reply = " (reply)" if message.thread_id else ""
     return f"{message.created_at:%H:%M} @{message.sender.name}{where}{reply}: {message.text}  [{message.id}]"
 
 
-def line_of_delivery(record: DeliveryRecord) -> str:
+def line_of_delivery(record: c.DeliveryRecord) -> str:
     """A delivery on a line, for people."""
     waits = f", waits for {record.waits_for}" if record.waits_for else ""
     error = f": {record.error}" if record.error else ""
@@ -103,7 +95,7 @@ def configure_send(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("to", metavar="TO", help="'#room', '@handle', or several handles with commas")
     parser.add_argument("text", metavar="TEXT", help="what to say; '-' reads it from standard input")
     parser.add_argument("--as", dest="sender", metavar="NAME", help="a person or service of yours")
-    parser.add_argument("--mode", choices=[mode.value for mode in DeliveryMode], help="when it may surface")
+    parser.add_argument("--mode", choices=[mode.value for mode in c.DeliveryMode], help="when it may surface")
     parser.add_argument("--urgent", action="store_true", help="before what else waits")
     parser.add_argument("--deadline", metavar="TIME", help="of no use after this, as 2027-01-31T12:00:00Z")
     parser.add_argument("--key", help="an idempotency key: sent again under it, it is the same message")
@@ -119,7 +111,7 @@ def configure_send(parser: argparse.ArgumentParser) -> None:
 async def _send(relay: Relay, options: argparse.Namespace) -> int:
     to = options.to.split(",") if "," in options.to else options.to
     text = sys.stdin.read() if options.text == "-" else options.text
-    sent: SendResult = await relay.call(
+    sent: c.SendResult = await relay.call(
         "messages.send",
         to=to,
         text=text,
@@ -132,7 +124,7 @@ async def _send(relay: Relay, options: argparse.Namespace) -> int:
         timeoutMs=round(options.timeout * 1000),
     )
 
-    def lines(result: SendResult) -> list[str]:
+    def lines(result: c.SendResult) -> list[str]:
         shown = [result.message.id]
         for record in result.deliveries:
             shown.append(f"  {line_of_delivery(record)}")
@@ -142,7 +134,7 @@ async def _send(relay: Relay, options: argparse.Namespace) -> int:
         return shown
 
     show(sent, options, lines)
-    return 1 if any(record.state == DeliveryState.FAILED for record in sent.deliveries) else 0
+    return 1 if any(record.state == c.DeliveryState.FAILED for record in sent.deliveries) else 0
 
 
 def configure_inbox(parser: argparse.ArgumentParser) -> None:
@@ -152,7 +144,7 @@ def configure_inbox(parser: argparse.ArgumentParser) -> None:
     add_relay_command(parser, calling("inbox.get", _inbox, "as", "peek"))
 
 
-def _inbox(inbox: Inbox) -> list[str]:
+def _inbox(inbox: c.Inbox) -> list[str]:
     shown = [line_of_message(message) for message in inbox.messages]
     shown += [f"{one.unread} unread in {one.room.name}" for one in (*inbox.rooms, *inbox.conversations)]
     return shown or ["Nothing waits."]
@@ -168,12 +160,12 @@ def configure_search(parser: argparse.ArgumentParser) -> None:
 async def _search(relay: Relay, options: argparse.Namespace) -> int:
     query = " ".join(options.query)
     with progress("Searching; what is new is indexed first"):
-        found: SearchResult = await relay.call("messages.search", query=query, limit=options.limit)
+        found: c.SearchResult = await relay.call("messages.search", query=query, limit=options.limit)
     show(found, options, lambda result: [*map(_hit, result.hits)] or ["Nothing was found."])
     return 0 if found.hits else 1
 
 
-def _hit(hit: SearchHit) -> str:
+def _hit(hit: c.SearchHit) -> str:
     if hit.message is not None:
         return line_of_message(hit.message)
     return f"{hit.session} {hit.turn_id}: {' '.join(hit.text.split())[:200]}"
@@ -196,29 +188,23 @@ def configure_rooms(parser: argparse.ArgumentParser) -> None:
     listed = calling("rooms.list", lambda found: [*map(_room_line, found.rooms)] or none, "archived")
     add_relay_command(parser, listed)
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
-    create = verbs.add_parser("create", help="make a room")
-    create.add_argument("name", metavar="NAME")
-    create.add_argument("--topic", help="what it is about")
     made = calling("rooms.create", lambda room: [_room_line(room)], "name", "topic")
-    add_relay_command(create, made)
-    read = verbs.add_parser("read", help="show what was said in a room")
-    read.add_argument("room", metavar="ROOM")
-    read.add_argument("--limit", type=int, default=50)
+    create = _add_verb(verbs, "create", "make a room", made, "name")
+    create.add_argument("--topic", help="what it is about")
     said = calling("messages.list", lambda found: [*map(line_of_message, found.messages)], "room", "limit")
-    add_relay_command(read, said)
+    read = _add_verb(verbs, "read", "show what was said in a room", said, "room")
+    read.add_argument("--limit", type=int, default=50)
     for verb, summary in _ROOM_VERBS.items():
-        one = verbs.add_parser(verb, help=summary)
-        one.add_argument("room", metavar="ROOM")
+        more = "archived" if verb == "archive" else "agent"
+        changed = calling(f"rooms.{verb}", lambda room: [_room_line(room)], "room", more)
+        one = _add_verb(verbs, verb, summary, changed, "room")
         if verb == "archive":
             one.add_argument("--undo", dest="archived", action="store_false", help="let people write again")
         else:
             one.add_argument("agent", metavar="AGENT", nargs="?", help="by default you")
-        more = "archived" if verb == "archive" else "agent"
-        changed = calling(f"rooms.{verb}", lambda room: [_room_line(room)], "room", more)
-        add_relay_command(one, changed)
 
 
-def _room_line(room: Room) -> str:
+def _room_line(room: c.Room) -> str:
     topic = f": {room.topic}" if room.topic else ""
     archived = " (archived)" if room.archived else ""
     return f"{room.name}{archived}{topic}  {len(room.members)} in it"
@@ -236,35 +222,33 @@ _DELIVERY_VERBS = {
 def configure_deliveries(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai deliveries`."""
     parser.add_argument("--agent", metavar="HANDLE", help="only those for one participant")
-    parser.add_argument("--state", choices=[state.value for state in DeliveryState])
+    parser.add_argument("--state", choices=[state.value for state in c.DeliveryState])
     parser.add_argument("--stuck", action="store_true", help="only those that someone should look at")
     parser.add_argument("--watch", action="store_true", help="go on and tell what becomes of them")
     parser.add_argument("--limit", type=int, default=50)
     add_relay_command(parser, _list_deliveries)
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
     for verb, summary in _DELIVERY_VERBS.items():
-        one = verbs.add_parser(verb, help=summary)
-        one.add_argument("deliveryId", metavar="DELIVERY")
-        changed = calling(f"deliveries.{verb}", lambda record: [line_of_delivery(record)], "deliveryId")
-        add_relay_command(one, changed)
-    flush = verbs.add_parser("flush", help="let in what waits for a participant, whatever it waits for")
-    flush.add_argument("agent", metavar="HANDLE")
-    flush.add_argument("--mode", choices=[mode.value for mode in DeliveryMode], help="only those in one mode")
-    add_relay_command(flush, calling("deliveries.flush", _delivery_lines, "agent", "mode"))
+        changed = calling(
+            f"deliveries.{verb}", lambda record: [line_of_delivery(record)], "deliveryId=delivery"
+        )
+        _add_verb(verbs, verb, summary, changed, "delivery")
+    flushed = calling("deliveries.flush", _delivery_lines, "agent=handle", "mode")
+    summary = "let in what waits for a participant, whatever it waits for"
+    flush = _add_verb(verbs, "flush", summary, flushed, "handle")
+    flush.add_argument(
+        "--mode", choices=[mode.value for mode in c.DeliveryMode], help="only those in one mode"
+    )
 
 
-def _delivery_lines(found: DeliveriesResult) -> list[str]:
+def _delivery_lines(found: c.DeliveriesResult) -> list[str]:
     return [*map(line_of_delivery, found.deliveries)] or ["There is none."]
 
 
 async def _list_deliveries(relay: Relay, options: argparse.Namespace) -> int:
     await calling("deliveries.list", _delivery_lines, "agent", "state", "stuck", "limit")(relay, options)
     if options.watch:
-        async for event in relay.follow("delivery.*", agent=options.agent):
-            reason = f": {event.data['reason']}" if event.data.get("reason") else ""
-            agent: dict[str, str] = event.data.get("agent") or {}
-            who = agent.get("handle", "")
-            print(f"{event.data['deliveryId']}  {who}  {event.type.partition('.')[2]}{reason}", flush=True)
+        await _print(relay.follow("delivery.*", agent=options.agent), options)
     return 0
 
 
@@ -275,11 +259,9 @@ def configure_actions(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai actions`."""
     add_relay_command(parser, calling("actions.list", lambda found: [*map(_action_line, found.actions)]))
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
-    invoke = verbs.add_parser("invoke", help="ask for an action, and wait for its outcome")
-    invoke.add_argument("name", metavar="NAME")
+    invoke = _add_verb(verbs, "invoke", "ask for an action, and wait for its outcome", _invoke, "name")
     invoke.add_argument("input", metavar="JSON", nargs="?", help="what it is called with")
     invoke.add_argument("--wait", metavar="SECONDS", type=float, default=600.0, help="how long to wait")
-    add_relay_command(invoke, _invoke)
 
 
 async def _invoke(relay: Relay, options: argparse.Namespace) -> int:
@@ -289,17 +271,17 @@ async def _invoke(relay: Relay, options: argparse.Namespace) -> int:
         raise InvalidParams(f"the input is no JSON: {error}", field="input") from None
     outcome = await relay.invoke(options.name, given, wait_ms=round(options.wait * 1000))
     show(outcome, options, _outcome_lines)
-    return 0 if outcome.state in {ActionState.COMPLETED, ActionState.INVOKED} else 1
+    return 0 if outcome.state in {c.ActionState.COMPLETED, c.ActionState.INVOKED} else 1
 
 
-def _action_line(one: ActionDescriptor) -> str:
+def _action_line(one: c.ActionDescriptor) -> str:
     return f"{one.name}  {one.description}" + (f"  (by {one.owner})" if one.owner else "")
 
 
-def _outcome_lines(outcome: InvokeResult) -> list[str]:
+def _outcome_lines(outcome: c.InvokeResult) -> list[str]:
     if outcome.error is not None:
         return [f"{outcome.state.value}: {outcome.error} [{outcome.code}]"]
-    if outcome.state == ActionState.INVOKED:
+    if outcome.state == c.ActionState.INVOKED:
         return [f"{outcome.invocation_id} has begun; its outcome is an event"]
     return [msgspec.json.format(msgspec.json.encode(outcome.output)).decode()]
 
@@ -318,19 +300,23 @@ def configure_listen(parser: argparse.ArgumentParser) -> None:
 
 async def _listen(relay: Relay, options: argparse.Namespace) -> int:
     events = relay.follow(*options.types, agent=options.agent, room=options.room, after=options.after)
-    async for event in events:
-        if options.json:
-            print(json_text(to_wire(event)), flush=True)
-        else:
-            message: dict[str, str] = event.data.get("message") or {}
-            text = f"  {' '.join(message['text'].split())[:100]}" if message else ""
-            reason = f"  {event.data['reason']}" if event.data.get("reason") else ""
-            own: dict[str, str] = event.data.get("event") or {}
-            agent: dict[str, str] = event.data.get("agent") or {}
-            who = f"  {agent['handle']}" if agent else ""
-            kind = f"{event.type} {own['type']}" if own else event.type
-            print(f"{event.id}  {event.at:%H:%M:%S}  {kind}{who}{reason}{text}", flush=True)
+    await _print(events, options)
     return 0
+
+
+async def _print(events: AsyncGenerator[c.WorkspaceEvent], options: argparse.Namespace) -> None:
+    async for event in events:
+        print(json_text(c.to_wire(event)) if options.json else line_of_event(event), flush=True)
+
+
+def line_of_event(event: c.WorkspaceEvent) -> str:
+    """An event on a line, for people."""
+    data: dict[str, Any] = {"message": {}, "agent": {}, "event": {}, **event.data}
+    kind = " ".join(filter(None, (event.type, data["event"].get("type"))))
+    who = data["agent"] if isinstance(data["agent"], str) else data["agent"].get("handle")
+    text = " ".join(data["message"].get("text", "").split())[:100]
+    told = (kind, data.get("deliveryId"), who, data.get("reason"), text)
+    return "  ".join(filter(None, (event.id, f"{event.at:%H:%M:%S}", *told)))
 
 
 # -- what the owner alone may do -------------------------------------------------------------------------
@@ -339,21 +325,20 @@ async def _listen(relay: Relay, options: argparse.Namespace) -> int:
 def configure_token(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai token`."""
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT", required=True)
-    create = verbs.add_parser("create", help="make a token; it is shown this once")
+    made = calling("tokens.create", lambda made: [made.token], "agent", "kind", "label")
+    create = _add_verb(verbs, "create", "make a token; it is shown this once", made)
     whom = create.add_mutually_exclusive_group(required=True)
     whom.add_argument("--for", dest="agent", metavar="NAME", help="a participant, perhaps a new one")
     whom.add_argument("--observer", action="store_true", help="to look on, and nothing else")
-    create.add_argument("--kind", choices=list(IdentityKind), help="what a new one is (default: agent)")
+    create.add_argument("--kind", choices=list(c.IdentityKind), help="what a new one is (default: agent)")
     create.add_argument("--label", default="", help="what it is for")
-    add_relay_command(create, calling("tokens.create", lambda made: [made.token], "agent", "kind", "label"))
     listed = calling("tokens.list", lambda found: [*map(_token, found.tokens)] or ["There is none."])
-    add_relay_command(verbs.add_parser("list", help="show which tokens there are"), listed)
-    revoke = verbs.add_parser("revoke", help="have a token open nothing any more")
-    revoke.add_argument("id", metavar="ID")
-    add_relay_command(revoke, calling("tokens.revoke", lambda _: ["It is revoked."], "id"))
+    _add_verb(verbs, "list", "show which tokens there are", listed)
+    revoked = calling("tokens.revoke", lambda _: ["It is revoked."], "id")
+    _add_verb(verbs, "revoke", "have a token open nothing any more", revoked, "id")
 
 
-def _token(info: TokenInfo) -> str:
+def _token(info: c.TokenInfo) -> str:
     made = f"{info.created_at:%Y-%m-%d}"
     return f"{info.id}  {info.role.value}  {info.agent or ''}  {made}  {info.label}".rstrip()
 
@@ -363,17 +348,16 @@ def configure_webhooks(parser: argparse.ArgumentParser) -> None:
     listed = calling("webhooks.list", lambda found: [*map(_webhook, found.webhooks)] or ["There is none."])
     add_relay_command(parser, listed)
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
+    made = calling("webhooks.create", lambda made: [made.webhook.id, made.secret], "url=to", "types")
     create = verbs.add_parser("create", help="have events posted; what signs them is shown this once")
     create.add_argument("to", metavar="URL")
     create.add_argument("types", metavar="TYPE", nargs="*", help="such as 'delivery.*'; by default all")
-    made = calling("webhooks.create", lambda made: [made.webhook.id, made.secret], "url=to", "types")
     add_relay_command(create, made)
-    delete = verbs.add_parser("delete", help="have nothing posted there any more")
-    delete.add_argument("id", metavar="ID")
-    add_relay_command(delete, calling("webhooks.delete", lambda _: ["It is deleted."], "id"))
+    deleted = calling("webhooks.delete", lambda _: ["It is deleted."], "id")
+    _add_verb(verbs, "delete", "have nothing posted there any more", deleted, "id")
 
 
-def _webhook(one: Webhook) -> str:
+def _webhook(one: c.Webhook) -> str:
     problem = f"  not taken: {one.error}" if one.error else ""
     return f"{one.id}  {one.url}  {' '.join(one.types) or '*'}  until {one.delivered_until}{problem}"
 

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 from websockets.asyncio.client import ClientConnection, connect as connect_websocket
@@ -38,11 +38,8 @@ _MAX_FRAME = 256 * 1024 * 1024
 _CLOSE_TIMEOUT = 3.0
 
 
-class Transport:
-    """One connection over a WebSocket. `send` and `receive` are each called by one task at a time."""
-
-    def __init__(self, connection: ClientConnection) -> None:
-        self._connection = connection
+class Transport(Protocol):
+    """What carries the frames of a connection. `send` and `receive` are each called by one task at a time."""
 
     async def send(self, frame: bytes) -> None:
         """Send one text frame.
@@ -50,10 +47,7 @@ class Transport:
         Raises:
             ConnectionLost: The connection is over.
         """
-        try:
-            await self._connection.send(frame, text=True)
-        except ConnectionClosed as error:
-            raise _closed(error) from error
+        ...
 
     async def receive(self) -> bytes:
         """The next text frame.
@@ -61,13 +55,32 @@ class Transport:
         Raises:
             ConnectionLost: The connection is over; the message says why.
         """
+        ...
+
+    async def close(self) -> None:
+        """End the connection. It does not raise."""
+        ...
+
+
+class _WebSocket:
+    """See `Transport`."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self._connection = connection
+
+    async def send(self, frame: bytes) -> None:
+        try:
+            await self._connection.send(frame, text=True)
+        except ConnectionClosed as error:
+            raise _closed(error) from error
+
+    async def receive(self) -> bytes:
         try:
             return await self._connection.recv(decode=False)
         except ConnectionClosed as error:
             raise _closed(error) from error
 
     async def close(self) -> None:
-        """End the connection. It does not raise."""
         await self._connection.close()
 
 
@@ -101,7 +114,7 @@ def websocket_opener(address: HostAddress) -> Opener:
                 f"no host answers at {address.url} ({_why(error)})",
                 remedy="Start one with `serai serve`, or name another address",
             ) from error
-        return Transport(connection)
+        return _WebSocket(connection)
 
     return open_websocket
 
@@ -138,9 +151,6 @@ def _refused(address: HostAddress, error: InvalidStatus) -> AccessRefused | Conn
 
 
 _log = logging.getLogger(__name__)
-
-_MAX_REQUESTS = 32
-"""Most requests of ours under way at once; more wait."""
 
 Handler: TypeAlias = Callable[[Any], Awaitable[Any]]
 """Answers a request of the host: gets its parameters, returns its result or raises a `SeraiError`."""
@@ -179,6 +189,8 @@ class Connection:
         heard: Called with each notification, in order, by the task that reads.
         handlers: Who answers the host's requests, by method. Others are answered with -32601.
         ended: Called once, when the connection is over, before anyone who waits for an answer hears of it.
+        codec: Of the protocol that is spoken.
+        most_requests: So many of ours are under way at once; more wait.
     """
 
     def __init__(
@@ -187,13 +199,16 @@ class Connection:
         heard: OnNotification,
         handlers: Mapping[str, Handler],
         ended: Callable[[], None],
+        *,
+        codec: jsonrpc.LineCodec | jsonrpc.StrictCodec = CODEC,
+        most_requests: int = 32,
     ) -> None:
         self._transport = transport
         self._heard = heard
         self._handlers = handlers
         self._ended = ended
-        self._peer: jsonrpc.Peer[_Waiting] = jsonrpc.Peer(CODEC)
-        self._slots = asyncio.Semaphore(_MAX_REQUESTS)
+        self._peer: jsonrpc.Peer[_Waiting] = jsonrpc.Peer(codec)
+        self._slots = asyncio.Semaphore(most_requests)
         self._outbox: deque[bytes] = deque()
         self._something_to_send = asyncio.Event()
         self._answering: set[asyncio.Task[None]] = set()

@@ -63,11 +63,6 @@ class MessagingCapabilities(Record):
         """Which attachments it takes, also where it did not say so."""
         return (ContentType.TEXT,) if self.attachments is None else self.attachments
 
-    @property
-    def uses(self) -> tuple[MessageUse, ...]:
-        """The directions that are declared."""
-        return tuple(use for use in MessageUse if getattr(self, use))
-
 
 class DeliveryCapabilities(Record):
     """At which boundaries a session takes messages."""
@@ -89,11 +84,6 @@ class ActionCapabilities(Record):
 
     invoke: bool = False
     expose: bool = False
-
-    @property
-    def uses(self) -> tuple[ActionUse, ...]:
-        """The uses that are declared."""
-        return tuple(use for use in ActionUse if getattr(self, use))
 
 
 class LifecycleCapabilities(Record):

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from typing import TypeAlias, assert_never
 
 from serai.contract.capabilities import (
+    ActionCapabilities,
     ActionUse,
     AgentSessionCapabilities,
     ContentType,
@@ -65,11 +66,14 @@ def _declared(capabilities: AgentSessionCapabilities, wish: Wish) -> tuple[str, 
         case ContentType():
             return "messaging.attachments", capabilities.messaging.content_types
         case MessageUse():
-            return f"messaging.{wish}", capabilities.messaging.uses
+            return f"messaging.{wish}", tuple(
+                use for use in MessageUse if getattr(capabilities.messaging, use)
+            )
         case DeliveryMode():
             return "delivery.modes", capabilities.delivery.modes
         case ActionUse():
-            return f"actions.{wish}", capabilities.actions.uses if capabilities.actions else ()
+            declared = capabilities.actions or ActionCapabilities()
+            return f"actions.{wish}", tuple(use for use in ActionUse if getattr(declared, use))
         case AgentSessionEventType():
             return "events.emits", capabilities.events.emits
         case LifecycleOperation():

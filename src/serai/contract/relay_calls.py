@@ -430,6 +430,7 @@ class ActionRunParams(Record):
     """What whoever registered an action is asked (`actions.run`). The answer is the action's output."""
 
     invocation_id: str
+    """The same for a repeat."""
     name: str
     input: Any = None
     caller: AgentIdentity

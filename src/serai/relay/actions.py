@@ -311,12 +311,10 @@ def _is_available(selectors: Iterable[str] | None, who: Participant) -> bool:
 
 def _check_schema(schema: dict[str, Any], field: str) -> None:
     """Go on only with a JSON Schema."""
-    # It takes a while to import, and few need it.
-    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - that is why
-    from jsonschema.validators import validator_for  # noqa: PLC0415 - the same
+    from jsonschema import SchemaError  # noqa: PLC0415 - it takes a while to import, and few need it
 
     try:
-        validator_for(schema, default=Draft202012Validator).check_schema(schema)
+        _validator(schema).check_schema(schema)
     except SchemaError as error:
         raise InvalidParams(f"this is no JSON Schema: {error.message}", field=f"params.{field}") from None
 
@@ -325,15 +323,18 @@ def _misfit(schema: dict[str, Any] | None, value: Any) -> str | None:
     """Why a value does not fit a JSON Schema. What the schema refers to elsewhere is not fetched."""
     if not schema:
         return None
-    from jsonschema import Draft202012Validator  # noqa: PLC0415 - it takes a while to import
-    from jsonschema.validators import validator_for  # noqa: PLC0415 - the same
-    from referencing import Registry  # noqa: PLC0415 - the same
-    from referencing.exceptions import Unresolvable  # noqa: PLC0415 - the same
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above
 
-    registry: Registry[Any] = Registry()
-    kind: Any = validator_for(schema, default=Draft202012Validator)
     try:
-        error = next(iter(kind(schema, registry=registry).iter_errors(value)), None)
+        error = next(_validator(schema).iter_errors(value), None)
     except Unresolvable as missing:
         return f"the schema refers to what is not in it: {missing}"
     return None if error is None else f"{error.message} (at {error.json_path})"
+
+
+def _validator(schema: dict[str, Any]) -> Any:
+    from jsonschema import Draft202012Validator, validators  # noqa: PLC0415 - as above
+    from referencing import Registry  # noqa: PLC0415 - as above
+
+    registry: Registry[Any] = Registry()
+    return validators.validator_for(schema, default=Draft202012Validator)(schema, registry=registry)

@@ -16,7 +16,6 @@ import logging
 import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -28,7 +27,7 @@ from serai.host.identities import Participant
 from serai.host.ledger import ALL, record_of
 from serai.host.session.deliveries import Delivery
 from serai.host.session.turns import MOST_OF_ANSWER
-from serai.relay.links import RpcPeer
+from serai.relay.links import HostEnd
 from serai.relay.session_events import status_events
 from serai.relay.webhooks import post_signed
 
@@ -70,18 +69,15 @@ class AdapterBox:
         self.hops = 0
         self.waiting = 0
         """How many deliveries are open."""
-        self._link: RpcPeer | None = None
-        self._fetches = False
-        """Whether it comes for its messages by itself."""
+        self._link: HostEnd | None = None
         self._on_the_way: dict[str, c.DeliveryRecord] = {}
         """All that are `handing`."""
         self._asking: dict[str, asyncio.Task[None]] = {}
-        self._backlog = self._recalls = False
-        """Whether the tables may have some that can be offered; that an earlier connection held."""
+        self._backlog = False
+        """Whether the tables may have some that can be offered."""
         self._reading = asyncio.Lock()
         self._pumping: asyncio.Task[None] | None = None
         self._arrived = asyncio.Event()
-        self._maker, self._leases = secrets.token_hex(4), count()
 
     # -- what the runner asks ------------------------------------------------------------------------------
 
@@ -123,9 +119,9 @@ class AdapterBox:
             return self._hold(record, "flush")
         if self.status == c.AgentStatus.PAUSED and not is_idle:
             return self._hold(record, "turn")
-        if not self._can_leave and not self._fetches:
+        if not self._can_leave and self.status in _AWAY:
             return self._put_off(record)
-        if is_idle and not self._is_free:
+        if is_idle and not self._is_safe:
             return self._hold(record, "idle")
         if not self._can_leave:
             return self._hold(record, "take")
@@ -164,20 +160,6 @@ class AdapterBox:
         return max(0, (_WINDOW if self._link is not None else 1) - len(self._on_the_way))
 
     @property
-    def _is_free(self) -> bool:
-        """Whether one more may leave that waits for idle."""
-        waits = (record.mode == c.DeliveryMode.ON_IDLE for record in self._on_the_way.values())
-        return self._is_safe and not (self._goes_singly and any(waits))
-
-    @property
-    def _goes_singly(self) -> bool:
-        """Whether what waits for idle leaves one by one: who says when it is idle may not be, after one.
-
-        Whoever fetches has room for what it asks for.
-        """
-        return self._tells_status and self._can_leave
-
-    @property
     def _tells_status(self) -> bool:
         return any(one.family == "status" for one in self.capabilities.events.emits)
 
@@ -192,7 +174,6 @@ class AdapterBox:
         metadata = {"heldBy": "host", "waitsFor": waits_for, "mode": record.mode.value}
         held = self._ledger.settle(record, c.Accepted(delivery_id=record.id, metadata=metadata), own=True)
         if waits_for in {"idle", "take"}:
-            self._host.journal.then(lambda _number: self._arrived.set())
             self._pump()
         return held
 
@@ -227,8 +208,7 @@ class AdapterBox:
         for record, message in entries:
             leased = replace(record, lease_until=self._lease_end(), held_by=None)
             via = "take" if fetched else "connection" if self._link is not None else "url"
-            lease = f"{self._maker}-{next(self._leases)}"
-            record = self._ledger.handing(leased, via=via, lease=lease)  # noqa: PLW2901 - it is the same one
+            record = self._ledger.handing(leased, via=via, lease=secrets.token_hex(8))  # noqa: PLW2901 - it is the same one
             self._on_the_way[record.id] = record
             entry = Delivery(record, message)
             handed.append(entry)
@@ -296,8 +276,6 @@ class AdapterBox:
     def _settled(self, record: c.DeliveryRecord) -> c.DeliveryRecord:
         """A delivery is not on its way any more: the next one may leave."""
         self._forget(record.id)
-        if record.mode == c.DeliveryMode.ON_IDLE and self._goes_singly:
-            self._backlog = True
         if not record.is_open:
             self._is_over()
         self._pump()
@@ -330,7 +308,8 @@ class AdapterBox:
     # -- what waits in the tables --------------------------------------------------------------------------
 
     def _pump(self) -> None:
-        """See to it that what waits is offered, as far as there is room."""
+        """See to it that what waits is offered, as far as there is room, or fetched."""
+        self._arrived.set()
         is_pumping = self._pumping is not None and not self._pumping.done()
         # Refilled when half empty, so that one look at the tables finds several.
         if not is_pumping and len(self._on_the_way) <= _WINDOW // 2 and self._has_more:
@@ -340,13 +319,11 @@ class AdapterBox:
     def _has_more(self) -> bool:
         """Whether the tables may have something that can be offered now."""
         is_open = self._can_leave and self.status != c.AgentStatus.PAUSED
-        return is_open and (self._recalls or (self._backlog and self._room > 0))
+        return is_open and self._backlog and self._room > 0
 
     async def _offer_what_waits(self) -> None:
         while self._has_more:
             async with self._reading:
-                if self._recalls:
-                    await self._recall_held()
                 link = self._link
                 entries = await self._offerable(self._room)
                 # What was on its way over an earlier connection comes before what was found meanwhile.
@@ -355,32 +332,20 @@ class AdapterBox:
                 else:
                     self._backlog = True
 
-    async def _recall_held(self) -> None:
-        """What an earlier connection held is offered again: whoever has it still will know its id."""
-        self._recalls, self._backlog = False, True
-        async with self._ledger.reading(
-            "waiting_deliveries", self.participant.number, "adapter", ALL
-        ) as found:
-            for record, _ in found:
-                if record.waits_for == "adapter":
-                    self._ledger.put(replace(record, held_by=None, waits_for="connection"))
-
     async def _offerable(self, room: int) -> list[Delivery]:
         """What can be offered now, in its order. While this looks, what comes in is left to the next look."""
-        number, is_free, entries = self.participant.number, self._is_free, list[Delivery]()
+        number, entries = self.participant.number, list[Delivery]()
         self._backlog = False  # what comes from here on sets it, and is perhaps not among what is found
-        async with self._ledger.reading("offers_of_agent", number, is_free, room) as found:
+        async with self._ledger.reading("offers_of_agent", number, self._is_safe, room) as found:
             offers = list(found)
         self._backlog = self._backlog or len(offers) == room
         for record, message in offers:
             if message is None or record.id in self._on_the_way or not record.is_open:
                 continue
-            if record.mode == c.DeliveryMode.ON_IDLE:
-                if not is_free or not self._is_free:
-                    if record.waits_for != "idle":
-                        self._hold(record, "idle")
-                    continue
-                is_free = not self._goes_singly
+            if record.mode == c.DeliveryMode.ON_IDLE and not self._is_safe:
+                if record.waits_for != "idle":
+                    self._hold(record, "idle")
+                continue
             entries.append(Delivery(record, self._fitting(message, self)))
         return entries
 
@@ -389,7 +354,6 @@ class AdapterBox:
 
         Cancelling while it waits takes nothing.
         """
-        self._fetches = True
         self._reached()
         until = asyncio.get_running_loop().time() + seconds
         while True:
@@ -407,7 +371,7 @@ class AdapterBox:
 
     # -- receipts that come by themselves ------------------------------------------------------------------
 
-    def _check_lease(self, record: c.DeliveryRecord, lease: str | None, link: RpcPeer | None) -> None:
+    def _check_lease(self, record: c.DeliveryRecord, lease: str | None, link: HostEnd | None) -> None:
         """Refuse whoever was given a delivery that someone else was given since."""
         holds = record.evidence.get("lease")
         is_other = lease is not None and lease != holds
@@ -419,7 +383,7 @@ class AdapterBox:
             )
 
     async def receipt(
-        self, delivery_id: str, receipt: c.MessageReceipt, lease: str | None, link: RpcPeer | None
+        self, delivery_id: str, receipt: c.MessageReceipt, lease: str | None, link: HostEnd | None
     ) -> c.DeliveryRecord:
         """Keep a receipt. Said again, the last one changes nothing.
 
@@ -438,7 +402,7 @@ class AdapterBox:
             return self._settle(record, receipt)
         return self._answered(self._ledger.settle(record, receipt), receipt)
 
-    def extend(self, delivery_id: str, lease: str | None, link: RpcPeer | None) -> c.DeliveryRecord:
+    def extend(self, delivery_id: str, lease: str | None, link: HostEnd | None) -> c.DeliveryRecord:
         """Let a lease begin anew.
 
         Raises:
@@ -492,15 +456,14 @@ class AdapterBox:
 
     async def recover(self) -> None:
         """After a restart: what was taken may still be answered, and all else is offered again."""
-        self._backlog = self._recalls = True
         for row in await self._ledger.store.relay("entries_of_session", self.participant.number):
             record = record_of(row)
             if record.state == c.DeliveryState.HANDING:
                 self._on_the_way[record.id] = record
         self._recall("the host was stopped")
-        self._pump()
+        await self._recall_held()
 
-    def registered(self, participant: Participant, link: RpcPeer | None) -> None:
+    def registered(self, participant: Participant, link: HostEnd | None) -> None:
         """It has registered: over a connection, or to be posted to, or to come for its messages."""
         self.participant = participant
         if link is not None and participant.url is None:
@@ -508,9 +471,9 @@ class AdapterBox:
                 self._link = link
                 link.when_closed(lambda: self._disconnected(link))
                 self._recall("reconnected")
-                self._recalls = True
+                self._host.run(self._recall_held())
         else:
-            self._link, self._fetches = None, participant.url is None
+            self._link = None
         self._reached()
 
     def _reached(self) -> None:
@@ -520,7 +483,7 @@ class AdapterBox:
             self._become(c.AgentStatus.IDLE)
         self._pump()
 
-    def _disconnected(self, link: RpcPeer) -> None:
+    def _disconnected(self, link: HostEnd) -> None:
         if self._link is link:
             self._link = None
             self._recall("offline")
@@ -535,10 +498,21 @@ class AdapterBox:
                 self._put_off(_uncounted(record), reason)
         self._backlog = True
 
+    async def _recall_held(self) -> None:
+        """What an earlier connection held is offered again: whoever has it still will know its id."""
+        async with self._reading:
+            number = self.participant.number
+            async with self._ledger.reading("waiting_deliveries", number, "adapter", ALL) as found:
+                for record, _ in found:
+                    if record.waits_for == "adapter":
+                        self._ledger.put(replace(record, held_by=None, waits_for="connection"))
+            self._backlog = True
+        self._pump()
+
     def unregistered(self) -> None:
         """It does not take part any more."""
         self.close()
-        self._link, self._fetches = None, False
+        self._link = None
         self._become(c.AgentStatus.RELEASED)
 
     def close(self) -> None:
@@ -571,10 +545,10 @@ class AdapterBox:
         self.status = status
         self._backlog = self._backlog or before == c.AgentStatus.PAUSED or self._is_safe
         self._tell(self.participant, status_events(status, before, reason))
-        if self._is_safe:
-            self._arrived.set()
-            if status != c.AgentStatus.OFFLINE:  # else it is tried when something is due, or comes
-                self._pump()
+        if (
+            self._is_safe and status != c.AgentStatus.OFFLINE
+        ):  # else it is tried when something is due, or comes
+            self._pump()
 
 
 def _uncounted(record: c.DeliveryRecord) -> c.DeliveryRecord:

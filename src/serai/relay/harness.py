@@ -45,7 +45,7 @@ class FunctionSession(c.BasicSession):
         super().__init__(identity, capabilities)
         self._receive = receive
         self._turn = asyncio.Lock()
-        self._handlers: list[c.EventHandler] = []
+        self._handlers: set[c.EventHandler] = set()
         self.reply: Callable[[str, str], Awaitable[str]] | None = None
         """Answers a message, by its id, in its thread, and returns the answer's id. `register` sets it."""
 
@@ -62,17 +62,12 @@ class FunctionSession(c.BasicSession):
 
     def on_event(self, handler: c.EventHandler) -> c.Unsubscribe:
         """See `AgentSession.on_event`."""
-        self._handlers.append(handler)
-
-        def unsubscribe() -> None:
-            with contextlib.suppress(ValueError):
-                self._handlers.remove(handler)
-
-        return unsubscribe
+        self._handlers.add(handler)
+        return partial(self._handlers.discard, handler)
 
     def emit(self, event: c.AgentSessionEvent) -> None:
         """Tell those who listen of something that was observed."""
-        for handler in list(self._handlers):
+        for handler in set(self._handlers):
             handler(event)
 
 
@@ -151,7 +146,6 @@ class Registration:
         session = self._session
         c.check_registration(session)
         self._relay = relay
-        _answer_for_all(relay)
         relay.registrations[c.handle_of(session.identity.name)] = self
         if isinstance(session, FunctionSession):
             session.reply = self._reply
@@ -197,20 +191,16 @@ class Registration:
         self.end()
 
     async def _report(self, relay: Relay) -> None:
-        """Report events in their order, several at once where they are faster than the relay."""
+        """Report events in their order."""
+        handle = self.identity.handle
         while True:
-            events = [await self._events.get()]
-            while not self._events.empty():
-                events.append(self._events.get_nowait())
+            event = await self._events.get()
             try:
-                told = [c.to_wire(event) for event in events]
-                await relay.call("sessions.report", agent=self.identity.handle, events=told)
+                await relay.call("sessions.report", agent=handle, events=[c.to_wire(event)])
             except ConnectionLost:
                 return
             except SeraiError as error:
-                _log.warning(
-                    "%d events of %s were not reported: %s", len(events), self.identity.handle, error
-                )
+                _log.warning("the event %s of %s was not reported: %s", event.type, handle, error)
 
     async def _reply(self, message_id: str, text: str) -> str:
         """Answer a message as the session, also over a connection of the owner's."""
@@ -240,9 +230,11 @@ class Registration:
             self._tasks.popitem(last=False)
 
     async def asked(self, method: str, params: Any) -> Any:
-        """Have the session do what the relay asks of it: with a message that it holds, or as a whole."""
+        """Have the session do what the relay asks: with a message, or as a whole. Returns the answer."""
         session = self._session
-        if method in _OF_HELD:
+        if method == "receiveMessage":
+            return await self.receive(c.convert(params, c.Offer))
+        if method in {"flush", "cancel"}:
             if not isinstance(session, c.AgentDeliveryAdapter):
                 raise CapabilityUnsupported(f"delivery.{method}", method, agent=self.identity.name)
             held = c.convert(params, c.HeldParams)
@@ -263,24 +255,6 @@ class Registration:
                 await session.release(c.convert(params, c.OperationParams).reason)
                 self.close()
         return {}
-
-
-_OF_HELD = ("flush", "cancel")
-_ASKED = ("receiveMessage", *_OF_HELD, *c.LifecycleOperation)
-"""What the relay asks of sessions elsewhere. All of it names the agent."""
-
-
-def _answer_for_all(relay: Relay) -> None:
-    """Answer what the relay asks of any session of a connection."""
-
-    async def answer(method: str, params: Any) -> Any:
-        registration = relay.registrations[c.convert(params, c.AgentParams).agent]
-        if method == "receiveMessage":
-            return await registration.receive(c.convert(params, c.Offer))
-        return await registration.asked(method, params)
-
-    for method in _ASKED:
-        relay.link.answers[method] = partial(answer, method)
 
 
 async def stay_registered(

@@ -27,7 +27,7 @@ from serai.store.contract import RelayWrite
 from serai.store.sqlite.relay import words_of_turn
 
 if TYPE_CHECKING:
-    from serai.relay.links import RpcPeer
+    from serai.relay.links import HostEnd
     from serai.relay.workspace import Workspace
 
 _MOST = 500
@@ -52,7 +52,7 @@ class Caller(NamedTuple):
 
     role: c.Role
     participant: Participant | None = None
-    link: RpcPeer | None = None
+    link: HostEnd | None = None
     """Where the caller can be asked; there is none for what is posted."""
 
     @property

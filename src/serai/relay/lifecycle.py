@@ -150,19 +150,17 @@ class Lifecycle:
         else:
             assert isinstance(box, AdapterBox)  # noqa: S101 - an inbox declares no operation
             told = await box.operate(operation, params.reason)
-        match operation:
-            case c.LifecycleOperation.RELEASE:
-                if isinstance(box, AdapterBox):
-                    await self._workspace.unregister(box)
-                return c.OperationResult(status=c.AgentStatus.RELEASED)
-            case c.LifecycleOperation.FORK:
-                forked = self._workspace.info(self._identities.get(str(told.get("agent"))))
-                return c.OperationResult(status=self._workspace.info(agent).status, agent=forked)
-            case c.LifecycleOperation.SNAPSHOT:
-                taken = self._host.redactor.redact_value(told, observed=True)
-                return c.OperationResult(status=self._workspace.info(agent).status, snapshot=taken)
-            case _:
-                return c.OperationResult(status=self._workspace.info(agent).status)
+        if operation == c.LifecycleOperation.RELEASE:
+            if isinstance(box, AdapterBox):
+                await self._workspace.unregister(box)
+            return c.OperationResult(status=c.AgentStatus.RELEASED)
+        result = c.OperationResult(status=self._workspace.info(agent).status)
+        if operation == c.LifecycleOperation.FORK:
+            forked = self._identities.get(str(told.get("agent")))
+            result = replace(result, agent=self._workspace.info(forked))
+        elif operation == c.LifecycleOperation.SNAPSHOT:
+            result = replace(result, snapshot=self._host.redactor.redact_value(told, observed=True))
+        return result
 
     def _check(self, caller: Caller, agent: Participant, session: Session | None) -> None:
         own = caller.participant

@@ -17,12 +17,18 @@ from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from serai import contract as c
-from serai.ahp.actions import SessionCreationFailedAction, SessionReadyAction, StateAction
+from serai.ahp.actions import (
+    SessionCreationFailedAction,
+    SessionMetaChangedAction,
+    SessionReadyAction,
+    StateAction,
+)
 from serai.ahp.types import SessionLifecycle, TerminalSessionClaim
 from serai.errors import CapabilityUnsupported
 from serai.host.identities import Participant
-from serai.host.session.core import needs_sign_in
 from serai.host.surroundings.terminal_channel import HostTerminal
 from serai.relay.predicates import OF_SESSIONS
 from serai.relay.session_events import SessionEvents, status_events
@@ -102,17 +108,13 @@ class Observer:
         self._stream = workspace.events
         self._listeners = 0
         self._views: dict[str, SessionEvents] = {}
-        self._emits: dict[int, tuple[c.AgentSessionEventType, ...]] = {}
-        """What each participant was last known to declare: one that is gone says it no longer."""
 
     def attend(self) -> Callable[[], None]:
         """Watch from now on, until what this returns is called."""
         self._listeners += 1
         if self._listeners == 1:
             sessions = self._host.sessions.in_memory()
-            self._views = {session.uri: SessionEvents.of(session.live) for session in sessions}
-            for participant in self._identities:
-                self._emitted(participant)
+            self._views = {session.uri: SessionEvents(session.live.snapshot()) for session in sessions}
             self._host.journal.observe(self._happened)
             self._stream.also = self._heard
 
@@ -121,15 +123,9 @@ class Observer:
             if not self._listeners:
                 self._host.journal.observe(None)
                 self._stream.also = None
-                self._views, self._emits = {}, {}
+                self._views = {}
 
         return leave
-
-    def _emitted(self, participant: Participant) -> tuple[c.AgentSessionEventType, ...]:
-        """What a participant declares to emit, or did."""
-        if not participant.gone:
-            self._emits[participant.number] = self._workspace.box_of(participant).capabilities.events.emits
-        return self._emits.get(participant.number, ())
 
     # -- what is committed ---------------------------------------------------------------------------------
 
@@ -137,25 +133,30 @@ class Observer:
         """An action is committed: of a session, of a terminal, or of something that nobody observes here."""
         at = self._host.ledger.now
         if self._host.sessions.knows(channel):
-            view = self._view(channel, action)
-            told = view.happened(action, number, at, self._host.journal.recent_blobs)
-            self._tell(self._identities.of_session(channel), number, told)
+            if (view := self._view(channel, action)) is not None:
+                told = view.happened(action, number, at, self._host.journal.recent_blobs)
+                self._tell(self._identities.of_session(channel), number, told)
         elif isinstance(found := self._host.channels.get(channel), HostTerminal):
             state = found.live.head
             if isinstance(state.claim, TerminalSessionClaim):
                 session = state.claim.session
-                told = self._view(session, action).in_terminal(channel, action, state, at)
-                self._tell(self._identities.of_session(session), number, told)
+                if (view := self._view(session, action)) is not None:
+                    told = view.in_terminal(channel, action, state, at)
+                    self._tell(self._identities.of_session(session), number, told)
 
-    def _view(self, uri: str, action: StateAction) -> SessionEvents:
-        view = self._views.get(uri)
-        if view is None:
+    def _view(self, uri: str, action: StateAction | None = None) -> SessionEvents | None:
+        """The view of a session, as it was before the action."""
+        view, session = self._views.get(uri), self._host.sessions.peek(uri)
+        if view is None and session is not None:
             # It was not in memory, so nothing ran in it, or it is new.
-            view = self._views[uri] = SessionEvents(uri)
-            if isinstance(action, SessionReadyAction | SessionCreationFailedAction):
-                view.lifecycle = SessionLifecycle.CREATING
-            if (session := self._host.sessions.peek(uri)) is not None:
-                view.needs_sign_in = needs_sign_in(session.live)
+            head, source = session.live.head, session.seat.forked_from
+            is_first = isinstance(action, SessionReadyAction | SessionCreationFailedAction)
+            is_new = is_first or head.lifecycle == SessionLifecycle.CREATING
+            lifecycle = SessionLifecycle.CREATING if is_new else SessionLifecycle.READY
+            meta = None if isinstance(action, SessionMetaChangedAction) else head.meta
+            state = replace(head, lifecycle=lifecycle.value, input_requests=None, meta=meta)
+            view = SessionEvents(state, forked_from=source.session if source else None)
+            self._views[uri] = view
         return view
 
     def _heard(self, number: int, event: dict[str, Any]) -> None:
@@ -164,7 +165,8 @@ class Observer:
         subject = self._identities.find(event.get("subject") or "")
         actor = self._identities.find(event.get("actor") or "")
         if kind == "agent.registered" and subject is not None and subject.session is not None:
-            self._begins(subject, subject.session, number)
+            if (view := self._view(subject.session)) is not None and view.status == c.AgentStatus.STARTING:
+                self._tell(subject, number, status_events(view.status, None))
         elif kind == "agent.status.releasing" and subject is not None:
             view = self._views.pop(subject.session or "", None)
             before = view.status if view else c.AgentStatus.IDLE
@@ -175,21 +177,12 @@ class Observer:
         elif kind == "message.created" and actor is not None:
             self._tell(actor, number, [c.MessageSent(message_id=data["messageId"])])
         elif kind.startswith("delivery.") and kind in c.EVENT_TYPES and subject is not None:
-            told = [_fitting(kind, data)]
+            told = [c.convert({**data, "type": kind}, c.AgentSessionEvent)]
             if kind == _Type.DELIVERY_DELIVERED:
                 told.append(c.MessageReceived(message_id=data["messageId"], delivery_id=data["deliveryId"]))
             self._tell(subject, number, told)
         elif kind.startswith("action.") and kind in c.EVENT_TYPES and actor is not None:
-            self._tell(actor, number, [_fitting(kind, data)])
-
-    def _begins(self, participant: Participant, uri: str, number: int) -> None:
-        """A session is new."""
-        session = self._host.sessions.peek(uri)
-        if session is None or session.live.head.lifecycle != SessionLifecycle.CREATING:
-            return
-        source = session.seat.forked_from
-        self._views[uri] = SessionEvents.of(session.live, forked_from=source.session if source else None)
-        self._tell(participant, number, status_events(c.AgentStatus.STARTING, None))
+            self._tell(actor, number, [c.convert({**data, "type": kind}, c.AgentSessionEvent)])
 
     # -- telling -------------------------------------------------------------------------------------------
 
@@ -203,7 +196,8 @@ class Observer:
         """Pass on what the session declares, and what the relay itself knows of it."""
         if not events or (participant.session is None and participant.capabilities is None):
             return
-        emits = self._emitted(participant)
+        # Who is gone declares nothing any more, and is told of to the end.
+        emits = _Type if participant.gone else self._workspace.box_of(participant).capabilities.events.emits
         at = self._host.ledger.now
         agent, subject = c.to_wire(participant.identity), participant.identity.id
         for event in events:
@@ -225,10 +219,3 @@ def _workspace_types(event: c.AgentSessionEvent) -> list[str]:
         # That a release has begun is an event of the relay's own.
         return ["agent.status.changed", *([named] if event.status != c.AgentStatus.RELEASING else ())]
     return []
-
-
-def _fitting(kind: str, data: dict[str, Any]) -> c.AgentSessionEvent:
-    """An event of the relay's own as the session's event of that type, with the fields that it has."""
-    record: Any = c.EVENT_TYPES[_Type(kind)]
-    wire = dict(zip(record.__struct_encode_fields__, record.__struct_fields__, strict=True))
-    return record(**{wire[key]: value for key, value in data.items() if key in wire})

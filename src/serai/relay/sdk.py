@@ -15,18 +15,18 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextvars import ContextVar
-from functools import partialmethod
+from functools import partial, partialmethod
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
 from serai import contract as c
 from serai.client.address import find_address
-from serai.client.connection import websocket_opener
-from serai.errors import MethodNotFound, SeraiError
-from serai.relay.links import Link, LocalEnd
+from serai.client.connection import Connection, Transport, websocket_opener
+from serai.errors import CapabilityUnsupported, ConnectionLost, ProtocolError, RelayError, SeraiError
+from serai.relay.links import CODEC, MOST_UNDER_WAY, LocalEnd
 from serai.relay.predicates import ActionEvents, Predicate, events, named
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+_ASKED = ("actions.run", "receiveMessage", "flush", "cancel", *c.LifecycleOperation)
+"""What the relay asks. All but the first name an agent, which has registered over the connection."""
+
 _led_by: ContextVar[dict[str, Any]] = ContextVar("led_by", default={})  # noqa: B039 - it is never changed
 """What a handler sends continues the chain that led there: how long it is, and which listeners are in it."""
 
@@ -43,16 +46,7 @@ EventHandler = Callable[[c.WorkspaceEvent], Awaitable[None] | None]
 """Is called with each event, one after the other. What it raises is logged, and disturbs nobody else."""
 
 
-class ActionCall(NamedTuple):
-    """What the handler of an action is called with."""
-
-    input: Any
-    caller: c.AgentIdentity
-    invocation_id: str
-    """The same for a repeat."""
-
-
-ActionHandler = Callable[[ActionCall], Awaitable[Any] | Any]
+ActionHandler = Callable[[c.ActionRunParams], Awaitable[Any] | Any]
 """Does what an action is for, and returns its output. What it raises is told to the caller as its failure."""
 
 
@@ -75,23 +69,35 @@ class Listening:
 
 
 class Relay:
-    """The relay, for a program."""
+    """The relay, for a program.
+
+    Args:
+        transport: What carries the frames.
+    """
 
     events = events
     """Makes predicates: `relay.on(relay.events.delivery.failed(), handler)`."""
 
-    def __init__(self, link: Link) -> None:
-        self.link = link
-        """How calls get there. Whoever answers what the relay asks does that here."""
+    def __init__(self, transport: Transport) -> None:
         self.messages = SimpleNamespace(send=self.send, reply=self.reply, get=self.message)
         """What is done with messages, under the names of the pages: `relay.messages.send`."""
+        self._transport = transport
         self._subscribing: set[asyncio.Task[Any]] = set()
         """Who listens, and does not hear anything yet."""
         self._listening: set[asyncio.Task[Any]] = set()
+        self._subscriptions: dict[str, asyncio.Queue[c.WorkspaceEvent | None]] = {}
         self._handlers: dict[str, ActionHandler] = {}
         self.registrations: dict[str, Registration] = {}
         """The sessions that take part over this connection, by their handles."""
-        link.answers["actions.run"] = self._run_action
+        self._connection = Connection(
+            transport,
+            self._heard,
+            {method: partial(self._asked, method) for method in _ASKED},
+            self._ended,
+            codec=CODEC,
+            most_requests=MOST_UNDER_WAY,
+        )
+        self._running = asyncio.create_task(self._connection.run())
 
     @classmethod
     async def connect(
@@ -106,7 +112,7 @@ class Relay:
         address = find_address(url, token, home=home)
         parts = urlsplit(address.url)
         there = address._replace(url=urlunsplit((parts.scheme, parts.netloc, "/relay", "", "")))
-        return cls(Link(await websocket_opener(there)()))
+        return cls(await websocket_opener(there)())
 
     async def __aenter__(self) -> Self:
         return self
@@ -121,11 +127,15 @@ class Relay:
         for task in self._listening:
             task.cancel()
         await asyncio.gather(*self._listening, return_exceptions=True)
-        await self.link.close()
+        await self._transport.close()
+        self._running.cancel()
+        await self.closed()
 
-    async def closed(self) -> None:
-        """Wait until the connection is over."""
-        await self.link.closed()
+    async def closed(self) -> ConnectionLost:
+        """Wait until the connection is over, and tell why it is."""
+        await asyncio.wait({self._running})
+        is_ours = self._running.cancelled()
+        return ConnectionLost("the connection is closed") if is_ours else self._running.result()
 
     async def register(self, session: c.AgentSession, **more: Any) -> Registration:
         """Have a session take part over this connection, for as long as that lasts.
@@ -148,6 +158,8 @@ class Relay:
     async def call(self, method: str, **params: Any) -> Any:
         """Call a method of the relay, with its parameters under their names on the wire.
 
+        Returns its result, as its type.
+
         Raises:
             RelayError: The relay refused; its class, and its `code`, say why.
             ProtocolError: The call is not one, or its parameters do not fit.
@@ -157,9 +169,24 @@ class Relay:
             await asyncio.wait(self._subscribing)  # what comes of the call is heard
         if (led_by := _led_by.get()) and method in {"messages.send", "messages.reply"}:
             params["metadata"] = {**params.get("metadata", {}), **led_by}
-        return await self.link.call(
-            method, {key: value for key, value in params.items() if value is not None}
-        )
+        return await self._call(method, {key: value for key, value in params.items() if value is not None})
+
+    async def _call(self, method: str, params: Any) -> Any:
+        try:
+            return c.convert(await self._connection.request(method, params), c.METHODS[method][1])
+        except ProtocolError as error:
+            raise _raised(error) from None
+
+    async def _asked(self, method: str, params: Any) -> Any:
+        """Have the session, or the action's handler, answer what the relay asks. What it raises is told."""
+        try:
+            if method == "actions.run":
+                return await self._run_action(c.convert(params, c.ActionRunParams))
+            return await self.registrations[c.convert(params, c.AgentParams).agent].asked(method, params)
+        except SeraiError:
+            raise
+        except Exception as error:
+            raise ProtocolError(f"{type(error).__name__}: {error}") from error
 
     # -- messages ------------------------------------------------------------------------------------------
 
@@ -223,17 +250,40 @@ class Relay:
     ) -> AsyncGenerator[c.WorkspaceEvent]:
         """Events as they come, or all after one of them. `async for` over it; leaving the loop ends it."""
         params = c.SubscribeParams(types=types, agent=agent, room=room, after=after)
-        async with contextlib.aclosing(await self._subscribe(params)) as events:
+        async with contextlib.aclosing(await self.subscribe(params)) as events:
             async for event in events:
                 yield event
 
-    async def _subscribe(self, params: c.SubscribeParams) -> AsyncGenerator[c.WorkspaceEvent]:
-        started, events = await self.link.subscribe(params)
+    async def subscribe(self, params: c.SubscribeParams) -> AsyncGenerator[c.WorkspaceEvent]:
+        """Subscribe to events. They come from the moment this returns, until their iterator is closed."""
+        started: c.SubscribeResult = await self._call("events.subscribe", c.to_wire(params))
         if started.source == "gap":
             _log.warning(
                 "not all events after %s are there any more: they begin at %s", params.after, started.first
             )
-        return events
+        return self._events(started.subscription)
+
+    async def _events(self, subscription: str) -> AsyncGenerator[c.WorkspaceEvent]:
+        queue = self._queue(subscription)
+        try:
+            while (event := await queue.get()) is not None:
+                yield event
+            raise await self.closed()
+        finally:
+            with contextlib.suppress(SeraiError):
+                await self._call("events.unsubscribe", {"subscription": subscription})
+            self._subscriptions.pop(subscription, None)
+
+    def _queue(self, subscription: str) -> asyncio.Queue[c.WorkspaceEvent | None]:
+        return self._subscriptions.setdefault(subscription, asyncio.Queue())
+
+    def _heard(self, method: str, params: Any) -> None:
+        if method == "event":
+            self._queue(params["subscription"]).put_nowait(c.convert(params["event"], c.WorkspaceEvent))
+
+    def _ended(self) -> None:
+        for queue in self._subscriptions.values():
+            queue.put_nowait(None)
 
     def on(self, predicate: Predicate | str, handler: EventHandler, *, after: str | None = None) -> Listening:
         """Call a handler with each event that passes, from now on or after one of them.
@@ -244,7 +294,7 @@ class Relay:
         """
         wanted = named(predicate) if isinstance(predicate, str) else predicate
         params = c.SubscribeParams(types=wanted.types, agent=wanted.agent, after=after)
-        subscribing = asyncio.create_task(self._subscribe(params))
+        subscribing = asyncio.create_task(self.subscribe(params))
         listening = asyncio.create_task(self._listen(wanted, handler, subscribing))
         for task, kept in ((subscribing, self._subscribing), (listening, self._listening)):
             kept.add(task)
@@ -300,13 +350,8 @@ class Relay:
         """Ask for an action, and wait for its outcome; with `wait_ms=0`, only until it is taken on."""
         return await self.call("actions.invoke", name=name, input=input, waitMs=wait_ms)
 
-    async def _run_action(self, params: Any) -> Any:
-        """Do what the relay asks for."""
-        call = c.convert(params, c.ActionRunParams)
-        handler = self._handlers.get(call.name)
-        if handler is None:
-            raise MethodNotFound(f"nobody does {call.name!r} here")
-        outcome = handler(ActionCall(call.input, call.caller, call.invocation_id))
+    async def _run_action(self, call: c.ActionRunParams) -> Any:
+        outcome = self._handlers[call.name](call)
         return msgspec.to_builtins(await outcome if inspect.isawaitable(outcome) else outcome)
 
     async def _listen(
@@ -343,7 +388,24 @@ class Relay:
 
 def relay_of(workspace: Workspace, caller: Caller) -> Relay:
     """The relay for a program in the host's own process."""
-    return Relay(Link(LocalEnd(workspace, caller)))
+    return Relay(LocalEnd(workspace, caller))
+
+
+def _raised(error: ProtocolError) -> SeraiError:
+    """The error that the relay told of, as the class that has its code."""
+    data: dict[str, Any] = error.data or {}
+    if data.get("code") == CapabilityUnsupported.code:
+        return CapabilityUnsupported(
+            data["capability"],
+            data["requested"],
+            tuple(data.get("available", ())),
+            agent=data.get("agent"),
+            remedy=data.get("remedy"),
+        )
+    for kind in RelayError.__subclasses__():
+        if kind.code == data.get("code"):
+            return kind(data.get("message") or error.message, remedy=data.get("remedy"))
+    return error
 
 
 def _schema_of(described: dict[str, Any] | type | None) -> dict[str, Any] | None:

@@ -1,28 +1,28 @@
-"""What can be observed of a session: a pure view of its AHP actions, the same for every harness.
+"""What can be observed of a session: a view of its AHP actions, the same for every harness.
 
-    view = SessionEvents.of(session.live)
+    view = SessionEvents(session.live.snapshot())
     for event in view.happened(action, number, at): …
 
-The view keeps what the next action needs to be understood: which turn runs, which calls are open, what is
-asked. It starts from a state and follows the actions after it; to meet one that the state has already changes
-nothing that stays.
+The session itself may be ahead of what is committed. So the view has a state of its own, which the actions
+change as they change that of the session; what was before an action, and what is after it, is the event.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from serai import contract as c
 from serai.ahp import actions as a, types as t
-from serai.ahp.extensions import LOGIN, PAUSED, SESSION_COST
+from serai.ahp.extensions import SESSION_COST
 from serai.ahp.reducers import LiveSession
 from serai.changes.diff import unified
+from serai.host.session.core import is_paused, status_of
 from serai.store.contract import BlobRow
 
 
@@ -34,78 +34,28 @@ def status_events(
     return [kind(status=status, previous_status=previous, reason=reason) for kind in kinds if kind]
 
 
-@dataclass(slots=True)
-class _Call:
-    """A tool call that is open."""
-
-    tool: str
-    called_at: datetime | None = None
-    shown: str = ""
-    """The text that was told of its output so far."""
-    result: t.ToolCallResult | None = None
-    """What came of it, while someone is asked whether it may be used."""
-    changes: list[c.AgentSessionEvent] = field(default_factory=list)
-    """The files that it has changed."""
-
-
-@dataclass(slots=True)
 class SessionEvents:
-    """The view of one session."""
+    """The view of one session.
 
-    session: str
-    """Its URI."""
-    lifecycle: str = t.SessionLifecycle.READY
-    forked_from: str | None = None
-    """The session of which it was made as a fork."""
-    turn: str | None = None
-    """The turn that runs."""
-    needs_sign_in: bool = False
-    is_paused: bool = False
-    _asked: set[str] = field(default_factory=set)
-    """The calls about which someone is asked."""
-    _requests: set[str] = field(default_factory=set)
-    """The questions that are open."""
-    _calls: dict[str, _Call] = field(default_factory=dict)
-    _commands: dict[str, tuple[str, datetime]] = field(default_factory=dict)
-    """What runs and since when, by the terminal, or by the id of a command that was detected in one."""
-    _ended: set[str] = field(default_factory=set)
-    """The terminals whose command has ended."""
-    _blobs: Iterable[BlobRow] = ()
+    Args:
+        state: The session as it is. Its completed turns are not looked at.
+        forked_from: The session of which it was made as a fork.
+    """
 
-    @classmethod
-    def of(cls, live: LiveSession, *, forked_from: str | None = None) -> SessionEvents:
-        """The view of a session as it is."""
-        head = live.head
-        view = cls(head.summary.resource, lifecycle=head.lifecycle, forked_from=forked_from)
-        view._note(head.meta)
-        view._requests = {request.id for request in head.input_requests or ()}
-        if live.turn is not None:
-            view.turn = live.turn.id
-            for call in live.turn.calls():
-                if isinstance(
-                    call, t.ToolCallPendingConfirmationState | t.ToolCallPendingResultConfirmationState
-                ):
-                    view._asked.add(call.tool_call_id)
-                if not isinstance(
-                    call, t.ToolCallCompletedState | t.ToolCallCancelledState | t.UnknownStatus
-                ):
-                    view._calls[call.tool_call_id] = _Call(call.tool_name)
-        return view
+    def __init__(self, state: t.SessionState, *, forked_from: str | None = None) -> None:
+        self._live = LiveSession(replace(state, turns=[]))
+        self._forked_from = forked_from
+        self._called: dict[str, datetime] = {}
+        """The calls of the turn that were told, and since when they run."""
+        self._commands: dict[str, tuple[str, datetime]] = {}
+        """What runs and since when, by the terminal, or by the id of a command that was detected in one."""
+        self._ended: set[str] = set()
+        """The terminals whose command has ended."""
 
     @property
     def status(self) -> c.AgentStatus:
         """What the session does."""
-        if self.lifecycle == t.SessionLifecycle.CREATING:
-            return c.AgentStatus.STARTING
-        if self._requests or self._asked:
-            return c.AgentStatus.WAITING
-        if self.turn is not None:
-            return c.AgentStatus.ACTIVE
-        if self.needs_sign_in:
-            return c.AgentStatus.BLOCKED
-        if self.lifecycle == t.SessionLifecycle.CREATION_FAILED:
-            return c.AgentStatus.FAILED
-        return c.AgentStatus.PAUSED if self.is_paused else c.AgentStatus.IDLE
+        return status_of(self._live)
 
     def happened(
         self, action: a.StateAction, number: int, at: datetime, blobs: Iterable[BlobRow] = ()
@@ -118,43 +68,33 @@ class SessionEvents:
             at: When.
             blobs: Content that was committed lately: files before and after an edit.
         """
-        before = self.status
-        self._blobs = blobs
-        told = self._observed(action, number, at)
+        live, turn = self._live, self._live.turn
+        before, was_paused = self.status, is_paused(live)
+        calls: list[t.ToolCallBase] = []
+        if turn is not None and isinstance(action, a.ToolCallActionBase):
+            calls = _open(turn.calls(action.tool_call_id))
+        if isinstance(action, a.SessionTruncatedAction):
+            action = replace(action, turn_id=None)  # which turns there were is not known here
+        live.apply(action, 0)
+        told: list[c.AgentSessionEvent] = []
+        now = live.turn.id if live.turn is not None else None
+        if turn is not None and turn.id != now:  # it has ended, and with it what it left open
+            told += [_failed(one, "skipped") for one in _open(turn.calls())]
+            live.head.turns.clear()
+            self._called.clear()
+        if calls and isinstance(action, a.ToolCallActionBase):
+            told += self._of_call(action, calls[-1], number, at, blobs)
+        elif was_paused and not is_paused(live):
+            told.append(c.SessionResumed(session_id=live.head.summary.resource))
+        else:
+            told += self._of_action(action, number, at)
         if self.status != before:
             told += status_events(self.status, before, _reason(action))
         return told
 
-    def _observed(self, action: a.StateAction, number: int, at: datetime) -> list[c.AgentSessionEvent]:
-        match action:
-            case a.SessionToolCallStartAction():
-                self._calls[action.tool_call_id] = _Call(action.tool_name)
-            case a.ToolCallActionBase(tool_call_id=call_id) if (call := self._calls.get(call_id)) is not None:
-                return self._of_call(action, call, number, at)
-            case a.SessionInputRequestedAction(request=request):
-                self._requests.add(request.id)
-            case a.SessionInputCompletedAction(request_id=request_id):
-                self._requests.discard(request_id)
-            case a.SessionTurnCompleteAction() | a.SessionTurnCancelledAction() | a.SessionTruncatedAction():
-                return self._turn_over()
-            case a.SessionErrorAction(error=error):
-                told = self._turn_over()
-                return [*told, c.ErrorReported(error=error.message, code=error.error_type)]
-            case a.SessionCreationFailedAction(error=error):
-                self.lifecycle = t.SessionLifecycle.CREATION_FAILED
-                return [c.ErrorReported(error=error.message, code=error.error_type)]
-            case a.SessionReadyAction():
-                return self._began()
-            case a.SessionMetaChangedAction(meta=meta):
-                return self._note(meta)
-            case _:
-                return self._of_turn(action, number, at)
-        return []
-
-    def _of_turn(self, action: a.StateAction, number: int, at: datetime) -> list[c.AgentSessionEvent]:
+    def _of_action(self, action: a.StateAction, number: int, at: datetime) -> list[c.AgentSessionEvent]:
         match action:
             case a.SessionTurnStartedAction(turn_id=turn_id, user_message=message):
-                self.turn = turn_id
                 return _chunk(turn_id, "user", message.text, number, at)
             case a.SessionDeltaAction(part_id=part_id, content=content):
                 return _chunk(part_id, "agent", content, number, at)
@@ -164,96 +104,75 @@ class SessionEvents:
                 return _part(turn_id, part, number, at)
             case a.SessionUsageAction(usage=usage):
                 return [_usage(usage)]
+            case a.SessionErrorAction(error=error) | a.SessionCreationFailedAction(error=error):
+                return [c.ErrorReported(error=error.message, code=error.error_type)]
+            case a.SessionReadyAction():
+                own, parent = self._live.head.summary.resource, self._forked_from
+                if parent is not None:
+                    return [c.SessionForked(session_id=own, parent_session_id=parent)]
+                return [c.SessionStarted(session_id=own)]
             case _:
                 return []
-
-    def _began(self) -> list[c.AgentSessionEvent]:
-        self.lifecycle = t.SessionLifecycle.READY
-        if self.forked_from is not None:
-            return [c.SessionForked(session_id=self.session, parent_session_id=self.forked_from)]
-        return [c.SessionStarted(session_id=self.session)]
-
-    def _note(self, meta: t.FreeForm | None) -> list[c.AgentSessionEvent]:
-        was_paused = self.is_paused
-        self.needs_sign_in = LOGIN in (meta or {})
-        self.is_paused = PAUSED in (meta or {})
-        return [c.SessionResumed(session_id=self.session)] if was_paused and not self.is_paused else []
-
-    def _turn_over(self) -> list[c.AgentSessionEvent]:
-        """The turn has ended, and with it what it left open."""
-        calls, self._calls = self._calls, {}
-        self.turn = None
-        self._asked.clear()
-        self._requests.clear()
-        return [c.ToolFailed(run=call_id, tool=call.tool, error="skipped") for call_id, call in calls.items()]
 
     # -- tool calls ----------------------------------------------------------------------------------------
 
     def _of_call(
-        self, action: a.ToolCallActionBase, call: _Call, number: int, at: datetime
+        self,
+        action: a.ToolCallActionBase,
+        before: t.ToolCallBase,
+        number: int,
+        at: datetime,
+        blobs: Iterable[BlobRow],
     ) -> list[c.AgentSessionEvent]:
-        call_id = action.tool_call_id
+        """What one observes of a call that was open before the action."""
+        turn, call_id, told = self._live.turn, action.tool_call_id, list[c.AgentSessionEvent]()
+        after = turn.calls(call_id)[-1] if turn is not None else None
         match action:
-            case a.SessionToolCallReadyAction(confirmed=confirmed):
-                (self._asked.add if confirmed is None else self._asked.discard)(call_id)
-                if call.called_at is None:
-                    call.called_at = at
-                    return [c.ToolCalled(run=call_id, tool=call.tool, input=_input(action.tool_input))]
-            case a.SessionToolCallConfirmedAction(approved=approved, reason=reason):
-                self._asked.discard(call_id)
-                if not approved:
-                    del self._calls[call_id]
-                    return [c.ToolFailed(run=call_id, tool=call.tool, error=reason or "denied")]
+            case a.SessionToolCallReadyAction(tool_input=given) if call_id not in self._called:
+                self._called[call_id] = at
+                return [c.ToolCalled(run=call_id, tool=before.tool_name, input=_input(given))]
             case a.SessionToolCallContentChangedAction(content=content):
-                return self._shown(call_id, call, content, at)
-            case a.SessionToolCallCompleteAction(result=result, requires_result_confirmation=asks):
-                changes = (_file_change(one, self._blobs) for one in result.content or ())
-                call.changes = [change for change in changes if change is not None]
-                if asks:
-                    self._asked.add(call_id)
-                    call.result = result
-                    return []
-                return self._call_over(call_id, call, result, number, at)
-            case a.SessionToolCallResultConfirmedAction(approved=approved):
-                if approved and call.result is not None:
-                    return self._call_over(call_id, call, call.result, number, at)
-                self._asked.discard(call_id)
-                del self._calls[call_id]
-                return [c.ToolFailed(run=call_id, tool=call.tool, error="result-denied")]
+                return self._shown(before, content, at)
+            case a.SessionToolCallCompleteAction(result=result):
+                changes = (_file_change(one, blobs) for one in result.content or ())
+                told += [change for change in changes if change is not None]
             case _:
                 pass
-        return []
+        match after:
+            case t.ToolCallCancelledState(reason=reason):
+                told.append(_failed(before, reason or "denied"))
+            case t.ToolCallCompletedState():
+                text = _text(after.content)
+                if text:
+                    told += _chunk(call_id, "tool", text, number, at)
+                told.append(self._over(after, text, at))
+            case _:
+                pass
+        return told
 
     def _shown(
-        self, call_id: str, call: _Call, content: Iterable[t.ToolResultContent], at: datetime
+        self, call: t.ToolCallBase, content: Iterable[t.ToolResultContent], at: datetime
     ) -> list[c.AgentSessionEvent]:
         told: list[c.AgentSessionEvent] = []
         for one in content:
             if isinstance(one, t.ToolResultTerminalContent):
                 told += self.command_started(one.resource, one.title, at)
         text = _text(content)
-        new = text.removeprefix(call.shown) if text.startswith(call.shown) else text
-        call.shown = text
-        if new:
-            told.append(c.ToolOutput(run=call_id, tool=call.tool, output=new))
+        shown = _text(call.content) if isinstance(call, t.ToolCallRunningState) else ""
+        if new := text.removeprefix(shown):
+            told.append(c.ToolOutput(run=call.tool_call_id, tool=call.tool_name, output=new))
         return told
 
-    def _call_over(
-        self, call_id: str, call: _Call, result: t.ToolCallResult, number: int, at: datetime
-    ) -> list[c.AgentSessionEvent]:
-        self._asked.discard(call_id)
-        del self._calls[call_id]
-        content = result.content or []
-        text = _text(content)
-        told = _chunk(call_id, "tool", text, number, at) if text else []
-        told += call.changes
-        if not result.success:
-            error = result.error.message if result.error else text or "failed"
-            return [*told, c.ToolFailed(run=call_id, tool=call.tool, error=error)]
-        output = text if result.structured_content is None else result.structured_content
-        duration = None if call.called_at is None else _ms(call.called_at, at)
-        done = c.ToolCompleted(run=call_id, tool=call.tool, output=output or None, duration_ms=duration)
-        return [*told, done]
+    def _over(self, call: t.ToolCallCompletedState, text: str, at: datetime) -> c.AgentSessionEvent:
+        if not call.success:
+            return _failed(call, call.error.message if call.error else text or "failed")
+        since = self._called.get(call.tool_call_id)
+        return c.ToolCompleted(
+            run=call.tool_call_id,
+            tool=call.tool_name,
+            output=(text if call.structured_content is None else call.structured_content) or None,
+            duration_ms=None if since is None else _ms(since, at),
+        )
 
     # -- terminals -----------------------------------------------------------------------------------------
 
@@ -379,8 +298,18 @@ def _input(text: str | None) -> Any:
     return text
 
 
-def _text(content: Iterable[t.ToolResultContent]) -> str:
-    return "\n".join(one.text for one in content if isinstance(one, t.ToolResultTextContent))
+def _text(content: Iterable[t.ToolResultContent] | None) -> str:
+    return "\n".join(one.text for one in content or () if isinstance(one, t.ToolResultTextContent))
+
+
+def _open(calls: Iterable[t.ToolCallState]) -> list[t.ToolCallBase]:
+    """Those of some calls that are not over."""
+    over = (t.ToolCallCompletedState, t.ToolCallCancelledState)
+    return [call for call in calls if isinstance(call, t.ToolCallBase) and not isinstance(call, over)]
+
+
+def _failed(call: t.ToolCallBase, error: str) -> c.ToolFailed:
+    return c.ToolFailed(run=call.tool_call_id, tool=call.tool_name, error=error)
 
 
 def _ms(since: datetime, until: datetime) -> int:

@@ -40,8 +40,6 @@ _MOST = 64 * 1024
 """How much of an answer is read."""
 _TIMEOUT = 30.0
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 300.0
-_PASSED_OVER = 1000
-"""After so many events that nobody wants, the place is written down."""
 
 
 class _Kept(c.Record):
@@ -71,10 +69,12 @@ class Webhooks:
             self._begin(replace(kept, webhook=replace(kept.webhook, id=str(number), delivered_until=until)))
 
     async def close(self) -> None:
-        """Post nothing any more."""
+        """Post nothing any more, and write down how far each is: what was passed over is not read again."""
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        for webhook_id, kept in self._kept.items():
+            self._write("move_webhook", int(webhook_id), kept.webhook.delivered_until)
 
     def create(self, caller: Caller, params: c.WebhookParams) -> c.WebhookResult:
         """Post the events of a filter from now on.
@@ -129,20 +129,17 @@ class Webhooks:
         self._tasks[webhook_id] = asyncio.create_task(self._run(webhook_id))
 
     async def _run(self, webhook_id: str) -> None:
-        webhook, passed_over = self._kept[webhook_id].webhook, 0
+        webhook = self._kept[webhook_id].webhook
         after, source = await self._events.starting(webhook.delivered_until)
         if source == "gap":
             _log.warning("events after %s are gone for webhook %s", webhook.delivered_until, webhook_id)
         wants = self._workspace.filter_of(Caller(c.Role.OWNER), webhook, is_new=False)
         async with contextlib.aclosing(self._workspace.follow(after, webhook, lambda _event: True)) as events:
             async for event in events:
-                is_wanted = wants(event)
-                if is_wanted:
+                if wants(event):
                     await self._post(webhook_id, self._redactor.redact_value(event, observed=False))
-                passed_over = 0 if is_wanted else passed_over + 1
-                self._put(webhook_id, delivered_until=event.id, error=None)
-                if is_wanted or passed_over % _PASSED_OVER == 0:
                     self._write("move_webhook", int(webhook_id), event.id)
+                self._put(webhook_id, delivered_until=event.id, error=None)
 
     def _put(self, webhook_id: str, **changes: str | None) -> None:
         kept = self._kept[webhook_id]

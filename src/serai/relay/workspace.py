@@ -23,7 +23,7 @@ from serai.relay.calls import Calls
 from serai.relay.events import EventStream, Place, Wanted
 from serai.relay.inbox import Caller, InboxBox, Inboxes
 from serai.relay.lifecycle import Lifecycle
-from serai.relay.links import RpcPeer
+from serai.relay.links import HostEnd
 from serai.relay.observer import Observer, check_can_come, wants_live
 from serai.relay.policy import RelayPolicy
 from serai.relay.post import Post
@@ -205,7 +205,7 @@ class Workspace:
             waiting=waiting,
         )
 
-    def registered(self, participant: Participant, link: RpcPeer | None) -> None:
+    def registered(self, participant: Participant, link: HostEnd | None) -> None:
         """A session elsewhere has registered: from now on its messages go there."""
         if participant.secret is not None:
             self.host.redactor.register(f"{participant.handle} webhook", participant.secret)

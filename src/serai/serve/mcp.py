@@ -9,14 +9,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from serai.client.address import nearest_url
+from serai.errors import MethodNotFound
 from serai.host.seat import RelayAccess
+from serai.relay.inbox import Caller
+from serai.relay.links import refusal_of
 from serai.relay.tools import RelayTools
 from serai.relay.workspace import Workspace
+from serai.serve.relay import caller_of
+from serai.version import __version__
+
+if TYPE_CHECKING:
+    import mcp_types
+    from mcp.server.context import ServerRequestContext
+
+_INSTRUCTIONS = (
+    "Messages between agents and people of this workspace. list_agents tells who is there, and who you are."
+    " Messages for you arrive by themselves as turns that begin with [relay]; those that wait until you look,"
+    " check_inbox brings. Answer with reply, in the thread."
+)
 
 
 class McpEndpoint:
@@ -53,7 +69,58 @@ class McpEndpoint:
         """Answer one request."""
         async with self._loading:
             if (app := self._app) is None:
-                sdk = await asyncio.to_thread(import_module, "serai.serve.mcp_server")
-                logging.getLogger("mcp").setLevel(logging.WARNING)  # it tells of each request
-                self._app = app = sdk.create_mcp_app(self._workspace, self._tools)
+                app = self._app = await asyncio.to_thread(_new_app, self._workspace, self._tools)
         await app(scope, receive, send)
+
+
+def _new_app(workspace: Workspace, tools: RelayTools) -> ASGIApp:
+    """The SDK's server: it offers each caller the tools, and has them done."""
+    import mcp_types as types  # noqa: PLC0415 - see above
+    from mcp.server.lowlevel import Server  # noqa: PLC0415 - the same
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415 - the same
+    from mcp.shared.exceptions import MCPError  # noqa: PLC0415 - the same
+
+    logging.getLogger("mcp").setLevel(logging.WARNING)  # it tells of each request
+
+    def caller(context: ServerRequestContext[Any, Any]) -> Caller:
+        request: Any = context.request
+        found = caller_of(workspace, request.state.token_digest, request.state.role)
+        if found is None:  # it was revoked a moment ago
+            raise MCPError(types.INVALID_REQUEST, "the token opens nothing any more")
+        return found
+
+    async def list_tools(context: ServerRequestContext[Any, Any], _: Any) -> mcp_types.ListToolsResult:
+        return types.ListToolsResult(
+            tools=[
+                types.Tool(name=tool.name, description=tool.description, input_schema=tool.schema)
+                for tool in await tools.tools(caller(context))
+            ]
+        )
+
+    async def call_tool(
+        context: ServerRequestContext[Any, Any], params: mcp_types.CallToolRequestParams
+    ) -> mcp_types.CallToolResult:
+        who, problem = caller(context), None
+        try:
+            told = await tools.call(who, params.name, params.arguments or {})
+        except MethodNotFound as error:
+            raise MCPError(types.INVALID_PARAMS, error.message) from None
+        except Exception as error:  # noqa: BLE001 - whatever it is, the agent gets an answer
+            told = problem = refusal_of(error).data
+        text = types.TextContent(type="text", text=msgspec.json.encode(told).decode())
+        return types.CallToolResult(content=[text], is_error=problem is not None)
+
+    server = Server(
+        "serai",
+        version=__version__,
+        instructions=_INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
+        async with manager.run():
+            await manager.handle_request(scope, receive, send)
+
+    return answer

@@ -22,7 +22,7 @@ from serai.contract.relay_calls import read_params
 from serai.errors import ConnectionLost, InvalidRequest, LinkSpent, SeraiError
 from serai.jsonrpc import Failure, Request, Success
 from serai.relay.inbox import Caller
-from serai.relay.links import CODEC, HostEnd, read_call, told_to_caller
+from serai.relay.links import CODEC, HostEnd, read_call, refusal_of
 from serai.relay.workspace import Workspace
 from serai.serve.frames import text_frame
 from serai.serve.http import error_answer
@@ -80,7 +80,7 @@ def relay_routes(workspace: Workspace) -> list[Route]:
             params = read_params(call.method, call.params)
             told = Success(id=call_id, result=await workspace.call(caller, call.method, params))
         except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets an answer
-            told = Failure(id=call_id, error=told_to_caller(error))
+            told = Failure(id=call_id, error=refusal_of(error))
         return Response(CODEC.encode(told), media_type="application/json")
 
     async def link(request: HttpRequest) -> Response:
@@ -101,11 +101,6 @@ class RelayPeer(HostEnd):
     def holds_up(self, go_on: Callable[[], None]) -> bool:
         """Whether nothing should be read now: too much waits for the disk."""
         return self._workspace.host.journal.holds_up(go_on)
-
-    async def request(self, method: str, params: Any) -> Any:
-        """See `RpcPeer`. Nothing is asked of whoever has a token that was revoked."""
-        self.caller()
-        return await super().request(method, params)
 
     def caller(self) -> Caller:
         """Who is there. With a token that was revoked nobody is, and the connection is closed."""
