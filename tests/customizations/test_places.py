@@ -26,7 +26,7 @@ from serai.customizations.places import (
     PluginPlace,
     Where,
 )
-from serai.customizations.watched import watched
+from serai.machine.watch.seen import SeenPaths
 
 HOOKS = {
     "Claude Code": {"hooks": {"Stop": [{"matcher": "x", "hooks": [{"type": "command", "command": "true"}]}]}},
@@ -109,10 +109,12 @@ def rows() -> list[tuple[FilePlace, Where]]:
 def test_each_place_is_found(
     place: FilePlace, where: Where, work: Path, home: Path, settings: Path, look: Look, write: Write
 ) -> None:
+    look(seen=(before := SeenPaths()))
     root = {Where.DIRECTORY: work, Where.HOME: home, Where.SETTINGS: settings}[where]
     path = f"{place.folder}/{place.pattern}".lstrip("/").replace("**/", "").replace("*", "sample")
     file = write(root, path, sample(place))
-    found = look()
+    assert not before.are_unchanged()
+    found = look(seen=(seen := SeenPaths()))
     [container] = found.containers
     assert isinstance(container, DirectoryCustomization)
     assert container.contents == place.contents
@@ -131,7 +133,9 @@ def test_each_place_is_found(
         assert child.name == "sample"
     [definition] = found.definitions
     assert (definition.child, definition.container, definition.runnable) == (child, container.id, True)
-    assert watched(work, home, settings).concerns(str(file))
+    assert seen.are_unchanged()
+    file.write_text("changed")
+    assert not seen.are_unchanged()
 
 
 def plugin_rows() -> list[tuple[PluginPlace, Where]]:
@@ -148,13 +152,14 @@ def test_each_place_of_plugins_is_found(
     place: PluginPlace, where: Where, work: Path, home: Path, look: Look, write: Write
 ) -> None:
     root = work if where is Where.DIRECTORY else home
+    look(seen=(before := SeenPaths()))
     match place.layout:
         case PluginLayout.FOLDERS:
-            plugin, told = root / place.path / "tools", None
+            plugin = root / place.path / "tools"
         case PluginLayout.REGISTRY:
             plugin = home / "elsewhere" / "tools"
             entry = {"scope": "user", "installPath": str(plugin)}
-            told = write(root, place.path, json.dumps({"version": 2, "plugins": {"tools@shop": [entry]}}))
+            write(root, place.path, json.dumps({"version": 2, "plugins": {"tools@shop": [entry]}}))
             write(root, ".claude/settings.json", '{"enabledPlugins": {"tools@shop": true}}')
     write(plugin, "skills/greet/SKILL.md", "---\ndescription: Greets.\n---\nHello.\n")
     [container] = look().containers
@@ -162,5 +167,4 @@ def test_each_place_of_plugins_is_found(
     assert (container.name, container.uri) == ("tools", plugin.as_uri())
     assert container.enabled
     assert [child.name for child in children_of(container)] == ["greet"]
-    changed = told or plugin / "skills" / "greet" / "SKILL.md"
-    assert watched(work, home).concerns(str(changed))
+    assert not before.are_unchanged()

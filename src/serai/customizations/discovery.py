@@ -36,6 +36,7 @@ from serai.customizations.servers import (
 )
 from serai.customizations.trees import DiskTree, join, matching, real_path
 from serai.errors import FileUnreadable
+from serai.machine.watch.seen import SeenPaths
 
 _MAX_PLUGINS = 200
 _RUNS = {CustomizationType.HOOK: "hooks", CustomizationType.MCP_SERVER: "MCP servers"}
@@ -55,6 +56,7 @@ def discover(
     trusted: bool,
     may_write: Callable[[Path], bool] = lambda _: False,
     settings: Path | None = None,
+    seen: SeenPaths | None = None,
 ) -> Customizations:
     """Find and read the customisations of a working directory and of a home.
 
@@ -70,17 +72,21 @@ def discover(
         may_write: Whether clients may write to a folder, apart from whether the disk allows it. It is asked
             with the folder's real path.
         settings: The folder of the person's `serai.toml`, which is as trusted as the home.
+        seen: Notes all that was looked at: as long as it is unchanged, so is what is found.
     """
+    seen = seen or SeenPaths()
     containers: dict[str, Customization] = {}
     definitions: dict[str, list[Definition]] = {}
     locked: set[str] = set()
     project = None if directory is None else os.path.realpath(directory)
-    looks = [_Look(DiskTree(home, prefix="~/", confined=False), Where.HOME, True, project, may_write)]
+    tree = DiskTree(home, prefix="~/", confined=False, seen=seen)
+    looks = [_Look(tree, Where.HOME, True, project, may_write, seen)]
     if settings is not None:
-        tree = DiskTree(settings, prefix=f"{settings}/", confined=False)
-        looks.append(_Look(tree, Where.SETTINGS, True, project, may_write))
+        tree = DiskTree(settings, prefix=f"{settings}/", confined=False, seen=seen)
+        looks.append(_Look(tree, Where.SETTINGS, True, project, may_write, seen))
     if directory is not None:
-        looks.insert(0, _Look(DiskTree(directory), Where.DIRECTORY, trusted, None, may_write))
+        tree = DiskTree(directory, seen=seen)
+        looks.insert(0, _Look(tree, Where.DIRECTORY, trusted, None, may_write, seen))
     for look in looks:  # a home that is also the working directory counts as home: it comes later
         look.run()
         containers |= look.containers
@@ -100,12 +106,14 @@ class _Look:
         trusted: bool,
         project: str | None,
         may_write: Callable[[Path], bool],
+        seen: SeenPaths,
     ) -> None:
         self._tree = tree
         self._where = where
         self._trusted = trusted
         self._project = project
         self._may_write = may_write
+        self._seen = seen
         self._room = MAX_SHOWN
         self._until = 0.0
         self.containers: dict[str, Customization] = {}
@@ -241,7 +249,8 @@ class _Look:
         home = self._tree.root
         for name, folder in _installed(registry[0], self._project):
             shown = f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)
-            self._plugin(DiskTree(folder, prefix=f"{shown}/"), enabled=switches.get(name) is True)
+            tree = DiskTree(folder, prefix=f"{shown}/", seen=self._seen)
+            self._plugin(tree, enabled=switches.get(name) is True)
 
     def _plugin(self, tree: DiskTree, *, enabled: bool) -> None:
         uri = tree.uri("")

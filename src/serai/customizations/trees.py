@@ -18,6 +18,7 @@ from urllib.parse import quote, quote_from_bytes
 
 from serai.errors import FileUnreadable
 from serai.machine.safe_paths import PathRefused, open_below
+from serai.machine.watch.seen import SeenPaths
 
 MAX_FILE = 1024 * 1024
 """Largest file, in bytes, where nobody says otherwise."""
@@ -52,13 +53,23 @@ class DiskTree:
         prefix: What stands before a path when it is shown to a person, such as `~/`.
         confined: Links are followed only within the folder. Otherwise they are followed anywhere.
         base: The folder below the root that paths are relative to.
+        seen: Notes what is read, listed, or looked for in vain.
     """
 
-    def __init__(self, root: Path, *, prefix: str = "", confined: bool = True, base: str = "") -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        prefix: str = "",
+        confined: bool = True,
+        base: str = "",
+        seen: SeenPaths | None = None,
+    ) -> None:
         self.root = Path(os.path.abspath(root))  # noqa: PTH100 - `..` must go, and links must stay
         self._prefix = prefix
         self._confined = confined
         self._base = base
+        self._seen = seen or SeenPaths()
 
     @property
     def folder(self) -> Path:
@@ -107,7 +118,8 @@ class DiskTree:
     def below(self, path: str) -> DiskTree:
         """A folder in this one, with the same confines."""
         base = join(self._base, path)
-        return DiskTree(self.root, prefix=f"{self._prefix}{path}/", confined=self._confined, base=base)
+        prefix = f"{self._prefix}{path}/"
+        return DiskTree(self.root, prefix=prefix, confined=self._confined, base=base, seen=self._seen)
 
     def real(self, path: str) -> Path | None:
         """Where a path really is, whether or not it exists; `None` when it leads out of a confined folder."""
@@ -117,6 +129,7 @@ class DiskTree:
     @contextmanager
     def _opened(self, path: str, flags: int = 0) -> Generator[int | None]:
         below = join(self._base, path)
+        self._seen.note(f"{self.root}/{below}")
         where = (self.root, below) if self._confined else ("/", f"{self.root}/{below}")
         try:
             descriptor = open_below(*where, flags)
