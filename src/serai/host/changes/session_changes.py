@@ -20,7 +20,7 @@ from serai.errors import FolderMoved, GitUnavailable, SeraiError, SessionGone
 from serai.host.changes.bases import FAILURES, STOPPING, Bases, told_of
 from serai.host.changes.changeset_channel import MOST_FILES, ChangesetChannel
 from serai.host.changes.changesets import changes_folder, id_of_session
-from serai.host.changes.folder_watch import ChangesWatch, WatchedPlace, places_to_watch
+from serai.host.changes.folder_watch import ChangesWatch
 
 if TYPE_CHECKING:
     from serai.host.session.session import Session
@@ -136,15 +136,15 @@ class SessionChanges:
         if watch is not None:
             self._host.run(watch.close())
 
-    async def _follow_files(self, here: Place | None, places: tuple[WatchedPlace, ...] = ()) -> None:
+    async def _follow_files(self, here: Place | None, changes: FolderChanges | None = None) -> None:
         """Watch what is to be watched, if anyone wants to know."""
         if self._closed or not self._is_followed:
             return
-        if self._watch is None or self._watch.places != places or self._watch.has_ended:
+        if self._watch is None or self._watch.changes is not changes or self._watch.has_ended:
             self._unwatch()
-            directory = str(self.bases.directory)
+            host, directory = self._host, str(self.bases.directory)
             self._watch = ChangesWatch(
-                self._host.watches, directory, here, places, lambda: self.look_again(_GATHER)
+                host.watches, directory, here, changes, host.home, lambda: self.look_again(_GATHER)
             )
             await self._watch.begin()
 
@@ -187,12 +187,8 @@ class SessionChanges:
             await self._follow_files(here)
             return
         is_new = changes is not self._looked_at
-        if is_new:
-            self._unwatch()  # another folder may be at the same path
         self._looked_at = changes
-        if self._is_followed:
-            places = await asyncio.to_thread(places_to_watch, changes, self._host.home)
-            await self._follow_files(here, places)
+        await self._follow_files(here, changes)
         listed = [UNCOMMITTED, SESSION] if changes.has_git else [SESSION]
         shown = [one for one in self._channels.values() if is_new or not one.is_final]
         found = await self._computed(changes, list(dict.fromkeys([*listed, *(one.which for one in shown)])))
