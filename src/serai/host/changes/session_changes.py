@@ -228,10 +228,7 @@ class SessionChanges:
     async def _show(self, channel: ChangesetChannel, directory: str, changes: Changes) -> None:
         chosen = changes.changes[:MOST_FILES]
         files = [show(change, directory, self._id, live=not changes.settled) for change in chosen]
-        problem = None
-        if changes.lacks is not None and channel.which.turn_id is not None:
-            problem = ErrorInfo(error_type="end_not_seen", message=changes.lacks)
-        await channel.show(files, final=changes.settled, problem=problem)
+        await channel.show(files, final=changes.settled)
 
     def _show_problem(self, error: SeraiError | OSError) -> None:
         """Say that the folder is gone, or git. A session that never had a folder is told of nothing."""
