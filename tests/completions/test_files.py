@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from serai.completions import files as index_module
-from serai.completions.files import FileIndex, FileSource
+from serai.completions.files import FileIndex
 from serai.completions.search import PathListing, in_turns, search
 
 
@@ -113,7 +113,7 @@ async def test_what_is_in_submodules_and_other_repositories_is_found(nested: Pat
     }  # fmt: skip
     assert "inner/built.o" not in found
     assert not any(".git/" in name for name in found)
-    offered = await FileSource(index).candidates("sub")
+    offered = await index.candidates("sub")
     assert [item.name for item in offered].count("src/sub/") == 1
     await index.close()
 

@@ -18,7 +18,7 @@ import re
 import stat
 import threading
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 from unicodedata import normalize
 
@@ -90,6 +90,17 @@ class FileIndex:
             elif now >= self._too_old_at:
                 await asyncio.wait({self._making}, timeout=_LONGEST_WAIT)
         return self._listing or PathListing()
+
+    async def candidates(self, query: str) -> list[Candidate]:
+        """Files and folders that fit and are there, best first; a folder's name ends with `/`."""
+        listing = await self.listing()
+        query = query.removeprefix("./")
+        # A letter with a sign is one character, or two as macOS has them.
+        spellings = {query: None} | {normalize(form, query): None for form in ("NFC", "NFD")}
+        found: list[FoundPath] = []
+        for spelling in spellings:
+            found += await in_turns(search(listing, spelling, ITEM_LIMIT - len(found)))
+        return await asyncio.to_thread(_attached, self.folder, found)
 
     async def close(self) -> None:
         """End what is under way; no process and no thread stays behind."""
@@ -263,30 +274,6 @@ def _is_repository(folder: Path, inside: str) -> bool:
     """Whether there is one, and no link on the way to it. Reads the disk."""
     place = Path(os.path.realpath(folder), inside)
     return os.path.realpath(place) == str(place) and os.path.lexists(place / ".git")
-
-
-class FileSource:
-    """Files and folders of a working directory, after `@`. What is chosen is attached by reference.
-
-    Args:
-        index: Which files there are.
-    """
-
-    trigger = "@"
-
-    def __init__(self, index: FileIndex) -> None:
-        self._index = index
-
-    async def candidates(self, query: str) -> Sequence[Candidate]:
-        """Files and folders that fit and are there; a folder's name ends with `/`."""
-        listing = await self._index.listing()
-        query = query.removeprefix("./")
-        # A letter with a sign is one character, or two as macOS has them.
-        spellings = {query: None} | {normalize(form, query): None for form in ("NFC", "NFD")}
-        found: list[FoundPath] = []
-        for spelling in spellings:
-            found += await in_turns(search(listing, spelling, ITEM_LIMIT - len(found)))
-        return await asyncio.to_thread(_attached, self._index.folder, found)
 
 
 def _attached(folder: Path, found: list[FoundPath]) -> list[Candidate]:
