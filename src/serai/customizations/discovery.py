@@ -25,15 +25,9 @@ from serai.customizations.containers import (
     load_state,
 )
 from serai.customizations.documents import read_document
-from serai.customizations.places import PLACES, PLUGINS, FilePlace, Format, PluginLayout, PluginPlace, Where
+from serai.customizations.places import PLACES, PLUGIN_FOLDERS, PLUGIN_REGISTRY, FilePlace, Where
 from serai.customizations.plugins import read_plugin
-from serai.customizations.servers import (
-    members,
-    read_hooks,
-    read_json,
-    read_servers,
-    read_servers_of_project,
-)
+from serai.customizations.servers import members, read_hooks, read_json, read_servers
 from serai.customizations.trees import DiskTree, join, matching, real_path
 from serai.errors import FileUnreadable
 from serai.machine.watch.seen import SeenPaths
@@ -128,9 +122,10 @@ class _Look:
                 groups.setdefault((place.source, place.folder, place.contents), []).append(place)
         for (source, folder, contents), places in groups.items():
             self._folder(source, folder, contents, places)
-        for row in PLUGINS:
-            if row.where.has(self._where):
-                self._plugins(row)
+        if self._where is not Where.SETTINGS:
+            self._plugins("Open Plugins", PLUGIN_FOLDERS, self._plugin_folders)
+        if self._where is Where.HOME:
+            self._plugins("Claude Code", PLUGIN_REGISTRY, self._registered)
 
     # -- folders -------------------------------------------------------------------------------------------
 
@@ -151,8 +146,7 @@ class _Look:
         offered = writable and any(place.offered for place in places)
         if not (exists or offered or into.definitions or into.problems):
             return
-        brings = any(place.format is Format.AGENT for place in places)
-        off = not self._trusted and (contents in _RUNS or brings)
+        off = not self._trusted and (contents in _RUNS or any(place.is_of_serai for place in places))
         if off:
             self.locked.add(container)
             if into.definitions:
@@ -173,25 +167,23 @@ class _Look:
         )
 
     def _read_file(self, origin: Origin, path: str, place: FilePlace, into: Contents) -> None:
-        match place.format:
-            case Format.AGENT:
-                read_agent_file(origin, path, into)
-            case Format.HOOKS:
-                read_hooks(origin, path, into)
-            case Format.SERVERS if place.of_projects:
-                read_servers_of_project(origin, path, place.key, self._project, into)
-            case Format.SERVERS:
-                read_servers(origin, path, place.key, into)
-            case Format.MARKDOWN | Format.TOML:
-                read_document(
-                    origin,
-                    path,
-                    place.folder,
-                    place.contents,
-                    into,
-                    always=place.always,
-                    whole_name=place.is_one_file,
-                )
+        if place.is_of_serai:
+            read_agent_file(origin, path, into)
+        elif place.contents is CustomizationType.HOOK:
+            read_hooks(origin, path, into)
+        elif place.contents is CustomizationType.MCP_SERVER:
+            is_memory = place.of_projects
+            read_servers(origin, path, place.key, into, is_memory=is_memory, project=self._project)
+        else:
+            read_document(
+                origin,
+                path,
+                place.folder,
+                place.contents,
+                into,
+                always=place.always,
+                whole_name=place.is_one_file,
+            )
 
     def _is_writable(self, places: list[FilePlace]) -> bool:
         if all(place.is_one_file for place in places):
@@ -204,42 +196,38 @@ class _Look:
 
     # -- plugins -------------------------------------------------------------------------------------------
 
-    def _plugins(self, row: PluginPlace) -> None:
-        """Read the plugins of a row. What goes wrong on the way to them is told by a container of its own."""
+    def _plugins(self, source: str, path: str, read: Callable[[str, list[str]], None]) -> None:
+        """Read the plugins of a place. A container of its own tells what goes wrong on the way to them."""
         problems: list[str] = []
         try:
-            match row.layout:
-                case PluginLayout.FOLDERS:
-                    self._plugin_folders(row, problems)
-                case PluginLayout.REGISTRY:
-                    self._registered(row)
+            read(path, problems)
         except FileUnreadable as error:
             problems.append(error.message)
         if problems:
-            uri = self._tree.uri(row.path)
-            name = in_one_line(f"{row.source} plugins ({self._tree.shown(row.path)})")
+            uri = self._tree.uri(path)
+            name = in_one_line(f"{source} plugins ({self._tree.shown(path)})")
             load = load_state(Contents(problems=problems))
-            container = identity("plugin", row.source, uri)
+            container = identity("plugin", source, uri)
             broken = PluginCustomization(
                 id=container, uri=uri, name=name, enabled=False, load=load, children=[]
             )
             self._add(broken, [])
 
-    def _plugin_folders(self, row: PluginPlace, problems: list[str]) -> None:
-        listing = self._tree.list(row.path)
+    def _plugin_folders(self, path: str, problems: list[str]) -> None:
+        listing = self._tree.list(path)
         entries = [entry for entry in listing.entries if entry.name[0] != "."] if listing else []
         problems += [entry.problem for entry in entries if entry.problem]
         folders = [entry.name for entry in entries if entry.is_folder]
         for place, name in enumerate(folders):
             if self._room <= 0 or place == _MAX_PLUGINS:
-                problems.insert(0, f"{self._tree.shown(row.path)} has too many plugins: the rest is left out")
+                problems.insert(0, f"{self._tree.shown(path)} has too many plugins: the rest is left out")
                 return
-            self._plugin(self._tree.below(join(row.path, name)), enabled=True)
+            self._plugin(self._tree.below(join(path, name)), enabled=True)
 
-    def _registered(self, row: PluginPlace) -> None:
+    def _registered(self, path: str, _problems: list[str]) -> None:
         """Read the plugins that Claude Code has installed, switched as its settings say."""
         origin = Origin(self._tree, "", trusted=True, until=self._until)
-        if (registry := read_json(origin, row.path)) is None:
+        if (registry := read_json(origin, path)) is None:
             return
         try:
             settings, _ = read_json(origin, ".claude/settings.json") or ({}, "")
