@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import shutil
 import time
 import uuid
@@ -430,15 +429,10 @@ class Host:
         """Make the agent of a session."""
         name = session.live.head.summary.provider
         context = HostContext(
-            workspace="default",
             identity=self.identities.of_session(session.uri, name).identity,
-            environment=os.environ,
-            secrets={},
             logger=logging.getLogger(f"serai.agent.{name}"),
             session=session.uri,
-            working_directory=session.seat.working_directory,
             turn=session.turns.of,
-            definitions=session.customizations.definitions,
             seat=session.seat,
         )
         agent = await (await self.sought(name)).create(dict(session.seat.settings), context)
