@@ -166,12 +166,11 @@ def published_container(found: Customizations) -> PluginCustomization:
 
 
 def test_its_hooks_and_servers_do_not_run_here() -> None:
-    files = {**FILES, ".mcp.json": b'{"mcpServers": {"m": {"command": "x"}}}', "../x": b""}
+    files = {**FILES, ".mcp.json": b'{"mcpServers": {"m": {"command": "x"}}}'}
     found = read_client_plugin(published(), files, "editor")
     load = published_container(found).load
     assert isinstance(load, CustomizationDegradedState)
     assert "do not run here" in load.message
-    assert "../x leads out of the plugin" in load.message
     assert not any(item.runnable for item in found.definitions)
 
 

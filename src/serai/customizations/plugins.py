@@ -181,7 +181,6 @@ def read_client_plugin(
     """
     tree = FetchedTree(files, plugin.uri)
     into = read_plugin(Origin(tree, plugin.id, trusted=False, until=time.thread_time() + MAX_SECONDS))
-    into.problems += [f"{path} leads out of the plugin, so it is not read" for path in tree.refused]
     into.problems += missing
     if into.has_what_runs:
         into.warnings.insert(0, "A client published this plugin: its hooks and MCP servers do not run here")

@@ -164,13 +164,12 @@ class FetchedTree:
     """Files that a client has sent, by their path below the folder. Its methods are those of `DiskTree`.
 
     Args:
-        files: The content of each file. What leads out of the folder is left out, and told in `refused`.
+        files: The content of each file.
         base: The folder's URI.
     """
 
     def __init__(self, files: Mapping[str, bytes], base: str) -> None:
-        self._files = {path: data for path, data in files.items() if _is_clean(path)}
-        self.refused = sorted(files.keys() - self._files.keys())
+        self._files = files
         self._folders: dict[str, dict[str, bool]] = {"": {}}
         for path in self._files:
             parent, _, name = path.rpartition("/")
@@ -217,10 +216,6 @@ def real_path(path: str) -> str | None:
 def join(*parts: str) -> str:
     """Put paths together; empty ones do not count."""
     return "/".join(part for part in parts if part)
-
-
-def _is_clean(path: str) -> bool:
-    return all(part not in {"", ".", ".."} for part in path.split("/")) and "\0" not in path
 
 
 def _bounded(data: bytes, shown: str, largest: int) -> bytes:
