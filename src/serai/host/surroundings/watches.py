@@ -19,7 +19,7 @@ from serai.ahp.reducers import LiveResourceWatch
 from serai.ahp.types import ResourceChange, ResourceChanges, ResourceWatchState
 from serai.errors import ProtocolError, SeraiError
 from serai.host.channels import Channel
-from serai.machine.files import Access, Root, Roots, find, path_of
+from serai.machine.files import Access, Root, Roots, find
 from serai.machine.files.refusals import not_found
 from serai.machine.safe_paths import Identity, identity
 from serai.machine.watch.watch import Watch
@@ -63,11 +63,8 @@ class HostWatch(Channel):
             self._host.run(self._watch.close())
 
     async def _may_be_told(self) -> bool:
-        roots = await self._host.files.for_client(self._maker)
-        if roots.allow(path_of(self._watch.uri), Access.READ):
-            return True
-        try:  # the disk knows a folder also by another spelling
-            await asyncio.to_thread(_found, self._watch.uri, roots)
+        try:
+            await asyncio.to_thread(_found, self._watch.uri, await self._host.files.for_client(self._maker))
         except ProtocolError as error:
             return error.number != AhpErrorCode.PERMISSION_DENIED
         return True
