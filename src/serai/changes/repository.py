@@ -59,8 +59,6 @@ class Repository:
     """The directory below the root: empty, or with a slash at its end."""
     _facts: IndexFacts = field(default_factory=IndexFacts)
     _seen: tuple[int, ...] | None = None
-    attributes: dict[str, set[bool]] = field(default_factory=dict[str, set[bool]])
-    """Of which kinds the attributes of files are, as far as they were read: programs, or others."""
 
     async def head_tree(self) -> str | None:
         """What was committed last in the directory, as a tree; `None` when nothing was."""
@@ -93,20 +91,21 @@ class Repository:
 
     async def conversions(self, paths: Collection[str]) -> tuple[frozenset[str], frozenset[str]]:
         """Which files a program converts, as LFS does; and which have other attributes that convert them."""
-        news = [path for path in paths if path not in self.attributes]
-        if news:
-            asked = ("filter", "text", "crlf", "eol", "ident", "working-tree-encoding")
-            answer = await self.run(
-                "check-attr", "-z", "--stdin", *asked, doing="read the attributes", data=listed(news)
-            )
-            self.attributes.update({path: set() for path in news})
-            words = iter(answer.names)
-            for path, attribute, value in zip(words, words, words, strict=True):
-                if value not in {"unspecified", "unset"}:
-                    self.attributes[path].add(attribute == "filter")
+        if not paths:
+            return frozenset(), frozenset()
+        asked = ("filter", "text", "crlf", "eol", "ident", "working-tree-encoding")
+        answer = await self.run(
+            "check-attr", "-z", "--stdin", *asked, doing="read the attributes", data=listed(paths)
+        )
+        words = iter(answer.names)
+        said = [
+            (path, attribute)
+            for path, attribute, value in zip(words, words, words, strict=True)
+            if value not in {"unspecified", "unset"}
+        ]
         return (
-            frozenset(path for path in paths if True in self.attributes[path]),
-            frozenset(path for path in paths if False in self.attributes[path]),
+            frozenset(path for path, attribute in said if attribute == "filter"),
+            frozenset(path for path, attribute in said if attribute != "filter"),
         )
 
     async def stage(self, paths: Sequence[str]) -> dict[str, str]:
@@ -115,7 +114,6 @@ class Repository:
         Raises:
             GitFailed: The index is locked, or a file cannot be read. Nothing was staged.
         """
-        self.attributes.clear()
         filtered, _ = await self.conversions(paths)
         chosen = [path for path in paths if path not in filtered]
         if chosen:
