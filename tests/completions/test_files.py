@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import shutil
 import subprocess
@@ -40,7 +41,7 @@ def write(folder: Path, *names: str) -> None:
 
 def stale(index: FileIndex) -> None:
     """Let the next who asks wait for a new listing."""
-    index._good_until = index._too_old_at = 0.0
+    index._looked_at = -math.inf
 
 
 async def names(listing: PathListing) -> set[str]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 import mimetypes
 import os
 import re
@@ -70,8 +71,7 @@ class FileIndex:
         self._closed = closed
         self._listing: PathListing | None = None
         self._mark: bytes | None = None
-        self._good_until = 0.0
-        self._too_old_at = 0.0
+        self._looked_at = -math.inf
         self._making: asyncio.Task[None] | None = None
 
     async def listing(self) -> PathListing:
@@ -80,14 +80,14 @@ class FileIndex:
         It may be up to `OLDEST` seconds old when the folder is so large that making a new one takes a while;
         older only when that takes more than a second. Cancelling is safe: others may wait for the same one.
         """
-        now = time.monotonic()
-        if self._making is None and now >= self._good_until:
+        age = time.monotonic() - self._looked_at
+        if self._making is None and age >= _AGE:
             self._making = asyncio.create_task(self._make())
             self._making.add_done_callback(self._made)
         if self._making is not None:
             if self._listing is None:
                 await asyncio.shield(self._making)
-            elif now >= self._too_old_at:
+            elif age >= OLDEST:
                 await asyncio.wait({self._making}, timeout=_LONGEST_WAIT)
         return self._listing or PathListing()
 
@@ -118,13 +118,12 @@ class FileIndex:
         if mark != self._mark:
             self._listing = await in_turns(look.builder.build())
             self._mark = mark
-        now = time.monotonic()
-        self._good_until, self._too_old_at = now + _AGE, now + OLDEST
 
     def _made(self, task: asyncio.Task[None]) -> None:
         self._making = None
-        if not task.cancelled() and task.exception() is not None:
-            self._good_until = time.monotonic() + _AGE
+        self._looked_at = time.monotonic()
+        if not task.cancelled():
+            task.exception()  # who waited for it has it; with no listing, nothing is offered
 
 
 def _inside(folder: Path, closed: Path | None) -> str | None:

@@ -240,31 +240,11 @@ class SessionChanges:
 
     def _list(self, found: _Found, *, has_git: bool) -> None:
         """Tell which changesets there are, if that is news."""
-        counts: dict[Which, Counts] = {}
-        notes: dict[Which, str | None] = {}
-        for which, one in found.items():
-            if isinstance(one, ErrorInfo):
-                notes[which] = one.message
-                continue
-            counts[which] = Counts(
-                len(one.changes),
-                sum(change.added or 0 for change in one.changes),
-                sum(change.removed or 0 for change in one.changes),
-            )
-            notes[which] = self._note_on(one)
-        catalogue = summaries(self._id, has_git=has_git, counts=counts, notes=notes)
+        known = {which: _counted(one) for which, one in found.items()}
+        catalogue = summaries(self._id, known, has_git=has_git)
         catalogue = self._host.redactor.redact_value(catalogue, observed=True)
         if not self._closed and catalogue != self._session.live.head.summary.changesets:
             self._session.act(a.SessionChangesetsChangedAction(changesets=catalogue))
-
-    def _note_on(self, changes: Changes) -> str | None:
-        more = len(changes.changes) - MOST_FILES
-        said = [
-            f"{more:,} more files changed than are shown" if more > 0 else None,
-            changes.lacks,
-            told(changes.left_out),
-        ]
-        return ". ".join(filter(None, said)) or None
 
     # -- operations ----------------------------------------------------------------------------------------
 
@@ -337,3 +317,18 @@ class SessionChanges:
             channel.left()
         folder = changes_folder(self._host.home, self._session.uri)
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+def _counted(found: Changes | ErrorInfo) -> tuple[Counts, str | None]:
+    """How much changed, and what else is to be said of it."""
+    if isinstance(found, ErrorInfo):
+        return Counts(None, None, None), found.message
+    changes = found.changes
+    more = len(changes) - MOST_FILES
+    said = [
+        f"{more:,} more files changed than are shown" if more > 0 else None,
+        found.lacks,
+        told(found.left_out),
+    ]
+    added, removed = sum(one.added or 0 for one in changes), sum(one.removed or 0 for one in changes)
+    return Counts(len(changes), added, removed), ". ".join(filter(None, said)) or None
