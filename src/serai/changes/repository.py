@@ -14,6 +14,7 @@ from pathlib import Path
 from serai.changes.diff import printable
 from serai.changes.git import NO_REPOSITORY, Answer, Git
 from serai.errors import GitFailed
+from serai.machine.watch.seen import SeenPaths
 
 EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -58,7 +59,7 @@ class Repository:
     prefix: str
     """The directory below the root: empty, or with a slash at its end."""
     _facts: IndexFacts = field(default_factory=IndexFacts)
-    _seen: tuple[int, ...] | None = None
+    _seen: SeenPaths | None = None
 
     async def head_tree(self) -> str | None:
         """What was committed last in the directory, as a tree; `None` when nothing was."""
@@ -70,12 +71,8 @@ class Repository:
 
     async def index_facts(self) -> IndexFacts:
         """What the person's index says. It is read again when it has changed."""
-        try:
-            info = await asyncio.to_thread(os.stat, f"{self.git_dir}/index")
-        except OSError:
-            return IndexFacts()
-        seen = (info.st_mtime_ns, info.st_size, info.st_ino)
-        if seen != self._seen:
+        if self._seen is None or not await asyncio.to_thread(self._seen.are_unchanged):
+            seen = await asyncio.to_thread(SeenPaths, f"{self.git_dir}/index")
             doing = "read the index"
             is_sparse = await asyncio.to_thread(Path(self.git_dir, "info/sparse-checkout").exists)
             unmerged = await self.run("ls-files", "-u", "-z", doing=doing)
