@@ -137,7 +137,7 @@ class _Look:
         exists = False
         for place in places:
             found = matching(self._tree, folder, place.pattern)
-            exists |= bool(found.seen)
+            exists |= found.folders > 0
             into.problems += found.problems
             for path in found.files:
                 with kept_apart(origin, path, into):
@@ -214,8 +214,7 @@ class _Look:
             self._add(broken, [])
 
     def _plugin_folders(self, path: str, problems: list[str]) -> None:
-        listing = self._tree.list(path)
-        entries = [entry for entry in listing.entries if entry.name[0] != "."] if listing else []
+        entries = [entry for entry in self._tree.list(path) or () if entry.name[0] != "."]
         problems += [entry.problem for entry in entries if entry.problem]
         folders = [entry.name for entry in entries if entry.is_folder]
         for place, name in enumerate(folders):

@@ -54,8 +54,6 @@ _TEXTS: tuple[tuple[str, CustomizationType, str], ...] = (
     ("rules", CustomizationType.RULE, "**/*.mdc"),
     ("rules", CustomizationType.RULE, "**/*.md"),
 )
-_MAX_NAMED = 200
-"""Most paths that a manifest may name for one kind of thing: each is looked for on the disk."""
 _MAX_KEPT = 64
 """Most published plugins that are kept."""
 _HOOK_FILES = ("hooks/hooks.json", "hooks.json")
@@ -144,11 +142,8 @@ class _PluginReading:
         if not isinstance(items, list):  # pyright: ignore[reportUnnecessaryIsInstance] - a stranger wrote it
             return []
         shown = self.origin.tree.shown(self.into.manifest or "")
-        if len(items) > _MAX_NAMED:
-            problem = f"{shown}: '{key}' names more than {_MAX_NAMED} paths: the rest is left out"
-            self.into.problems.append(problem)
         paths: list[str] = []
-        for item in items[:_MAX_NAMED]:
+        for item in items:
             path = posixpath.normpath(item) if isinstance(item, str) else "/"
             if path.startswith(("/", "..")) or "\\" in path:
                 self.into.problems.append(f"{shown}: '{key}' names what is no path in the plugin: {item}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Generator, Hashable, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -36,13 +36,6 @@ class TreeEntry(NamedTuple):
     name: str
     is_folder: bool
     problem: str | None = None
-
-
-class Listing(NamedTuple):
-    """What is in a folder, by name. `key` is the same for the same folder, whichever way led there."""
-
-    key: Hashable
-    entries: list[TreeEntry]
 
 
 class DiskTree:
@@ -76,8 +69,8 @@ class DiskTree:
         """The folder that paths are relative to."""
         return self.root / self._base
 
-    def list(self, path: str) -> Listing | None:
-        """What is in a folder; `None` when there is no such folder.
+    def list(self, path: str) -> Sequence[TreeEntry] | None:
+        """What is in a folder, by name; `None` when there is no such folder.
 
         Raises:
             FileUnreadable: It is there and cannot be listed; the message names it.
@@ -85,7 +78,6 @@ class DiskTree:
         with self._opened(path, os.O_DIRECTORY) as descriptor:
             if descriptor is None:
                 return None
-            info = os.fstat(descriptor)
             with os.scandir(descriptor) as found:
                 entries = [
                     self._through_link(join(path, item.name), item.name)
@@ -93,7 +85,7 @@ class DiskTree:
                     else TreeEntry(item.name, item.is_dir(follow_symlinks=False))
                     for item in found
                 ]
-        return Listing((info.st_dev, info.st_ino), sorted(entries))
+        return sorted(entries)
 
     def read(self, path: str, largest: int = MAX_FILE) -> bytes | None:
         """A file's content; `None` when there is no such file.
@@ -180,12 +172,10 @@ class FetchedTree:
                 parent = above
         self._base = base.rstrip("/")
 
-    def list(self, path: str) -> Listing | None:
+    def list(self, path: str) -> Sequence[TreeEntry] | None:
         """What is in a folder; `None` when there is no such folder."""
         found = self._folders.get(path.strip("/"))
-        if found is None:
-            return None
-        return Listing(path.strip("/"), [TreeEntry(*item) for item in sorted(found.items())])
+        return None if found is None else [TreeEntry(*item) for item in sorted(found.items())]
 
     def read(self, path: str, largest: int = MAX_FILE) -> bytes | None:
         """A file's content; `None` when there is no such file."""
@@ -230,8 +220,8 @@ class Matches:
 
     files: list[str] = field(default_factory=list[str])
     problems: list[str] = field(default_factory=list[str])
-    seen: set[Hashable] = field(default_factory=set[Hashable])
-    """The folders that were looked at, each once, so that links in a circle do no harm."""
+    folders: int = 0
+    """How many folders were looked at. Links in a circle lead to more of them, as far as it goes."""
 
 
 def matching(tree: Tree, folder: str, pattern: str) -> Matches:
@@ -274,11 +264,11 @@ def _entries(tree: Tree, folder: str, found: Matches, depth: int) -> list[TreeEn
     except FileUnreadable as error:
         found.problems.append(error.message)
         return []
-    if listing is None or listing.key in found.seen or len(found.files) > MAX_FILES:
+    if listing is None or len(found.files) > MAX_FILES:
         return []
-    if depth > _MAX_DEPTH or len(found.seen) == _MAX_FOLDERS:
+    if depth > _MAX_DEPTH or found.folders == _MAX_FOLDERS:
         why = "too deep" if depth > _MAX_DEPTH else "one folder too many"
         found.problems.append(f"{tree.shown(folder)} is {why}, so it is not looked at")
         return []
-    found.seen.add(listing.key)
-    return [entry for entry in listing.entries if not entry.name.startswith(".")]
+    found.folders += 1
+    return [entry for entry in listing if not entry.name.startswith(".")]
