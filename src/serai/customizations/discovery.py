@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -90,53 +91,45 @@ def discover(
     return Customizations(list(containers.values()), tuple(found), frozenset(locked))
 
 
+@dataclass(slots=True)
 class _Look:
     """One look at a working directory or a home."""
 
-    def __init__(
-        self,
-        tree: DiskTree,
-        where: Where,
-        trusted: bool,
-        project: str | None,
-        may_write: Callable[[Path], bool],
-        seen: SeenPaths,
-    ) -> None:
-        self._tree = tree
-        self._where = where
-        self._trusted = trusted
-        self._project = project
-        self._may_write = may_write
-        self._seen = seen
-        self._room = MAX_SHOWN
-        self._until = 0.0
-        self.containers: dict[str, Customization] = {}
-        self.definitions: dict[str, list[Definition]] = {}
-        self.locked: set[str] = set()
+    tree: DiskTree
+    where: Where
+    trusted: bool
+    project: str | None
+    may_write: Callable[[Path], bool]
+    seen: SeenPaths
+    room: int = MAX_SHOWN
+    until: float = 0.0
+    containers: dict[str, Customization] = field(default_factory=dict[str, Customization])
+    definitions: dict[str, list[Definition]] = field(default_factory=dict[str, "list[Definition]"])
+    locked: set[str] = field(default_factory=set[str])
 
     def run(self) -> None:
-        self._until = time.thread_time() + MAX_SECONDS
+        self.until = time.thread_time() + MAX_SECONDS
         groups: dict[tuple[str, str, CustomizationType], list[FilePlace]] = {}
         for place in PLACES:
-            if place.where.has(self._where):
+            if place.where.has(self.where):
                 groups.setdefault((place.source, place.folder, place.contents), []).append(place)
         for (source, folder, contents), places in groups.items():
             self._folder(source, folder, contents, places)
-        if self._where is not Where.SETTINGS:
+        if self.where is not Where.SETTINGS:
             self._plugins("Open Plugins", PLUGIN_FOLDERS, self._plugin_folders)
-        if self._where is Where.HOME:
+        if self.where is Where.HOME:
             self._plugins("Claude Code", PLUGIN_REGISTRY, self._registered)
 
     # -- folders -------------------------------------------------------------------------------------------
 
     def _folder(self, source: str, folder: str, contents: CustomizationType, places: list[FilePlace]) -> None:
-        uri = self._tree.uri(folder)
+        uri = self.tree.uri(folder)
         container = identity("directory", source, uri, contents)
-        origin = Origin(self._tree, container, self._trusted, self._until)
+        origin = Origin(self.tree, container, self.trusted, self.until)
         into = Contents()
         exists = False
         for place in places:
-            found = matching(self._tree, folder, place.pattern)
+            found = matching(self.tree, folder, place.pattern)
             exists |= found.folders > 0
             into.problems += found.problems
             for path in found.files:
@@ -146,17 +139,17 @@ class _Look:
         offered = writable and any(place.offered for place in places)
         if not (exists or offered or into.definitions or into.problems):
             return
-        off = not self._trusted and (contents in _RUNS or any(place.is_of_serai for place in places))
+        off = not self.trusted and (contents in _RUNS or any(place.is_of_serai for place in places))
         if off:
             self.locked.add(container)
             if into.definitions:
                 into.warnings.insert(0, _not_trusted(_PLURALS[contents]))
-        fit(into, self._room)
+        fit(into, self.room)
         self._add(
             DirectoryCustomization(
                 id=container,
                 uri=uri,
-                name=in_one_line(f"{source} {_PLURALS[contents]} ({self._tree.shown(folder)})"),
+                name=in_one_line(f"{source} {_PLURALS[contents]} ({self.tree.shown(folder)})"),
                 enabled=not off,
                 load=load_state(into),
                 children=into.children,
@@ -173,7 +166,7 @@ class _Look:
             read_hooks(origin, path, into)
         elif place.contents is CustomizationType.MCP_SERVER:
             is_memory = place.of_projects
-            read_servers(origin, path, place.key, into, is_memory=is_memory, project=self._project)
+            read_servers(origin, path, place.key, into, is_memory=is_memory, project=self.project)
         else:
             read_document(
                 origin,
@@ -188,8 +181,8 @@ class _Look:
     def _is_writable(self, places: list[FilePlace]) -> bool:
         if all(place.is_one_file for place in places):
             return False
-        real = self._tree.real(places[0].folder)
-        if real is None or not self._may_write(real):
+        real = self.tree.real(places[0].folder)
+        if real is None or not self.may_write(real):
             return False
         there = next(folder for folder in (real, *real.parents) if os.path.lexists(folder))
         return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
@@ -204,8 +197,8 @@ class _Look:
         except FileUnreadable as error:
             problems.append(error.message)
         if problems:
-            uri = self._tree.uri(path)
-            name = in_one_line(f"{source} plugins ({self._tree.shown(path)})")
+            uri = self.tree.uri(path)
+            name = in_one_line(f"{source} plugins ({self.tree.shown(path)})")
             load = load_state(Contents(problems=problems))
             container = identity("plugin", source, uri)
             broken = PluginCustomization(
@@ -214,18 +207,18 @@ class _Look:
             self._add(broken, [])
 
     def _plugin_folders(self, path: str, problems: list[str]) -> None:
-        entries = [entry for entry in self._tree.list(path) or () if entry.name[0] != "."]
+        entries = [entry for entry in self.tree.list(path) or () if entry.name[0] != "."]
         problems += [entry.problem for entry in entries if entry.problem]
         folders = [entry.name for entry in entries if entry.is_folder]
         for place, name in enumerate(folders):
-            if self._room <= 0 or place == _MAX_PLUGINS:
-                problems.insert(0, f"{self._tree.shown(path)} has too many plugins: the rest is left out")
+            if self.room <= 0 or place == _MAX_PLUGINS:
+                problems.insert(0, f"{self.tree.shown(path)} has too many plugins: the rest is left out")
                 return
-            self._plugin(self._tree.below(join(path, name)), enabled=True)
+            self._plugin(self.tree.below(join(path, name)), enabled=True)
 
     def _registered(self, path: str, _problems: list[str]) -> None:
         """Read the plugins that Claude Code has installed, switched as its settings say."""
-        origin = Origin(self._tree, "", trusted=True, until=self._until)
+        origin = Origin(self.tree, "", trusted=True, until=self.until)
         if (registry := read_json(origin, path)) is None:
             return
         try:
@@ -233,21 +226,21 @@ class _Look:
         except FileUnreadable:  # it is told of where its hooks are
             settings = {}
         switches = members(settings.get("enabledPlugins"))
-        home = self._tree.root
-        for name, folder in _installed(registry[0], self._project):
+        home = self.tree.root
+        for name, folder in _installed(registry[0], self.project):
             shown = f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)
-            tree = DiskTree(folder, prefix=f"{shown}/", seen=self._seen)
+            tree = DiskTree(folder, prefix=f"{shown}/", seen=self.seen)
             self._plugin(tree, enabled=switches.get(name) is True)
 
     def _plugin(self, tree: DiskTree, *, enabled: bool) -> None:
         uri = tree.uri("")
         container = identity("plugin", uri)
-        into = read_plugin(Origin(tree, container, self._trusted, self._until))
+        into = read_plugin(Origin(tree, container, self.trusted, self.until))
         if not (into.manifest or into.definitions or into.problems):
             return
-        if not self._trusted and into.has_what_runs:
+        if not self.trusted and into.has_what_runs:
             into.warnings.insert(0, _not_trusted("hooks and MCP servers"))
-        fit(into, self._room)
+        fit(into, self.room)
         self._add(
             PluginCustomization(
                 id=container,
@@ -265,7 +258,7 @@ class _Look:
     ) -> None:
         self.containers[container.id] = container
         self.definitions[container.id] = definitions
-        self._room -= len(encode(container))
+        self.room -= len(encode(container))
 
 
 def _installed(registry: dict[str, Any], project: str | None) -> Iterator[tuple[str, Path]]:

@@ -17,6 +17,7 @@ from msgspec import structs
 
 from serai.ahp.types import (
     ClientPluginCustomization,
+    CustomizationLoadState,
     CustomizationType,
     HookCustomization,
     McpServerCustomization,
@@ -180,17 +181,25 @@ def read_client_plugin(
     if into.has_what_runs:
         into.warnings.insert(0, "A client published this plugin: its hooks and MCP servers do not run here")
     fit(into, MAX_SHOWN)
-    customization = PluginCustomization(
+    known = published(plugin, client_id, load_state(into))
+    named = plugin.name or into.name or in_one_line(plugin.uri)
+    customization = structs.replace(known, name=named, children=into.children)
+    return Customizations([customization], tuple(into.definitions))
+
+
+def published(
+    plugin: PluginCustomization, client_id: str, load: CustomizationLoadState
+) -> PluginCustomization:
+    """A plugin as a client has published it, and how far it was read."""
+    return PluginCustomization(
         id=plugin.id,
         uri=plugin.uri,
-        name=plugin.name or into.name or in_one_line(plugin.uri),
+        name=plugin.name,
         icons=plugin.icons,
         enabled=plugin.enabled,
         client_id=client_id,
-        load=load_state(into),
-        children=into.children,
+        load=load,
     )
-    return Customizations([customization], tuple(into.definitions))
 
 
 class ClientPlugins:

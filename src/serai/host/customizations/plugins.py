@@ -15,12 +15,10 @@ from serai.ahp.types import (
     ClientPluginCustomization,
     CustomizationErrorState,
     CustomizationLoadingState,
-    CustomizationLoadState,
-    PluginCustomization,
     SessionActiveClient,
 )
 from serai.customizations.containers import Customizations
-from serai.customizations.plugins import read_client_plugin
+from serai.customizations.plugins import published, read_client_plugin
 from serai.errors import FileUnreadable, ProtocolError, SeraiError
 
 if TYPE_CHECKING:
@@ -71,7 +69,8 @@ class PublishedPlugins:
             known = self._kept.get(client_id, plugin)
             if known is None:
                 missing.append((place, plugin))
-            self.shown.append(known or _unread(client_id, plugin, CustomizationLoadingState()))
+            unread = published(plugin, client_id, CustomizationLoadingState())
+            self.shown.append(known or Customizations([unread]))
         if missing:
             self._fetching = self._session.spawn(self._fetch_all(client_id, missing))
         if had_some or self.shown:
@@ -104,28 +103,14 @@ class PublishedPlugins:
         try:
             await fetch.run()
         except SeraiError as error:
-            return _unread(client_id, plugin, CustomizationErrorState(message=error.message))
+            state = CustomizationErrorState(message=error.message)
+            return Customizations([published(plugin, client_id, state)])
         found = await host.customized_folders.read(
             lambda: read_client_plugin(plugin, fetch.files, client_id, fetch.problems)
         )
         if not fetch.problems:  # otherwise the rest may be there next time
             self._kept.keep(client_id, plugin, found)
         return found
-
-
-def _unread(
-    client_id: str, plugin: ClientPluginCustomization, load: CustomizationLoadState
-) -> Customizations:
-    container = PluginCustomization(
-        id=plugin.id,
-        uri=plugin.uri,
-        name=plugin.name,
-        icons=plugin.icons,
-        enabled=plugin.enabled,
-        client_id=client_id,
-        load=load,
-    )
-    return Customizations([container])
 
 
 class PluginFetch:
