@@ -77,13 +77,11 @@ class ChangesWatch:
         self._home = home
         self._changed = changed
         self._closed = False
-        self._tasks: list[asyncio.Task[None]] = []
+        beside = [] if changes is None else _beside(changes)
+        self._tasks = [asyncio.create_task(self._look(beside))]
 
     async def begin(self) -> None:
         """Watch what can be watched. Other changes are seen when a turn ends or someone asks."""
-        beside = [] if self.changes is None else _beside(self.changes)
-        seen = await asyncio.to_thread(SeenPaths, *beside)
-        self._tasks.append(asyncio.create_task(self._look(seen, beside)))
         if self.changes is None:
             return
         folder = self.changes.place[0]
@@ -108,7 +106,8 @@ class ChangesWatch:
         finally:
             await watch.close()
 
-    async def _look(self, seen: SeenPaths, beside: list[str]) -> None:
+    async def _look(self, beside: list[str]) -> None:
+        seen = await asyncio.to_thread(SeenPaths, *beside)
         while await asyncio.to_thread(place_of, self._directory) == self._here:
             if not await asyncio.to_thread(seen.are_unchanged):
                 seen = await asyncio.to_thread(SeenPaths, *beside)

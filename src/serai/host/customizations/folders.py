@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
+from serai.config.paths import is_folder
 from serai.customizations.containers import Customizations
 from serai.customizations.discovery import discover
 from serai.errors import SeraiError
@@ -48,6 +49,8 @@ class CustomizedFolder:
         self._following: asyncio.Task[None] | None = None
         self._one_at_a_time = asyncio.Lock()
         self._work: set[asyncio.Task[None]] = set()
+        self._was_told = False
+        """Whether it was logged that nobody knows whether the directory is trusted."""
 
     async def catch_up(self) -> Customizations:
         """What is there now. Cancelling does not stop others who wait for it."""
@@ -103,15 +106,15 @@ class CustomizedFolder:
 
     def _find(self) -> tuple[Customizations, SeenPaths, tuple[str | None, bool]] | None:
         """What is there, if anything has changed since it was last looked at. Reads the disk."""
-        is_there = self.directory is not None and self.directory.is_dir()
-        real = os.path.realpath(self.directory) if self.directory is not None and is_there else None
+        directory = self.directory
+        real = os.path.realpath(directory) if directory is not None and is_folder(directory) else None
         basis = real, self.ask_trust()
         if self.found is not None and basis == self._basis and self._seen.are_unchanged():
             return None
         seen = SeenPaths()
         try:
             found = discover(
-                self.directory,
+                directory,
                 self._folders.home,
                 trusted=basis[1],
                 may_write=lambda folder: real is not None and folder.is_relative_to(real),
@@ -130,7 +133,9 @@ class CustomizedFolder:
         try:
             return self._folders.is_trusted(self.directory)
         except (SeraiError, OSError) as error:
-            _log.warning("%s counts as not trusted: %s", self.directory, error)
+            if not self._was_told:
+                _log.warning("%s counts as not trusted: %s", self.directory, error)
+            self._was_told = True
             return False
 
 
