@@ -54,7 +54,6 @@ from serai.host.sign_in import SignIns
 from serai.host.surroundings.completions import Completions
 from serai.host.surroundings.files import Files
 from serai.host.surroundings.terminals import Terminals
-from serai.host.surroundings.watches import ResourceWatches
 from serai.host.telemetry import HostTelemetry
 from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
@@ -177,7 +176,6 @@ class Host:
         self.watches = Watches()
         """Whoever has to know what changes on the disk asks here."""
         self.files = Files(self)
-        self.resource_watches = ResourceWatches(self)
         self.changesets = Changesets(self)
         self.completions = Completions(self.identities)
         self.terminals = Terminals(self, self.processes, user_home)
