@@ -50,9 +50,11 @@ def test_other_uris_name_none(uri: str) -> None:
 
 
 def test_the_catalogue_with_git() -> None:
-    known = {UNCOMMITTED: Counts(2, 10, 3)}
-    notes = {SESSION: "Left out: x"}
-    uncommitted, session, turn = summaries("s 1", has_git=True, counts=known, notes=notes)
+    known = {
+        UNCOMMITTED: (Counts(2, 10, 3), None),
+        SESSION: (Counts(None, None, None), "Left out: x"),
+    }
+    uncommitted, session, turn = summaries("s 1", known, has_git=True)
     assert uncommitted.uri_template == "ahp-changeset:/s%201/uncommitted"
     assert (uncommitted.files, uncommitted.additions, uncommitted.deletions) == (2, 10, 3)
     assert session.uri_template == "ahp-changeset:/s%201/session"

@@ -139,7 +139,7 @@ def taken(tmp_path: Path, own: Path) -> Discard:
     folder.mkdir()
     (folder / "a").write_text("a\n")
     discard = Trash(own).new("s", str(folder), "1 file", [DiscardStep("a", was_there=True)])
-    discard.take(0, ())
+    discard.take(0)
     discard.finish()
     return discard
 

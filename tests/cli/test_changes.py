@@ -16,7 +16,7 @@ def test_a_discard_is_listed_and_undone(tmp_path: Path, capsys: pytest.CaptureFi
     work.mkdir()
     (work / "a.txt").write_text("mine\n")
     discard = Trash(home).new("s", str(work), "1 file", [DiscardStep("a.txt", was_there=True)])
-    discard.take(0, ())
+    discard.take(0)
     discard.finish()
     assert main(["--home", str(home), "changes"]) == 0
     assert f"1 file  {work}" in capsys.readouterr().out

@@ -124,3 +124,7 @@ def test_a_name_that_is_put_in_quotes_can_be_found_again_whatever_it_has(name: s
     else:
         assert '"' not in name
         assert " " not in name
+
+
+def test_offers_are_bounded() -> None:
+    assert len(items(Token("@", "", 0, 1), [candidate(str(number)) for number in range(90)])) == 50

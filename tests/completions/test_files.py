@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from serai.completions import files as index_module
-from serai.completions.files import FileIndex, FileSource
+from serai.completions.files import FileIndex
 from serai.completions.search import PathListing, in_turns, search
 
 
@@ -40,7 +41,7 @@ def write(folder: Path, *names: str) -> None:
 
 def stale(index: FileIndex) -> None:
     """Let the next who asks wait for a new listing."""
-    index._good_until = index._too_old_at = 0.0
+    index._looked_at = -math.inf
 
 
 async def names(listing: PathListing) -> set[str]:
@@ -113,7 +114,7 @@ async def test_what_is_in_submodules_and_other_repositories_is_found(nested: Pat
     }  # fmt: skip
     assert "inner/built.o" not in found
     assert not any(".git/" in name for name in found)
-    offered = await FileSource(index).candidates("sub")
+    offered = await index.candidates("sub")
     assert [item.name for item in offered].count("src/sub/") == 1
     await index.close()
 

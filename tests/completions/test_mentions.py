@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from serai.ahp.types import SimpleMessageAttachment
-from serai.completions.completion import KIND, Candidate, complete
-from serai.completions.names import Mention, MentionSource
+from serai.completions.completion import KIND, Token, items
+from serai.completions.names import Mention, mentions
 
 PRESENT = [
     Mention("#reviews", "room", "what was looked at"),
@@ -16,34 +14,25 @@ PRESENT = [
 ]
 
 
-class Files:
-    """A file for every query."""
-
-    trigger = "@"
-
-    async def candidates(self, query: str) -> Sequence[Candidate]:
-        return [Candidate(f"{query}.txt", SimpleMessageAttachment(label=query))]
+def found(query: str) -> list[str]:
+    return [one.name for one in mentions(query, PRESENT)]
 
 
-async def inserted(text: str) -> list[str]:
-    offered = await complete(text, len(text), [MentionSource(lambda: PRESENT), Files()])
-    return [item.insert_text for item in offered]
+def test_names_that_begin_so_come_first_agents_before_rooms() -> None:
+    assert found("rev") == ["@reviewer", "#reviews", "@code-reviewer"]
 
 
-async def test_names_that_begin_so_come_first_agents_before_rooms_and_files_last() -> None:
-    assert await inserted("ask @rev") == ["@reviewer", "#reviews", "@code-reviewer", "@rev.txt"]
+def test_a_room_can_be_begun_with_its_own_sign() -> None:
+    assert found("#re") == ["#reviews"]
 
 
-async def test_a_room_can_be_begun_with_its_own_sign() -> None:
-    assert await inserted("tell @#re") == ["#reviews", "@#re.txt"]
+def test_an_empty_mention_offers_all() -> None:
+    assert found("") == ["@alice", "@code-reviewer", "@reviewer", "#reviews"]
 
 
-async def test_an_empty_mention_offers_all() -> None:
-    assert await inserted("@") == ["@alice", "@code-reviewer", "@reviewer", "#reviews", "@.txt"]
-
-
-async def test_what_is_chosen_tells_the_agent_who_it_is() -> None:
-    [item, *_] = await complete("@reviewer", 9, [MentionSource(lambda: PRESENT)])
+def test_what_is_chosen_tells_the_agent_who_it_is() -> None:
+    [item, *_] = items(Token("@", "reviewer", 0, 9), mentions("reviewer", PRESENT))
+    assert item.insert_text == "@reviewer"
     attachment = item.attachment
     assert isinstance(attachment, SimpleMessageAttachment)
     assert (attachment.meta or {})[KIND] == "agent"

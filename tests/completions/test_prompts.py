@@ -1,8 +1,8 @@
-"""The answer to the command."""
+"""What is offered of files, prompts and skills."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -10,28 +10,38 @@ import pytest
 from serai.ahp import wire
 from serai.ahp.commands import CompletionItem, CompletionsResult
 from serai.ahp.types import MessageResourceAttachment, SimpleMessageAttachment
-from serai.completions.completion import KIND, Candidate, complete
-from serai.completions.files import FileIndex, FileSource
-from serai.completions.names import Prompt, PromptSource
+from serai.completions.completion import KIND, items, token_at
+from serai.completions.files import FileIndex
+from serai.completions.names import Prompt, prompts
 
 
 @pytest.fixture
-async def files(tmp_path: Path) -> AsyncIterator[FileSource]:
+async def files(tmp_path: Path) -> AsyncIterator[FileIndex]:
     (tmp_path / "src").mkdir()
     for name in ("src/main.py", "src/logo.png", "my notes.txt", "Makefile"):
         (tmp_path / name).write_text("1")
     index = FileIndex(tmp_path)
-    yield FileSource(index)
+    yield index
     await index.close()
+
+
+async def offered(files: FileIndex, text: str) -> list[CompletionItem]:
+    token = token_at(text, len(text))
+    assert token is not None
+    return items(token, await files.candidates(token.query))
 
 
 def inserted(items: list[CompletionItem]) -> list[str]:
     return [item.insert_text for item in items]
 
 
-async def test_a_file_is_offered_with_a_reference_to_it(files: FileSource, tmp_path: Path) -> None:
-    items = await complete("look at @mai", 12, [files])
-    assert items[0] == CompletionItem(
+def found(query: str) -> list[str]:
+    return [one.name for one in prompts(query, PROMPTS)]
+
+
+async def test_a_file_is_offered_with_a_reference_to_it(files: FileIndex, tmp_path: Path) -> None:
+    found = await offered(files, "look at @mai")
+    assert found[0] == CompletionItem(
         insert_text="@src/main.py",
         range_start=8,
         range_end=12,
@@ -43,7 +53,7 @@ async def test_a_file_is_offered_with_a_reference_to_it(files: FileSource, tmp_p
             meta={KIND: "file"},
         ),
     )
-    result = CompletionsResult(items=items)
+    result = CompletionsResult(items=found)
     assert wire.decode(wire.encode(result), CompletionsResult) == result
 
 
@@ -56,21 +66,20 @@ async def test_a_file_is_offered_with_a_reference_to_it(files: FileSource, tmp_p
     ],
 )
 async def test_what_is_offered_says_how_to_show_it(
-    files: FileSource, query: str, text: str, kind: str
+    files: FileIndex, query: str, text: str, kind: str
 ) -> None:
-    mention = f'@"{query}'
-    item = (await complete(mention, len(mention), [files]))[0]
+    item = (await offered(files, f'@"{query}'))[0]
     assert (item.insert_text, item.attachment.display_kind) == (text, kind)  # pyright: ignore[reportAttributeAccessIssue] - it is a reference
 
 
-async def test_what_is_gone_is_not_offered(files: FileSource, tmp_path: Path) -> None:
-    assert "@Makefile" in inserted(await complete("@Make", 5, [files]))
+async def test_what_is_gone_is_not_offered(files: FileIndex, tmp_path: Path) -> None:
+    assert "@Makefile" in inserted(await offered(files, "@Make"))
     (tmp_path / "Makefile").unlink()
-    assert "@Makefile" not in inserted(await complete("@Make", 5, [files]))
+    assert "@Makefile" not in inserted(await offered(files, "@Make"))
 
 
-async def test_a_leading_dot_and_slash_mean_the_folder_itself(files: FileSource) -> None:
-    assert inserted(await complete("@./src/m", 8, [files]))[0] == "@src/main.py"
+async def test_a_leading_dot_and_slash_mean_the_folder_itself(files: FileIndex) -> None:
+    assert inserted(await offered(files, "@./src/m"))[0] == "@src/main.py"
 
 
 PROMPTS = [
@@ -82,18 +91,11 @@ PROMPTS = [
 ]
 
 
-async def test_prompts_are_offered_by_their_names_then_by_what_they_say() -> None:
-    source = PromptSource(lambda: PROMPTS)
-    assert inserted(await complete("/re", 3, [source])) == [
-        "/rename",
-        "/rename",
-        "/review",
-        "/preview",
-        "/plan",
-    ]
-    assert inserted(await complete("/REV", 4, [source])) == ["/review", "/preview", "/plan"]
-    assert len(await complete("/", 1, [source])) == len(PROMPTS)
-    assert await complete("/nothing", 8, [source]) == []
+def test_prompts_are_offered_by_their_names_then_by_what_they_say() -> None:
+    assert found("re") == ["rename", "rename", "review", "preview", "plan"]
+    assert found("REV") == ["review", "preview", "plan"]
+    assert len(found("")) == len(PROMPTS)
+    assert found("nothing") == []
 
 
 async def test_a_letter_with_a_sign_is_found_however_it_is_written(tmp_path: Path) -> None:
@@ -101,31 +103,16 @@ async def test_a_letter_with_a_sign_is_found_however_it_is_written(tmp_path: Pat
         (tmp_path / name).write_text("1")
     index = FileIndex(tmp_path)
     for query in ("\u00e9", "e\u0301"):
-        found = inserted(await complete(f"@{query}", len(query) + 1, [FileSource(index)]))
-        assert sorted(found) == ["@nfc-\u00e9.txt", "@nfd-e\u0301.txt"]
+        assert sorted(inserted(await offered(index, f"@{query}"))) == ["@nfc-\u00e9.txt", "@nfd-e\u0301.txt"]
     await index.close()
-    source = PromptSource(lambda: [Prompt("re\u0301sume\u0301")])
-    assert len(await complete("/r\u00e9s", 4, [source])) == 1
+    assert len(prompts("r\u00e9s", [Prompt("re\u0301sume\u0301")])) == 1
 
 
-async def test_a_prompt_with_a_file_is_attached_by_reference_and_others_by_what_they_say() -> None:
-    skill, *_ = await complete("/review", 7, [PromptSource(lambda: PROMPTS)])
+def test_a_prompt_with_a_file_is_attached_by_reference_and_others_by_what_they_say() -> None:
+    skill, *_ = prompts("review", PROMPTS)
     assert isinstance(skill.attachment, MessageResourceAttachment)
     assert skill.attachment.uri == "file:///skills/review/SKILL.md"
     assert skill.attachment.meta == {KIND: "skill", "serai.description": "Look at changes"}
-    plain, *_ = await complete("/rename", 7, [PromptSource(lambda: PROMPTS)])
+    plain, *_ = prompts("rename", PROMPTS)
     assert isinstance(plain.attachment, SimpleMessageAttachment)
     assert plain.attachment.model_representation == "/rename: Give another name"
-
-
-async def test_only_sources_of_the_trigger_are_asked_in_their_order() -> None:
-    class People:
-        trigger = "@"
-
-        async def candidates(self, query: str) -> Sequence[Candidate]:
-            return [Candidate(f"{query}{number}", SimpleMessageAttachment(label="x")) for number in range(30)]
-
-    items = await complete("@a", 2, [PromptSource(lambda: PROMPTS), People(), People(), People()])
-    assert len(items) == 50
-    assert items[0].insert_text == "@a0"
-    assert await complete("nothing", 7, [People()]) == []

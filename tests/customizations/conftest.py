@@ -16,6 +16,7 @@ from serai.ahp.types import (
 )
 from serai.customizations.containers import Customizations
 from serai.customizations.discovery import discover
+from serai.machine.watch.seen import SeenPaths
 
 Write: TypeAlias = Callable[..., Path]
 Look: TypeAlias = Callable[..., Customizations]
@@ -72,8 +73,12 @@ def settings(tmp_path: Path) -> Path:
 def look(work: Path, home: Path, settings: Path) -> Look:
     """Discover in the folders. The working directory is trusted unless the test says otherwise."""
 
-    def discovered(*, trusted: bool = True, writable: bool = False) -> Customizations:
-        found = discover(work, home, trusted=trusted, may_write=lambda _: writable, settings=settings)
+    def discovered(
+        *, trusted: bool = True, writable: bool = False, seen: SeenPaths | None = None
+    ) -> Customizations:
+        found = discover(
+            work, home, trusted=trusted, may_write=lambda _: writable, settings=settings, seen=seen
+        )
         for container in found.containers:
             assert isinstance(container, DirectoryCustomization | PluginCustomization)
         return found

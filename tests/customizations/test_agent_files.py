@@ -9,8 +9,8 @@ import pytest
 from customizations.conftest import Look, Write, child_names, containers, message
 from serai.ahp.types import CustomizationDegradedState
 from serai.customizations.agent_files import find_agent
-from serai.customizations.watched import watched
 from serai.errors import AgentUnknown, DocumentInvalid, FileUnreadable
+from serai.machine.watch.seen import SeenPaths
 
 MINE = "slug: {slug}\nname: {name}\nmodel: local:small\n"
 
@@ -49,10 +49,14 @@ def test_a_broken_agent_is_told_with_its_line(work: Path, look: Look, write: Wri
     assert child_names(container) == ["a"]
 
 
-def test_the_folder_of_the_settings_itself_is_not_watched(work: Path, home: Path, settings: Path) -> None:
-    assert str(settings) not in watched(work, home, settings).flat
-    (settings / "agents").mkdir()
-    assert watched(work, home, settings).concerns(str(settings / "agents/a.agent.yaml"))
+def test_an_agent_of_the_person_is_noticed_and_no_other_file_beside_their_settings(
+    settings: Path, look: Look, write: Write
+) -> None:
+    look(seen=(seen := SeenPaths()))
+    write(settings, "history.db", "x")
+    assert seen.are_unchanged()
+    write(settings, "agents/a.agent.yaml", agent("a"))
+    assert not seen.are_unchanged()
 
 
 # -- finding one -------------------------------------------------------------------------------------------

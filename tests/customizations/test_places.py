@@ -17,16 +17,8 @@ from serai.ahp.types import (
     RuleCustomization,
 )
 from serai.ahp.wire import encode
-from serai.customizations.places import (
-    PLACES,
-    PLUGINS,
-    FilePlace,
-    Format,
-    PluginLayout,
-    PluginPlace,
-    Where,
-)
-from serai.customizations.watched import watched
+from serai.customizations.places import PLACES, PLUGIN_FOLDERS, PLUGIN_REGISTRY, FilePlace, Where
+from serai.machine.watch.seen import SeenPaths
 
 HOOKS = {
     "Claude Code": {"hooks": {"Stop": [{"matcher": "x", "hooks": [{"type": "command", "command": "true"}]}]}},
@@ -38,21 +30,19 @@ HOOKS = {
 
 def sample(place: FilePlace) -> str:
     """What people write into such a file."""
-    match place.format:
-        case Format.HOOKS:
-            return json.dumps(HOOKS[place.source])
-        case Format.SERVERS if place.pattern.endswith(".toml"):
+    if place.contents is CustomizationType.HOOK:
+        return json.dumps(HOOKS[place.source])
+    if place.contents is CustomizationType.MCP_SERVER:
+        if place.pattern.endswith(".toml"):
             return f'model = "x"\n[{place.key}.sample]\ncommand = "true"\n'
-        case Format.SERVERS if place.source == "OpenCode":
+        if place.source == "OpenCode":
             return f'{{// mine\n"{place.key}": {{"sample": {{"type": "local", "command": ["true"]}},}}}}'
-        case Format.SERVERS:
-            return json.dumps({place.key: {"sample": {"command": "true", "args": ["-x"]}}})
-        case Format.TOML:
-            return 'name = "sample"\ndescription = "A sample."\nprompt = "Do."\n'
-        case Format.AGENT:
-            return "slug: sample\ndescription: A sample.\nsystem_prompt: Do.\n"
-        case Format.MARKDOWN:
-            return "---\ndescription: A sample.\n---\n# Sample\n\nDo.\n"
+        return json.dumps({place.key: {"sample": {"command": "true", "args": ["-x"]}}})
+    if place.pattern.endswith(".toml"):
+        return 'name = "sample"\ndescription = "A sample."\nprompt = "Do."\n'
+    if place.is_of_serai:
+        return "slug: sample\ndescription: A sample.\nsystem_prompt: Do.\n"
+    return "---\ndescription: A sample.\n---\n# Sample\n\nDo.\n"
 
 
 # As each tool's own documentation has it: the rows cannot vouch for their own keys.
@@ -109,10 +99,12 @@ def rows() -> list[tuple[FilePlace, Where]]:
 def test_each_place_is_found(
     place: FilePlace, where: Where, work: Path, home: Path, settings: Path, look: Look, write: Write
 ) -> None:
+    look(seen=(before := SeenPaths()))
     root = {Where.DIRECTORY: work, Where.HOME: home, Where.SETTINGS: settings}[where]
     path = f"{place.folder}/{place.pattern}".lstrip("/").replace("**/", "").replace("*", "sample")
     file = write(root, path, sample(place))
-    found = look()
+    assert not before.are_unchanged()
+    found = look(seen=(seen := SeenPaths()))
     [container] = found.containers
     assert isinstance(container, DirectoryCustomization)
     assert container.contents == place.contents
@@ -123,44 +115,31 @@ def test_each_place_is_found(
     [child] = children_of(container)
     assert encode(child).startswith(f'{{"type":"{place.contents.value}"'.encode())
     assert child.uri == file.as_uri()
-    if place.format in {Format.MARKDOWN, Format.TOML, Format.AGENT}:
+    if place.contents not in {CustomizationType.HOOK, CustomizationType.MCP_SERVER}:
         assert child.description == "A sample."
-    if place.contents is not CustomizationType.HOOK and not (
-        place.is_one_file and place.format is Format.MARKDOWN
-    ):
-        assert child.name == "sample"
+    is_server = place.contents is CustomizationType.MCP_SERVER
+    if is_server or not place.is_one_file:
+        assert (child.name == "sample") is (place.contents is not CustomizationType.HOOK)
     [definition] = found.definitions
     assert (definition.child, definition.container, definition.runnable) == (child, container.id, True)
-    assert watched(work, home, settings).concerns(str(file))
+    assert seen.are_unchanged()
+    file.write_text("changed")
+    assert not seen.are_unchanged()
 
 
-def plugin_rows() -> list[tuple[PluginPlace, Where]]:
-    scopes = {Where.BOTH: (Where.DIRECTORY, Where.HOME)}
-    return [(place, where) for place in PLUGINS for where in scopes.get(place.where, (place.where,))]
-
-
-@pytest.mark.parametrize(
-    ("place", "where"),
-    plugin_rows(),
-    ids=lambda value: value.name if isinstance(value, Where) else value.path,
-)
-def test_each_place_of_plugins_is_found(
-    place: PluginPlace, where: Where, work: Path, home: Path, look: Look, write: Write
-) -> None:
-    root = work if where is Where.DIRECTORY else home
-    match place.layout:
-        case PluginLayout.FOLDERS:
-            plugin, told = root / place.path / "tools", None
-        case PluginLayout.REGISTRY:
-            plugin = home / "elsewhere" / "tools"
-            entry = {"scope": "user", "installPath": str(plugin)}
-            told = write(root, place.path, json.dumps({"version": 2, "plugins": {"tools@shop": [entry]}}))
-            write(root, ".claude/settings.json", '{"enabledPlugins": {"tools@shop": true}}')
+@pytest.mark.parametrize("where", ["work", "home", "registry"])
+def test_each_place_of_plugins_is_found(where: str, work: Path, home: Path, look: Look, write: Write) -> None:
+    look(seen=(before := SeenPaths()))
+    plugin = (work if where == "work" else home) / PLUGIN_FOLDERS / "tools"
+    if where == "registry":
+        plugin = home / "elsewhere" / "tools"
+        entry = {"scope": "user", "installPath": str(plugin)}
+        write(home, PLUGIN_REGISTRY, json.dumps({"version": 2, "plugins": {"tools@shop": [entry]}}))
+        write(home, ".claude/settings.json", '{"enabledPlugins": {"tools@shop": true}}')
     write(plugin, "skills/greet/SKILL.md", "---\ndescription: Greets.\n---\nHello.\n")
     [container] = look().containers
     assert isinstance(container, PluginCustomization)
     assert (container.name, container.uri) == ("tools", plugin.as_uri())
     assert container.enabled
     assert [child.name for child in children_of(container)] == ["greet"]
-    changed = told or plugin / "skills" / "greet" / "SKILL.md"
-    assert watched(work, home).concerns(str(changed))
+    assert not before.are_unchanged()

@@ -99,9 +99,6 @@ class Changes:
     """What was not seen, in a sentence: more may have changed."""
 
 
-UNSEEN = "the end of this turn was not seen: these are the changes that were seen before it"
-"""Note on a turn that was running when the host was killed."""
-
 Outcome: TypeAlias = Changes | SeraiError
 """What changed, or why that is not known."""
 

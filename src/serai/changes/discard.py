@@ -13,14 +13,14 @@ import asyncio
 import contextlib
 import os
 import stat
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from serai.changes.diff import Change, Side
 from serai.changes.recorder import FolderRecorder
 from serai.changes.undo import Discard, DiscardStep, Trash, checkpoint, is_there
 from serai.machine.processes.child import to_its_end
-from serai.machine.safe_paths import Identity, open_below
+from serai.machine.safe_paths import open_below
 
 
 @dataclass(slots=True)
@@ -58,11 +58,10 @@ async def discard(
         record = await to_its_end(asyncio.to_thread(trash.new, session, directory, what, plan.steps))
         try:
             with record.locked():
-                avoid = await asyncio.to_thread(trash.avoid)
-                await to_its_end(asyncio.to_thread(_take_out, record, plan, avoid))
+                await to_its_end(asyncio.to_thread(_take_out, record, plan))
                 if plan.wanted:
                     await recorder.check_out(plan.wanted.values(), converted=converted)
-                await to_its_end(asyncio.to_thread(_settle, record, plan, avoid))
+                await to_its_end(asyncio.to_thread(_settle, record, plan))
         except BaseException:
             await to_its_end(asyncio.to_thread(trash.undo, record))
             raise
@@ -119,10 +118,10 @@ def _is_folder(path: str) -> bool:
         return False
 
 
-def _take_out(record: Discard, plan: _Plan, avoid: Collection[Identity]) -> None:
+def _take_out(record: Discard, plan: _Plan) -> None:
     for number, step in enumerate(record.steps):
         try:
-            record.take(number, avoid)
+            record.take(number)
         except OSError as error:
             _refuse(plan, step.path, error.strerror or str(error))
 
@@ -135,7 +134,7 @@ def _refuse(plan: _Plan, path: str, why: str) -> None:
         del plan.wanted[other]
 
 
-def _settle(record: Discard, plan: _Plan, avoid: Collection[Identity]) -> None:
+def _settle(record: Discard, plan: _Plan) -> None:
     """See that all files are there; give back what was in the place of one that is not."""
     checkpoint()
     for number, step in enumerate(record.steps):
@@ -144,7 +143,7 @@ def _settle(record: Discard, plan: _Plan, avoid: Collection[Identity]) -> None:
         if not is_there(record.directory, step.path):
             plan.refused[step.path] = "git could not write it"
             if record.has_item(number):
-                record.give_back(number, avoid)
+                record.give_back(number)
         elif record.has_item(number):
             _keep_private(record, number)
     record.remove_empty_folders()

@@ -7,7 +7,8 @@
     await changes.end_turn("t1")
     found = await changes.compute(SESSION)
 
-A base is a tree in the session's private git directory; a changeset is the difference between two trees.
+A base is a tree in the session's private git directory; a changeset is the difference between two trees. A
+turn in which the host was killed ends with what is recorded next.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import TypeAlias
 
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import URI
-from serai.changes.diff import UNSEEN, Change, ChangeKind, Changes, Outcome
+from serai.changes.diff import Change, ChangeKind, Changes, Outcome
 from serai.changes.discard import discard
 from serai.changes.git import find_git
 from serai.changes.recorder import FolderRecorder, Recorded
@@ -37,7 +38,6 @@ _UNKNOWN = (
     "it is not recorded what there was before this turn: the folder was another one, it could not be "
     "recorded, or the turn is of the session that this one was forked from"
 )
-_END_UNKNOWN = "the end of this turn was not seen, and nothing of it was recorded"
 
 Place: TypeAlias = tuple[str, int, tuple[int, int] | None]
 """The real path of a folder, its inode, and what tells a repository around it from another one."""
@@ -127,7 +127,6 @@ class FolderChanges:
         self.problem: str | None = None
         """Why the repository of the folder cannot be used, if so."""
         self._recorder = recorder
-        self._running: set[str] = set()
         self._lock = asyncio.Lock()
 
     @property
@@ -152,23 +151,26 @@ class FolderChanges:
         """Record what there is before a turn."""
         async with self._lock:
             tree = (await self._recorder.record()).tree
-            key = _key(turn_id)
-            await self._recorder.keep({f"{key}/start": tree, f"{key}/end": None, f"{key}/seen": None})
-            self._running.add(turn_id)
+            begun = [key.removesuffix("/start") for key in self._recorder.bases if key.endswith("/start")]
+            unended = [key for key in begun if f"{key}/end" not in self._recorder.bases]
+            ends = {f"{key}/end": tree for key in unended}
+            await self._recorder.keep({**ends, f"{_key(turn_id)}/start": tree, f"{_key(turn_id)}/end": None})
 
     async def end_turn(self, turn_id: str) -> None:
-        """Record what there is after a turn, if it began here; of another one nobody knows when it ended."""
+        """Record what there is after a turn, if it is known how it began, and not yet how it ended."""
         async with self._lock:
-            if turn_id in self._running:
-                tree = (await self._recorder.record()).tree
-                await self._recorder.keep({f"{_key(turn_id)}/end": tree, f"{_key(turn_id)}/seen": None})
-                self._running.discard(turn_id)
+            start, end = self._ends(turn_id)
+            if start is not None and end is None:
+                await self._recorder.keep({f"{_key(turn_id)}/end": (await self._recorder.record()).tree})
+
+    def _ends(self, turn_id: str) -> tuple[str | None, str | None]:
+        key = _key(turn_id)
+        return self._recorder.bases.get(f"{key}/start"), self._recorder.bases.get(f"{key}/end")
 
     async def forget_turn(self, turn_id: str) -> None:
         """Let go of what is recorded of a turn."""
         async with self._lock:
-            self._running.discard(turn_id)
-            await self._recorder.keep({f"{_key(turn_id)}/{end}": None for end in ("start", "end", "seen")})
+            await self._recorder.keep({f"{_key(turn_id)}/{end}": None for end in ("start", "end")})
 
     async def adopt(self, folder: Path, turn_ids: Sequence[str]) -> None:
         """Take over what another session recorded of its turns, for one that was forked from it.
@@ -209,8 +211,6 @@ class FolderChanges:
                     found[which] = await self._computed(which, now, head)
                 except SeraiError as error:
                     found[which] = error
-            for turn_id in self._running:  # so that what anyone is shown is known also if the host is killed
-                await self._recorder.keep({f"{_key(turn_id)}/seen": now.tree})
             return found
 
     async def _head(self, wanted: Collection[Which]) -> str | None:
@@ -225,17 +225,12 @@ class FolderChanges:
                 raise _not_recorded("it is not recorded what there was when the session began")
             lacks = LATE if "late" in bases else self.problem
             return await self._since(bases["session"], now, lacks)
-        key = _key(which.turn_id or "")
-        start, end, seen = (bases.get(f"{key}/{name}") for name in ("start", "end", "seen"))
+        start, end = self._ends(which.turn_id or "")
         if start is None:
             raise _not_recorded(_UNKNOWN)
-        if end is not None:
-            return Changes(await self._recorder.diff(start, end), settled=True)
-        if which.turn_id in self._running:
+        if end is None:
             return await self._since(start, now)
-        if seen is None:
-            raise _not_recorded(_END_UNKNOWN)
-        return Changes(await self._recorder.diff(start, seen), settled=True, lacks=UNSEEN)
+        return Changes(await self._recorder.diff(start, end), settled=True)
 
     async def _since(self, base: str, now: Recorded, lacks: str | None = None) -> Changes:
         found = await self._recorder.diff(base, now.tree)

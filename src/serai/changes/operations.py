@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from serai.ahp.commands import (
     ChangesetOperationFollowUp,
@@ -102,8 +102,7 @@ async def invoke(
     else:
         done, refused = await changes.discard(which, chosen)
         what = "Discarded the changes to"
-    notes = (found.lacks if which.turn_id is not None else None, told(found.left_out))
-    return _told(what, done, refused, resource, notes)
+    return _told(what, done, refused, resource, told(found.left_out))
 
 
 async def _undo(changes: FolderChanges) -> InvokeChangesetOperationResult:
@@ -128,7 +127,7 @@ def _told(
     done: Sequence[Change],
     refused: Mapping[str, str],
     resource: ChangesetResourceTarget | None,
-    notes: Iterable[str | None],
+    note: str | None,
 ) -> InvokeChangesetOperationResult:
     reasons = "; ".join(f"{printable(path)}: {why}" for path, why in list(refused.items())[:3])
     if refused and not done:
@@ -139,8 +138,7 @@ def _told(
     if refused:
         more = f", and {len(refused) - 3} more" if len(refused) > 3 else ""
         message += f"; not {len(refused)}: {reasons}{more}"
-    message += "".join(f". {note[0].upper()}{note[1:]}" for note in notes if note)
-    return InvokeChangesetOperationResult(message=message)
+    return InvokeChangesetOperationResult(message=f"{message}. {note}" if note else message)
 
 
 def _opened(

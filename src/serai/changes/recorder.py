@@ -193,8 +193,6 @@ class FolderRecorder:
         except (TooMuchOutput, GitTimedOut):
             raise self._is_too_large() from None
         names = dict.fromkeys(answer.names)
-        if self._repository is not None and any(name.endswith(".gitattributes") for name in names):
-            self._repository.attributes.clear()
         names |= dict.fromkeys(await self._newly_forced())
         if len(names) > MAX_FILES:
             raise self._is_too_large()

@@ -14,6 +14,7 @@ from pathlib import Path
 from serai.changes.diff import printable
 from serai.changes.git import NO_REPOSITORY, Answer, Git
 from serai.errors import GitFailed
+from serai.machine.watch.seen import SeenPaths
 
 EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -58,9 +59,7 @@ class Repository:
     prefix: str
     """The directory below the root: empty, or with a slash at its end."""
     _facts: IndexFacts = field(default_factory=IndexFacts)
-    _seen: tuple[int, ...] | None = None
-    attributes: dict[str, set[bool]] = field(default_factory=dict[str, set[bool]])
-    """Of which kinds the attributes of files are, as far as they were read: programs, or others."""
+    _seen: SeenPaths | None = None
 
     async def head_tree(self) -> str | None:
         """What was committed last in the directory, as a tree; `None` when nothing was."""
@@ -72,12 +71,8 @@ class Repository:
 
     async def index_facts(self) -> IndexFacts:
         """What the person's index says. It is read again when it has changed."""
-        try:
-            info = await asyncio.to_thread(os.stat, f"{self.git_dir}/index")
-        except OSError:
-            return IndexFacts()
-        seen = (info.st_mtime_ns, info.st_size, info.st_ino)
-        if seen != self._seen:
+        if self._seen is None or not await asyncio.to_thread(self._seen.are_unchanged):
+            seen = await asyncio.to_thread(SeenPaths, f"{self.git_dir}/index")
             doing = "read the index"
             is_sparse = await asyncio.to_thread(Path(self.git_dir, "info/sparse-checkout").exists)
             unmerged = await self.run("ls-files", "-u", "-z", doing=doing)
@@ -93,20 +88,21 @@ class Repository:
 
     async def conversions(self, paths: Collection[str]) -> tuple[frozenset[str], frozenset[str]]:
         """Which files a program converts, as LFS does; and which have other attributes that convert them."""
-        news = [path for path in paths if path not in self.attributes]
-        if news:
-            asked = ("filter", "text", "crlf", "eol", "ident", "working-tree-encoding")
-            answer = await self.run(
-                "check-attr", "-z", "--stdin", *asked, doing="read the attributes", data=listed(news)
-            )
-            self.attributes.update({path: set() for path in news})
-            words = iter(answer.names)
-            for path, attribute, value in zip(words, words, words, strict=True):
-                if value not in {"unspecified", "unset"}:
-                    self.attributes[path].add(attribute == "filter")
+        if not paths:
+            return frozenset(), frozenset()
+        asked = ("filter", "text", "crlf", "eol", "ident", "working-tree-encoding")
+        answer = await self.run(
+            "check-attr", "-z", "--stdin", *asked, doing="read the attributes", data=listed(paths)
+        )
+        words = iter(answer.names)
+        said = [
+            (path, attribute)
+            for path, attribute, value in zip(words, words, words, strict=True)
+            if value not in {"unspecified", "unset"}
+        ]
         return (
-            frozenset(path for path in paths if True in self.attributes[path]),
-            frozenset(path for path in paths if False in self.attributes[path]),
+            frozenset(path for path, attribute in said if attribute == "filter"),
+            frozenset(path for path, attribute in said if attribute != "filter"),
         )
 
     async def stage(self, paths: Sequence[str]) -> dict[str, str]:
@@ -115,7 +111,6 @@ class Repository:
         Raises:
             GitFailed: The index is locked, or a file cannot be read. Nothing was staged.
         """
-        self.attributes.clear()
         filtered, _ = await self.conversions(paths)
         chosen = [path for path in paths if path not in filtered]
         if chosen:

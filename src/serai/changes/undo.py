@@ -28,9 +28,7 @@ from serai.config.private import write_private
 from serai.errors import DiscardBusy, FolderMoved
 from serai.machine.draft import copy_entry, remove, rename_exclusively
 from serai.machine.safe_paths import (
-    Identity,
     PathRefused,
-    identity,
     look,
     open_directory,
     parent_below,
@@ -112,7 +110,7 @@ class Discard:
         """Whether something was taken out in a step, and is still here."""
         return os.path.lexists(self.place / "items" / str(number))
 
-    def take(self, number: int, avoid: Collection[Identity]) -> None:
+    def take(self, number: int) -> None:
         """Move what is at the path of a step out of the folder, if anything is.
 
         Raises:
@@ -122,10 +120,10 @@ class Discard:
         path = self.steps[number].path
         if not is_there(self.directory, path):
             return
-        with self._items() as items, parent_below(self.directory, path, avoid=avoid) as (parent, name):
+        with self._items() as items, parent_below(self.directory, path) as (parent, name):
             _move(parent, name, items, str(number))
 
-    def give_back(self, number: int, avoid: Collection[Identity]) -> None:
+    def give_back(self, number: int) -> None:
         """Move what was taken out in a step to its place again. Nothing may be there.
 
         Raises:
@@ -133,8 +131,8 @@ class Discard:
         """
         checkpoint()
         path = self.steps[number].path
-        _make_folders(self.directory, path, self.folders, avoid)
-        with self._items() as items, parent_below(self.directory, path, avoid=avoid) as (parent, name):
+        _make_folders(self.directory, path, self.folders)
+        with self._items() as items, parent_below(self.directory, path) as (parent, name):
             _move(items, str(number), parent, name)
 
     @contextlib.contextmanager
@@ -164,10 +162,6 @@ class Trash:
     def __init__(self, home: Path) -> None:
         self.home = Path(os.path.realpath(home))
         self._folder = self.home / "discards"
-
-    def avoid(self) -> frozenset[Identity]:
-        """What no discard moves: the host's own folder."""
-        return frozenset({identity(self.home.stat())}) if self.home.exists() else frozenset()
 
     def new(
         self,
@@ -234,7 +228,6 @@ class Trash:
             return self._undo(discard)
 
     def _undo(self, discard: Discard) -> Discard:
-        avoid = self.avoid()
         pending = [
             number
             for number, step in reversed(list(enumerate(discard.steps)))
@@ -246,9 +239,9 @@ class Trash:
         counter = self.new(discard.session, discard.directory, what, steps, discard.id)
         with counter.locked():
             for own, number in enumerate(pending):
-                counter.take(own, avoid)
+                counter.take(own)
                 if discard.has_item(number):
-                    discard.give_back(number, avoid)
+                    discard.give_back(number)
             counter.remove_empty_folders(discard.folders)
             counter.finish()
         self.forget(discard)
@@ -325,9 +318,9 @@ def _mode(directory: str, folder: str) -> int | None:
     return stat.S_IMODE(info.st_mode) if info is not None and stat.S_ISDIR(info.st_mode) else None
 
 
-def _make_folders(directory: str, path: str, modes: Mapping[str, int], avoid: Collection[Identity]) -> None:
+def _make_folders(directory: str, path: str, modes: Mapping[str, int]) -> None:
     for folder in reversed(list(_above(path))):
-        with parent_below(directory, folder, avoid=avoid) as (parent, name):
+        with parent_below(directory, folder) as (parent, name):
             if look(parent, name) is None:
                 os.mkdir(name, 0o700, dir_fd=parent)
                 handle = open_directory(parent, name)

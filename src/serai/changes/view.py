@@ -105,32 +105,24 @@ def address_of(uri: URI) -> Address | None:
 
 
 def summaries(
-    session_id: str,
-    *,
-    has_git: bool,
-    counts: Mapping[Which, Counts] | None = None,
-    notes: Mapping[Which, str | None] | None = None,
+    session_id: str, known: Mapping[Which, tuple[Counts, str | None]], *, has_git: bool
 ) -> list[ChangesetSummary]:
     """The catalogue of a session. Outside of a repository nothing can be uncommitted.
 
     Args:
         session_id: Whose catalogue it is.
+        known: How much changed, as far as that is known, and what else is to be said of it, such as which
+            files were left out.
         has_git: Whether the working directory is in a repository.
-        counts: How much changed, where that is known.
-        notes: What else is to be said about a changeset, such as which files were left out.
     """
-    labels = {UNCOMMITTED: "Uncommitted changes", SESSION: "Since the session began"}
-    unknown = Counts(None, None, None)
-    catalogue = [
-        ChangesetSummary(
-            label=label,
-            uri_template=uri_of(session_id, which),
-            description=(notes or {}).get(which),
-            **(counts or {}).get(which, unknown)._asdict(),
-        )
-        for which, label in labels.items()
-        if has_git or which != UNCOMMITTED
-    ]
+    catalogue: list[ChangesetSummary] = []
+    for which, label in ((UNCOMMITTED, "Uncommitted changes"), (SESSION, "Since the session began")):
+        if has_git or which != UNCOMMITTED:
+            counts, note = known.get(which, (Counts(None, None, None), None))
+            template = uri_of(session_id, which)
+            catalogue.append(
+                ChangesetSummary(label=label, uri_template=template, description=note, **counts._asdict())
+            )
     template = f"{_SCHEME}{quote(session_id, safe='')}/turn/{{turnId}}"
     return [*catalogue, ChangesetSummary(label="In this turn", uri_template=template)]
 

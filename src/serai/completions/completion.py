@@ -1,7 +1,8 @@
 """The answer to the command `completions`: what is being written at a place in a text, and what fits there.
 
-    index = FileIndex(folder)
-    items = await complete(params.text, params.offset, [FileSource(index), PromptSource(prompts)])
+    token = token_at(params.text, params.offset)
+    if token is not None:
+        found = items(token, await FileIndex(folder).candidates(token.query))
 
 Clients count UTF-16 units, so an emoji counts as two. Two things can be begun: a mention with `@`, at the
 start of a word, whose name may be put in quotes (`@"my file`; a quote or a backslash in it has a backslash
@@ -11,9 +12,8 @@ before it); and a command with `/`, at the start of a line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
 from unicodedata import normalize
 
 from serai.ahp.commands import CompletionItem
@@ -117,7 +117,7 @@ def token_at(text: str, offset: int) -> Token | None:
 
 
 def items(token: Token, candidates: Iterable[Candidate]) -> list[CompletionItem]:
-    """What is offered for a token: each replaces all of it up to the cursor."""
+    """What is offered for a token, at most `ITEM_LIMIT`: each replaces all of it up to the cursor."""
     return [
         CompletionItem(
             insert_text=candidate.text
@@ -139,34 +139,3 @@ def _quoted(name: str) -> str:
 def folded(text: str) -> str:
     """A text in which case and the spelling of letters with signs make no difference."""
     return normalize("NFC", text.lower())
-
-
-class CompletionSource(Protocol):
-    """Offers what can stand after a trigger."""
-
-    @property
-    def trigger(self) -> str:
-        """Which of `TRIGGERS` it answers to."""
-        ...
-
-    async def candidates(self, query: str) -> Sequence[Candidate]:
-        """What fits, best first. It should answer soon."""
-        ...
-
-
-async def complete(text: str, offset: int, sources: Sequence[CompletionSource]) -> list[CompletionItem]:
-    """What could stand at a place in a text, best first, at most `ITEM_LIMIT`.
-
-    Sources of the same trigger are asked in their order. Cancelling is safe.
-
-    Raises:
-        InvalidParams: The offset is before the text, behind it, or inside a character (`params.offset`).
-    """
-    token = token_at(text, offset)
-    if token is None:
-        return []
-    found: list[Candidate] = []
-    for source in sources:
-        if source.trigger == token.trigger and len(found) < ITEM_LIMIT:
-            found += await source.candidates(token.query)
-    return items(token, found)

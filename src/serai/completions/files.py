@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 import mimetypes
 import os
 import re
 import stat
 import threading
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 from unicodedata import normalize
 
@@ -70,8 +71,7 @@ class FileIndex:
         self._closed = closed
         self._listing: PathListing | None = None
         self._mark: bytes | None = None
-        self._good_until = 0.0
-        self._too_old_at = 0.0
+        self._looked_at = -math.inf
         self._making: asyncio.Task[None] | None = None
 
     async def listing(self) -> PathListing:
@@ -80,16 +80,27 @@ class FileIndex:
         It may be up to `OLDEST` seconds old when the folder is so large that making a new one takes a while;
         older only when that takes more than a second. Cancelling is safe: others may wait for the same one.
         """
-        now = time.monotonic()
-        if self._making is None and now >= self._good_until:
+        age = time.monotonic() - self._looked_at
+        if self._making is None and age >= _AGE:
             self._making = asyncio.create_task(self._make())
             self._making.add_done_callback(self._made)
         if self._making is not None:
             if self._listing is None:
                 await asyncio.shield(self._making)
-            elif now >= self._too_old_at:
+            elif age >= OLDEST:
                 await asyncio.wait({self._making}, timeout=_LONGEST_WAIT)
         return self._listing or PathListing()
+
+    async def candidates(self, query: str) -> list[Candidate]:
+        """Files and folders that fit and are there, best first; a folder's name ends with `/`."""
+        listing = await self.listing()
+        query = query.removeprefix("./")
+        # A letter with a sign is one character, or two as macOS has them.
+        spellings = {query: None} | {normalize(form, query): None for form in ("NFC", "NFD")}
+        found: list[FoundPath] = []
+        for spelling in spellings:
+            found += await in_turns(search(listing, spelling, ITEM_LIMIT - len(found)))
+        return await asyncio.to_thread(_attached, self.folder, found)
 
     async def close(self) -> None:
         """End what is under way; no process and no thread stays behind."""
@@ -107,13 +118,12 @@ class FileIndex:
         if mark != self._mark:
             self._listing = await in_turns(look.builder.build())
             self._mark = mark
-        now = time.monotonic()
-        self._good_until, self._too_old_at = now + _AGE, now + OLDEST
 
     def _made(self, task: asyncio.Task[None]) -> None:
         self._making = None
-        if not task.cancelled() and task.exception() is not None:
-            self._good_until = time.monotonic() + _AGE
+        self._looked_at = time.monotonic()
+        if not task.cancelled():
+            task.exception()  # who waited for it has it; with no listing, nothing is offered
 
 
 def _inside(folder: Path, closed: Path | None) -> str | None:
@@ -263,30 +273,6 @@ def _is_repository(folder: Path, inside: str) -> bool:
     """Whether there is one, and no link on the way to it. Reads the disk."""
     place = Path(os.path.realpath(folder), inside)
     return os.path.realpath(place) == str(place) and os.path.lexists(place / ".git")
-
-
-class FileSource:
-    """Files and folders of a working directory, after `@`. What is chosen is attached by reference.
-
-    Args:
-        index: Which files there are.
-    """
-
-    trigger = "@"
-
-    def __init__(self, index: FileIndex) -> None:
-        self._index = index
-
-    async def candidates(self, query: str) -> Sequence[Candidate]:
-        """Files and folders that fit and are there; a folder's name ends with `/`."""
-        listing = await self._index.listing()
-        query = query.removeprefix("./")
-        # A letter with a sign is one character, or two as macOS has them.
-        spellings = {query: None} | {normalize(form, query): None for form in ("NFC", "NFD")}
-        found: list[FoundPath] = []
-        for spelling in spellings:
-            found += await in_turns(search(listing, spelling, ITEM_LIMIT - len(found)))
-        return await asyncio.to_thread(_attached, self._index.folder, found)
 
 
 def _attached(folder: Path, found: list[FoundPath]) -> list[Candidate]:

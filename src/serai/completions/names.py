@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from serai.ahp.types import MessageResourceAttachment, SimpleMessageAttachment
 from serai.completions.completion import KIND, Candidate, folded
 
 _MOST_MENTIONS = 10
-"""Most agents, people and rooms that are offered, so that files have a place behind them."""
+"""Most agents, people and rooms that are offered: they stand before the files, which need a place, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,29 +25,17 @@ class Mention:
     description: str = ""
 
 
-class MentionSource:
-    """Agents, people and rooms, after `@`. They stand before the files, since there are few.
-
-    Args:
-        mentions: Gives those that there are now; it is asked each time.
-    """
-
-    trigger = "@"
-
-    def __init__(self, mentions: Callable[[], Iterable[Mention]]) -> None:
-        self._mentions = mentions
-
-    async def candidates(self, query: str) -> Sequence[Candidate]:
-        """Those that fit best come first; agents before rooms."""
-        small = folded(query).removeprefix("#")
-        placed = [
-            (place, one.kind == "room", one.address, one)
-            for one in self._mentions()
-            if (place := _place(one.address[1:], small)) is not None
-            and (one.kind == "room" or not query.startswith("#"))
-        ]
-        best = sorted(placed, key=lambda each: each[:3])[:_MOST_MENTIONS]
-        return [_offered_mention(one) for *_, one in best]
+def mentions(query: str, present: Iterable[Mention]) -> list[Candidate]:
+    """Agents, people and rooms that fit what stands behind `@`, best first; agents before rooms."""
+    small = folded(query).removeprefix("#")
+    placed = [
+        (place, one.kind == "room", one.address, one)
+        for one in present
+        if (place := _place(one.address[1:], small)) is not None
+        and (one.kind == "room" or not query.startswith("#"))
+    ]
+    best = sorted(placed, key=lambda each: each[:3])[:_MOST_MENTIONS]
+    return [_offered_mention(one) for *_, one in best]
 
 
 def _place(name: str, query: str, description: str = "") -> int | None:
@@ -82,27 +70,15 @@ class Prompt:
     """`prompt` or `skill`."""
 
 
-class PromptSource:
-    """Skills and prompts, after `/`.
-
-    Args:
-        prompts: Gives those that there are now; it is asked each time.
-    """
-
-    trigger = "/"
-
-    def __init__(self, prompts: Callable[[], Sequence[Prompt]]) -> None:
-        self._prompts = prompts
-
-    async def candidates(self, query: str) -> Sequence[Candidate]:
-        """Those that fit best come first."""
-        small = folded(query)
-        placed = [
-            (place, one.name, one)
-            for one in self._prompts()
-            if (place := _place(one.name, small, one.description)) is not None
-        ]
-        return [_offered_prompt(one) for *_, one in sorted(placed, key=lambda each: each[:2])]
+def prompts(query: str, known: Iterable[Prompt]) -> list[Candidate]:
+    """Skills and prompts that fit what stands behind `/`, best first."""
+    small = folded(query)
+    placed = [
+        (place, one.name, one)
+        for one in known
+        if (place := _place(one.name, small, one.description)) is not None
+    ]
+    return [_offered_prompt(one) for *_, one in sorted(placed, key=lambda each: each[:2])]
 
 
 def _offered_prompt(prompt: Prompt) -> Candidate:

@@ -2,10 +2,9 @@
 
     places.py      the table of places         containers.py  ids, bounds, load states, what is found
     discovery.py   a folder and a home         documents.py   agents, skills, prompts and rules
-    watched.py     what to watch               frontmatter.py the YAML on top of them
-    trees.py       disk, or a client's files   servers.py     hooks and MCP servers
-    plugins.py     plugins, also a client's    changes.py     switches, and the smallest actions
-    agent_files.py agents of Serai itself
+    trees.py       disk, or a client's files   frontmatter.py the YAML on top of them
+    plugins.py     plugins, also a client's    servers.py     hooks and MCP servers
+    agent_files.py agents of Serai itself      changes.py     switches, and the smallest actions
 
 All of it is synchronous, reads only, runs nothing, and is bounded. Call what touches the disk in a thread.
 """

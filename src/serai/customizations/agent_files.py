@@ -18,7 +18,7 @@ from serai.customizations.containers import (
     in_one_line,
     read_text,
 )
-from serai.customizations.places import PLACES, Format, Where
+from serai.customizations.places import PLACES, Where
 from serai.customizations.trees import DiskTree, matching
 from serai.errors import AgentUnknown, DocumentInvalid, FileUnreadable
 from serai.session.agent_file import AgentFile, Known, read_agent
@@ -91,7 +91,7 @@ def _by_slug(slug: str, directory: Path | None, settings: Path | None, known: Kn
     roots = {Where.DIRECTORY: directory, Where.SETTINGS: settings}
     for place in PLACES:
         root = roots.get(place.where)
-        if place.format is not Format.AGENT or root is None:
+        if not place.is_of_serai or root is None:
             continue
         tree = DiskTree(root, prefix=f"{root}/", confined=place.where is Where.DIRECTORY)
         for path in matching(tree, place.folder, place.pattern).files:

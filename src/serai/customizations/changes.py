@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace as with_fields
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -13,9 +13,9 @@ from serai.ahp.actions import (
     SessionCustomizationsChangedAction,
     SessionCustomizationUpdatedAction,
 )
-from serai.ahp.types import Customization, CustomizationErrorState, PluginCustomization
+from serai.ahp.types import Customization
 from serai.ahp.wire import Unknown
-from serai.customizations.containers import Customizations, identity
+from serai.customizations.containers import Customizations
 
 CustomizationAction: TypeAlias = (
     SessionCustomizationsChangedAction | SessionCustomizationUpdatedAction | SessionCustomizationRemovedAction
@@ -36,13 +36,11 @@ def together(
     """
     containers = _by_id(found.containers)
     definitions = list(found.definitions)
-    for place, item in enumerate(published):
-        container = cast("PluginCustomization", item.containers[0])
-        if container.id in containers:
-            container = _refused(container, place)
-        else:
-            definitions += item.definitions
-        containers[container.id] = container
+    for item in published:
+        for container_id, container in _by_id(item.containers).items():
+            if container_id not in containers:
+                containers[container_id] = container
+                definitions += item.definitions
     for container_id, wish in toggles.items():
         if (container := containers.get(container_id)) and not isinstance(container, Unknown):
             is_on = wish and container_id not in found.locked
@@ -53,17 +51,6 @@ def together(
         for item in definitions
     )
     return Customizations(list(containers.values()), tuple(marked), found.locked)
-
-
-def _refused(container: PluginCustomization, place: int) -> PluginCustomization:
-    """A plugin whose id is another one's: it is shown under an id that nobody has, and not used."""
-    return replace(
-        container,
-        id=identity("refused", container.client_id or "", container.uri, container.id, str(place)),
-        enabled=False,
-        load=CustomizationErrorState(message=f"the id {container.id!r} is another one's already"),
-        children=None,
-    )
 
 
 def difference(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,17 +26,12 @@ from serai.customizations.containers import (
     load_state,
 )
 from serai.customizations.documents import read_document
-from serai.customizations.places import PLACES, PLUGINS, FilePlace, Format, PluginLayout, PluginPlace, Where
+from serai.customizations.places import PLACES, PLUGIN_FOLDERS, PLUGIN_REGISTRY, FilePlace, Where
 from serai.customizations.plugins import read_plugin
-from serai.customizations.servers import (
-    members,
-    read_hooks,
-    read_json,
-    read_servers,
-    read_servers_of_project,
-)
+from serai.customizations.servers import members, read_hooks, read_json, read_servers
 from serai.customizations.trees import DiskTree, join, matching, real_path
 from serai.errors import FileUnreadable
+from serai.machine.watch.seen import SeenPaths
 
 _MAX_PLUGINS = 200
 _RUNS = {CustomizationType.HOOK: "hooks", CustomizationType.MCP_SERVER: "MCP servers"}
@@ -55,6 +51,7 @@ def discover(
     trusted: bool,
     may_write: Callable[[Path], bool] = lambda _: False,
     settings: Path | None = None,
+    seen: SeenPaths | None = None,
 ) -> Customizations:
     """Find and read the customisations of a working directory and of a home.
 
@@ -70,17 +67,21 @@ def discover(
         may_write: Whether clients may write to a folder, apart from whether the disk allows it. It is asked
             with the folder's real path.
         settings: The folder of the person's `serai.toml`, which is as trusted as the home.
+        seen: Notes all that was looked at: as long as it is unchanged, so is what is found.
     """
+    seen = seen or SeenPaths()
     containers: dict[str, Customization] = {}
     definitions: dict[str, list[Definition]] = {}
     locked: set[str] = set()
     project = None if directory is None else os.path.realpath(directory)
-    looks = [_Look(DiskTree(home, prefix="~/", confined=False), Where.HOME, True, project, may_write)]
+    tree = DiskTree(home, prefix="~/", confined=False, seen=seen)
+    looks = [_Look(tree, Where.HOME, True, project, may_write, seen)]
     if settings is not None:
-        tree = DiskTree(settings, prefix=f"{settings}/", confined=False)
-        looks.append(_Look(tree, Where.SETTINGS, True, project, may_write))
+        tree = DiskTree(settings, prefix=f"{settings}/", confined=False, seen=seen)
+        looks.append(_Look(tree, Where.SETTINGS, True, project, may_write, seen))
     if directory is not None:
-        looks.insert(0, _Look(DiskTree(directory), Where.DIRECTORY, trusted, None, may_write))
+        tree = DiskTree(directory, seen=seen)
+        looks.insert(0, _Look(tree, Where.DIRECTORY, trusted, None, may_write, seen))
     for look in looks:  # a home that is also the working directory counts as home: it comes later
         look.run()
         containers |= look.containers
@@ -90,51 +91,46 @@ def discover(
     return Customizations(list(containers.values()), tuple(found), frozenset(locked))
 
 
+@dataclass(slots=True)
 class _Look:
     """One look at a working directory or a home."""
 
-    def __init__(
-        self,
-        tree: DiskTree,
-        where: Where,
-        trusted: bool,
-        project: str | None,
-        may_write: Callable[[Path], bool],
-    ) -> None:
-        self._tree = tree
-        self._where = where
-        self._trusted = trusted
-        self._project = project
-        self._may_write = may_write
-        self._room = MAX_SHOWN
-        self._until = 0.0
-        self.containers: dict[str, Customization] = {}
-        self.definitions: dict[str, list[Definition]] = {}
-        self.locked: set[str] = set()
+    tree: DiskTree
+    where: Where
+    trusted: bool
+    project: str | None
+    may_write: Callable[[Path], bool]
+    seen: SeenPaths
+    room: int = MAX_SHOWN
+    until: float = 0.0
+    containers: dict[str, Customization] = field(default_factory=dict[str, Customization])
+    definitions: dict[str, list[Definition]] = field(default_factory=dict[str, "list[Definition]"])
+    locked: set[str] = field(default_factory=set[str])
 
     def run(self) -> None:
-        self._until = time.thread_time() + MAX_SECONDS
+        self.until = time.thread_time() + MAX_SECONDS
         groups: dict[tuple[str, str, CustomizationType], list[FilePlace]] = {}
         for place in PLACES:
-            if place.where.has(self._where):
+            if place.where.has(self.where):
                 groups.setdefault((place.source, place.folder, place.contents), []).append(place)
         for (source, folder, contents), places in groups.items():
             self._folder(source, folder, contents, places)
-        for row in PLUGINS:
-            if row.where.has(self._where):
-                self._plugins(row)
+        if self.where is not Where.SETTINGS:
+            self._plugins("Open Plugins", PLUGIN_FOLDERS, self._plugin_folders)
+        if self.where is Where.HOME:
+            self._plugins("Claude Code", PLUGIN_REGISTRY, self._registered)
 
     # -- folders -------------------------------------------------------------------------------------------
 
     def _folder(self, source: str, folder: str, contents: CustomizationType, places: list[FilePlace]) -> None:
-        uri = self._tree.uri(folder)
+        uri = self.tree.uri(folder)
         container = identity("directory", source, uri, contents)
-        origin = Origin(self._tree, container, self._trusted, self._until)
+        origin = Origin(self.tree, container, self.trusted, self.until)
         into = Contents()
         exists = False
         for place in places:
-            found = matching(self._tree, folder, place.pattern)
-            exists |= bool(found.seen)
+            found = matching(self.tree, folder, place.pattern)
+            exists |= found.folders > 0
             into.problems += found.problems
             for path in found.files:
                 with kept_apart(origin, path, into):
@@ -143,18 +139,17 @@ class _Look:
         offered = writable and any(place.offered for place in places)
         if not (exists or offered or into.definitions or into.problems):
             return
-        brings = any(place.format is Format.AGENT for place in places)
-        off = not self._trusted and (contents in _RUNS or brings)
+        off = not self.trusted and (contents in _RUNS or any(place.is_of_serai for place in places))
         if off:
             self.locked.add(container)
             if into.definitions:
                 into.warnings.insert(0, _not_trusted(_PLURALS[contents]))
-        fit(into, self._room)
+        fit(into, self.room)
         self._add(
             DirectoryCustomization(
                 id=container,
                 uri=uri,
-                name=in_one_line(f"{source} {_PLURALS[contents]} ({self._tree.shown(folder)})"),
+                name=in_one_line(f"{source} {_PLURALS[contents]} ({self.tree.shown(folder)})"),
                 enabled=not off,
                 load=load_state(into),
                 children=into.children,
@@ -165,93 +160,87 @@ class _Look:
         )
 
     def _read_file(self, origin: Origin, path: str, place: FilePlace, into: Contents) -> None:
-        match place.format:
-            case Format.AGENT:
-                read_agent_file(origin, path, into)
-            case Format.HOOKS:
-                read_hooks(origin, path, into)
-            case Format.SERVERS if place.of_projects:
-                read_servers_of_project(origin, path, place.key, self._project, into)
-            case Format.SERVERS:
-                read_servers(origin, path, place.key, into)
-            case Format.MARKDOWN | Format.TOML:
-                read_document(
-                    origin,
-                    path,
-                    place.folder,
-                    place.contents,
-                    into,
-                    always=place.always,
-                    whole_name=place.is_one_file,
-                )
+        if place.is_of_serai:
+            read_agent_file(origin, path, into)
+        elif place.contents is CustomizationType.HOOK:
+            read_hooks(origin, path, into)
+        elif place.contents is CustomizationType.MCP_SERVER:
+            is_memory = place.of_projects
+            read_servers(origin, path, place.key, into, is_memory=is_memory, project=self.project)
+        else:
+            read_document(
+                origin,
+                path,
+                place.folder,
+                place.contents,
+                into,
+                always=place.always,
+                whole_name=place.is_one_file,
+            )
 
     def _is_writable(self, places: list[FilePlace]) -> bool:
         if all(place.is_one_file for place in places):
             return False
-        real = self._tree.real(places[0].folder)
-        if real is None or not self._may_write(real):
+        real = self.tree.real(places[0].folder)
+        if real is None or not self.may_write(real):
             return False
         there = next(folder for folder in (real, *real.parents) if os.path.lexists(folder))
         return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
     # -- plugins -------------------------------------------------------------------------------------------
 
-    def _plugins(self, row: PluginPlace) -> None:
-        """Read the plugins of a row. What goes wrong on the way to them is told by a container of its own."""
+    def _plugins(self, source: str, path: str, read: Callable[[str, list[str]], None]) -> None:
+        """Read the plugins of a place. A container of its own tells what goes wrong on the way to them."""
         problems: list[str] = []
         try:
-            match row.layout:
-                case PluginLayout.FOLDERS:
-                    self._plugin_folders(row, problems)
-                case PluginLayout.REGISTRY:
-                    self._registered(row)
+            read(path, problems)
         except FileUnreadable as error:
             problems.append(error.message)
         if problems:
-            uri = self._tree.uri(row.path)
-            name = in_one_line(f"{row.source} plugins ({self._tree.shown(row.path)})")
+            uri = self.tree.uri(path)
+            name = in_one_line(f"{source} plugins ({self.tree.shown(path)})")
             load = load_state(Contents(problems=problems))
-            container = identity("plugin", row.source, uri)
+            container = identity("plugin", source, uri)
             broken = PluginCustomization(
                 id=container, uri=uri, name=name, enabled=False, load=load, children=[]
             )
             self._add(broken, [])
 
-    def _plugin_folders(self, row: PluginPlace, problems: list[str]) -> None:
-        listing = self._tree.list(row.path)
-        entries = [entry for entry in listing.entries if entry.name[0] != "."] if listing else []
+    def _plugin_folders(self, path: str, problems: list[str]) -> None:
+        entries = [entry for entry in self.tree.list(path) or () if entry.name[0] != "."]
         problems += [entry.problem for entry in entries if entry.problem]
         folders = [entry.name for entry in entries if entry.is_folder]
         for place, name in enumerate(folders):
-            if self._room <= 0 or place == _MAX_PLUGINS:
-                problems.insert(0, f"{self._tree.shown(row.path)} has too many plugins: the rest is left out")
+            if self.room <= 0 or place == _MAX_PLUGINS:
+                problems.insert(0, f"{self.tree.shown(path)} has too many plugins: the rest is left out")
                 return
-            self._plugin(self._tree.below(join(row.path, name)), enabled=True)
+            self._plugin(self.tree.below(join(path, name)), enabled=True)
 
-    def _registered(self, row: PluginPlace) -> None:
+    def _registered(self, path: str, _problems: list[str]) -> None:
         """Read the plugins that Claude Code has installed, switched as its settings say."""
-        origin = Origin(self._tree, "", trusted=True, until=self._until)
-        if (registry := read_json(origin, row.path)) is None:
+        origin = Origin(self.tree, "", trusted=True, until=self.until)
+        if (registry := read_json(origin, path)) is None:
             return
         try:
             settings, _ = read_json(origin, ".claude/settings.json") or ({}, "")
         except FileUnreadable:  # it is told of where its hooks are
             settings = {}
         switches = members(settings.get("enabledPlugins"))
-        home = self._tree.root
-        for name, folder in _installed(registry[0], self._project):
+        home = self.tree.root
+        for name, folder in _installed(registry[0], self.project):
             shown = f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)
-            self._plugin(DiskTree(folder, prefix=f"{shown}/"), enabled=switches.get(name) is True)
+            tree = DiskTree(folder, prefix=f"{shown}/", seen=self.seen)
+            self._plugin(tree, enabled=switches.get(name) is True)
 
     def _plugin(self, tree: DiskTree, *, enabled: bool) -> None:
         uri = tree.uri("")
         container = identity("plugin", uri)
-        into = read_plugin(Origin(tree, container, self._trusted, self._until))
+        into = read_plugin(Origin(tree, container, self.trusted, self.until))
         if not (into.manifest or into.definitions or into.problems):
             return
-        if not self._trusted and into.has_what_runs:
+        if not self.trusted and into.has_what_runs:
             into.warnings.insert(0, _not_trusted("hooks and MCP servers"))
-        fit(into, self._room)
+        fit(into, self.room)
         self._add(
             PluginCustomization(
                 id=container,
@@ -269,7 +258,7 @@ class _Look:
     ) -> None:
         self.containers[container.id] = container
         self.definitions[container.id] = definitions
-        self._room -= len(encode(container))
+        self.room -= len(encode(container))
 
 
 def _installed(registry: dict[str, Any], project: str | None) -> Iterator[tuple[str, Path]]:

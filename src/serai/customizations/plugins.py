@@ -17,6 +17,7 @@ from msgspec import structs
 
 from serai.ahp.types import (
     ClientPluginCustomization,
+    CustomizationLoadState,
     CustomizationType,
     HookCustomization,
     McpServerCustomization,
@@ -54,8 +55,6 @@ _TEXTS: tuple[tuple[str, CustomizationType, str], ...] = (
     ("rules", CustomizationType.RULE, "**/*.mdc"),
     ("rules", CustomizationType.RULE, "**/*.md"),
 )
-_MAX_NAMED = 200
-"""Most paths that a manifest may name for one kind of thing: each is looked for on the disk."""
 _MAX_KEPT = 64
 """Most published plugins that are kept."""
 _HOOK_FILES = ("hooks/hooks.json", "hooks.json")
@@ -144,11 +143,8 @@ class _PluginReading:
         if not isinstance(items, list):  # pyright: ignore[reportUnnecessaryIsInstance] - a stranger wrote it
             return []
         shown = self.origin.tree.shown(self.into.manifest or "")
-        if len(items) > _MAX_NAMED:
-            problem = f"{shown}: '{key}' names more than {_MAX_NAMED} paths: the rest is left out"
-            self.into.problems.append(problem)
         paths: list[str] = []
-        for item in items[:_MAX_NAMED]:
+        for item in items:
             path = posixpath.normpath(item) if isinstance(item, str) else "/"
             if path.startswith(("/", "..")) or "\\" in path:
                 self.into.problems.append(f"{shown}: '{key}' names what is no path in the plugin: {item}")
@@ -181,22 +177,29 @@ def read_client_plugin(
     """
     tree = FetchedTree(files, plugin.uri)
     into = read_plugin(Origin(tree, plugin.id, trusted=False, until=time.thread_time() + MAX_SECONDS))
-    into.problems += [f"{path} leads out of the plugin, so it is not read" for path in tree.refused]
     into.problems += missing
     if into.has_what_runs:
         into.warnings.insert(0, "A client published this plugin: its hooks and MCP servers do not run here")
     fit(into, MAX_SHOWN)
-    customization = PluginCustomization(
+    known = published(plugin, client_id, load_state(into))
+    named = plugin.name or into.name or in_one_line(plugin.uri)
+    customization = structs.replace(known, name=named, children=into.children)
+    return Customizations([customization], tuple(into.definitions))
+
+
+def published(
+    plugin: PluginCustomization, client_id: str, load: CustomizationLoadState
+) -> PluginCustomization:
+    """A plugin as a client has published it, and how far it was read."""
+    return PluginCustomization(
         id=plugin.id,
         uri=plugin.uri,
-        name=plugin.name or into.name or in_one_line(plugin.uri),
+        name=plugin.name,
         icons=plugin.icons,
         enabled=plugin.enabled,
         client_id=client_id,
-        load=load_state(into),
-        children=into.children,
+        load=load,
     )
-    return Customizations([customization], tuple(into.definitions))
 
 
 class ClientPlugins:

@@ -104,7 +104,16 @@ def add_hooks(origin: Origin, path: str, hooks: Any, into: Contents, *, switched
         into.definitions.append(Definition(child, origin.container, path, runnable, fields, origin.tree))
 
 
-def read_servers(origin: Origin, path: str, key: str, into: Contents, *, bare: bool = False) -> None:
+def read_servers(
+    origin: Origin,
+    path: str,
+    key: str,
+    into: Contents,
+    *,
+    bare: bool = False,
+    is_memory: bool = False,
+    project: str | None = None,
+) -> None:
     """Read the MCP servers of a file, from its member `key`. One without servers is passed over.
 
     Args:
@@ -113,37 +122,24 @@ def read_servers(origin: Origin, path: str, key: str, into: Contents, *, bare: b
         key: The member that holds the servers.
         into: Where they go.
         bare: Without the member, the whole file is the servers, as plugins may have it.
-
-    Raises:
-        FileUnreadable: The file is broken; the message names it.
-    """
-    value, text = _read(origin, path)
-    if key not in value and bare and all(isinstance(item, dict) for item in value.values()):
-        add_servers(origin, path, key, value, text, into)
-    elif value.get(key) is not None:
-        add_servers(origin, path, key, value[key], text, into)
-
-
-def read_servers_of_project(origin: Origin, path: str, key: str, project: str | None, into: Contents) -> None:
-    """Read the MCP servers of a file that has some for all projects, and some for single ones.
-
-    Args:
-        origin: Where the file comes from.
-        path: The file.
-        key: The member that holds the servers, in the file itself and in each of its `projects`.
+        is_memory: A tool keeps its memory in the file: it may be long, and has servers in each of its
+            `projects`, too.
         project: The real path of the working directory, when there is one. Of servers with the same name, its
             own counts.
-        into: Where they go.
 
     Raises:
         FileUnreadable: The file is broken; the message names it.
     """
-    value, text = _read(origin, path, _MAX_MEMORY)
-    servers = dict(members(value.get(key)))
-    for name, settings in members(value.get("projects")).items():
-        if project is not None and real_path(name) == project:
-            servers |= members(members(settings).get(key))
-    if servers:
+    value, text = _read(origin, path, _MAX_MEMORY if is_memory else MAX_FILE)
+    servers: Any = value.get(key)
+    if is_memory:
+        servers = dict(members(servers))
+        for name, settings in members(value.get("projects")).items():
+            if project is not None and real_path(name) == project:
+                servers |= members(members(settings).get(key))
+    elif bare and key not in value and all(isinstance(item, dict) for item in value.values()):
+        servers = value
+    if servers is not None:
         add_servers(origin, path, key, servers, text, into)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Generator, Hashable, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -18,6 +18,7 @@ from urllib.parse import quote, quote_from_bytes
 
 from serai.errors import FileUnreadable
 from serai.machine.safe_paths import PathRefused, open_below
+from serai.machine.watch.seen import SeenPaths
 
 MAX_FILE = 1024 * 1024
 """Largest file, in bytes, where nobody says otherwise."""
@@ -37,13 +38,6 @@ class TreeEntry(NamedTuple):
     problem: str | None = None
 
 
-class Listing(NamedTuple):
-    """What is in a folder, by name. `key` is the same for the same folder, whichever way led there."""
-
-    key: Hashable
-    entries: list[TreeEntry]
-
-
 class DiskTree:
     """A folder on disk.
 
@@ -52,21 +46,31 @@ class DiskTree:
         prefix: What stands before a path when it is shown to a person, such as `~/`.
         confined: Links are followed only within the folder. Otherwise they are followed anywhere.
         base: The folder below the root that paths are relative to.
+        seen: Notes what is read, listed, or looked for in vain.
     """
 
-    def __init__(self, root: Path, *, prefix: str = "", confined: bool = True, base: str = "") -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        prefix: str = "",
+        confined: bool = True,
+        base: str = "",
+        seen: SeenPaths | None = None,
+    ) -> None:
         self.root = Path(os.path.abspath(root))  # noqa: PTH100 - `..` must go, and links must stay
         self._prefix = prefix
         self._confined = confined
         self._base = base
+        self._seen = seen or SeenPaths()
 
     @property
     def folder(self) -> Path:
         """The folder that paths are relative to."""
         return self.root / self._base
 
-    def list(self, path: str) -> Listing | None:
-        """What is in a folder; `None` when there is no such folder.
+    def list(self, path: str) -> Sequence[TreeEntry] | None:
+        """What is in a folder, by name; `None` when there is no such folder.
 
         Raises:
             FileUnreadable: It is there and cannot be listed; the message names it.
@@ -74,7 +78,6 @@ class DiskTree:
         with self._opened(path, os.O_DIRECTORY) as descriptor:
             if descriptor is None:
                 return None
-            info = os.fstat(descriptor)
             with os.scandir(descriptor) as found:
                 entries = [
                     self._through_link(join(path, item.name), item.name)
@@ -82,7 +85,7 @@ class DiskTree:
                     else TreeEntry(item.name, item.is_dir(follow_symlinks=False))
                     for item in found
                 ]
-        return Listing((info.st_dev, info.st_ino), sorted(entries))
+        return sorted(entries)
 
     def read(self, path: str, largest: int = MAX_FILE) -> bytes | None:
         """A file's content; `None` when there is no such file.
@@ -107,7 +110,8 @@ class DiskTree:
     def below(self, path: str) -> DiskTree:
         """A folder in this one, with the same confines."""
         base = join(self._base, path)
-        return DiskTree(self.root, prefix=f"{self._prefix}{path}/", confined=self._confined, base=base)
+        prefix = f"{self._prefix}{path}/"
+        return DiskTree(self.root, prefix=prefix, confined=self._confined, base=base, seen=self._seen)
 
     def real(self, path: str) -> Path | None:
         """Where a path really is, whether or not it exists; `None` when it leads out of a confined folder."""
@@ -117,6 +121,7 @@ class DiskTree:
     @contextmanager
     def _opened(self, path: str, flags: int = 0) -> Generator[int | None]:
         below = join(self._base, path)
+        self._seen.note(f"{self.root}/{below}")
         where = (self.root, below) if self._confined else ("/", f"{self.root}/{below}")
         try:
             descriptor = open_below(*where, flags)
@@ -151,13 +156,12 @@ class FetchedTree:
     """Files that a client has sent, by their path below the folder. Its methods are those of `DiskTree`.
 
     Args:
-        files: The content of each file. What leads out of the folder is left out, and told in `refused`.
+        files: The content of each file.
         base: The folder's URI.
     """
 
     def __init__(self, files: Mapping[str, bytes], base: str) -> None:
-        self._files = {path: data for path, data in files.items() if _is_clean(path)}
-        self.refused = sorted(files.keys() - self._files.keys())
+        self._files = files
         self._folders: dict[str, dict[str, bool]] = {"": {}}
         for path in self._files:
             parent, _, name = path.rpartition("/")
@@ -168,12 +172,10 @@ class FetchedTree:
                 parent = above
         self._base = base.rstrip("/")
 
-    def list(self, path: str) -> Listing | None:
+    def list(self, path: str) -> Sequence[TreeEntry] | None:
         """What is in a folder; `None` when there is no such folder."""
         found = self._folders.get(path.strip("/"))
-        if found is None:
-            return None
-        return Listing(path.strip("/"), [TreeEntry(*item) for item in sorted(found.items())])
+        return None if found is None else [TreeEntry(*item) for item in sorted(found.items())]
 
     def read(self, path: str, largest: int = MAX_FILE) -> bytes | None:
         """A file's content; `None` when there is no such file."""
@@ -206,10 +208,6 @@ def join(*parts: str) -> str:
     return "/".join(part for part in parts if part)
 
 
-def _is_clean(path: str) -> bool:
-    return all(part not in {"", ".", ".."} for part in path.split("/")) and "\0" not in path
-
-
 def _bounded(data: bytes, shown: str, largest: int) -> bytes:
     if len(data) > largest:
         raise FileUnreadable(f"{shown} is larger than {largest // 1024 // 1024} MiB")
@@ -222,8 +220,8 @@ class Matches:
 
     files: list[str] = field(default_factory=list[str])
     problems: list[str] = field(default_factory=list[str])
-    seen: set[Hashable] = field(default_factory=set[Hashable])
-    """The folders that were looked at, each once, so that links in a circle do no harm."""
+    folders: int = 0
+    """How many folders were looked at. Links in a circle lead to more of them, as far as it goes."""
 
 
 def matching(tree: Tree, folder: str, pattern: str) -> Matches:
@@ -266,11 +264,11 @@ def _entries(tree: Tree, folder: str, found: Matches, depth: int) -> list[TreeEn
     except FileUnreadable as error:
         found.problems.append(error.message)
         return []
-    if listing is None or listing.key in found.seen or len(found.files) > MAX_FILES:
+    if listing is None or len(found.files) > MAX_FILES:
         return []
-    if depth > _MAX_DEPTH or len(found.seen) == _MAX_FOLDERS:
+    if depth > _MAX_DEPTH or found.folders == _MAX_FOLDERS:
         why = "too deep" if depth > _MAX_DEPTH else "one folder too many"
         found.problems.append(f"{tree.shown(folder)} is {why}, so it is not looked at")
         return []
-    found.seen.add(listing.key)
-    return [entry for entry in listing.entries if not entry.name.startswith(".")]
+    found.folders += 1
+    return [entry for entry in listing if not entry.name.startswith(".")]

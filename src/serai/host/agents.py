@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from logging import Logger
 from typing import Any, Protocol, runtime_checkable
@@ -13,7 +13,6 @@ from serai.ahp.extensions import SignInMethod, SignInMethodsResult
 from serai.ahp.rules import Judgement
 from serai.ahp.types import AgentInfo, SessionConfigSchema, ToolDefinition
 from serai.contract import AgentIdentity, AgentSession
-from serai.customizations.containers import Definition
 from serai.host.seat import Seat
 from serai.host.turn import Turn
 from serai.store.contract import BlobRow, RelayWrite
@@ -23,20 +22,12 @@ from serai.store.contract import BlobRow, RelayWrite
 class HostContext:
     """What a harness gets in order to make the agent of one session."""
 
-    workspace: str
     identity: AgentIdentity
-    environment: Mapping[str, str]
-    secrets: Mapping[str, str]
     logger: Logger
     session: str
     """The URI of the session."""
-    working_directory: str | None
-    """The session's working directory, as a URI."""
     turn: Callable[[str], Turn]
     """The turn that a delivery begins: `context.turn(delivery_id)`."""
-    definitions: Callable[[], Awaitable[tuple[Definition, ...]]]
-    """The customisations of the session, as they are when it is asked. Use those that are `enabled`, and run
-    nothing of those that are not `runnable`."""
     seat: Seat
     """The agent's place in its session, beside its turns."""
 

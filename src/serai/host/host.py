@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import shutil
 import time
 import uuid
@@ -55,7 +54,6 @@ from serai.host.sign_in import SignIns
 from serai.host.surroundings.completions import Completions
 from serai.host.surroundings.files import Files
 from serai.host.surroundings.terminals import Terminals
-from serai.host.surroundings.watches import ResourceWatches
 from serai.host.telemetry import HostTelemetry
 from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession
@@ -178,7 +176,6 @@ class Host:
         self.watches = Watches()
         """Whoever has to know what changes on the disk asks here."""
         self.files = Files(self)
-        self.resource_watches = ResourceWatches(self)
         self.changesets = Changesets(self)
         self.completions = Completions(self.identities)
         self.terminals = Terminals(self, self.processes, user_home)
@@ -430,15 +427,10 @@ class Host:
         """Make the agent of a session."""
         name = session.live.head.summary.provider
         context = HostContext(
-            workspace="default",
             identity=self.identities.of_session(session.uri, name).identity,
-            environment=os.environ,
-            secrets={},
             logger=logging.getLogger(f"serai.agent.{name}"),
             session=session.uri,
-            working_directory=session.seat.working_directory,
             turn=session.turns.of,
-            definitions=session.customizations.definitions,
             seat=session.seat,
         )
         agent = await (await self.sought(name)).create(dict(session.seat.settings), context)

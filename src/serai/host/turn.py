@@ -25,13 +25,12 @@ from serai.customizations.containers import Definition
 from serai.errors import SessionGone
 from serai.host.blobs import BLOB_SCHEME
 from serai.host.session.core import SessionCore, SessionView
-from serai.host.session.delegation import Subagent
 from serai.host.session.questions import Answers, Questions
 from serai.host.surroundings.terminals import HostTerminal
 from serai.host.tool_call import ToolCall
 from serai.store.contract import BlobRow
 
-__all__ = ["GRANTS", "Answers", "Reach", "ReadsFiles", "Turn"]
+__all__ = ["GRANTS", "Answers", "Reach", "ReadsFiles", "Subagent", "Turn"]
 
 GRANTS = "serai.grants"
 """In a session's `_meta`: the tools that may run without asking again. Only the host writes it."""
@@ -43,6 +42,20 @@ class ReadsFiles(Protocol):
     async def __call__(self, uri: str, *, first: int = 0, last: int | None = None) -> ResourceReadResult:
         """Read a file, or some of its lines. See `Session.read`."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Subagent:
+    """A session that an agent began, and its first turn. Made by `Session.delegate`."""
+
+    uri: str
+    content: t.ToolResultSubagentContent
+    """What a tool call shows of it."""
+    answer: Callable[[], Awaitable[t.Turn]]
+    """Lets the other agent answer, and waits for it. Cancelling cancels its turn, too.
+
+    Raises `SessionFailed` when its agent did not start, and `SessionGone` when someone took the turn back, or
+    disposed of the session."""
 
 
 @dataclass(frozen=True, slots=True)

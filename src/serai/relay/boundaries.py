@@ -32,9 +32,8 @@ from serai.host.host import Host
 from serai.host.identities import Participant
 from serai.host.ledger import ALL
 from serai.host.session.core import is_paused
-from serai.host.session.delegation import PARENT
 from serai.host.session.deliveries import Delivery
-from serai.host.session.session import Session
+from serai.host.session.session import PARENT, Session
 from serai.relay.header import MOST_MESSAGES, header, rendered, taken_together
 from serai.relay.policy import RelayPolicy
 

@@ -16,8 +16,7 @@ from serai import contract as c
 from serai.ahp.commands import CreateSessionParams
 from serai.errors import CapabilityUnsupported, Forbidden, InvalidParams, NameTaken, SessionGone
 from serai.host.identities import Participant
-from serai.host.session.delegation import PARENT, check_depth
-from serai.host.session.session import Session
+from serai.host.session.session import PARENT, Session
 from serai.relay.actions import Actions, MayAsk, RunAction
 from serai.relay.adapters import AdapterBox
 from serai.relay.inbox import Caller
@@ -210,7 +209,7 @@ class Lifecycle:
         uri, meta = caller.participant.session if caller.participant else None, None
         parent = await self._host.sessions.bring(uri) if uri else None
         if parent is not None:
-            await check_depth(parent.core, self._host.sessions.bring)
+            await parent.check_depth()
             own = parent.live.head.summary.working_directory
             if folder is not None and _uri(folder) != own:
                 raise Forbidden("an agent makes others in its own folder only")

@@ -98,7 +98,7 @@ async def served(folder: Path) -> AsyncGenerator[tuple[Client, Forked]]:
             yield client, host.process
 
 
-async def test_a_turn_that_the_host_is_killed_in_has_what_was_seen_of_it_and_says_so(
+async def test_a_turn_that_the_host_is_killed_in_ends_when_it_is_back(
     repository: Path, tmp_path: Path
 ) -> None:
     async with served(tmp_path) as (client, process):
@@ -106,21 +106,19 @@ async def test_a_turn_that_the_host_is_killed_in_has_what_was_seen_of_it_and_say
         await client.dispatch(ONE, "turnStarted", turnId="t1", userMessage={"text": "work 60"})
         await client.until(lambda: client.session(ONE).active_turn)
         await follow(client, T1)
-        (repository / "seen.txt").write_text("x\n")
-        await client.until(lambda: files(client, T1) == {"seen.txt"})
+        (repository / "before.txt").write_text("x\n")
+        await client.until(lambda: files(client, T1) == {"before.txt"})
         process.kill()
         await process.wait()
-    (repository / "while it was down.txt").write_text("x\n")
     async with served(tmp_path) as (client, _):
+        assert (await follow(client, T1)).error is None
+        await client.until(lambda: after(client, T1).startswith("serai-change:"))
+        (repository / "before.txt").write_text("other\n")
+        assert (await client.request("resourceRead", ROOT, uri=after(client, T1)))["data"] == "x\n"
         (repository / "afterwards.txt").write_text("x\n")
-        state = await follow(client, T1)
-        assert [file.id for file in state.files] == ["seen.txt"]
-        assert state.error is not None
-        assert "the end of this turn was not seen" in state.error.message
-        (repository / "seen.txt").write_text("other\n")
-        content = await client.request("resourceRead", ROOT, uri=after(client, T1))
-        assert content["data"] == "x\n"
-        assert len((await follow(client, SESSION)).files) == 3
+        await follow(client, SESSION)
+        await client.until(lambda: files(client, SESSION) == {"before.txt", "afterwards.txt"})
+        assert files(client, T1) == {"before.txt"}
 
 
 async def test_a_fork_has_what_the_turns_changed_that_it_begins_with(

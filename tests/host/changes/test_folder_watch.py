@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from serai.changes.folder import FolderChanges, open_folder, place_of
-from serai.host.changes.folder_watch import ChangesWatch, WatchedPlace, places_to_watch
+from serai.changes.folder import open_folder, place_of
+from serai.host.changes.folder_watch import ChangesWatch, not_watched
 from serai.machine.watch.globs import PathFilter
 from serai.machine.watch.watch import Watches
 
@@ -30,19 +30,16 @@ def make_repository(folder: Path) -> Path:
     return folder
 
 
-async def changes_of(folder: Path, home: Path) -> FolderChanges:
-    return await open_folder(str(folder), "s", folder=home / "changes/s", home=home)
-
-
 class Ears:
     """Hears of changes."""
 
     def __init__(self) -> None:
         self._heard = asyncio.Event()
 
-    async def watching(self, watches: Watches, places: tuple[WatchedPlace, ...]) -> ChangesWatch:
+    async def watching(self, watches: Watches, folder: Path, home: Path) -> ChangesWatch:
         """A watch that has begun."""
-        watch = ChangesWatch(watches, "/", place_of("/"), places, self._heard.set)
+        changes = await open_folder(str(folder), "s", folder=home / "changes/s", home=home)
+        watch = ChangesWatch(watches, str(folder), place_of(str(folder)), changes, home, self._heard.set)
         await watch.begin()
         return watch
 
@@ -56,9 +53,8 @@ async def test_the_files_of_a_repository_are_heard_of_and_what_is_committed(
     tmp_path: Path, watches: Watches
 ) -> None:
     folder = make_repository(tmp_path / "work")
-    places = places_to_watch(await changes_of(folder, tmp_path / "home"), tmp_path / "home")
     ears = Ears()
-    watch = await ears.watching(watches, places)
+    watch = await ears.watching(watches, folder, tmp_path / "home")
     (folder / "deep").mkdir()
     await ears.hear()
     (folder / "deep/file").write_text("x")
@@ -73,29 +69,25 @@ async def test_what_folders_above_say_is_ignored_is_heard_of(tmp_path: Path, wat
     top = make_repository(tmp_path / "work")
     folder = top / "sub/deep"
     folder.mkdir(parents=True)
-    places = places_to_watch(await changes_of(folder, tmp_path / "home"), tmp_path / "home")
-    assert [place.folder for place in places[2:]] == [str(top / "sub"), str(top)]
     ears = Ears()
-    watch = await ears.watching(watches, places)
+    watch = await ears.watching(watches, folder, tmp_path / "home")
     for above in (top, top / "sub"):
         (above / ".gitignore").write_text("*.log\n")
         await ears.hear()
     await watch.close()
 
 
-async def test_what_the_host_writes_itself_is_not_heard_of(tmp_path: Path) -> None:
-    folder = make_repository(tmp_path / "work")
-    home = folder / "my {home} [1]"
-    work, _ = places_to_watch(await changes_of(folder, home), home)
-    assert PathFilter(work.includes, work.excludes).prunes("my {home} [1]")
-    assert not PathFilter(work.includes, work.excludes).prunes("my home")
+def test_what_the_host_writes_itself_is_not_heard_of(tmp_path: Path) -> None:
+    excluded = PathFilter([], not_watched(str(tmp_path), tmp_path / "my {home} [1]"))
+    assert excluded.prunes("my {home} [1]")
+    assert not excluded.prunes("my home")
 
 
 async def test_a_folder_that_is_gone_is_heard_of(tmp_path: Path, watches: Watches) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
     ears = Ears()
-    watch = await ears.watching(watches, (WatchedPlace(str(folder)),))
+    watch = await ears.watching(watches, folder, tmp_path / "home")
     assert not watch.has_ended
     folder.rmdir()
     await ears.hear()

@@ -233,7 +233,7 @@ async def test_without_git_it_is_said_that_changes_are_not_seen(
 async def test_a_discard_that_a_kill_cut_short_is_undone_at_the_next_start(inn: Inn) -> None:
     trash = Trash(inn.folder / "home")
     discard = trash.new("s", str(inn.work), "1 file", [DiscardStep("a.txt", was_there=True)])
-    discard.take(0, ())
+    discard.take(0)
     assert not (inn.work / "a.txt").exists()
     old = trash.new("s", str(inn.work), "1 file", [DiscardStep("b.txt", was_there=False)])
     old.finish()

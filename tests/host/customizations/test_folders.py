@@ -65,7 +65,7 @@ class Follower:
                 self.news.clear()
 
 
-async def test_a_folder_that_is_watched_is_looked_at_only_when_it_changes(place: Place) -> None:
+async def test_a_folder_is_read_again_only_when_it_has_changed(place: Place) -> None:
     folder = place.folders.enter(place.work)
     follower = Follower(folder)
     folder.follow(follower.changed)
@@ -114,6 +114,7 @@ async def test_a_discovery_that_fails_leaves_what_is_known(
         raise RecursionError
 
     monkeypatch.setattr(customized_folders, "discover", fail)
+    place.write("Be brief.\n")
     assert names(await folder.catch_up()) == ["AGENTS.md"]
     assert "cannot be read" in caplog.text
     other = place.folders.enter(None)
@@ -134,12 +135,13 @@ async def test_a_working_directory_that_goes_and_comes_back_is_seen(place: Place
     assert names(await folder.catch_up()) == ["AGENTS.md"]
 
 
-async def test_nothing_is_watched_when_nobody_follows(place: Place) -> None:
+async def test_it_is_looked_no_more_when_nobody_follows(place: Place) -> None:
     folder = place.folders.enter(place.work)
     follower = Follower(folder)
     folder.follow(follower.changed)
     await follower.until(lambda: folder.found is not None)
-    assert folder._watches
     folder.unfollow(follower.changed)
     await folder.catch_up()
-    assert folder._watches == []
+    async with asyncio.timeout(WITHIN):
+        while folder._work:
+            await asyncio.wait(folder._work)

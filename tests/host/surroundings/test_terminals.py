@@ -19,7 +19,7 @@ from serai.ahp.types import (
 from serai.harness.callback import Answer, CallbackHarness
 from serai.host.host import Host
 from serai.host.session.session import Session
-from serai.host.surroundings import terminal_listing
+from serai.host.surroundings import terminals
 from serai.host.surroundings.terminals import HostTerminal
 from serai.host.turn import Turn
 from serai.journal.subscriptions import Subscriber
@@ -159,7 +159,7 @@ class Lists:
 async def test_titles_of_a_program_are_told_at_once_and_then_now_and_then(
     inn: Inn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(terminal_listing, "_TOLD_EVERY", 0.2)
+    monkeypatch.setattr(terminals, "_TOLD_EVERY", 0.2)
     lists = Lists(inn.host)
     script = "for n in $(seq 50); do printf '\\033]0;title %d\\007' $n; sleep 0.005; done; exec cat"
     claim = TerminalClientClaim(client_id="c")

@@ -14,6 +14,7 @@ from serai.errors import ProtocolError
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
 from serai.host.surroundings import watches as module
+from serai.host.surroundings.watches import create_watch
 from serai.host.turn import Turn
 from serai.machine.files import Roots
 from serai.machine.safe_paths import Identity
@@ -59,13 +60,13 @@ async def test_a_link_that_is_put_there_between_looking_and_watching_is_not_foll
     monkeypatch.setattr(module, "_found", swapped)
     params = CreateResourceWatchParams(channel=ROOT, uri=f"{work.as_uri()}/{name}", recursive=True)
     with pytest.raises(ProtocolError):
-        await host.resource_watches.create(params, "c")
+        await create_watch(host, params, "c")
 
 
 async def test_a_watch_whose_folder_is_gone_leaves_nothing(host: Host, tmp_path: Path) -> None:
     (tmp_path / "work" / "a").mkdir()
     params = CreateResourceWatchParams(channel=ROOT, uri=(tmp_path / "work" / "a").as_uri())
-    uri = await host.resource_watches.create(params, "c")
+    uri = await create_watch(host, params, "c")
     (tmp_path / "work" / "a").rmdir()
     while host.channels.get(uri) is not None or len(host.watches):  # noqa: ASYNC110 - nothing tells of it
         await asyncio.sleep(0)

@@ -48,7 +48,7 @@ class AcpAgentSession(c.BasicSession):
         self._label = harness.found.label
         self._context = context
         self.seat = context.seat
-        self.folder = directory_of(context.working_directory) or Path.home()
+        self.folder = directory_of(context.seat.working_directory) or Path.home()
         self._record = record
         self.notices = Notices(self._label, self.seat, record, context.logger)
         self.settings = SessionSettings(harness, self.seat, self.notices.warn)

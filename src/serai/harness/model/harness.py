@@ -248,7 +248,7 @@ class ModelHarness(ExaminingHarness):
         if not rows:
             agent = seat.custom_agent.uri if seat.custom_agent else None
             model = seat.model.id if seat.model else None
-            record = await self._chosen(agent, settings, context.working_directory, model)
+            record = await self._chosen(agent, settings, seat.working_directory, model)
             record = replace(record, id=uri)
             seat.record({"kind": "session"}, [RelayWrite("put_agent_session", (uri, encode(record)))])
             rows = await seat.rows("agent_session", uri)

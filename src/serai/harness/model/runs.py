@@ -148,7 +148,7 @@ class WorkflowHarness(ExaminingHarness):
         seat, uri = context.seat, context.session
         rows = await seat.rows("workflow_run", uri)
         if not rows:
-            record = await asyncio.to_thread(self._frozen, uri, settings, context.working_directory)
+            record = await asyncio.to_thread(self._frozen, uri, settings, seat.working_directory)
             seat.record({"kind": "run"}, [RelayWrite("put_workflow_run", (uri, encode(record)))])
             seat.entitle(record.workflow.workflow.name)
             rows = await seat.rows("workflow_run", uri)

@@ -65,8 +65,8 @@ class Bases:
         self._recorded = recorded
         self._taken_back = taken_back
         self._opening = asyncio.Lock()
-        self._begun: dict[str, FolderChanges] = {}
-        """The turns that are running, and where they began: there they end as well."""
+        self._turn: str | None = None
+        """The turn that is running, once it is recorded where it began: there it ends as well."""
         self._may_begin = not head.turns and session.live.turn is None
         """True until something happens that belongs into the session's changeset."""
         self._forked_from: SessionForkSource | None = None
@@ -94,7 +94,7 @@ class Bases:
                 place = await asyncio.to_thread(place_of, changes.directory)
                 if place is None:
                     raise FileUnreadable("the folder is gone")
-                if place == changes.place or self._begun:
+                if place == changes.place or self._turn is not None:
                     return changes
             self.changes = None
             self.changes = await self._open()
@@ -154,7 +154,7 @@ class Bases:
                 changes = await self.current()
                 await changes.begin_session(late=not self._may_begin)
                 await changes.begin_turn(turn_id)
-                self._begun[turn_id] = changes
+                self._turn = turn_id
             turn = self._session.live.turn
             if turn is None or turn.id != turn_id:  # it was cancelled meanwhile
                 self.turn_ended(turn_id)
@@ -182,10 +182,13 @@ class Bases:
 
     async def _end(self, turn_id: str) -> None:
         try:
-            if turn_id in self._begun:
-                await self._begun[turn_id].end_turn(turn_id)
+            await (await self.current()).end_turn(turn_id)
         finally:
-            self._begun.pop(turn_id, None)
+            self._over(turn_id)
+
+    def _over(self, turn_id: str) -> None:
+        if self._turn == turn_id:
+            self._turn = None
 
     def truncated(self, turn_ids: Collection[str]) -> None:
         """Turns were taken back: forget what was recorded for them."""
@@ -200,8 +203,10 @@ class Bases:
 
     async def _forget_turns(self, turn_ids: Collection[str]) -> None:
         for turn_id in turn_ids:
-            changes = self._begun.pop(turn_id, None) or await self.current()
-            await changes.forget_turn(turn_id)
+            try:
+                await (await self.current()).forget_turn(turn_id)
+            finally:
+                self._over(turn_id)
 
     def _record(self, work: Coroutine[Any, Any, None], task: asyncio.Task[None] | None = None) -> None:
         recording = asyncio.create_task(self._do(work, task))
@@ -237,7 +242,7 @@ class Bases:
         What is being recorded may end first, for a short while.
         """
         turn = self._session.live.turn
-        if turn is not None and turn.id in self._begun:
+        if turn is not None and turn.id == self._turn:
             self._record(self._end(turn.id))
         if self._recording:
             await asyncio.wait(self._recording, timeout=STOPPING)

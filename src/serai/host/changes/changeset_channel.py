@@ -61,10 +61,8 @@ class ChangesetChannel(Channel):
         if self._is_open and operations != self.live.head.operations:
             self.act(a.ChangesetOperationsChangedAction(operations=operations))
 
-    async def show(
-        self, files: list[ChangesetFile], *, final: bool, problem: ErrorInfo | None = None
-    ) -> None:
-        """Show these files, by as few actions as possible; and what is wrong, when they may not be all."""
+    async def show(self, files: list[ChangesetFile], *, final: bool) -> None:
+        """Show these files, by as few actions as possible."""
         for number, action in enumerate(actions_between(self.live.head.files, files), start=1):
             if number % _AT_ONCE == 0:
                 await self.journal.room()
@@ -72,9 +70,7 @@ class ChangesetChannel(Channel):
             if not self._is_open:
                 return
             self.act(action)
-        if problem is not None:
-            self.fail(problem)
-        elif self.live.head.status != ChangesetStatus.READY:
+        if self.live.head.status != ChangesetStatus.READY:
             self.act(a.ChangesetStatusChangedAction(status=ChangesetStatus.READY.value))
         self._is_final = final
 

@@ -1,10 +1,8 @@
 """Hears that something in a working directory may have changed.
 
-Whoever asks looks at the files again. The whole folder is watched; of git's own files those that say what is
-committed and staged, and of the folders above what they say is ignored.
-
-A folder may go away, and another one come in its place, or the same one again; so may the folders above, and
-the links that lead to it. No watch tells that, so it is looked once a second.
+Whoever asks looks at the files again. The folder is watched. What git has committed and staged, what the
+folders above say is ignored, and whether the folder is still the same one, is looked at once a second: no
+watch tells that another one has come in its place.
 """
 
 from __future__ import annotations
@@ -14,60 +12,39 @@ import logging
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from serai.ahp.errors import AhpErrorCode
 from serai.changes.folder import FolderChanges, Place, place_of
 from serai.errors import ProtocolError
+from serai.machine.watch.seen import SeenPaths
 from serai.machine.watch.watch import Watch, Watches
 
 _log = logging.getLogger(__name__)
 
-_NOT_LOOKED_AT = ("**/.git", "**/node_modules")
-"""Some of git's own files are watched apart from this; what is installed in the other is a great deal."""
+_NOT_WATCHED = ("**/.git", "**/node_modules")
+"""What is installed in the second is a great deal."""
 _OF_GIT = ("HEAD", "index", "logs/HEAD", "MERGE_HEAD")
 """The last two change with every commit and reset, also where the first two stay as they are."""
-_NOT_OF_GIT = (
-    *("annex", "branches", "hooks", "info", "lfs", "logs/refs", "modules", "objects", "refs", "rr-cache"),
-    "worktrees",
-)
 _AGAIN = 1.0
-"""Seconds between two looks whether the folder is still the same one."""
+"""Seconds between two looks at what is not watched."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedPlace:
-    """A folder to be watched, and what of it."""
-
-    folder: str
-    recursive: bool = False
-    includes: tuple[str, ...] = ()
-    excludes: tuple[str, ...] = ()
-
-
-def places_to_watch(changes: FolderChanges, home: Path) -> tuple[WatchedPlace, ...]:
-    """What is to be watched to hear of changes. Reads the disk.
-
-    Args:
-        changes: The changes of a working directory.
-        home: Where the host writes. What it writes there must not make it look, and write, again.
-    """
-    directory = changes.place[0]
-    below = os.path.relpath(os.path.realpath(home), directory)
-    own = () if below.split("/")[0] == ".." else (_literally(below),)
-    places = [WatchedPlace(directory, recursive=True, excludes=(*_NOT_LOOKED_AT, *own))]
+def _beside(changes: FolderChanges) -> list[str]:
+    """The files outside of a folder that have a say in what its changes are."""
     repository = changes.repository
-    if repository is not None:
-        places.append(WatchedPlace(repository.git_dir, True, _OF_GIT, _NOT_OF_GIT))
-        above = [Path(directory).parents[count] for count in range(repository.prefix.count("/"))]
-        places += [WatchedPlace(str(folder), includes=(".gitignore",)) for folder in above]
-    return tuple(places)
+    if repository is None:
+        return []
+    above = [Path(changes.place[0]).parents[count] for count in range(repository.prefix.count("/"))]
+    return [f"{repository.git_dir}/{name}" for name in _OF_GIT] + [f"{one}/.gitignore" for one in above]
 
 
-def _literally(path: str) -> str:
-    """A pattern for one path. Nothing can be escaped in patterns, but any character stands for itself."""
-    return re.sub(r"[*?\[\]{},]", "?", path)
+def not_watched(directory: str, home: Path) -> list[str]:
+    """Patterns of what is not watched. What the host writes must not make it look, and write, again."""
+    below = os.path.relpath(os.path.realpath(home), directory)
+    # Nothing can be escaped in patterns, but any character stands for itself.
+    own = [] if below.split("/")[0] == ".." else [re.sub(r"[*?\[\]{},]", "?", below)]
+    return [*_NOT_WATCHED, *own]
 
 
 class ChangesWatch:
@@ -77,7 +54,8 @@ class ChangesWatch:
         watches: The watches of the host.
         directory: The folder, as the session names it.
         here: Where it is, or was when it was last looked at.
-        places: What to watch.
+        changes: Its changes; `None` where they are not known. Then it is watched only what the folder is.
+        home: Where the host writes.
         changed: Is called when something may have changed.
     """
 
@@ -86,33 +64,36 @@ class ChangesWatch:
         watches: Watches,
         directory: str,
         here: Place | None,
-        places: tuple[WatchedPlace, ...],
+        changes: FolderChanges | None,
+        home: Path,
         changed: Callable[[], None],
     ) -> None:
-        self.places = places
+        self.changes = changes
         self.has_ended = False
         """True once a folder is gone or another one: what is there now is to be watched instead."""
         self._watches = watches
+        self._directory = directory
+        self._here = here
+        self._home = home
         self._changed = changed
         self._closed = False
-        self._tasks = [asyncio.create_task(self._until_another(directory, here))]
+        beside = [] if changes is None else _beside(changes)
+        self._tasks = [asyncio.create_task(self._look(beside))]
 
     async def begin(self) -> None:
-        """Watch all that can be watched. Changes of the rest are seen when a turn ends or someone asks."""
-        for place in self.places:
-            try:
-                watch = await self._watches.watch(
-                    Path(place.folder),
-                    recursive=place.recursive,
-                    includes=place.includes,
-                    excludes=place.excludes,
-                )
-            except ProtocolError as error:
-                self._not_watched(error)
-                continue
-            if self._closed:
-                await watch.close()
-                return
+        """Watch what can be watched. Other changes are seen when a turn ends or someone asks."""
+        if self.changes is None:
+            return
+        folder = self.changes.place[0]
+        excludes = await asyncio.to_thread(not_watched, folder, self._home)
+        try:
+            watch = await self._watches.watch(Path(folder), recursive=True, excludes=excludes)
+        except ProtocolError as error:
+            self._not_watched(error)
+            return
+        if self._closed:
+            await watch.close()
+        else:
             self._tasks.append(asyncio.create_task(self._hear(watch)))
 
     async def _hear(self, watch: Watch) -> None:
@@ -125,8 +106,12 @@ class ChangesWatch:
         finally:
             await watch.close()
 
-    async def _until_another(self, directory: str, here: Place | None) -> None:
-        while await asyncio.to_thread(place_of, directory) == here:  # noqa: ASYNC110 - folders tell nobody
+    async def _look(self, beside: list[str]) -> None:
+        seen = await asyncio.to_thread(SeenPaths, *beside)
+        while await asyncio.to_thread(place_of, self._directory) == self._here:
+            if not await asyncio.to_thread(seen.are_unchanged):
+                seen = await asyncio.to_thread(SeenPaths, *beside)
+                self._changed()
             await asyncio.sleep(_AGAIN)
         self._end()
 

@@ -20,7 +20,7 @@ from serai.errors import FolderMoved, GitUnavailable, SeraiError, SessionGone
 from serai.host.changes.bases import FAILURES, STOPPING, Bases, told_of
 from serai.host.changes.changeset_channel import MOST_FILES, ChangesetChannel
 from serai.host.changes.changesets import changes_folder, id_of_session
-from serai.host.changes.folder_watch import ChangesWatch, WatchedPlace, places_to_watch
+from serai.host.changes.folder_watch import ChangesWatch
 
 if TYPE_CHECKING:
     from serai.host.session.session import Session
@@ -136,15 +136,15 @@ class SessionChanges:
         if watch is not None:
             self._host.run(watch.close())
 
-    async def _follow_files(self, here: Place | None, places: tuple[WatchedPlace, ...] = ()) -> None:
+    async def _follow_files(self, here: Place | None, changes: FolderChanges | None = None) -> None:
         """Watch what is to be watched, if anyone wants to know."""
         if self._closed or not self._is_followed:
             return
-        if self._watch is None or self._watch.places != places or self._watch.has_ended:
+        if self._watch is None or self._watch.changes is not changes or self._watch.has_ended:
             self._unwatch()
-            directory = str(self.bases.directory)
+            host, directory = self._host, str(self.bases.directory)
             self._watch = ChangesWatch(
-                self._host.watches, directory, here, places, lambda: self.look_again(_GATHER)
+                host.watches, directory, here, changes, host.home, lambda: self.look_again(_GATHER)
             )
             await self._watch.begin()
 
@@ -187,12 +187,8 @@ class SessionChanges:
             await self._follow_files(here)
             return
         is_new = changes is not self._looked_at
-        if is_new:
-            self._unwatch()  # another folder may be at the same path
         self._looked_at = changes
-        if self._is_followed:
-            places = await asyncio.to_thread(places_to_watch, changes, self._host.home)
-            await self._follow_files(here, places)
+        await self._follow_files(here, changes)
         listed = [UNCOMMITTED, SESSION] if changes.has_git else [SESSION]
         shown = [one for one in self._channels.values() if is_new or not one.is_final]
         found = await self._computed(changes, list(dict.fromkeys([*listed, *(one.which for one in shown)])))
@@ -232,10 +228,7 @@ class SessionChanges:
     async def _show(self, channel: ChangesetChannel, directory: str, changes: Changes) -> None:
         chosen = changes.changes[:MOST_FILES]
         files = [show(change, directory, self._id, live=not changes.settled) for change in chosen]
-        problem = None
-        if changes.lacks is not None and channel.which.turn_id is not None:
-            problem = ErrorInfo(error_type="end_not_seen", message=changes.lacks)
-        await channel.show(files, final=changes.settled, problem=problem)
+        await channel.show(files, final=changes.settled)
 
     def _show_problem(self, error: SeraiError | OSError) -> None:
         """Say that the folder is gone, or git. A session that never had a folder is told of nothing."""
@@ -247,31 +240,11 @@ class SessionChanges:
 
     def _list(self, found: _Found, *, has_git: bool) -> None:
         """Tell which changesets there are, if that is news."""
-        counts: dict[Which, Counts] = {}
-        notes: dict[Which, str | None] = {}
-        for which, one in found.items():
-            if isinstance(one, ErrorInfo):
-                notes[which] = one.message
-                continue
-            counts[which] = Counts(
-                len(one.changes),
-                sum(change.added or 0 for change in one.changes),
-                sum(change.removed or 0 for change in one.changes),
-            )
-            notes[which] = self._note_on(one)
-        catalogue = summaries(self._id, has_git=has_git, counts=counts, notes=notes)
+        known = {which: _counted(one) for which, one in found.items()}
+        catalogue = summaries(self._id, known, has_git=has_git)
         catalogue = self._host.redactor.redact_value(catalogue, observed=True)
         if not self._closed and catalogue != self._session.live.head.summary.changesets:
             self._session.act(a.SessionChangesetsChangedAction(changesets=catalogue))
-
-    def _note_on(self, changes: Changes) -> str | None:
-        more = len(changes.changes) - MOST_FILES
-        said = [
-            f"{more:,} more files changed than are shown" if more > 0 else None,
-            changes.lacks,
-            told(changes.left_out),
-        ]
-        return ". ".join(filter(None, said)) or None
 
     # -- operations ----------------------------------------------------------------------------------------
 
@@ -344,3 +317,18 @@ class SessionChanges:
             channel.left()
         folder = changes_folder(self._host.home, self._session.uri)
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+def _counted(found: Changes | ErrorInfo) -> tuple[Counts, str | None]:
+    """How much changed, and what else is to be said of it."""
+    if isinstance(found, ErrorInfo):
+        return Counts(None, None, None), found.message
+    changes = found.changes
+    more = len(changes) - MOST_FILES
+    said = [
+        f"{more:,} more files changed than are shown" if more > 0 else None,
+        found.lacks,
+        told(found.left_out),
+    ]
+    added, removed = sum(one.added or 0 for one in changes), sum(one.removed or 0 for one in changes)
+    return Counts(len(changes), added, removed), ". ".join(filter(None, said)) or None

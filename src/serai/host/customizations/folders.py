@@ -1,30 +1,30 @@
 """Which customisations working directories have: found once for all sessions that work in one.
 
-While someone follows a folder it is watched, and looked at again when something in it changes. Otherwise it
-costs nothing, and is looked at when someone asks.
+Whoever asks gets what is there then. For those who follow a folder it is looked once a second whether
+something has changed, by the files and folders that were read, or looked for in vain.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import os
-from collections.abc import Awaitable, Callable
-from functools import partial
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from serai.config.paths import is_folder
 from serai.customizations.containers import Customizations
 from serai.customizations.discovery import discover
-from serai.customizations.watched import Watched, watched
-from serai.errors import ProtocolError, SeraiError
-from serai.machine.watch.watch import FolderWatch
+from serai.errors import SeraiError
+from serai.machine.watch.seen import SeenPaths
 
 _log = logging.getLogger(__name__)
 
 _READERS = 2
 """Most threads that read customisations at the same time: the processor is for others too."""
+_AGAIN = 1.0
+"""Seconds between two looks for those who follow."""
 
 T = TypeVar("T")
 
@@ -42,108 +42,89 @@ class CustomizedFolder:
         self.found: Customizations | None = None
         """What was found when it was last looked at; `None` before."""
         self._folders = folders
-        self._was_trusted = False
-        self._looked_at = -math.inf
-        self._is_stale = True
-        """Whether something may have changed since."""
+        self._seen = SeenPaths()
+        self._basis: tuple[str | None, bool] | None = None
+        """Where the directory really was, and whether it was trusted, when it was last looked at."""
         self._followers: dict[Callable[[], None], None] = {}
-        self._watched = Watched()
-        self._watches: list[FolderWatch] = []
-        self._hears = False
-        """Whether all changes are heard of."""
-        self._was_told = False
-        """Whether it was logged that they are not."""
+        self._following: asyncio.Task[None] | None = None
         self._one_at_a_time = asyncio.Lock()
         self._work: set[asyncio.Task[None]] = set()
-        self._closed = False
-
-    # -- looking -------------------------------------------------------------------------------------------
+        self._was_told = False
+        """Whether it was logged that nobody knows whether the directory is trusted."""
 
     async def catch_up(self) -> Customizations:
-        """What is there now. It is looked at again: a watch tells of a change some moments later.
-
-        Cancelling does not stop others who wait for it.
-        """
-        self._is_stale = True
-        await asyncio.shield(self._start(self._catch_up))
+        """What is there now. Cancelling does not stop others who wait for it."""
+        await asyncio.shield(self._start(self._look()))
         return self.found or Customizations()
 
-    def look(self, then: Callable[[], None] = lambda: None, *, within: float = 0.0) -> None:
-        """The same for who does not wait: `then` is called when it is done.
-
-        Args:
-            then: What to call.
-            within: What was found no longer than so many seconds ago will do.
-        """
-        self._start(partial(self._catch_up, then, within))
+    def look(self, then: Callable[[], None] = lambda: None) -> None:
+        """The same for who does not wait: `then` is called when it is done."""
+        self._start(self._look(then))
 
     def follow(self, changed: Callable[[], None]) -> None:
-        """Watch the folder. `changed` is called when it has been looked at, also for the first time."""
+        """Look now and then. `changed` is called when something has changed, and after the first look."""
         self._followers[changed] = None
         self.look(changed)
+        if self._following is None:
+            self._following = self._start(self._look_again())
 
     def unfollow(self, changed: Callable[[], None]) -> None:
-        """Call that no more; when nobody is left, nothing is watched any more."""
+        """Call that no more; when nobody is left, it is looked no more."""
         self._followers.pop(changed, None)
-        if not self._followers:
-            self._start(self._listen)
+        if not self._followers and self._following is not None:
+            self._following.cancel()
+            self._following = None
 
     async def close(self) -> None:
-        """End what runs, and watch nothing, whoever may still ask for it. What is being read is let be."""
-        self._closed = True
+        """End what runs. What is being read is let be."""
         self._followers.clear()
         for task in self._work:
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
-        await _close_all(self._watches)
 
-    def _start(self, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
-        task = asyncio.create_task(self._do(work), name=f"customisations of {self.directory}")
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work, name=f"customisations of {self.directory}")
         self._work.add(task)
         task.add_done_callback(self._work.discard)
         return task
 
-    async def _do(self, work: Callable[[], Awaitable[None]]) -> None:
-        async with self._one_at_a_time:
-            if not self._closed:
-                await work()
+    async def _look_again(self) -> None:
+        while True:
+            await asyncio.sleep(_AGAIN)
+            await self._look()
 
-    async def _catch_up(self, then: Callable[[], None] = lambda: None, within: float = 0.0) -> None:
-        tell = [then]
-        if self._is_stale or bool(self._followers) != self._hears:
-            await self._listen()
-        began = asyncio.get_running_loop().time()
-        is_known = self._hears or began < self._looked_at + within
-        if self._is_stale or not is_known or await self._folders.read(self.ask_trust) != self._was_trusted:
-            self._is_stale = False
-            await self._discover()
-            self._looked_at = began
-            tell += self._followers
+    async def _look(self, *tell: Callable[[], None]) -> None:
+        async with self._one_at_a_time:
+            if (news := await self._folders.read(self._find)) is not None:
+                self.found, self._seen, self._basis = news
+                tell += (*self._followers,)
         for one in dict.fromkeys(tell):
             try:
                 one()
             except Exception:  # noqa: BLE001 - one session that fails must not keep it from the others
                 _log.exception("a session did not take what was found")
 
-    async def _discover(self) -> None:
+    def _find(self) -> tuple[Customizations, SeenPaths, tuple[str | None, bool]] | None:
+        """What is there, if anything has changed since it was last looked at. Reads the disk."""
+        directory = self.directory
+        real = os.path.realpath(directory) if directory is not None and is_folder(directory) else None
+        basis = real, self.ask_trust()
+        if self.found is not None and basis == self._basis and self._seen.are_unchanged():
+            return None
+        seen = SeenPaths()
         try:
-            self.found, self._was_trusted = await self._folders.read(self._find)
+            found = discover(
+                directory,
+                self._folders.home,
+                trusted=basis[1],
+                may_write=lambda folder: real is not None and folder.is_relative_to(real),
+                settings=self._folders.settings,
+                seen=seen,
+            )
         except Exception:  # noqa: BLE001 - whatever it is, sessions go on with what is known
             _log.exception("the customisations of %s cannot be read", self.directory)
-            self.found = self.found or Customizations()
-
-    def _find(self) -> tuple[Customizations, bool]:
-        trusted = self.ask_trust()
-        is_there = self.directory is not None and self.directory.is_dir()
-        real = os.path.realpath(self.directory) if self.directory is not None and is_there else None
-        found = discover(
-            self.directory,
-            self._folders.home,
-            trusted=trusted,
-            may_write=lambda folder: real is not None and folder.is_relative_to(real),
-            settings=self._folders.settings,
-        )
-        return found, trusted
+            found = self.found or Customizations()
+        return found, seen, basis
 
     def ask_trust(self) -> bool:
         """Whether the directory is trusted now. Reads the disk."""
@@ -152,67 +133,10 @@ class CustomizedFolder:
         try:
             return self._folders.is_trusted(self.directory)
         except (SeraiError, OSError) as error:
-            _log.warning("%s counts as not trusted: %s", self.directory, error)
+            if not self._was_told:
+                _log.warning("%s counts as not trusted: %s", self.directory, error)
+            self._was_told = True
             return False
-
-    # -- watching ------------------------------------------------------------------------------------------
-
-    async def _listen(self) -> None:
-        """Hear of changes while someone follows, in all that there is to watch by now."""
-        try:
-            # And once more: a folder that came just before it was listened is to be watched too.
-            while (named := await self._to_watch()) != self._watched or (self._followers and not self._hears):
-                self._watched, self._hears, self._is_stale = named, bool(self._followers), True
-                old, self._watches = self._watches, []
-                try:
-                    for root in named.roots:
-                        self._watches.append(self._watch(root, named))
-                    for watch in self._watches:
-                        await asyncio.shield(watch.ready)
-                finally:
-                    await _close_all(old)
-            self._hears = self._hears and bool(self._followers)
-        except (SeraiError, OSError) as error:
-            self._hears_no_more(error)
-
-    def _hears_no_more(self, error: SeraiError | OSError) -> None:
-        self._hears = False
-        if not self._was_told:
-            _log.warning("changes of customisations are not noticed at once: %s", error)
-        self._was_told = True
-
-    async def _to_watch(self) -> Watched:
-        if not self._followers:
-            return Watched()
-        folders = self._folders
-        return await folders.read(lambda: watched(self.directory, folders.home, folders.settings))
-
-    def _watch(self, root: str, named: Watched) -> FolderWatch:
-        return FolderWatch(
-            root,
-            recursive=True,
-            prunes=lambda folder: named.prunes(f"{root.rstrip('/')}/{folder}"),
-            hear=lambda events: self._changed if any(named.concerns(one.path) for one in events) else None,
-            end=lambda error: self._lost(named, error),
-        )
-
-    def _changed(self) -> None:
-        if not self._is_stale and self._followers:
-            self.look()
-        self._is_stale = True
-
-    def _lost(self, named: Watched, error: ProtocolError | None) -> None:
-        """Note that a watch has ended. Without an error its folder is gone, which is a change like others."""
-        if named is self._watched:
-            if error is not None:
-                self._hears_no_more(error)
-            else:
-                self._hears = False
-                self._changed()
-
-
-async def _close_all(watches: list[FolderWatch]) -> None:
-    await asyncio.gather(*(watch.close() for watch in watches), return_exceptions=True)
 
 
 class CustomizedFolders:
@@ -252,5 +176,5 @@ class CustomizedFolders:
             task.add_done_callback(self._closing.discard)
 
     async def close(self) -> None:
-        """Watch nothing any more, and wait until that is so."""
+        """Look at nothing any more, and wait until that is so."""
         await asyncio.gather(*(folder.close() for folder in self._open.values()), *self._closing)

@@ -15,12 +15,10 @@ from serai.ahp.types import (
     ClientPluginCustomization,
     CustomizationErrorState,
     CustomizationLoadingState,
-    CustomizationLoadState,
-    PluginCustomization,
     SessionActiveClient,
 )
 from serai.customizations.containers import Customizations
-from serai.customizations.plugins import read_client_plugin
+from serai.customizations.plugins import published, read_client_plugin
 from serai.errors import FileUnreadable, ProtocolError, SeraiError
 
 if TYPE_CHECKING:
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 
 _MAX_FILES = 1_000
 _MAX_DEPTH = 8
-_MAX_FILE = 1024 * 1024
 _MAX_BYTES = 4 * 1024 * 1024
 _WITHIN = 30.0
 """Longest time for the files of one plugin, in seconds."""
@@ -72,7 +69,8 @@ class PublishedPlugins:
             known = self._kept.get(client_id, plugin)
             if known is None:
                 missing.append((place, plugin))
-            self.shown.append(known or _unread(client_id, plugin, CustomizationLoadingState()))
+            unread = published(plugin, client_id, CustomizationLoadingState())
+            self.shown.append(known or Customizations([unread]))
         if missing:
             self._fetching = self._session.spawn(self._fetch_all(client_id, missing))
         if had_some or self.shown:
@@ -105,28 +103,14 @@ class PublishedPlugins:
         try:
             await fetch.run()
         except SeraiError as error:
-            return _unread(client_id, plugin, CustomizationErrorState(message=error.message))
+            state = CustomizationErrorState(message=error.message)
+            return Customizations([published(plugin, client_id, state)])
         found = await host.customized_folders.read(
             lambda: read_client_plugin(plugin, fetch.files, client_id, fetch.problems)
         )
         if not fetch.problems:  # otherwise the rest may be there next time
             self._kept.keep(client_id, plugin, found)
         return found
-
-
-def _unread(
-    client_id: str, plugin: ClientPluginCustomization, load: CustomizationLoadState
-) -> Customizations:
-    container = PluginCustomization(
-        id=plugin.id,
-        uri=plugin.uri,
-        name=plugin.name,
-        icons=plugin.icons,
-        enabled=plugin.enabled,
-        client_id=client_id,
-        load=load,
-    )
-    return Customizations([container])
 
 
 class PluginFetch:
@@ -154,60 +138,35 @@ class PluginFetch:
         """
         try:
             async with asyncio.timeout(_WITHIN):
-                size = 0
-                for path in await self._walk():
-                    try:
-                        self.files[path] = await self._read(path)
-                    except SeraiError as error:
-                        self._missing(path, error)
-                        continue
-                    size += len(self.files[path])
-                    if size > _MAX_BYTES:
-                        raise FileUnreadable(f"its texts have more than {_MAX_BYTES // 1024 // 1024} MiB")
+                await self._fetch("", await self._list(""))
         except TimeoutError:
             raise FileUnreadable(f"the client did not send it within {_WITHIN:g} s") from None
 
-    async def _walk(self) -> list[str]:
-        """The paths of the files that are to be read, one level after the other."""
-        paths: list[str] = []
-        level = self._sort("", await self._list(""), paths)
-        for _ in range(_MAX_DEPTH):
-            below: list[str] = []
-            for folder in level:
-                try:
-                    below += self._sort(folder, await self._list(folder), paths)
-                except ProtocolError as error:
-                    self._missing(folder, error)
-            if not below:
-                return paths
-            level = below
-        self.problems.append(f"what is more than {_MAX_DEPTH} folders deep is not read")
-        return paths
-
-    def _missing(self, path: str, error: SeraiError) -> None:
-        self.problems.append(f"{path} cannot be read ({error.message})")
+    async def _fetch(self, folder: str, entries: list[c.DirectoryEntry], depth: int = 0) -> None:
+        if depth > _MAX_DEPTH:
+            self.problems.append(f"what is more than {_MAX_DEPTH} folders deep is not read")
+            return
+        if len(self.files) + sum(map(_is_read, entries)) > _MAX_FILES:
+            raise FileUnreadable(f"it has more than {_MAX_FILES:,} files")
+        for entry in entries:
+            path = f"{folder}/{entry.name}" if folder else entry.name
+            if entry.name in {"", ".", ".."} or "/" in entry.name:
+                self.problems.append(f"{path} is no name of a file")
+                continue
+            try:
+                if entry.type == c.ResourceType.DIRECTORY and entry.name not in _PASSED_OVER:
+                    await self._fetch(path, await self._list(path), depth + 1)
+                elif _is_read(entry):
+                    await self._fetch_file(path)
+            except ProtocolError as error:
+                self.problems.append(f"{path} cannot be read ({error.message})")
 
     async def _list(self, path: str) -> list[c.DirectoryEntry]:
         params = c.ResourceListParams(channel=ROOT, uri=self._uri(path))
         result: c.ResourceListResult = await self._ask("resourceList", params)
         return result.entries
 
-    def _sort(self, folder: str, entries: list[c.DirectoryEntry], paths: list[str]) -> list[str]:
-        """Note the files of a folder that are to be read; the folders in it."""
-        folders: list[str] = []
-        for entry in entries:
-            path = f"{folder}/{entry.name}" if folder else entry.name
-            if entry.name in {"", ".", ".."} or "/" in entry.name:
-                self.problems.append(f"{path} is no name of a file")
-            elif entry.type == c.ResourceType.DIRECTORY and entry.name not in _PASSED_OVER:
-                folders.append(path)
-            elif entry.type == c.ResourceType.FILE and entry.name.lower().endswith(_READ):
-                paths.append(path)
-        if len(paths) > _MAX_FILES:
-            raise FileUnreadable(f"it has more than {_MAX_FILES:,} files")
-        return folders
-
-    async def _read(self, path: str) -> bytes:
+    async def _fetch_file(self, path: str) -> None:
         params = c.ResourceReadParams(
             channel=ROOT, uri=self._uri(path), encoding=c.ContentEncoding.UTF8.value
         )
@@ -216,10 +175,15 @@ class PluginFetch:
             is_base64 = result.encoding == c.ContentEncoding.BASE64
             data = base64.b64decode(result.data, validate=True) if is_base64 else result.data.encode()
         except ValueError:
-            raise FileUnreadable("the client sent what cannot be decoded") from None
-        if len(data) > _MAX_FILE:
-            raise FileUnreadable(f"it is larger than {_MAX_FILE // 1024 // 1024} MiB")
-        return data
+            self.problems.append(f"{path} cannot be read (the client sent what cannot be decoded)")
+            return
+        self.files[path] = data
+        if sum(map(len, self.files.values())) > _MAX_BYTES:
+            raise FileUnreadable(f"its texts have more than {_MAX_BYTES // 1024 // 1024} MiB")
 
     def _uri(self, path: str) -> str:
         return f"{self._base}/{quote(path, errors='replace')}" if path else self._base
+
+
+def _is_read(entry: c.DirectoryEntry) -> bool:
+    return entry.type == c.ResourceType.FILE and entry.name.lower().endswith(_READ)

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 TOGGLES = "serai.toggles"
 """In a session's `_meta`: which containers people switched on or off, by id. Only the host writes it."""
 
-_A_MOMENT = 1.0
-"""A new session makes do with what was found so many seconds ago, until someone follows it."""
-
 
 class SessionCustomizations:
     """The customisations of one session."""
@@ -42,14 +39,11 @@ class SessionCustomizations:
 
     def begin(self) -> None:
         """The session is new: look for the first time, without anyone waiting for it."""
-        self._folder.look(self._show, within=_A_MOMENT)
+        self._folder.look(self._show)
         self._published.publish(self._session.live.head.active_client)
 
     def attend(self) -> None:
-        """Watch while someone follows the session or a turn runs in it. To be called when that changes.
-
-        Whoever begins to watch looks first.
-        """
+        """Look now and then while someone follows it or a turn runs. To be called when that changes."""
         session = self._session
         is_followed = session.journal.subscriptions.is_followed(session.uri)
         wanted = not self._closed and (is_followed or session.live.turn is not None)
@@ -64,11 +58,10 @@ class SessionCustomizations:
         """A turn begins: what has changed by then counts in it."""
         if self._is_attending:
             self._folder.look()
-        else:
-            self.attend()
+        self.attend()
 
     def close(self) -> None:
-        """Watch nothing, and show nothing any more."""
+        """Look at nothing, and show nothing any more."""
         if not self._closed:
             self._closed = True
             self.attend()

@@ -22,14 +22,13 @@ from serai.ahp.types import (
     UserMessage,
 )
 from serai.contract import AgentSession, AgentSessionCapabilities, AgentStatus
-from serai.errors import SeraiError, SessionFailed, SessionGone
+from serai.errors import CapabilityUnsupported, SeraiError, SessionFailed, SessionGone
 from serai.host.agents import Attentive, Particular, Transcribing
 from serai.host.changes.session_changes import SessionChanges
 from serai.host.customizations.session import SessionCustomizations
 from serai.host.seat import RelayAccess, Seat
 from serai.host.session.client_tools import ClientTools
 from serai.host.session.core import SessionCore, error_info, is_paused, needs_sign_in, status_of
-from serai.host.session.delegation import PARENT, Subagent, check_depth
 from serai.host.session.deliveries import Door, Postman
 from serai.host.session.mailbox import Mailbox, Waiting, not_taken
 from serai.host.session.questions import Questions, all_answers, unknown_option
@@ -37,7 +36,7 @@ from serai.host.session.turns import Turns
 from serai.host.settings import HostSettings
 from serai.host.surroundings.files import Shown
 from serai.host.telemetry import SessionTelemetry
-from serai.host.turn import Reach
+from serai.host.turn import Reach, Subagent
 from serai.journal.sessions import KeptSession
 from serai.journal.subscriptions import Subscriber
 from serai.machine.files import read as read_file, write as write_file
@@ -47,6 +46,10 @@ if TYPE_CHECKING:
 
 MOST_READ = 8 * 1024 * 1024
 """Largest read of an agent, in bytes."""
+PARENT = "serai.parent"
+"""In a session's `_meta`: the session whose agent began it. Only the host writes it."""
+_DEEPEST = 4
+"""So many sessions may stand one above the other: an agent that begins itself ends somewhere."""
 
 
 class Session:
@@ -319,7 +322,7 @@ class Session:
             ProtocolError: There is no such agent.
             CapabilityUnsupported: Too many agents stand one above the other.
         """
-        await check_depth(self.core, self.host.sessions.bring)
+        await self.check_depth()
         summary, channel = self.live.head.summary, f"ahp-session:/{self.host.new_id()}"
         folder = summary.working_directory
         params = c.CreateSessionParams(channel=channel, provider=provider, working_directory=folder)
@@ -331,6 +334,23 @@ class Session:
 
         content = ToolResultSubagentContent(resource=channel, title=title, agent_name=provider)
         return Subagent(channel, content, answer)
+
+    async def check_depth(self) -> None:
+        """Go on only when the agent may begin one more session below its own.
+
+        Raises:
+            CapabilityUnsupported: Too many agents stand one above the other.
+        """
+        depth, above = 1, self
+        while above is not None and isinstance(uri := (above.live.head.meta or {}).get(PARENT), str):
+            depth += 1
+            above = await self.host.sessions.bring(uri)
+        if depth >= _DEEPEST:
+            raise CapabilityUnsupported(
+                "subagents",
+                f"a session {depth} deep",
+                remedy=f"At most {_DEEPEST} may stand one above the other",
+            )
 
     async def _relay_access(self) -> RelayAccess | None:
         access = self.host.relay_access

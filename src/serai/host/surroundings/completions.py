@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from serai.ahp.commands import CompletionItem
 from serai.ahp.types import PromptCustomization, SkillCustomization
-from serai.completions.completion import CompletionSource, complete
-from serai.completions.files import FileIndex, FileSource
-from serai.completions.names import Mention, MentionSource, Prompt, PromptSource
+from serai.completions.completion import items, token_at
+from serai.completions.files import FileIndex
+from serai.completions.names import Mention, Prompt, mentions, prompts
 from serai.contract import IdentityKind
 from serai.host.identities import Identities
 from serai.host.project import directory_of
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _MOST = 16
 """Most folders of which the files are known."""
 _PATIENCE = 2.0
-"""Time in seconds that a person who types waits. Then nothing is offered, and more the next time."""
+"""Time in seconds that a person who types waits. Then no files are offered, and more the next time."""
 
 
 class Completions:
@@ -37,24 +38,24 @@ class Completions:
     async def complete(self, session: Session, text: str, offset: int) -> list[CompletionItem]:
         """What could stand at a place in a message to a session, best first.
 
-        It is soon there, or empty: a large folder that is looked into for the first time is looked into
-        further, for those who ask next.
+        It is soon there, or without files: a large folder that is looked into for the first time is looked
+        into further, for those who ask next.
 
         Raises:
             InvalidParams: The offset is before the text, behind it, or inside a character.
         """
-        sources: list[CompletionSource] = [
-            PromptSource(lambda: [*session.seat.commands, *_prompts(session)]),
-            MentionSource(lambda: [*self._others(session.uri), *self.rooms()]),
-        ]
+        token = token_at(text, offset)
+        if token is None:
+            return []
+        if token.trigger == "/":
+            return items(token, prompts(token.query, [*session.seat.commands, *_prompts(session)]))
+        found = mentions(token.query, [*self._others(session.uri), *self.rooms()])
         folder = directory_of(session.live.head.summary.working_directory)
         if folder is not None:
-            sources.append(FileSource(await self._index(folder, session.host.home)))
-        try:
-            async with asyncio.timeout(_PATIENCE):
-                return await complete(text, offset, sources)
-        except TimeoutError:
-            return []
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_PATIENCE):
+                    found += await (await self._index(folder, session.host.home)).candidates(token.query)
+        return items(token, found)
 
     def _others(self, session: str) -> Iterator[Mention]:
         """Who takes part beside a session."""

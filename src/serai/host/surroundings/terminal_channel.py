@@ -125,15 +125,15 @@ class HostTerminal(Channel):
             case a.TerminalExitedAction():
                 self._show_text(self._stream.flush())
                 self.act(action)
-                self._owner.listing.changed(self, ended=True)
+                self._owner.changed(self, ended=True)
             case a.TerminalTitleChangedAction():
                 self.act(self._host.redactor.redact_value(action, observed=True))
-                self._owner.listing.titled(self)
+                self._owner.titled()
             case _:
                 self._show_text(self._stream.flush())  # a command begins or ends: its text is whole
                 self.act(self._host.redactor.redact_value(action, observed=True))
                 if isinstance(action, a.TerminalCwdChangedAction):
-                    self._owner.listing.note(self)
+                    self._owner.note(self)
 
     def _show_text(self, text: str) -> None:
         if text:
@@ -198,9 +198,9 @@ class HostTerminal(Channel):
         self.act(action, origin)
         match action:
             case a.TerminalClaimedAction() | a.TerminalTitleChangedAction():
-                self._owner.listing.changed(self)
+                self._owner.changed(self)
             case a.TerminalResizedAction():
-                self._owner.listing.note(self)
+                self._owner.note(self)
             case a.TerminalClearedAction() if self._terminal is not None:
                 self._terminal.clear()
             case _:
@@ -213,4 +213,3 @@ class HostTerminal(Channel):
         if self._pump is not None:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._pump
-        self._owner.listing.settle(self)

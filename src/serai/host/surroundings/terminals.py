@@ -1,7 +1,8 @@
 """Terminals as channels: anyone may follow one, its holder hands it over, and the root channel lists them.
 
 What is shown is numbered and published, not stored. That a terminal was there is stored: after a restart it
-is still listed, has ended, and says why.
+is still listed, has ended, and says why. Titles are told once a second, and written down with what happens
+next, at the latest when the program ends: it may set one with every line that it writes.
 """
 
 from __future__ import annotations
@@ -11,11 +12,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from serai.ahp import actions as a, wire
 from serai.ahp.channels import ChannelKind, kind_of, problem_with_choice
 from serai.ahp.commands import CreateTerminalParams
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.extensions import InstallAgentParams, SignInParams
 from serai.ahp.types import (
+    Count,
     TerminalClaim,
     TerminalClientClaim,
     TerminalSessionClaim,
@@ -25,7 +30,6 @@ from serai.ahp.types import (
 from serai.errors import InvalidParams, ProtocolError
 from serai.host.project import directory_of, problem_with_folder
 from serai.host.surroundings.terminal_channel import HostTerminal
-from serai.host.surroundings.terminal_listing import TerminalListing
 from serai.journal.subscriptions import Subscriber
 from serai.machine.processes.processes import Processes
 from serai.machine.terminals.marks import TITLE_SHOWN, cleaned
@@ -36,12 +40,29 @@ if TYPE_CHECKING:
 
 __all__ = ["HostTerminal", "Terminals"]
 
+_RECORDS = "serai-terminals"
+"""Where it is written which terminals there are."""
+_TOLD_EVERY = 1.0
+"""How often the root channel is told of titles, in seconds."""
 _MAX_ENDED = 64
 """So many terminals that have ended can still be looked at."""
 _HUNG_UP = 129
 """What shells say of a program that was ended by a hang-up: 128 and the number of the signal."""
 _STOPPED = "[the host was stopped, and this terminal with it]\r\n"
 _NOT_KEPT = "[what this terminal showed is not kept when the host is stopped]\r\n"
+
+
+class TerminalRecord(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What is written down of a terminal."""
+
+    type: str
+    uri: str
+    title: str = ""
+    claim: TerminalClaim | None = None
+    cwd: str | None = None
+    cols: Count | None = None
+    rows: Count | None = None
+    exit_code: Count | None = None
 
 
 class Terminals:
@@ -56,22 +77,27 @@ class Terminals:
         self._disposing: dict[str, HostTerminal] = {}
         self._following: set[asyncio.Task[None]] = set()
         """What happens when terminals end that the host has started for clients."""
-        self.listing = TerminalListing(host, self._all)
-        """What the root channel and the next host are told."""
+        self._is_told = True
+        """Whether the list that the root channel told last is the present one."""
+        self._rest: asyncio.TimerHandle | None = None
 
     # -- opening and closing -------------------------------------------------------------------------------
 
     async def restore(self) -> None:
         """After a start: terminals of before have ended, and say so."""
-        known = await self.listing.read()
-        if known is None:
+        rows = await self._host.journal.store.rows(_RECORDS, 0)
+        if not rows:
             return
-        for record in known.values():
+        records = [wire.decode(row.action, TerminalRecord) for row in rows]
+        for record in {record.uri: record for record in records}.values():
+            if record.type == "terminal.disposed":
+                continue
             claim = record.claim
             if isinstance(claim, TerminalSessionClaim) and not self._host.sessions.knows(claim.session):
-                self.listing.disposed(record.uri)
+                self._write(TerminalRecord(type="terminal.disposed", uri=record.uri))
                 continue
-            notice = TerminalUnclassifiedPart(value=_NOT_KEPT if record.has_ended else _STOPPED)
+            has_ended = record.type == "terminal.exited"
+            notice = TerminalUnclassifiedPart(value=_NOT_KEPT if has_ended else _STOPPED)
             state = TerminalState(
                 title=record.title,
                 claim=record.claim or TerminalClientClaim(client_id=""),
@@ -82,7 +108,7 @@ class Terminals:
                 exit_code=_HUNG_UP if record.exit_code is None else record.exit_code,
             )
             self._add(HostTerminal(self._host, record.uri, state, self))
-        self.listing.tell()  # also of terminals that were erased with their session
+        self._tell()  # also of terminals that were erased with their session
 
     # -- making and ending ---------------------------------------------------------------------------------
 
@@ -165,7 +191,7 @@ class Terminals:
         channel.run(terminal)
         self._add(channel)
         self._forget_oldest()
-        self.listing.changed(channel)
+        self.changed(channel)
         return channel
 
     async def start_for(
@@ -273,21 +299,67 @@ class Terminals:
             await channel.close()
         finally:
             del self._disposing[channel.uri]
-        self._all.pop(channel.uri, None)
-        self._host.channels.remove(channel.uri)
-        self.listing.disposed(channel.uri)
-        self.listing.tell()
+        self._forget(channel)
+        self._tell()
 
     def _forget_oldest(self) -> None:
         ended = [channel for channel in self._all.values() if channel.has_ended]
         for channel in ended[: max(0, len(ended) - _MAX_ENDED)]:
-            del self._all[channel.uri]
-            self._host.channels.remove(channel.uri)
-            self.listing.disposed(channel.uri)
+            self._forget(channel)
+
+    def _forget(self, channel: HostTerminal) -> None:
+        self._all.pop(channel.uri, None)
+        self._host.channels.remove(channel.uri)
+        self._write(TerminalRecord(type="terminal.disposed", uri=channel.uri))
 
     def _add(self, channel: HostTerminal) -> None:
         self._all[channel.uri] = channel
         self._host.channels.add(channel)
+
+    # -- what the root channel and the next host are told --------------------------------------------------
+
+    def changed(self, channel: HostTerminal, *, ended: bool = False) -> None:
+        """Something happened that both should know at once."""
+        if self._all.get(channel.uri) is channel:
+            self.note(channel, ended=ended)
+            self._tell()
+
+    def note(self, channel: HostTerminal, *, ended: bool = False) -> None:
+        """Something happened that the next host should know."""
+        head = channel.live.head
+        if self._all.get(channel.uri) is channel:
+            self._write(
+                TerminalRecord(
+                    type="terminal.exited" if ended or head.exit_code is not None else "terminal.changed",
+                    uri=channel.uri,
+                    title=head.title,
+                    claim=head.claim,
+                    cwd=head.cwd,
+                    cols=head.cols,
+                    rows=head.rows,
+                    exit_code=head.exit_code,
+                )
+            )
+
+    def titled(self) -> None:
+        """A program has set its title: the root channel tells of it soon."""
+        self._is_told = False
+        if self._rest is None:
+            self._tell_titles()
+
+    def _tell_titles(self) -> None:
+        self._rest = None
+        if not self._is_told:
+            self._rest = asyncio.get_running_loop().call_later(_TOLD_EVERY, self._tell_titles)
+            self._tell(kept=False)
+
+    def _tell(self, *, kept: bool = True) -> None:
+        terminals = [channel.info for channel in self._all.values()]
+        self._is_told = True
+        self._host.root.act(a.RootTerminalsChangedAction(terminals=terminals), kept=kept)
+
+    def _write(self, record: TerminalRecord) -> None:
+        self._host.journal.record(_RECORDS, wire.encode(record))
 
 
 def _no_session(uri: str) -> ProtocolError:

@@ -19,7 +19,7 @@ from serai.ahp.reducers import LiveResourceWatch
 from serai.ahp.types import ResourceChange, ResourceChanges, ResourceWatchState
 from serai.errors import ProtocolError, SeraiError
 from serai.host.channels import Channel
-from serai.machine.files import Access, Root, Roots, find, path_of
+from serai.machine.files import Access, Root, Roots, find
 from serai.machine.files.refusals import not_found
 from serai.machine.safe_paths import Identity, identity
 from serai.machine.watch.watch import Watch
@@ -63,11 +63,8 @@ class HostWatch(Channel):
             self._host.run(self._watch.close())
 
     async def _may_be_told(self) -> bool:
-        roots = await self._host.files.for_client(self._maker)
-        if roots.allow(path_of(self._watch.uri), Access.READ):
-            return True
-        try:  # the disk knows a folder also by another spelling
-            await asyncio.to_thread(_found, self._watch.uri, roots)
+        try:
+            await asyncio.to_thread(_found, self._watch.uri, await self._host.files.for_client(self._maker))
         except ProtocolError as error:
             return error.number != AhpErrorCode.PERMISSION_DENIED
         return True
@@ -103,39 +100,33 @@ class HostWatch(Channel):
         await self._watch.close()
 
 
-class ResourceWatches:
-    """The watches of a host."""
+async def create_watch(host: Host, params: CreateResourceWatchParams, client_id: str) -> str:
+    """Watch a folder or a file for a client; the channel on which changes are told.
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
-
-    async def create(self, params: CreateResourceWatchParams, client_id: str) -> str:
-        """Watch a folder or a file; the channel on which changes are told.
-
-        Raises:
-            ProtocolError: It is not there, may not be had, or cannot be watched.
-            InvalidParams: There are too many patterns.
-        """
-        roots = await self._host.files.for_client(client_id)
-        path, identity = await asyncio.to_thread(_found, params.uri, roots)
-        hides = await asyncio.to_thread(_hiding, self._host.home)
-        watch = await self._host.watches.watch(
-            path,
-            of=identity,
-            recursive=bool(params.recursive),
-            includes=params.includes.items if params.includes else (),
-            excludes=params.excludes.items if params.excludes else (),
-            hides=hides,
-        )
-        uri = f"ahp-resource-watch:/{self._host.new_id()}"
-        state = ResourceWatchState(
-            root=params.uri,
-            recursive=bool(params.recursive),
-            includes=params.includes,
-            excludes=params.excludes,
-        )
-        self._host.channels.add(HostWatch(self._host, uri, state, watch, client_id))
-        return uri
+    Raises:
+        ProtocolError: It is not there, may not be had, or cannot be watched.
+        InvalidParams: There are too many patterns.
+    """
+    roots = await host.files.for_client(client_id)
+    path, identity = await asyncio.to_thread(_found, params.uri, roots)
+    hides = await asyncio.to_thread(_hiding, host.home)
+    watch = await host.watches.watch(
+        path,
+        of=identity,
+        recursive=bool(params.recursive),
+        includes=params.includes.items if params.includes else (),
+        excludes=params.excludes.items if params.excludes else (),
+        hides=hides,
+    )
+    uri = f"ahp-resource-watch:/{host.new_id()}"
+    state = ResourceWatchState(
+        root=params.uri,
+        recursive=bool(params.recursive),
+        includes=params.includes,
+        excludes=params.excludes,
+    )
+    host.channels.add(HostWatch(host, uri, state, watch, client_id))
+    return uri
 
 
 def _found(uri: str, roots: Roots) -> tuple[Path, Identity]:

@@ -50,76 +50,6 @@ _TOGETHER: dict[tuple[ResourceChangeType, ResourceChangeType], ResourceChangeTyp
 """What was told first, what came then, and what it comes to. `None`: nobody needs to hear of it."""
 
 
-class FolderWatch:
-    """Tells on the event loop what changes in one folder. It begins at once.
-
-    Args:
-        root: The folder, without links in its path.
-        recursive: Whether what is in its folders is meant too.
-        prunes: Which folders below, relative to the root, are not watched at all.
-        hear: Looks at a batch, in a thread. What it returns is called on the event loop.
-        end: Is called on the event loop when nothing comes any more: with the error, or `None`.
-    """
-
-    def __init__(
-        self,
-        root: str,
-        *,
-        recursive: bool,
-        prunes: Callable[[str], bool],
-        hear: Callable[[Sequence[WatchEvent]], Callable[[], None] | None],
-        end: Callable[[ProtocolError | None], None],
-    ) -> None:
-        self._root = root
-        self._hear = hear
-        self._end = end
-        self._gone = False
-        self._loop = asyncio.get_running_loop()
-        self.ready: asyncio.Future[Identity] = self._loop.create_future()
-        """What the folder is, once everything is watched; fails with a `ProtocolError` when it cannot be."""
-        self.ended: asyncio.Future[None] = self._loop.create_future()
-        """Done when nothing more comes."""
-        self._stop = watch_folder(root, recursive=recursive, prunes=prunes, sink=self)
-
-    async def close(self) -> None:
-        """End it. Returns when nothing of it is left; cancelling is safe: it ends all the same."""
-        self._stop()
-        await asyncio.shield(self.ended)
-
-    # -- in the thread of the watch: see `Sink` ------------------------------------------------------------
-
-    def opened(self, identity: Identity) -> None:
-        """The folder is watched."""
-        self._call(lambda: None if self.ready.done() else self.ready.set_result(identity))
-
-    def told(self, events: Sequence[WatchEvent]) -> None:
-        """See `Sink`."""
-        if self._gone:
-            return
-        self._gone = any(event.kind is _DELETED and event.path == self._root for event in events)
-        if (heard := self._hear(events)) is not None:
-            self._call(heard)
-        if self._gone:
-            self._stop()
-
-    def over(self, error: ProtocolError | None) -> None:
-        """See `Sink`."""
-        self._call(lambda: self._finish(error))
-
-    def _call(self, call: Callable[[], None]) -> None:
-        try:
-            self._loop.call_soon_threadsafe(call)
-        except RuntimeError:  # the loop is closed, so nobody waits any more
-            self._stop()
-
-    def _finish(self, error: ProtocolError | None) -> None:
-        self.ended.set_result(None)
-        if not self.ready.done():
-            self.ready.set_exception(error or watch_failed(self._root, "nobody wants it any more"))
-            self.ready.exception()  # those who waited may have gone
-        self._end(error)
-
-
 class Pending:
     """Changes that wait to be taken, in the order of their first mention, at most one for each resource.
 
@@ -202,14 +132,16 @@ class Watch:
         self._news = asyncio.Event()
         self._over = False
         self._error: ProtocolError | None = None
+        self._loop = asyncio.get_running_loop()
+        self.ready: asyncio.Future[Identity] = self._loop.create_future()
+        """What the folder is, once everything is watched; fails with a `ProtocolError` when it cannot be."""
+        self._ended: asyncio.Future[None] = self._loop.create_future()
+        """Done when nothing more comes."""
+        self._gone = False
         # Of a file the folder is watched, since it may be replaced by another one.
-        self._folder_watch = FolderWatch(
-            (root.rpartition("/")[0] or "/") if is_file else root,
-            recursive=recursive and not is_file,
-            prunes=chosen.prunes,
-            hear=self._hear,
-            end=self._end,
-        )
+        self._folder = (root.rpartition("/")[0] or "/") if is_file else root
+        is_deep = recursive and not is_file
+        self._stop = watch_folder(self._folder, recursive=is_deep, prunes=chosen.prunes, sink=self)
 
     @property
     def is_over(self) -> bool:
@@ -241,18 +173,37 @@ class Watch:
         Cancelling is safe: it ends all the same.
         """
         self._end(None)
-        await self._folder_watch.close()
+        self._stop()
+        await asyncio.shield(self._ended)
 
-    async def opened(self) -> Identity:
-        """Wait until all that happens is told. Gives what the folder is that is watched.
+    # -- in the thread of the watch: see `Sink` ------------------------------------------------------------
 
-        Raises:
-            ProtocolError: It cannot be watched.
-        """
-        return await asyncio.shield(self._folder_watch.ready)
+    def opened(self, identity: Identity) -> None:
+        """The folder is watched."""
+        self._call(lambda: None if self.ready.done() else self.ready.set_result(identity))
+
+    def told(self, events: Sequence[WatchEvent]) -> None:
+        """See `Sink`."""
+        if self._gone:
+            return
+        self._gone = any(event.kind is _DELETED and event.path == self._folder for event in events)
+        if (heard := self._hear(events)) is not None:
+            self._call(heard)
+        if self._gone:
+            self._stop()
+
+    def over(self, error: ProtocolError | None) -> None:
+        """See `Sink`."""
+        self._call(lambda: self._finish(error))
+
+    def _call(self, call: Callable[[], None]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(call)
+        except RuntimeError:  # the loop is closed, so nobody waits any more
+            self._stop()
 
     def _hear(self, events: Sequence[WatchEvent]) -> Callable[[], None] | None:
-        """Pick what is meant, in the thread of the watch."""
+        """Pick what is meant."""
         chosen: list[tuple[str, ResourceChangeType, bool]] = []
         gone = False
         for kind, path, whole in events:
@@ -277,6 +228,15 @@ class Watch:
         if not self._recursive:
             return "/" not in relative and self._filter.passes(relative)
         return self._filter.passes(relative) or (whole and not self._filter.prunes(relative))
+
+    # -- on the event loop ---------------------------------------------------------------------------------
+
+    def _finish(self, error: ProtocolError | None) -> None:
+        self._ended.set_result(None)
+        if not self.ready.done():
+            self.ready.set_exception(error or watch_failed(self._folder, "nobody wants it any more"))
+            self.ready.exception()  # those who waited may have gone
+        self._end(error)
 
     def _end(self, error: ProtocolError | None) -> None:
         if not self._over:
@@ -343,7 +303,7 @@ class Watches:
         watch = Watch(name, is_file=is_file, recursive=recursive, chosen=chosen, hides=hides)
         self._open = {each for each in self._open if not each.is_over} | {watch}
         try:
-            found = await watch.opened()
+            found = await asyncio.shield(watch.ready)
         except BaseException:
             await watch.close()
             raise

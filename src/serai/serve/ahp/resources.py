@@ -14,6 +14,7 @@ from serai.ahp import commands as c
 from serai.changes.view import CONTENT_SCHEME
 from serai.host.blobs import BLOB_SCHEME, read_blob, read_result
 from serai.host.surroundings.files import named_in
+from serai.host.surroundings.watches import create_watch
 from serai.machine import files
 from serai.machine.files import Content, Roots
 from serai.machine.files.content import content_type, guessed_type
@@ -109,7 +110,7 @@ make_directory = _serving("resourceMkdir", files.make_directory)
 
 async def watch(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """Watch a folder or a file."""
-    channel = await peer.host.resource_watches.create(request.params, peer.client_id)
+    channel = await create_watch(peer.host, request.params, peer.client_id)
     peer.respond(request, c.CreateResourceWatchResult(channel=channel))
 
 
