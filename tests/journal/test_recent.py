@@ -10,7 +10,7 @@ from serai.journal.envelopes import MAX_ENVELOPES, Recent
 def test_what_is_no_longer_here_is_said_to_be_missing() -> None:
     recent = Recent()
     for seq in range(1, MAX_ENVELOPES + 11):
-        recent.add(seq, Item("c", b"x"))
+        recent.add(seq, Item("c", TerminalDataAction(data="x")))
     assert recent.after(9, {"c"}) is None
     replayed = recent.after(10, {"c"})
     assert replayed is not None
