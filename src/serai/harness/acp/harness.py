@@ -10,9 +10,10 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
+from serai import contract as c
 from serai.acp.capabilities import AgentCapabilities, Handshake, McpCapabilities
 from serai.acp.servers import write_servers
-from serai.acp.shapes import text_of
+from serai.acp.shapes import object_of, text_of
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.introduction import Introduction
@@ -21,10 +22,10 @@ from serai.ahp import actions as a
 from serai.ahp.extensions import KnownAgent, SignInMethodsResult
 from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import AgentInfo, PendingMessageKind, SessionConfigSchema, ToolDefinition
-from serai.contract import AgentSessionCapabilities
+from serai.contract.events import OBSERVED_BY_HOST
 from serai.errors import CapabilityNotSupportedError, Mismatch
-from serai.harness.acp.link import declared, read_records
 from serai.harness.acp.login import Login
+from serai.harness.acp.record import read_records
 from serai.harness.acp.session import AcpAgentSession
 from serai.harness.acp.settings import MCP_SERVERS, Choices, schema_of
 from serai.host.agents import HostContext, WayIn
@@ -100,12 +101,12 @@ class AcpHarness:
         """Whether the model is an argument of the program."""
         return self.found.way is not None and bool(self.found.way.model_args)
 
-    def declared(self, handshake: Handshake) -> AgentSessionCapabilities:
+    def declared(self, handshake: Handshake) -> c.AgentSessionCapabilities:
         """What a session can do whose agent has said this of itself."""
         return declared(handshake, terminals=self.found.definition.terminal)
 
     @property
-    def capabilities(self) -> AgentSessionCapabilities:
+    def capabilities(self) -> c.AgentSessionCapabilities:
         """What any session can do, whatever its agent will say."""
         return self.declared(Handshake.of(None))
 
@@ -198,6 +199,37 @@ class AcpHarness:
                 session.renew()
         return signed_in
 
+
+# -- what a session with an agent can do -------------------------------------------------------------------
+
+
+def can_steer(handshake: Handshake) -> bool:
+    """Whether the agent says that it takes messages in the middle of a turn."""
+    places = (handshake.raw, object_of(handshake.raw.get("agentCapabilities")))
+    steering = (object_of(object_of(place.get("_meta")).get("steering")) for place in places)
+    return any(each.get("supported") is True for each in steering)
+
+
+_IN_TERMINALS = frozenset({"command", "terminal"})
+
+
+def declared(handshake: Handshake, *, terminals: bool = False) -> c.AgentSessionCapabilities:
+    """What the agent's sessions can do; with `terminals`, it has its commands run in the host's."""
+    told = handshake.capabilities
+    emits = tuple(one for one in OBSERVED_BY_HOST if terminals or one.family not in _IN_TERMINALS)
+    steering = [c.DeliveryMode.NEXT_TOOL_CALL] if can_steer(handshake) else []
+    resumes = told.resume_session or told.load_session
+    attachments = (c.ContentType.TEXT, *([c.ContentType.IMAGE] if told.prompt.image else ()))
+    return c.AgentSessionCapabilities(
+        messaging=c.MessagingCapabilities(receive=True, send=True, attachments=attachments),
+        delivery=c.DeliveryCapabilities(modes=(c.DeliveryMode.IMMEDIATE, *steering, c.DeliveryMode.ON_IDLE)),
+        events=c.EventCapabilities(emits=emits),
+        actions=c.ActionCapabilities(invoke=True),  # each session is given the relay's tools
+        lifecycle=c.LifecycleCapabilities(release=True, resume=resumes, fork=told.fork_session),
+    )
+
+
+# -- which agents there are --------------------------------------------------------------------------------
 
 _RECORDS = "serai-agents"
 """Where it is written what was learned of agents."""
