@@ -9,9 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, TypeAlias
 
@@ -149,28 +147,6 @@ OnNotification: TypeAlias = Callable[[str, Any], None]
 """Hears of each notification: its method and its parameters."""
 
 
-@dataclass(slots=True)
-class _Waiting:
-    """Who waits for an answer of the host."""
-
-    answer: asyncio.Future[Any]
-    then: Callable[[Any], None] | None
-
-    def settle(self, result: Any, error: SeraiError | None) -> None:
-        """Hand the answer over."""
-        if error is None and self.then is not None:
-            try:
-                self.then(result)
-            except SeraiError as problem:
-                error = problem
-        if self.answer.done():
-            return
-        if error is None:
-            self.answer.set_result(result)
-        else:
-            self.answer.set_exception(error)
-
-
 class Connection:
     """JSON-RPC over one transport. `run` has to be running for anything to happen.
 
@@ -192,10 +168,9 @@ class Connection:
         self._heard = heard
         self._handlers = handlers
         self._ended = ended
-        self._peer: jsonrpc.Peer[_Waiting] = jsonrpc.Peer(CODEC)
+        self._peer: jsonrpc.Peer[Callable[[Any, SeraiError | None], None]] = jsonrpc.Peer(CODEC)
         self._slots = asyncio.Semaphore(_MAX_REQUESTS)
-        self._outbox: deque[bytes] = deque()
-        self._something_to_send = asyncio.Event()
+        self._outbox: asyncio.Queue[bytes] = asyncio.Queue()
         self._answering: set[asyncio.Task[None]] = set()
         self._over: ConnectionLost | None = None
 
@@ -218,8 +193,8 @@ class Connection:
             self._ended()
             for task in [*tasks, *self._answering]:
                 task.cancel()
-            for waiting in self._peer.forget_all():
-                waiting.settle(None, self._over)
+            for settle in self._peer.forget_all():
+                settle(None, self._over)
             await asyncio.gather(*tasks, *self._answering, return_exceptions=True)
 
     # -- sending -------------------------------------------------------------------------------------------
@@ -242,30 +217,37 @@ class Connection:
             if self._over is not None:
                 raise self._over
             answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-            _, frame = self._peer.request(method, params, _Waiting(answer, then))
-            self.send(frame)
+
+            def settle(result: Any, error: SeraiError | None) -> None:
+                if error is None and then is not None:
+                    try:
+                        then(result)
+                    except SeraiError as problem:
+                        error = problem
+                if error is None and not answer.done():
+                    answer.set_result(result)
+                elif error is not None and not answer.done():
+                    answer.set_exception(error)
+
+            self.send(self._peer.request(method, params, settle)[1])
             return await answer
 
     def send(self, frame: bytes) -> None:
         """Send a frame after all that was sent before. On a connection that is over it does nothing."""
         if self._over is None:
-            self._outbox.append(frame)
-            self._something_to_send.set()
+            self._outbox.put_nowait(frame)
 
     async def _write(self) -> None:
         while True:
-            while self._outbox:
-                await self._transport.send(self._outbox.popleft())
-            self._something_to_send.clear()
-            await self._something_to_send.wait()
+            await self._transport.send(await self._outbox.get())
 
     # -- receiving -----------------------------------------------------------------------------------------
 
     async def _read(self) -> None:
         while True:
             match self._peer.receive(await self._transport.receive()):
-                case jsonrpc.Answered(waiting, result, error):
-                    waiting.settle(result, error)
+                case jsonrpc.Answered(settle, result, error):
+                    settle(result, error)
                 case jsonrpc.Notification(method=method, params=params):
                     self._heard(method, params)
                 case jsonrpc.Request() as request:

@@ -4,50 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from serai import jsonrpc
 from serai.ahp import actions as a, codec
 from serai.ahp.actions import ActionEnvelope, StateAction
 from serai.ahp.client import ClientState
 from serai.ahp.notifications import DispatchActionParams
-from serai.ahp.reducers import LiveSession
-from serai.ahp.types import URI, ToolCallPendingConfirmationState, ToolCallPendingResultConfirmationState
+from serai.ahp.types import URI
 from serai.errors import Rejected, SeraiError
 
 
-def is_done(session: LiveSession, action: a.StateAction) -> bool | None:
-    """Whether an action has had its effect, whoever's it was; `None` where the state does not tell."""
-    turn, head = session.turn, session.head
-    match action:
-        case a.SessionTurnStartedAction(turn_id=turn_id):
-            is_running = turn is not None and turn.id == turn_id
-            return is_running or any(turn.id == turn_id for turn in head.turns)
-        case a.SessionTurnCancelledAction(turn_id=turn_id):
-            return turn is None or turn.id != turn_id
-        case a.SessionToolCallConfirmedAction() | a.SessionToolCallResultConfirmedAction():
-            call = turn.call(action.tool_call_id) if turn is not None and turn.id == action.turn_id else None
-            is_call = isinstance(action, a.SessionToolCallConfirmedAction)
-            asked = ToolCallPendingConfirmationState if is_call else ToolCallPendingResultConfirmationState
-            return not isinstance(call, asked)
-        case a.SessionInputCompletedAction(request_id=request_id):
-            return all(request.id != request_id for request in head.input_requests or ())
-        case a.SessionPendingMessageSetAction(id=message_id):
-            waiting = [*(head.queued_messages or ()), head.steering_message]
-            # Where it is not, it may have been taken already.
-            return any(message is not None and message.id == message_id for message in waiting) or None
-        case _:
-            return None
-
-
-@dataclass(slots=True)
-class _Dispatched:
+class _Dispatched(NamedTuple):
     """An action that the host has not answered."""
 
     params: DispatchActionParams
     answer: asyncio.Future[None]
     frame: bytes
-    was_sent: bool = False
 
 
 class Dispatches:
@@ -72,7 +45,7 @@ class Dispatches:
             self._state.withdraw(params)
             raise
         answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting[params.client_seq] = _Dispatched(params, answer, frame, was_sent=send is not None)
+        self._waiting[params.client_seq] = _Dispatched(params, answer, frame)
         if send is not None:
             send(frame)
         await answer
@@ -88,23 +61,18 @@ class Dispatches:
         reason = envelope.rejection_reason
         if reason is None:
             self._settle(dispatched)
-        elif reason == "duplicate" and self._is_done(dispatched) is not False:
+        elif reason == "duplicate" and not self._is_missing(dispatched):
             self._settle(dispatched)  # the host had taken it, and the answer got lost
         else:
             self._settle(dispatched, Rejected(reason))
 
     def resume(self, resend: Iterable[DispatchActionParams], send: Callable[[bytes], None]) -> None:
-        """After a reconnect: send what was not answered, but for what the state shows as done.
+        """After a reconnect: send what was not answered.
 
         The host knows the numbers that it has seen, and does nothing twice.
         """
         for params in resend:
-            dispatched = self._waiting[params.client_seq]
-            if dispatched.was_sent and self._is_done(dispatched):
-                self._settle(dispatched)
-            else:
-                dispatched.was_sent = True
-                send(dispatched.frame)
+            send(self._waiting[params.client_seq].frame)
 
     def fail(self, error: SeraiError, uri: URI | None = None) -> None:
         """No answers will come any more, from this channel or at all."""
@@ -112,9 +80,13 @@ class Dispatches:
             if uri is None or dispatched.params.channel == uri:
                 self._settle(dispatched, error)
 
-    def _is_done(self, dispatched: _Dispatched) -> bool | None:
-        session = self._state.session(dispatched.params.channel)
-        return None if session is None else is_done(session, dispatched.params.action)
+    def _is_missing(self, dispatched: _Dispatched) -> bool:
+        """Whether it was to begin a turn, and there is none: nobody must wait for what was refused."""
+        session, action = self._state.session(dispatched.params.channel), dispatched.params.action
+        if session is None or not isinstance(action, a.SessionTurnStartedAction):
+            return False
+        turns = [*session.head.turns, *([session.turn] if session.turn is not None else [])]
+        return all(turn.id != action.turn_id for turn in turns)
 
     def _settle(self, dispatched: _Dispatched, error: SeraiError | None = None) -> None:
         self._waiting.pop(dispatched.params.client_seq, None)

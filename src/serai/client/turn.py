@@ -308,11 +308,6 @@ class TurnStream:
 
     # -- for the session -----------------------------------------------------------------------------------
 
-    @property
-    def is_over(self) -> bool:
-        """Whether all has been told."""
-        return self._result.done()
-
     def heard(self, action: a.StateAction, session: LiveSession) -> None:
         """An action happened on the session."""
         self._tell(self._teller.heard(action, session), session)
