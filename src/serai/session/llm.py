@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from serai.contract.record import Record
-from serai.session.messages import ReasoningPart, SessionMessageRole, TextPart, ToolCallPart, ToolResultPart
-
-
-class MediaContent(NamedTuple):
-    """Media on their way to a model."""
-
-    data: bytes
-    media_type: str
-
-
-ContentPart: TypeAlias = TextPart | ReasoningPart | ToolCallPart | ToolResultPart | MediaContent
-"""What a message on its way to a model holds."""
-
-
-class LlmMessage(NamedTuple):
-    """A message on its way to a model."""
-
-    role: SessionMessageRole
-    content: tuple[ContentPart, ...]
+from serai.session.messages import ReasoningPart, SessionMessage, TextPart, ToolCallPart
 
 
 class ToolSpec(NamedTuple):
@@ -41,9 +24,11 @@ class LlmRequest(NamedTuple):
     model: str
     """`NAME:ID`."""
     system: str
-    messages: tuple[LlmMessage, ...]
+    messages: Sequence[SessionMessage]
     tools: tuple[ToolSpec, ...] = ()
     max_tokens: int = 8192
+    media: Mapping[str, bytes] = {}
+    """The media in the messages, by their handles. What is not here any more is told to the model."""
 
 
 class LlmUsage(Record):
@@ -62,18 +47,6 @@ class FinishReason(StrEnum):
     LENGTH = "length"
     """It said as much as it may."""
     CONTENT_FILTER = "content_filter"
-
-
-class TextDelta(NamedTuple):
-    """More of the answer."""
-
-    text: str
-
-
-class ReasoningDelta(NamedTuple):
-    """More of the reasoning."""
-
-    text: str
 
 
 class LlmReply(Record):

@@ -16,31 +16,30 @@ from serai.config.models import ModelKind, ModelServer
 from serai.errors import FailureKind, ModelFailure
 from serai.harness.model.client import ModelClient, Patience, Piece
 from serai.redact import Redactor
-from serai.session.llm import (
-    FinishReason,
-    LlmMessage,
-    LlmReply,
-    LlmRequest,
-    LlmUsage,
-    MediaContent,
-    ReasoningDelta,
-    TextDelta,
-    ToolSpec,
+from serai.session.llm import FinishReason, LlmReply, LlmRequest, LlmUsage, ToolSpec
+from serai.session.messages import (
+    MediaPart,
+    ReasoningPart,
+    SessionMessage,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
 )
-from serai.session.messages import ReasoningPart, SessionMessageRole, TextPart, ToolCallPart, ToolResultPart
+from session.sessions import rows
 
 KEY = "made-up-key-0123456789"
 FAKE_SERVER = Path(__file__).parents[4] / "shared" / "tools" / "fake_model_server.py"
+HANDLES = ("picture", "gone")
 LONG = 20.0
 """No test takes so long, unless something is broken."""
 
 
-def said(text: str, role: SessionMessageRole = SessionMessageRole.USER) -> LlmMessage:
-    return LlmMessage(role, (TextPart(text=text),))
+def said(text: str) -> list[SessionMessage]:
+    return rows(("user", TextPart(text=text)))
 
 
-def request(*messages: LlmMessage, tools: tuple[ToolSpec, ...] = ()) -> LlmRequest:
-    return LlmRequest("x:m", "Be brief.", messages or (said("hi"),), tools, 64)
+def request(messages: list[SessionMessage] | None = None, tools: tuple[ToolSpec, ...] = ()) -> LlmRequest:
+    return LlmRequest("x:m", "Be brief.", messages or said("hi"), tools, 64, {"picture": b"\x89PNG"})
 
 
 @pytest.fixture
@@ -78,10 +77,10 @@ async def test_text_comes_as_it_is_said_and_the_whole_answer_last(
     usage = {"prompt_tokens": 10, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 7}}
     scripted.script = [Reply(reasoning=["Hm", "m."], text=["Good ", "day."], usage=usage)]
     assert await all_of(client) == [
-        ReasoningDelta("Hm"),
-        ReasoningDelta("m."),
-        TextDelta("Good "),
-        TextDelta("day."),
+        ReasoningPart(text="Hm"),
+        ReasoningPart(text="m."),
+        TextPart(text="Good "),
+        TextPart(text="day."),
         LlmReply(
             parts=(ReasoningPart(text="Hmm."), TextPart(text="Good day.")),
             finish=FinishReason.STOP,
@@ -94,18 +93,20 @@ async def test_text_comes_as_it_is_said_and_the_whole_answer_last(
 async def test_the_conversation_goes_out_whole_with_its_tools_and_without_reasoning(
     client: ModelClient, scripted: ModelScriptServer
 ) -> None:
-    asked = LlmMessage(
-        SessionMessageRole.ASSISTANT,
-        (ReasoningPart(text="secret thought"), ToolCallPart(id="abc", name="look", input={"at": "it"})),
-    )
-    looked = LlmMessage(
-        SessionMessageRole.TOOL, (ToolResultPart(id="abc", name="look", output="too dark", is_error=True),)
-    )
-    picture = LlmMessage(
-        SessionMessageRole.USER, (TextPart(text="this"), MediaContent(b"\x89PNG", "image/png"))
+    messages = rows(
+        ("user", TextPart(text="see?")),
+        (
+            "assistant",
+            [ReasoningPart(text="secret thought"), ToolCallPart(id="abc", name="look", input={"at": "it"})],
+        ),
+        ("tool", ToolResultPart(id="abc", name="look", output="too dark", is_error=True)),
+        (
+            "user",
+            [TextPart(text="this"), *(MediaPart(handle=one, media_type="image/png") for one in HANDLES)],
+        ),
     )
     spec = ToolSpec("look", "Looks at it.", {"type": "object", "properties": {"at": {"type": "string"}}})
-    await all_of(client, request(said("see?"), asked, looked, picture, tools=(spec,)))
+    await all_of(client, request(messages, (spec,)))
     (body,) = scripted.bodies
     assert [message["role"] for message in body["messages"]] == [
         "system",
@@ -119,6 +120,7 @@ async def test_the_conversation_goes_out_whole_with_its_tools_and_without_reason
     assert assistant["tool_calls"][0]["id"] == tool["tool_call_id"] == "abc"
     assert "too dark" in tool["content"]
     assert shown["content"][1]["image_url"]["url"].startswith("data:image/png;base64,")
+    assert shown["content"][2]["text"] == "[An image that is gone]"
     assert "secret thought" not in str(body)
     assert body["tools"][0]["function"]["name"] == "look"
     assert (body["model"], body["max_tokens"], body["stream"]) == ("m", 64, True)
@@ -152,7 +154,7 @@ async def test_half_a_character_becomes_one_that_can_be_written_down(
 ) -> None:
     scripted.script = [Reply(text=["a\ud83d", "b"])]
     pieces = await all_of(client)
-    assert pieces[0] == TextDelta("a\ufffd")
+    assert pieces[0] == TextPart(text="a\ufffd")
     assert isinstance(pieces[-1], LlmReply)
     assert pieces[-1].parts == (TextPart(text="a\ufffdb"),)
 
@@ -302,9 +304,8 @@ async def test_every_kind_of_server_answers_thinks_and_calls(
             (call,) = [part for part in called.parts if isinstance(part, ToolCallPart)]
             assert (call.name, call.input) == ("look", {"at": "it"})
             result = ToolResultPart(id=call.id, name="look", output="seen")
-            told = LlmMessage(SessionMessageRole.TOOL, (result,))
-            back = LlmMessage(SessionMessageRole.ASSISTANT, called.parts)
-            done = await reply_of(client, asked._replace(messages=(*asked.messages, back, told)))
+            more = rows(("assistant", called.parts), ("tool", result))
+            done = await reply_of(client, asked._replace(messages=[*asked.messages, *more]))
             assert "TOOL_DONE" in str(done.parts)
             assert (await failure_of(client, request(said("FAKE_HTTP{401}")))).failure is (
                 FailureKind.AUTHENTICATION

@@ -5,7 +5,7 @@ What a model costs is known, too: as the person's file says, else as the list `g
 async with ModelClient(configuration.models, redactor) as client:
     async with aclosing(client.ask(request)) as answer:
         async for piece in answer:
-            ...  # TextDelta, ReasoningDelta; last the LlmReply
+            ...  # TextPart, ReasoningPart; last the LlmReply
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from serai.config.models import ModelKind, ModelRef, ModelServer, find_key, find
 from serai.errors import ConfigInvalid, FailureKind, ModelFailure
 from serai.redact import Redactor
 from serai.session.budget import Price, most_input_tokens, settled_cost, worst_cost
-from serai.session.llm import LlmReply, LlmRequest, LlmUsage, ReasoningDelta, TextDelta
+from serai.session.llm import LlmReply, LlmRequest, LlmUsage
+from serai.session.messages import ReasoningPart, TextPart
 
 if TYPE_CHECKING:
     from pydantic_ai.providers import Provider
 
     from serai.harness.model.vendors import AnyModel
 
-Piece: TypeAlias = TextDelta | ReasoningDelta | LlmReply
+Piece: TypeAlias = TextPart | ReasoningPart | LlmReply
 """What comes of a request: pieces of text, and last the whole answer."""
 
 _EXTRAS = {ModelKind.OPENAI: "models", ModelKind.ANTHROPIC: "anthropic", ModelKind.GOOGLE: "google"}
