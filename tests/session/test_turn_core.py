@@ -45,7 +45,7 @@ ASKED = Requested(model="a:one")
 def test_a_call_is_decided_then_run_and_its_result_goes_to_the_model() -> None:
     steps: list[Step] = [ASKED, said("I look.", "c1")]
     assert isinstance(next_effect(PLAN, steps), DecideCall)
-    steps.append(CallDecided(call_id="c1", is_allowed=True, input={"path": "b"}))
+    steps.append(CallDecided(call_id="c1", input={"path": "b"}))
     effect = next_effect(PLAN, steps)
     assert isinstance(effect, RunCall)
     assert effect.call.input == {"path": "b"}  # as the person has changed it
@@ -118,7 +118,7 @@ def test_a_turn_that_is_cut_off_anywhere_goes_on_to_the_same_end(
                     done = sum(isinstance(step, Answered) for step in steps)
                     steps.append(script[done])
             case DecideCall(call=call):
-                steps.append(CallDecided(call_id=call.id, is_allowed=True))
+                steps.append(CallDecided(call_id=call.id))
             case RunCall(call=call) | SettleDoubt(call=call):
                 steps.append(CallBegun(call_id=call.id) if data.draw(st.booleans()) else ended(call.id))
             case EndTurn() as end:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterable
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -21,7 +21,7 @@ from serai.ahp.reducers import ChannelState, LiveSession
 from serai.ahp.types import ROOT, URI
 from serai.ahp.wire import Value
 from serai.client.address import HostAddress
-from serai.client.connection import Connection, Handler, Opener
+from serai.client.connection import Connection, Opener
 from serai.client.dispatch import Dispatches
 from serai.client.events import (
     ClientEvent,
@@ -35,7 +35,14 @@ from serai.client.events import (
 )
 from serai.client.lending import Shelf
 from serai.client.reconnect import Delays, Lifeline, backoff
-from serai.errors import AccessRefused, ConnectionLost, ProtocolError, SeraiError, SessionGone
+from serai.errors import (
+    AccessRefused,
+    ConnectionLost,
+    MethodNotFound,
+    ProtocolError,
+    SeraiError,
+    SessionGone,
+)
 
 if TYPE_CHECKING:
     from serai.client.session import SessionClient
@@ -60,9 +67,8 @@ _DONE_ALREADY = {
     "disposeTerminal": AhpErrorCode.NOT_FOUND,
 }
 
-# What a host asks of published plugins. What else it asks so is left to who handles it.
-_SHELVED = ("resourceRead", "resourceList")
-
+Handler: TypeAlias = Callable[[Any], Awaitable[Any]]
+"""Answers a kind of request of the host: gets its parameters, returns its result or raises a `SeraiError`."""
 
 Follower: TypeAlias = "SessionClient | TerminalClient"
 """Who hears of one channel."""
@@ -89,7 +95,7 @@ class ChannelClient:
         self._dispatches = Dispatches(self._state)
         self.shelf = Shelf(self._state.client_id)
         """The plugins that are published."""
-        self._handlers = {method: self.shelf.answering(method) for method in _SHELVED}
+        self._handlers: dict[str, Handler] = {}
         self._followers: dict[URI, Follower] = {}
         self._subscribing: dict[URI, asyncio.Lock] = {}
         self._errands: set[asyncio.Task[None]] = set()
@@ -101,7 +107,7 @@ class ChannelClient:
             opener,
             self._shake_hands,
             heard=self._notified,
-            handlers=self._handlers,
+            respond=self._respond,
             delays=delays,
             lost=lambda reason, retry_in: self._listeners.tell(Disconnected(reason, retry_in)),
             failed=self._failed,
@@ -183,8 +189,14 @@ class ChannelClient:
         """
         if method not in RESOURCE_REQUESTS:
             raise ValueError(f"a host never asks {method!r}")
-        is_shelved = method in _SHELVED
-        self._handlers[method] = self.shelf.answering(method, handler) if is_shelved else handler
+        self._handlers[method] = handler
+
+    async def _respond(self, method: str, params: Any) -> Any:
+        if (found := self.shelf.answer(params)) is not None:
+            return found
+        if method not in self._handlers:
+            raise MethodNotFound(f"this client does not serve {method!r}")
+        return await self._handlers[method](params)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start something that the client's end cancels, and waits for."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from http import HTTPStatus
+from http.client import responses
 from typing import Any, TypeAlias
 
 import msgspec
@@ -21,13 +23,7 @@ from serai import jsonrpc
 from serai.ahp.codec import CODEC
 from serai.ahp.wire import Value
 from serai.client.address import HostAddress
-from serai.errors import (
-    AccessRefused,
-    ConnectionLost,
-    MethodNotFound,
-    ProtocolError,
-    SeraiError,
-)
+from serai.errors import AccessRefused, ConnectionLost, ProtocolError, SeraiError
 
 # A host may send a long session in one frame; more than this is a fault.
 _MAX_FRAME = 256 * 1024 * 1024
@@ -93,7 +89,7 @@ def websocket_opener(address: HostAddress) -> Opener:
                 proxy=None if address.is_local else True,
             )
         except InvalidStatus as error:
-            raise _refused(address, error) from error
+            raise refusal(address, error.response.status_code, bytes(error.response.body or b"")) from error
         except (OSError, TimeoutError, InvalidHandshake, EOFError) as error:
             raise ConnectionLost(
                 f"no host answers at {address.url} ({_why(error)})",
@@ -118,16 +114,12 @@ def _closed(error: ConnectionClosed) -> ConnectionLost:
     return ConnectionLost(f"the host closed the connection ({close.code}{reason})")
 
 
-def _refused(address: HostAddress, error: InvalidStatus) -> AccessRefused | ConnectionLost:
+def refusal(address: HostAddress, status: int, body: bytes) -> AccessRefused | ConnectionLost:
     """What the host's own answer says, if it is one of a Serai host; else its status."""
-    response = error.response
-    status = response.status_code
-    message, remedy = f"{address.url} answers {status} {response.reason_phrase}", None
-    try:
-        told = msgspec.json.decode(response.body or b"", type=dict[str, str])
-        message, remedy = f"the host refused the connection: {told['message']}", told.get("remedy")
-    except (msgspec.DecodeError, KeyError):
-        pass
+    message, remedy = f"{address.url} answers {status} {responses.get(status, '')}".rstrip(), None
+    with suppress(msgspec.DecodeError, KeyError):
+        told = msgspec.json.decode(body, type=dict[str, Any])
+        message, remedy = f"the host refused: {told['message']}", told.get("remedy")
     if status == HTTPStatus.UNAUTHORIZED:
         remedy = "Give its token with `--token` or SERAI_TOKEN: it is in the file `token` of its home"
     if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -140,8 +132,8 @@ _log = logging.getLogger(__name__)
 _MAX_REQUESTS = 32
 """Most requests of ours under way at once; more wait."""
 
-Handler: TypeAlias = Callable[[Any], Awaitable[Any]]
-"""Answers a request of the host: gets its parameters, returns its result or raises a `SeraiError`."""
+Respond: TypeAlias = Callable[[str, Any], Awaitable[Any]]
+"""Answers a request of the host: gets method and parameters, returns its result or raises a `SeraiError`."""
 
 OnNotification: TypeAlias = Callable[[str, Any], None]
 """Hears of each notification: its method and its parameters."""
@@ -153,7 +145,7 @@ class Connection:
     Args:
         transport: What carries the frames.
         heard: Called with each notification, in order, by the task that reads.
-        handlers: Who answers the host's requests, by method. Others are answered with -32601.
+        respond: Answers the host's requests, each in a task of its own.
         ended: Called once, when the connection is over, before anyone who waits for an answer hears of it.
     """
 
@@ -161,12 +153,12 @@ class Connection:
         self,
         transport: Transport,
         heard: OnNotification,
-        handlers: Mapping[str, Handler],
+        respond: Respond,
         ended: Callable[[], None],
     ) -> None:
         self._transport = transport
         self._heard = heard
-        self._handlers = handlers
+        self._respond = respond
         self._ended = ended
         self._peer: jsonrpc.Peer[Callable[[Any, SeraiError | None], None]] = jsonrpc.Peer(CODEC)
         self._slots = asyncio.Semaphore(_MAX_REQUESTS)
@@ -251,7 +243,9 @@ class Connection:
                 case jsonrpc.Notification(method=method, params=params):
                     self._heard(method, params)
                 case jsonrpc.Request() as request:
-                    self._asks(request)
+                    task = asyncio.create_task(self._answer(request))
+                    self._answering.add(task)
+                    task.add_done_callback(self._answering.discard)
                 case jsonrpc.Unreadable(error):
                     _log.warning("the host sent something that cannot be read: %s", error)
                     if error.id is not None:  # a request; whatever else it was, answering would not help
@@ -259,25 +253,13 @@ class Connection:
                 case answer:
                     _log.warning("the host answered what was not asked: %s", answer)
 
-    def _asks(self, request: jsonrpc.Request) -> None:
-        handler = self._handlers.get(request.method)
-        if handler is None:
-            self._refuse(request, MethodNotFound(f"this client does not serve {request.method!r}"))
-        else:
-            task = asyncio.create_task(self._answer(request, handler))
-            self._answering.add(task)
-            task.add_done_callback(self._answering.discard)
-
-    async def _answer(self, request: jsonrpc.Request, handler: Handler) -> None:
+    async def _answer(self, request: jsonrpc.Request) -> None:
         try:
-            frame = self._peer.answer(request.id, await handler(request.params))
+            frame = self._peer.answer(request.id, await self._respond(request.method, request.params))
         except SeraiError as error:
-            self._refuse(request, error)
+            frame = self._peer.refuse(error, request.id)
         except Exception:  # noqa: BLE001 - a request gets an answer, whatever happens
             _log.exception("the handler of %s failed", request.method)
-            self._refuse(request, ProtocolError(f"the client failed to answer {request.method!r}"))
-        else:
-            self.send(frame)
-
-    def _refuse(self, request: jsonrpc.Request, error: SeraiError) -> None:
-        self.send(self._peer.refuse(error, request.id))
+            problem = ProtocolError(f"the client failed to answer {request.method!r}")
+            frame = self._peer.refuse(problem, request.id)
+        self.send(frame)

@@ -8,7 +8,6 @@ import hashlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any, TypeAlias
 from urllib.parse import quote, unquote
 
@@ -29,8 +28,7 @@ from serai.ahp.types import (
     ToolDefinition,
     ToolResultTextContent,
 )
-from serai.client.connection import Handler
-from serai.errors import MethodNotFound, ProtocolError, Rejected, SeraiError
+from serai.errors import ProtocolError, Rejected, SeraiError
 
 __all__ = ["ClientPlugin", "ClientTool"]
 
@@ -215,20 +213,19 @@ class Shelf:
             for uri, plugin in placed.items()
         ]
 
-    def answering(self, method: str, otherwise: Handler | None = None) -> Handler:
-        """Answers a kind of request from the plugins, and leaves what is about something else to another."""
-        return partial(self._answer, method, otherwise)
+    def answer(self, params: Any) -> c.ResourceReadResult | c.ResourceListResult | None:
+        """The answer to a request of the host; `None` when it is not about a plugin.
 
-    async def _answer(self, method: str, otherwise: Handler | None, params: Any) -> Any:
+        Raises:
+            ProtocolError: The plugin has no such file or folder.
+        """
         match params:
             case c.ResourceReadParams(uri=uri) if found := self._find(uri):
                 return _read(*found)
             case c.ResourceListParams(uri=uri) if found := self._find(uri):
                 return _list(*found)
-            case _ if otherwise is not None:
-                return await otherwise(params)
             case _:
-                raise MethodNotFound(f"this client does not serve {method!r}")
+                return None
 
     def _uri(self, session: URI, plugin: ClientPlugin) -> URI:
         return f"{self._base}/{quote(session, safe='')}/{quote(plugin.name, safe='')}"

@@ -13,9 +13,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-RESERVED = frozenset({"agent:directive_injected", "agent:context_compacted", "agent:context_cleared"})
-"""Names that are kept for steering. No event has one of them."""
-
 
 class SessionEventType(StrEnum):
     """What happened."""

@@ -65,10 +65,9 @@ class Failed(Record, tag_field="kind", tag="failed"):
 
 
 class CallDecided(Record, tag_field="kind", tag="decided"):
-    """It is decided whether a call runs."""
+    """A call may run. One that may not has ended."""
 
     call_id: str
-    is_allowed: bool
     input: dict[str, Any] | None = None
     """The input, where a person has changed it."""
 

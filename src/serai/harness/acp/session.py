@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import logging
 import sys
-from collections import OrderedDict
 from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -45,8 +44,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_REMEMBERED = 256
-"""How many receipts are kept: a repeat of a delivery comes soon or never."""
 _RELAY_SERVER = "serai"
 """The name of the MCP server that has the relay's tools. A server that someone chose goes before it."""
 _STEERING_METHOD = "_session/steering"
@@ -101,7 +98,8 @@ class AcpAgentSession(c.BasicSession):
         self._free.set()
         self._caught_up = asyncio.Event()
         self._caught_up.set()
-        self._receipts: OrderedDict[str, asyncio.Future[c.MessageReceipt]] = OrderedDict()
+        self._taken: tuple[str, asyncio.Future[c.MessageReceipt]] | None = None
+        """The last delivery, and what became of it."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._released = False
 
@@ -112,17 +110,14 @@ class AcpAgentSession(c.BasicSession):
 
         A repeat prompts nobody and returns the same receipt.
         """
-        known = self._receipts.get(context.id)
-        if known is None:
+        if self._taken is None or self._taken[0] != context.id:
             turn = self._context.turn(context.id)
             work = RunningPrompt(self, turn, user_message(message), context.id)
-            known = self._receipts[context.id] = work.receipt
-            while len(self._receipts) > _REMEMBERED:
-                self._receipts.popitem(last=False)
+            self._taken = context.id, work.receipt
             turn.run(self._answer(work))
             if turn.task is not None:
                 turn.task.add_done_callback(lambda _: None if work.sent else work.undelivered("cancelled"))
-        return await asyncio.shield(known)
+        return await asyncio.shield(self._taken[1])
 
     async def release(self, reason: str | None = None) -> None:  # noqa: ARG002 - the host tells of it
         """End the agent's process. Its own session stays with it, to be opened another time."""
