@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -81,7 +81,6 @@ class Customized:
     files: frozenset[str]
     """The files that the person has before them, or has attached."""
     folder: Path
-    _bodies: dict[str, str] = field(default_factory=dict[str, str], repr=False)
 
     async def instructions(self, seen: Sequence[SessionMessage]) -> str:
         """What stands beside the system prompt, given what the model is going to see."""
@@ -98,17 +97,11 @@ class Customized:
             for rule in self.rules
             if not rule.is_always and rule.definition.child.id not in shown
         ]
-        sections = [f"# Rule: {rule.title}\n\n{await self._body(rule.definition)}" for rule in in_force]
+        sections = [f"# Rule: {rule.title}\n\n{await _read(rule.definition)}" for rule in in_force]
         sections += _list("Rules that you may take up with read_rule, where one bears on the task", offered)
         sections += _list("Skills that you may read with use_skill, where one fits the task", self.skills)
         sections += [f"# Context from hooks\n\n{said}" for said in self.hooks.context]
         return "\n\n".join([*sections, self.called] if self.called else sections)
-
-    async def _body(self, definition: Definition) -> str:
-        key = definition.child.id
-        if key not in self._bodies:  # as it is when it first counts, for the whole turn
-            self._bodies[key] = await _read(definition)
-        return self._bodies[key]
 
 
 async def customized(
