@@ -65,8 +65,6 @@ class AgentProcess(Agent):
         await super().close()
         if self.following is not None:
             await asyncio.gather(self.following, return_exceptions=True)
-        if self.client is not None:
-            await self.client.close()
 
 
 OpenAgent: TypeAlias = Opened[AgentProcess]
