@@ -23,7 +23,7 @@ from serai.ahp.extensions import KnownAgent
 from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import AgentInfo, PendingMessageKind, SessionConfigSchema, ToolDefinition
 from serai.contract.events import OBSERVED_BY_HOST
-from serai.errors import CapabilityNotSupportedError, Mismatch
+from serai.errors import AuthRequired, CapabilityNotSupportedError, Mismatch
 from serai.harness.acp.login import Login
 from serai.harness.acp.record import read_records
 from serai.harness.acp.session import AcpAgentSession
@@ -120,7 +120,11 @@ class AcpHarness:
         session = AcpAgentSession(self, context, record)
         self._live[context.session] = session
         if record.session_id is None:
-            await session.open()
+            try:
+                await session.resume()
+            except AuthRequired as error:
+                session.notices.needs_sign_in(error)
+                raise
         return session
 
     def forget(self, session: str, agent: AcpAgentSession) -> None:

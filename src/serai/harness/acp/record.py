@@ -31,6 +31,23 @@ class AgentRecord:
     handshake: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What the agent said of itself when it was last started."""
 
+    def take(self, record: Mapping[str, Any]) -> None:
+        """Take in what a record says."""
+        match record.get("type"):
+            case "opened":
+                self.session_id = text_of(record.get("sessionId"))
+                self.handshake = object_of(record.get("handshake"))
+                if record.get("anew"):
+                    self.turn = None
+                    self.is_untold = True
+            case "prompted":
+                self.turn = text_of(record.get("turn"))
+                self.is_untold = False
+            case "titled":
+                self.title = text_of(record.get("title"))
+            case _:
+                pass
+
     def knows_too_much(self, turns: Iterable[str]) -> bool:
         """Whether the agent knows of a turn that these do not have any more: it was taken back."""
         return self.turn is not None and self.turn not in set(turns)
@@ -40,20 +57,7 @@ def read_records(records: Iterable[Mapping[str, Any]]) -> AgentRecord:
     """What the records say, oldest first."""
     known = AgentRecord()
     for record in records:
-        match record.get("type"):
-            case "opened":
-                known.session_id = text_of(record.get("sessionId"))
-                known.handshake = object_of(record.get("handshake"))
-                if record.get("anew"):
-                    known.turn = None
-                    known.is_untold = True
-            case "prompted":
-                known.turn = text_of(record.get("turn"))
-                known.is_untold = False
-            case "titled":
-                known.title = text_of(record.get("title"))
-            case _:
-                pass
+        known.take(record)
     return known
 
 

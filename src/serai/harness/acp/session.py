@@ -25,7 +25,7 @@ from serai.acp.session_start import Link, Opened, Wanted
 from serai.acp.shapes import object_of, texts_of
 from serai.ahp import actions as a
 from serai.ahp.rules import Judgement, rejected
-from serai.ahp.types import PendingMessageKind, ToolResultContent, UserMessage
+from serai.ahp.types import PendingMessageKind, ToolResultContent
 from serai.errors import AgentError, AgentInactive, AuthRequired, CancelIgnored, SeraiError
 from serai.harness.acp.client import HostClient
 from serai.harness.acp.content import blocks_of
@@ -236,9 +236,7 @@ class AcpAgentSession(c.BasicSession):
             raise
         session.mark(work)  # nothing of the agent can have come in between
         work.sent = True
-        self._record.turn = turn.id
-        self._record.is_untold = False
-        self.seat.record({"type": "prompted", "turn": turn.id})
+        self._write_down("prompted", turn=turn.id)
         try:
             await work.done
         except asyncio.CancelledError:
@@ -253,49 +251,26 @@ class AcpAgentSession(c.BasicSession):
         if waiting is None or waiting.id != action.id:
             return  # it was replaced or taken back before it could be sent
         opened, turn = self._link.running, self.work.turn if self.work is not None else None
-        dropped: tuple[str, ...] | None = None
         if opened is not None and turn is not None and turn.is_running:
+            blocks, unknown = blocks_of(action.user_message)
+            kept, dropped = fit_prompt(blocks, opened.agent.capabilities)
+            meta = {"steering": {"idleBehavior": "promptRequired"}}
+            params = {"sessionId": opened.session.id, "prompt": kept, "_meta": meta}
             try:
-                dropped = await self._steered(opened, action.user_message)
+                answer = await opened.agent.request(_STEERING_METHOD, params) if kept else None
             except AgentError as error:
                 what = "did not take the message in this turn"
                 self.notices.warn(f'Agent "{self._label}" {what}: {error.message}.')
-        if dropped is None:
-            self.seat.queue_steering(waiting, "steering")
-            return
-        self.seat.take_steering(waiting, "the answer to the steering request")
-        if dropped and turn is not None:
-            what = f"these parts — dropped: {', '.join(dropped)}"
-            await turn.notice(f'Agent "{self._label}" does not take {what}.')
-
-    async def _steered(self, opened: OpenAgent, message: UserMessage) -> tuple[str, ...] | None:
-        """Have the agent take a message in its turn. Returns the types of what was left out; `None` for a no.
-
-        Raises:
-            AgentError: The agent refused, or is gone.
-        """
-        blocks, unknown = blocks_of(message)
-        kept, dropped = fit_prompt(blocks, opened.agent.capabilities)
-        if not kept:
-            return None
-        meta = {"steering": {"idleBehavior": "promptRequired"}}
-        params = {"sessionId": opened.session.id, "prompt": kept, "_meta": meta}
-        answer = await opened.agent.request(_STEERING_METHOD, params)
-        return (*dropped, *unknown) if object_of(answer).get("outcome") == "injected" else None
+            else:
+                if object_of(answer).get("outcome") == "injected":
+                    self.seat.take_steering(waiting, "the answer to the steering request")
+                    if left_out := (*dropped, *unknown):
+                        what = f"these parts — dropped: {', '.join(left_out)}"
+                        await turn.notice(f'Agent "{self._label}" does not take {what}.')
+                    return
+        self.seat.queue_steering(waiting, "steering")
 
     # -- the agent's session -------------------------------------------------------------------------------
-
-    async def open(self) -> None:
-        """Start the agent and its session.
-
-        Raises:
-            AgentError: That was not possible; of a person who has to sign in, `AuthRequired`.
-        """
-        try:
-            await self._bring()
-        except AuthRequired as error:
-            self.notices.needs_sign_in(error)
-            raise
 
     async def _bring(self) -> OpenAgent:
         """The running agent with its session.
@@ -381,25 +356,22 @@ class AcpAgentSession(c.BasicSession):
         if self._record.is_untold and turns and way.knows_past:
             way = OpenWay.RECREATED
             reason = "the one that was made for it before was not told of the conversation"
-        self._remember(process, session, way)
-        is_told = way is OpenWay.RECREATED and bool(turns)
-        self.notices.opened(process, session, way, reason, retold=is_told)
+        self.seat.forked_from = None
+        raw = dict(process.handshake.raw)
+        anew = way is OpenWay.RECREATED
+        self._write_down("opened", sessionId=session.id, handshake=raw, anew=anew)
+        if way is OpenWay.FORKED and self._record.turn is not None:
+            self._write_down("prompted", turn=self._record.turn)
+        self.notices.opened(process, session, way, reason, retold=anew and bool(turns))
         self.settings.adopt(session)
         self.capabilities = self.harness.declared(process.handshake)
         process.following = asyncio.create_task(self._follow(opened))
         await self.settings.choose(session)
 
-    def _remember(self, agent: Agent, session: AcpSession, way: OpenWay) -> None:
-        anew = way is OpenWay.RECREATED
-        self.seat.forked_from = None
-        self._record.session_id = session.id
-        self._record.turn = None if anew else self._record.turn
-        self._record.is_untold = anew
-        self._record.handshake = agent.handshake.raw
-        opened = {"sessionId": session.id, "handshake": dict(agent.handshake.raw), "anew": anew}
-        self.seat.record(self.seat.masked({"type": "opened", **opened}))
-        if way is OpenWay.FORKED and self._record.turn is not None:
-            self.seat.record({"type": "prompted", "turn": self._record.turn})
+    def _write_down(self, kind: str, **what: Any) -> None:
+        """Remember something of the agent's own session. What the agent said is kept without secrets."""
+        self._record.take({"type": kind, **what})
+        self.seat.record({"type": kind, **(what if kind == "prompted" else self.seat.masked(what))})
 
     # -- what the agent tells ------------------------------------------------------------------------------
 
