@@ -36,7 +36,7 @@ def said(text: str = "", *calls: str, finish: FinishReason = FinishReason.STOP) 
 
 
 def ended(call: str, *, misuse: bool = False) -> CallEnded:
-    return CallEnded(call_id=call, name="look", output="seen", is_error=misuse, is_misuse=misuse)
+    return CallEnded(call_id=call, is_misuse=misuse)
 
 
 ASKED = Requested(model="a:one")

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from typing import Any, TypeAlias
 from urllib.parse import quote, unquote
 
+import msgspec
 from msgspec import Struct
 
 from serai.ahp import actions as a, commands as c
@@ -178,13 +179,8 @@ class ClientPlugin(Struct, frozen=True):
     @property
     def nonce(self) -> str:
         """Made of the content: a host that has read this very version does not ask again."""
-        mark = hashlib.blake2b(digest_size=16)
-        for path, content in sorted(self.files.items()):
-            data = content.encode(errors="surrogatepass") if isinstance(content, str) else content
-            for piece in (path.encode(), data):
-                mark.update(len(piece).to_bytes(8))
-                mark.update(piece)
-        return mark.hexdigest()
+        content = msgspec.msgpack.encode(sorted(self.files.items()))
+        return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 class Shelf:

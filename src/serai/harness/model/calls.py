@@ -213,7 +213,7 @@ class Calls:
         if not shown.approved and not is_denied:
             await shown.ready(message=f"Call {call.name}", confirmed=_NOT_NEEDED)
         result = ToolResultPart(id=call.id, name=call.name, output=output, is_error=is_error)
-        step = CallEnded(call_id=call.id, name=call.name, output=output, is_error=is_error, is_misuse=misuse)
+        step = CallEnded(call_id=call.id, is_misuse=misuse)
         self._record(step, self._say(SessionMessageRole.TOOL, [result]))
         if not is_denied:
             done = f"{call.name} failed" if is_error else f"Called {call.name}"

@@ -169,7 +169,7 @@ class ModelTurn:
         if before is not None:
             await self._calls.put_off(_open_calls(self._steps))
         write = self._say(SessionMessageRole.USER, [TextPart(text=message.text, is_steering=True)])
-        self._record(Steered(text=message.text), write)
+        self._record(Steered(), write)
         return True
 
     # -- asking --------------------------------------------------------------------------------------------
@@ -197,7 +197,6 @@ class ModelTurn:
                         failure=failure.failure,
                         message=self._seat.mask(str(failure)),
                         has_begun=failure.has_begun,
-                        cost=cost,
                     ),
                     *writes,
                 )
