@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -21,7 +21,7 @@ from serai.ahp.reducers import ChannelState, LiveSession
 from serai.ahp.types import ROOT, URI
 from serai.ahp.wire import Value
 from serai.client.address import HostAddress
-from serai.client.connection import Connection, Opener
+from serai.client.connection import Connection, Handler, Opener
 from serai.client.dispatch import Dispatches
 from serai.client.events import (
     ClientEvent,
@@ -67,9 +67,6 @@ _DONE_ALREADY = {
     "disposeTerminal": AhpErrorCode.NOT_FOUND,
 }
 
-Handler: TypeAlias = Callable[[Any], Awaitable[Any]]
-"""Answers a kind of request of the host: gets its parameters, returns its result or raises a `SeraiError`."""
-
 Follower: TypeAlias = "SessionClient | TerminalClient"
 """Who hears of one channel."""
 
@@ -101,13 +98,11 @@ class ChannelClient:
         self._errands: set[asyncio.Task[None]] = set()
         self._listeners = Listeners()
         self._is_known = False
-        self.host_directory: URI | None = None
-        """Where the host's sessions work unless they are told otherwise."""
         self._line = Lifeline(
             opener,
             self._shake_hands,
             heard=self._notified,
-            respond=self._respond,
+            handlers={method: partial(self._respond, method) for method in RESOURCE_REQUESTS},
             delays=delays,
             lost=lambda reason, retry_in: self._listeners.tell(Disconnected(reason, retry_in)),
             failed=self._failed,
@@ -331,7 +326,6 @@ class ChannelClient:
     def _initialized(self, connection: Connection, result: c.InitializeResult) -> None:
         before = self._state.subscriptions
         self._state.initialized(result)
-        self.host_directory = result.default_directory
         self._is_known = True
         lost = [uri for uri in before if uri not in self._state.subscriptions]
         problem = "the host forgot this client before it answered: the outcome is not known"

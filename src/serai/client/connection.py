@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from http.client import responses
@@ -23,7 +23,7 @@ from serai import jsonrpc
 from serai.ahp.codec import CODEC
 from serai.ahp.wire import Value
 from serai.client.address import HostAddress
-from serai.errors import AccessRefused, ConnectionLost, ProtocolError, SeraiError
+from serai.errors import AccessRefused, ConnectionLost, MethodNotFound, ProtocolError, SeraiError
 
 # A host may send a long session in one frame; more than this is a fault.
 _MAX_FRAME = 256 * 1024 * 1024
@@ -132,8 +132,8 @@ _log = logging.getLogger(__name__)
 _MAX_REQUESTS = 32
 """Most requests of ours under way at once; more wait."""
 
-Respond: TypeAlias = Callable[[str, Any], Awaitable[Any]]
-"""Answers a request of the host: gets method and parameters, returns its result or raises a `SeraiError`."""
+Handler: TypeAlias = Callable[[Any], Awaitable[Any]]
+"""Answers a request of the host: gets its parameters, returns its result or raises a `SeraiError`."""
 
 OnNotification: TypeAlias = Callable[[str, Any], None]
 """Hears of each notification: its method and its parameters."""
@@ -145,7 +145,7 @@ class Connection:
     Args:
         transport: What carries the frames.
         heard: Called with each notification, in order, by the task that reads.
-        respond: Answers the host's requests, each in a task of its own.
+        handlers: Who answers the host's requests, by method. Others are answered with -32601.
         ended: Called once, when the connection is over, before anyone who waits for an answer hears of it.
     """
 
@@ -153,12 +153,12 @@ class Connection:
         self,
         transport: Transport,
         heard: OnNotification,
-        respond: Respond,
+        handlers: Mapping[str, Handler],
         ended: Callable[[], None],
     ) -> None:
         self._transport = transport
         self._heard = heard
-        self._respond = respond
+        self._handlers = handlers
         self._ended = ended
         self._peer: jsonrpc.Peer[Callable[[Any, SeraiError | None], None]] = jsonrpc.Peer(CODEC)
         self._slots = asyncio.Semaphore(_MAX_REQUESTS)
@@ -254,8 +254,13 @@ class Connection:
                     _log.warning("the host answered what was not asked: %s", answer)
 
     async def _answer(self, request: jsonrpc.Request) -> None:
+        handler = self._handlers.get(request.method)
+        if handler is None:
+            problem = MethodNotFound(f"this client does not serve {request.method!r}")
+            self.send(self._peer.refuse(problem, request.id))
+            return
         try:
-            frame = self._peer.answer(request.id, await self._respond(request.method, request.params))
+            frame = self._peer.answer(request.id, await handler(request.params))
         except SeraiError as error:
             frame = self._peer.refuse(error, request.id)
         except Exception:  # noqa: BLE001 - a request gets an answer, whatever happens

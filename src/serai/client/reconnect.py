@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 
-from serai.client.connection import Connection, OnNotification, Opener, Respond
+from serai.client.connection import Connection, Handler, OnNotification, Opener
 from serai.errors import ConnectionLost, SeraiError
 
 _log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class Lifeline:
         handshake: Callable[[Connection], Awaitable[None]],
         *,
         heard: OnNotification,
-        respond: Respond,
+        handlers: Mapping[str, Handler],
         delays: Delays,
         lost: Callable[[str, float], None],
         failed: Callable[[SeraiError], None],
@@ -49,7 +49,7 @@ class Lifeline:
         self._opener = opener
         self._handshake = handshake
         self._heard = heard
-        self._respond = respond
+        self._handlers = handlers
         self._delays = delays
         self._lost = lost
         self._failed = failed
@@ -143,7 +143,7 @@ class Lifeline:
         """Make one connection and keep it to its end. Returns why it ended."""
         transport = await self._opener()
         try:
-            connection = Connection(transport, self._heard, self._respond, self._down)
+            connection = Connection(transport, self._heard, self._handlers, self._down)
             running = asyncio.create_task(connection.run())
             try:
                 async with asyncio.timeout(_HANDSHAKE_TIMEOUT):
