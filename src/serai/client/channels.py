@@ -9,7 +9,7 @@ import uuid
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from serai import jsonrpc
 from serai.ahp import actions as a, codec, commands as c, notifications as n
@@ -22,7 +22,6 @@ from serai.ahp.types import ROOT, URI
 from serai.ahp.wire import Value
 from serai.client.address import HostAddress
 from serai.client.connection import Connection, Handler, Opener
-from serai.client.dispatch import Dispatches
 from serai.client.events import (
     ClientEvent,
     Connected,
@@ -40,6 +39,7 @@ from serai.errors import (
     ConnectionLost,
     MethodNotFound,
     ProtocolError,
+    Rejected,
     SeraiError,
     SessionGone,
 )
@@ -71,6 +71,13 @@ Follower: TypeAlias = "SessionClient | TerminalClient"
 """Who hears of one channel."""
 
 
+class _Dispatched(NamedTuple):
+    """An action that the host has not answered."""
+
+    params: n.DispatchActionParams
+    answer: asyncio.Future[None]
+
+
 class ChannelClient:
     """The channels of a host, kept up to date over lost connections. `Client` has what people use."""
 
@@ -89,7 +96,8 @@ class ChannelClient:
         """Where the host is, if it is known: for what is asked over HTTP."""
         self._initial = list(dict.fromkeys(subscriptions))
         self._state = ClientState(client_id or f"serai-{uuid.uuid4()}")
-        self._dispatches = Dispatches(self._state)
+        self._dispatched: dict[int, _Dispatched] = {}
+        """What the host has not answered, by our numbers."""
         self.shelf = Shelf(self._state.client_id)
         """The plugins that are published."""
         self._handlers: dict[str, Handler] = {}
@@ -286,13 +294,62 @@ class ChannelClient:
             Rejected: The host refused it; it is no longer shown.
             SessionGone: The channel is not followed.
             ConnectionLost: The client was closed or gave up, or no one knows what became of the action.
+            ParseError: It cannot be written as JSON. Nothing was done.
         """
         if self.failure is not None:
             raise self.failure
         if uri not in self._state.subscriptions:
             raise SessionGone(f"{uri} is not followed", remedy="Open it first")
-        connection = self._line.connection
-        await self._dispatches.dispatch(uri, action, connection.send if connection else None)
+        params = self._state.dispatch(uri, action)
+        try:
+            frame = _frame_of(params)
+        except SeraiError:
+            self._state.withdraw(params)
+            raise
+        dispatched = self._dispatched[params.client_seq] = _Dispatched(
+            params, asyncio.get_running_loop().create_future()
+        )
+        if self._line.connection is not None:  # else it is sent when there is one
+            self._line.connection.send(frame)
+        await dispatched.answer
+
+    def _answered(self, envelope: a.ActionEnvelope) -> None:
+        """An envelope came. If it answers an action of ours, that one is settled."""
+        origin = envelope.origin
+        if origin is None or origin.client_id != self.client_id:
+            return
+        dispatched = self._dispatched.get(origin.client_seq)
+        if dispatched is None or dispatched.params.channel != envelope.channel:
+            return
+        reason = envelope.rejection_reason
+        if reason is None or (reason == "duplicate" and not self._is_missing(dispatched.params)):
+            self._settle(dispatched)  # of a duplicate, the answer got lost
+        else:
+            self._settle(dispatched, Rejected(reason))
+
+    def _is_missing(self, dispatched: n.DispatchActionParams) -> bool:
+        """Whether it was to begin a turn, and there is none: nobody must wait for what was refused."""
+        session, action = self._state.session(dispatched.channel), dispatched.action
+        if session is None or not isinstance(action, a.SessionTurnStartedAction):
+            return False
+        turns = [*session.head.turns, *([session.turn] if session.turn is not None else [])]
+        return all(turn.id != action.turn_id for turn in turns)
+
+    def _unanswerable(self, error: SeraiError, uri: URI | None = None) -> None:
+        """No answers will come any more, from this channel or at all."""
+        for dispatched in list(self._dispatched.values()):
+            if uri is None or dispatched.params.channel == uri:
+                self._settle(dispatched, error)
+
+    def _settle(self, dispatched: _Dispatched, error: SeraiError | None = None) -> None:
+        self._dispatched.pop(dispatched.params.client_seq, None)
+        self._state.withdraw(dispatched.params)
+        if dispatched.answer.done():
+            return  # nobody waits for it any more
+        if error is None:
+            dispatched.answer.set_result(None)
+        else:
+            dispatched.answer.set_exception(error)
 
     # -- what the host says --------------------------------------------------------------------------------
 
@@ -330,7 +387,7 @@ class ChannelClient:
         lost = [uri for uri in before if uri not in self._state.subscriptions]
         problem = "the host forgot this client before it answered: the outcome is not known"
         remedy = "Look at the session, and do it again if need be"
-        self._dispatches.fail(ConnectionLost(problem, remedy=remedy))
+        self._unanswerable(ConnectionLost(problem, remedy=remedy))
         self._taken_up(connection, "initialized", lost)
 
     def _reconnected(self, connection: Connection, result: c.ReconnectResult) -> None:
@@ -340,7 +397,8 @@ class ChannelClient:
             for envelope in result.actions:
                 self._received(envelope)
         done = self._state.reconnected(result, _now())
-        self._dispatches.resume(done.resend, connection.send)
+        for params in done.resend:  # the host knows the numbers that it has seen, and does nothing twice
+            connection.send(_frame_of(params))
         self._taken_up(connection, "replayed" if is_replay else "snapshots", done.lost)
 
     def _taken_up(self, connection: Connection, how: str, lost: list[URI]) -> None:
@@ -375,23 +433,27 @@ class ChannelClient:
         follower = self._followers.get(envelope.channel)
         if follower is not None and has_happened:
             follower.heard(envelope.action)
-        self._dispatches.heard(envelope)
+        self._answered(envelope)
 
     # -- ends ----------------------------------------------------------------------------------------------
 
     def _forget(self, uri: URI, error: SeraiError) -> None:
-        self._dispatches.fail(error, uri)
+        self._unanswerable(error, uri)
         follower = self._followers.pop(uri, None)
         if follower is not None:
             follower.failed(error)
 
     def _failed(self, error: SeraiError) -> None:
-        self._dispatches.fail(error)
+        self._unanswerable(error)
         for follower in self._followers.values():
             follower.failed(error)
         if not self._line.is_closed:
             self._listeners.tell(Disconnected(str(error), None))
         self._listeners.end(None if self._line.is_closed else error)
+
+
+def _frame_of(dispatched: n.DispatchActionParams) -> bytes:
+    return codec.encode(jsonrpc.Notification(method="dispatchAction", params=dispatched))
 
 
 def _now() -> int:
