@@ -26,7 +26,7 @@ from serai.client.events import (
     ClientEvent,
     Connected,
     Disconnected,
-    Listeners,
+    Inbox,
     SessionAdded,
     SessionChanged,
     SessionRemoved,
@@ -104,7 +104,8 @@ class ChannelClient:
         self._followers: dict[URI, Follower] = {}
         self._subscribing: dict[URI, asyncio.Lock] = {}
         self._errands: set[asyncio.Task[None]] = set()
-        self._listeners = Listeners()
+        self._listeners: list[Callable[[ClientEvent], None]] = []
+        self._readers: list[Inbox[ClientEvent]] = []
         self._is_known = False
         self._line = Lifeline(
             opener,
@@ -112,7 +113,7 @@ class ChannelClient:
             heard=self._notified,
             handlers={method: partial(self._respond, method) for method in RESOURCE_REQUESTS},
             delays=delays,
-            lost=lambda reason, retry_in: self._listeners.tell(Disconnected(reason, retry_in)),
+            lost=lambda reason, retry_in: self._tell(Disconnected(reason, retry_in)),
             failed=self._failed,
         )
 
@@ -168,9 +169,10 @@ class ChannelClient:
 
         It is called by the task that reads: it must not block. Returns a function that ends it.
         """
-        return self._listeners.add(listener)
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
-    def events(self) -> AsyncGenerator[ClientEvent, None]:
+    async def events(self) -> AsyncGenerator[ClientEvent, None]:
         """The events from now on: connected, disconnected, sessions added, changed and removed.
 
         It ends when the client is closed.
@@ -178,7 +180,22 @@ class ChannelClient:
         Raises:
             SeraiError: The client failed.
         """
-        return self._listeners.events()
+        inbox: Inbox[ClientEvent] = Inbox()
+        self._readers.append(inbox)
+        try:
+            async for event in inbox:
+                yield event
+        finally:
+            self._readers.remove(inbox)
+
+    def _tell(self, event: ClientEvent) -> None:
+        for reader in self._readers:
+            reader.put(event)
+        for listener in self._listeners.copy():
+            try:
+                listener(event)
+            except Exception:  # noqa: BLE001 - it is the listener's own
+                _log.exception("a listener failed on %r", event)
 
     def handle(self, method: str, handler: Handler) -> None:
         """Answer a kind of request of the host: one of `resourceRead`, `resourceList` and so on.
@@ -408,23 +425,23 @@ class ChannelClient:
             for follower in list(self._followers.values()):
                 follower.caught_up()
         self._line.up(connection)
-        self._listeners.tell(Connected(how, tuple(lost)))
+        self._tell(Connected(how, tuple(lost)))
 
     def _notified(self, method: str, params: Any) -> None:
         match params:
             case a.ActionEnvelope():
                 self._received(params)
             case n.SessionAddedParams():
-                self._listeners.tell(SessionAdded(params.summary))
+                self._tell(SessionAdded(params.summary))
             case n.SessionSummaryChangedParams():
-                self._listeners.tell(SessionChanged(params.session, params.changes))
+                self._tell(SessionChanged(params.session, params.changes))
             case n.SessionRemovedParams(session=uri):
                 if uri in self._state.subscriptions:
                     self._state.unsubscribe(uri)  # the host has done the same
                 self._forget(uri, SessionGone(f"{uri} was disposed of"))
-                self._listeners.tell(SessionRemoved(uri))
+                self._tell(SessionRemoved(uri))
             case n.AuthRequiredParams():
-                self._listeners.tell(SignInNeeded(params.resource, params.reason))
+                self._tell(SignInNeeded(params.resource, params.reason))
             case _:
                 _log.debug("a notification that nobody reads: %s", method)
 
@@ -448,8 +465,9 @@ class ChannelClient:
         for follower in self._followers.values():
             follower.failed(error)
         if not self._line.is_closed:
-            self._listeners.tell(Disconnected(str(error), None))
-        self._listeners.end(None if self._line.is_closed else error)
+            self._tell(Disconnected(str(error), None))
+        for reader in self._readers:
+            reader.end(None if self._line.is_closed else error)
 
 
 def _frame_of(dispatched: n.DispatchActionParams) -> bytes:
