@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 from serai.session.budget import Price, cost_of, most_input_tokens, settled_cost, worst_cost
-from serai.session.llm import LlmRequest, LlmUsage, ToolSpec
-from serai.session.messages import DurableContentPart, MediaPart, TextPart, ToolCallPart, ToolResultPart
+from serai.session.messages import (
+    DurableContentPart,
+    LlmRequest,
+    LlmUsage,
+    MediaPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    ToolSpec,
+)
 from session.sessions import rows
 
 prices = st.builds(Price, st.integers(0, 10**11), st.integers(0, 10**11), st.none())

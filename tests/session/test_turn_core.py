@@ -6,8 +6,7 @@ from hypothesis import given, strategies as st
 
 from requirements import proves
 from serai.errors import FailureKind
-from serai.session.llm import FinishReason, LlmReply, LlmUsage
-from serai.session.messages import TextPart, ToolCallPart
+from serai.session.messages import FinishReason, LlmReply, LlmUsage, TextPart, ToolCallPart
 from serai.session.turn_core import (
     Answered,
     AskModel,
@@ -31,7 +30,7 @@ PLAN = TurnPlan(chain=("a:one", "b:two"), max_tool_turns=3)
 def said(text: str = "", *calls: str, finish: FinishReason = FinishReason.STOP) -> Answered:
     parts = [TextPart(text=text)] if text else []
     called = [ToolCallPart(id=call, name="look", input={}) for call in calls]
-    reply = LlmReply(parts=(*parts, *called), finish=finish, model_id="one", usage=LlmUsage())
+    reply = LlmReply(parts=(*parts, *called), finish=finish, usage=LlmUsage())
     return Answered(reply=reply)
 
 

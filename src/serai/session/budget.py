@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from serai.session.llm import LlmRequest, LlmUsage
 from serai.session.messages import (
     DurableContentPart,
+    LlmRequest,
+    LlmUsage,
     MediaPart,
     ReasoningPart,
     TextPart,

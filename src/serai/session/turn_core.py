@@ -16,8 +16,7 @@ from msgspec.structs import replace
 
 from serai.contract.record import Record
 from serai.errors import FailureKind
-from serai.session.llm import FinishReason, LlmReply
-from serai.session.messages import ToolCallPart
+from serai.session.messages import FinishReason, LlmReply, ToolCallPart
 
 DEFAULT_TURNS = 50
 """How many turns a session has, unless it is said."""

@@ -16,14 +16,18 @@ from serai.config.models import ModelKind, ModelServer
 from serai.errors import FailureKind, ModelFailure
 from serai.harness.model.client import ModelClient, Piece
 from serai.redact import Redactor
-from serai.session.llm import FinishReason, LlmReply, LlmRequest, LlmUsage, ToolSpec
 from serai.session.messages import (
+    FinishReason,
+    LlmReply,
+    LlmRequest,
+    LlmUsage,
     MediaPart,
     ReasoningPart,
     SessionMessage,
     TextPart,
     ToolCallPart,
     ToolResultPart,
+    ToolSpec,
 )
 from session.sessions import rows
 
@@ -87,7 +91,6 @@ async def test_text_comes_as_it_is_said_and_the_whole_answer_last(
         LlmReply(
             parts=(ReasoningPart(text="Hmm."), TextPart(text="Good day.")),
             finish=FinishReason.STOP,
-            model_id="x:m",
             usage=LlmUsage(input_tokens=10, output_tokens=3, cache_read_tokens=7),
         ),
     ]

@@ -24,8 +24,7 @@ from serai.config.models import ModelKind, ModelRef, ModelServer, find_key, find
 from serai.errors import ConfigInvalid, FailureKind, ModelFailure
 from serai.redact import Redactor
 from serai.session.budget import Price, most_input_tokens, settled_cost, worst_cost
-from serai.session.llm import LlmReply, LlmRequest, LlmUsage
-from serai.session.messages import ReasoningPart, TextPart
+from serai.session.messages import LlmReply, LlmRequest, LlmUsage, ReasoningPart, TextPart
 
 if TYPE_CHECKING:
     from serai.harness.model.vendors import AnyModel

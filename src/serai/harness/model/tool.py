@@ -18,8 +18,7 @@ from serai.host.seat import Seat
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
 from serai.session.agent_file import AgentFile
-from serai.session.llm import ToolSpec
-from serai.session.messages import SessionContext
+from serai.session.messages import SessionContext, ToolSpec
 
 
 class Asking(Enum):

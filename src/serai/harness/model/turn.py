@@ -18,9 +18,10 @@ from serai.harness.model.transcript import Transcript, step_write
 from serai.host.seat import Seat
 from serai.host.turn import Turn
 from serai.session.agent_file import OnExceed
-from serai.session.llm import LlmReply, LlmRequest
 from serai.session.messages import (
     DurableContentPart,
+    LlmReply,
+    LlmRequest,
     MediaPart,
     ReasoningPart,
     SessionMessageRole,
@@ -208,7 +209,7 @@ class ModelTurn:
 
     async def _answered(self, reply: LlmReply, model: str, reserved: int | None) -> None:
         cost = self._setup.models.cost(model, reply.usage, reserved)
-        write = self._say(SessionMessageRole.ASSISTANT, reply.parts, reply.model_id)
+        write = self._say(SessionMessageRole.ASSISTANT, reply.parts, model)
         self._record(Answered(reply=reply, cost=cost), write, *self._transcript.settle(reserved, cost))
         answers = [step for step in (*self._before, *self._steps) if isinstance(step, Answered)]
         used = [answer.reply.usage for answer in answers]
@@ -218,7 +219,7 @@ class ModelTurn:
                 input_tokens=sum(one.input_tokens for one in used),
                 output_tokens=sum(one.output_tokens for one in used),
                 cache_read_tokens=sum(one.cache_read_tokens for one in used),
-                model=reply.model_id,
+                model=model,
                 meta={COST: sum(costs)} if costs else None,
             )
         )

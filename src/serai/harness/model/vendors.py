@@ -26,8 +26,11 @@ from serai.config.models import ModelKind, ModelRef
 from serai.config.toml import briefly
 from serai.depth import checked
 from serai.errors import FailureKind, ModelFailure, ParseError
-from serai.session.llm import FinishReason, LlmReply, LlmRequest, LlmUsage
 from serai.session.messages import (
+    FinishReason,
+    LlmReply,
+    LlmRequest,
+    LlmUsage,
     MediaPart,
     ReasoningPart,
     SessionMessage,
@@ -163,7 +166,6 @@ def _reply(answer: pm.ModelResponse, model: str) -> LlmReply:
     return LlmReply(
         parts=tuple(_parts_of(answer)),
         finish=finish,
-        model_id=model,
         usage=LlmUsage(
             input_tokens=answer.usage.input_tokens,
             output_tokens=answer.usage.output_tokens,
