@@ -188,7 +188,7 @@ class Shelf:
 
     def __init__(self, client_id: str) -> None:
         self._base = f"serai-plugin://{quote(client_id, safe='')}"
-        self._plugins: dict[URI, dict[URI, ClientPlugin]] = {}
+        self._plugins: dict[URI, ClientPlugin] = {}
 
     def put(self, session: URI, plugins: Sequence[ClientPlugin]) -> list[ClientPluginCustomization]:
         """Have these for a session, and no others. Returns them as they are published.
@@ -196,12 +196,12 @@ class Shelf:
         Raises:
             ValueError: Two of them have the same name.
         """
-        placed = {self._uri(session, plugin): plugin for plugin in plugins}
+        base = f"{self._base}/{quote(session, safe='')}/"
+        placed = {f"{base}{quote(plugin.name, safe='')}": plugin for plugin in plugins}
         if len(placed) != len(plugins):
             raise ValueError("two plugins of a session have the same name")
-        self._plugins.pop(session, None)
-        if placed:
-            self._plugins[session] = placed
+        others = {uri: plugin for uri, plugin in self._plugins.items() if not uri.startswith(base)}
+        self._plugins = others | placed
         return [
             ClientPluginCustomization(
                 id=uri, uri=uri, name=plugin.name, enabled=plugin.enabled, nonce=plugin.nonce
@@ -223,15 +223,11 @@ class Shelf:
             case _:
                 return None
 
-    def _uri(self, session: URI, plugin: ClientPlugin) -> URI:
-        return f"{self._base}/{quote(session, safe='')}/{quote(plugin.name, safe='')}"
-
     def _find(self, uri: URI) -> tuple[ClientPlugin, str] | None:
         """The plugin that a URI leads into, and the path in it."""
-        for plugins in self._plugins.values():
-            for base, plugin in plugins.items():
-                if uri == base or uri.startswith(f"{base}/"):
-                    return plugin, unquote(uri.removeprefix(base)).strip("/")
+        for base, plugin in self._plugins.items():
+            if uri == base or uri.startswith(f"{base}/"):
+                return plugin, unquote(uri.removeprefix(base)).strip("/")
         return None
 
 
