@@ -17,7 +17,7 @@ from harness.model.model_server import Call, ModelScriptServer, Reply, model_ser
 from harness.model.servers import model_harness
 from hosts import KEY, TOKEN, House, housing
 from requirements import proves
-from serai.client import Client, SessionGone, connect
+from serai.client import Client, SessionClient, SessionGone, connect
 from serai.client.agent_session import AgentSession
 from serai.redact import Redactor
 from serai.session.messages import AgentSessionRecord
@@ -60,7 +60,7 @@ def files_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir() if not path.name.startswith("history.db")}
 
 
-async def say(session: AgentSession, text: str) -> str:
+async def say(session: SessionClient, text: str) -> str:
     return (await soon((await soon(session.send_message(text))).result())).text
 
 
@@ -84,7 +84,7 @@ async def test_a_session_and_its_messages_are_saved_in_their_tables_without_anyb
             AgentSession.start(client, reviewer(tmp_path), working_dir=tmp_path, variables={"team": "core"})
         )
         other = await soon(AgentSession.start(client, working_dir=tmp_path))
-        assert session.id != other.id
+        assert session.uri != other.uri
         await say(session, "Hello")
     await house.close()
     database = open_database(tmp_path / "history.db", KEY)
@@ -92,11 +92,11 @@ async def test_a_session_and_its_messages_are_saved_in_their_tables_without_anyb
         rows: dict[Any, Any] = {
             row[0]: row[1] for row in database.execute("SELECT uri, record FROM agent_sessions")
         }
-        assert rows.keys() == {session.id, other.id}
-        record = msgspec.json.decode(rows[session.id], type=AgentSessionRecord)
+        assert rows.keys() == {session.uri, other.uri}
+        record = msgspec.json.decode(rows[session.uri], type=AgentSessionRecord)
         assert (record.agent_slug, record.context.variables) == ("reviewer", {"team": "core"})
         kept = database.execute("SELECT session, number, role FROM session_messages").fetchall()
-        assert kept == [(session.id, 1, "user"), (session.id, 2, "assistant")]
+        assert kept == [(session.uri, 1, "user"), (session.uri, 2, "assistant")]
         bound = database.execute("PRAGMA foreign_key_list(session_messages)").fetchall()
         assert [(row[2], row[3], row[4]) for row in bound] == [("agent_sessions", "session", "uri")]
     finally:
@@ -117,8 +117,8 @@ async def test_a_session_that_is_resumed_from_the_database_is_idle_and_can_be_ex
         await say(session, "Before")
     await house.restart()
     async with connected(house) as client:
-        session = await soon(AgentSession.resume(client, session.id))
-        assert session.client.active_turn_id is None
+        session = await soon(AgentSession.resume(client, session.uri))
+        assert session.active_turn_id is None
         assert await say(session, "After") == "done"
         asked = [m["content"] for m in scripted.bodies[-1]["messages"] if m["role"] == "user"]
         assert asked == ["Before", "After"]
@@ -126,9 +126,9 @@ async def test_a_session_that_is_resumed_from_the_database_is_idle_and_can_be_ex
         file.write_text(await soon(session.export()))
         workflow = read_workflow(load(file.read_bytes(), file.name))
         assert [node.prompt_template for node in workflow.nodes[1:-1]] == ["Before", "After"]
-        await soon(session.client.dispose())
+        await soon(session.dispose())
         with pytest.raises(SessionGone):
-            await soon(AgentSession.resume(client, session.id))
+            await soon(AgentSession.resume(client, session.uri))
 
 
 @pytest.mark.parametrize("agent", ["model", "demo"])
@@ -141,17 +141,17 @@ async def test_the_command_the_route_and_python_give_the_same_file_and_only_wher
         await soon((await soon(session.prompt("help"))).result())
         before = files_in(tmp_path)
         text = await soon(session.export())
-        told = parse("export", session.id)
+        told = parse("export", session.uri)
         assert await soon(told.command(client, told)) == 0
         assert capsys.readouterr().out == text
         assert files_in(tmp_path) == before
         file = tmp_path / "out.yaml"
-        told = parse("export", session.id, "-o", str(file))
+        told = parse("export", session.uri, "-o", str(file))
         assert await soon(told.command(client, told)) == 0
         assert file.read_text() == text
-        assert (await http(house, "GET", f"/sessions/{session.id}/export")).body.decode() == text
+        assert (await http(house, "GET", f"/sessions/{session.uri}/export")).body.decode() == text
         assert len(read_workflow(load(text.encode(), "f")).nodes) == 3
-        drawn = (await http(house, "GET", f"/sessions/{session.id}/export?as=json")).body
+        drawn = (await http(house, "GET", f"/sessions/{session.uri}/export?as=json")).body
         assert [node["id"] for node in drawn["nodes"]] == ["input", "turn-1", "output"]
 
 
@@ -162,11 +162,11 @@ async def test_what_was_granted_is_listed_and_can_be_taken_back(
     scripted.script[:] = [writes[0], Reply(text=["One."]), writes[1], Reply(text=["Two."])]
     async with connected(house) as client:
         session = await soon(AgentSession.start(client, working_dir=tmp_path))
-        target = f"/sessions/{session.client.id}/grants"
+        target = f"/sessions/{session.id}/grants"
         for option, grants in (("allow-session", ["write_file"]), ("allow-once", [])):
             turn = await soon(session.send_message("Write"))
-            state = await soon(session.client.until(_is_asked))
-            await soon(session.client.approve(_asked_call(state), option=option))
+            state = await soon(session.until(_is_asked))
+            await soon(session.approve(_asked_call(state), option=option))
             await soon(turn.result())
             assert (await http(house, "GET", target)).body == {"grants": grants}
             left = await http(house, "DELETE", f"{target}?grant=write_file")
@@ -194,7 +194,7 @@ async def test_a_session_tells_its_events_and_what_it_has_cost(house: House, tmp
         async with aclosing(session.events()) as events:
             first = await soon(anext(events))
         assert first.data["agent"]["uri"].endswith("reviewer.agent.yaml")
-        cost = await soon(session.client.cost())
+        cost = await soon(session.cost())
         assert cost == {"spentMicrocents": 30_000, "unpricedRequests": 0, "maxCostMicrocents": 10**9}
 
 

@@ -132,24 +132,26 @@ async def test_what_is_no_plugin_is_left_to_who_handles_it() -> None:
     assert theirs["data"] == "file:///a"
 
 
-async def test_folders_are_listed_and_odd_names_found_again() -> None:
+def test_folders_are_listed_and_odd_names_found_again() -> None:
     shelf = Shelf("a client")
     files = {"a b/ü#.md": "x", "a b/c/d.md": b"\xff", "e.md": ""}
     [plugin] = shelf.put("ahp-session:/1", [ClientPlugin("50% off/é", files)])
-    listing, reading = shelf.answering("resourceList"), shelf.answering("resourceRead")
 
-    async def names(path: str) -> dict[str, str]:
-        result = await listing(_params("resourceList", plugin.uri + path))
+    def answered(method: str, path: str) -> Any:
+        return shelf.answer(_params(method, plugin.uri + path))
+
+    def names(path: str) -> dict[str, str]:
+        result = answered("resourceList", path)
         return {entry.name: entry.type for entry in result.entries}
 
-    assert await names("") == {"a b": "directory", "e.md": "file"}
-    assert await names("/a%20b") == {"c": "directory", "ü#.md": "file"}
-    odd = await reading(_params("resourceRead", plugin.uri + "/a%20b/%C3%BC%23.md"))
+    assert names("") == {"a b": "directory", "e.md": "file"}
+    assert names("/a%20b") == {"c": "directory", "ü#.md": "file"}
+    odd = answered("resourceRead", "/a%20b/%C3%BC%23.md")
     assert (odd.data, odd.encoding) == ("x", "utf-8")
-    binary = await reading(_params("resourceRead", plugin.uri + "/a%20b/c/d.md"))
+    binary = answered("resourceRead", "/a%20b/c/d.md")
     assert (binary.data, binary.encoding) == ("/w==", "base64")
     with pytest.raises(ProtocolError, match="has no file 'a b'"):
-        await reading(_params("resourceRead", plugin.uri + "/a%20b"))
+        answered("resourceRead", "/a%20b")
 
 
 def _params(method: str, uri: str) -> Any:

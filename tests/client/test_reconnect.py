@@ -261,29 +261,30 @@ class TestScripted:
             await soon(change)
 
     @pytest.mark.parametrize("taken", [True, False])
-    async def test_a_duplicate_is_settled_by_what_the_state_shows(self, taken: bool) -> None:
+    async def test_a_duplicate_is_done_but_for_a_prompt_that_began_no_turn(self, taken: bool) -> None:
         host = ScriptedHost()
         async with _Closing(host.client(S)) as client:
-            request = {"id": "q", "message": "?"}
-            active = {"id": "t", "userMessage": {"text": "hi"}, "responseParts": []}
-            open_state: dict[str, Any] = {"activeTurn": active, "inputRequests": [request]}
-            peer, session, _ = await self.begin(host, client, **open_state)
-            answer = asyncio.ensure_future(session.decline("q"))
+            peer, session, _ = await self.begin(host, client)
+            prompt = asyncio.ensure_future(session.prompt("hi"))
             first = await peer.expect("dispatchAction")
+            title = asyncio.ensure_future(session.set_title("new"))
+            await peer.expect("dispatchAction")
             peer.cut()
             peer = await host.connection()
             again = await peer.expect("reconnect")
             # Past the replay: only the state can tell. A host that is asked again knows the number.
-            state: dict[str, Any] = {"activeTurn": active} if taken else open_state
+            turn = {"id": first["params"]["action"]["turnId"], "userMessage": {"text": "hi"}}
+            state: dict[str, Any] = {"activeTurn": {**turn, "responseParts": []}} if taken else {}
             peer.answer(again, {"type": "snapshot", "snapshots": [snapshot(20, **state)]})
+            for number in (21, 22):
+                repeat = await peer.expect("dispatchAction")
+                peer.act(number, repeat["params"]["action"], repeat, reason="duplicate")
+            await soon(title)
             if taken:
-                await soon(answer)
+                assert (await soon(prompt)).id == turn["id"]
                 return
-            second = await peer.expect("dispatchAction")
-            assert second["params"]["clientSeq"] == first["params"]["clientSeq"]
-            peer.act(21, second["params"]["action"], second, reason="duplicate")
             with pytest.raises(Rejected, match="duplicate"):
-                await soon(answer)
+                await soon(prompt)
 
     async def test_what_a_host_that_forgot_the_client_did_not_answer_is_not_done_again(self) -> None:
         host = ScriptedHost()

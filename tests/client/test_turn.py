@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from typing import Any
 
@@ -25,7 +26,7 @@ from serai.client import (
     TurnStarted,
 )
 from serai.client.events import ReasoningAdded
-from serai.client.turn import Teller
+from serai.client.turn import TurnStream
 
 NOW = 9999
 T = "t"
@@ -86,9 +87,14 @@ ENDS = st.sampled_from(
 
 def told(actions: Iterable[a.StateAction], missed: Iterable[bool]) -> tuple[list[TurnEvent], LiveSession]:
     """What is told when some actions are missed: after each gap comes a snapshot."""
+    return asyncio.run(_told(actions, missed))
+
+
+async def _told(
+    actions: Iterable[a.StateAction], missed: Iterable[bool]
+) -> tuple[list[TurnEvent], LiveSession]:
     session = LiveSession(convert(session_json(), SessionState))
-    teller = Teller(T)
-    events: list[TurnEvent] = []
+    stream = TurnStream(T, lambda _: None)
     in_gap = False
     for action, is_missed in zip(actions, missed, strict=True):
         session.apply(action, NOW)
@@ -97,12 +103,12 @@ def told(actions: Iterable[a.StateAction], missed: Iterable[bool]) -> tuple[list
             continue
         if in_gap:
             session = LiveSession(session.snapshot())
-            events += teller.caught_up(session)
+            stream.caught_up(session)
             in_gap = False
         else:
-            events += teller.heard(action, session)
-    events += teller.caught_up(LiveSession(session.snapshot()))
-    return events, session
+            stream.heard(action, session)
+    stream.caught_up(LiveSession(session.snapshot()))
+    return list(stream._inbox._items), session
 
 
 def texts(events: list[TurnEvent]) -> dict[tuple[type, str], str]:

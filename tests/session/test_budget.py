@@ -8,15 +8,23 @@ import pytest
 from hypothesis import given, strategies as st
 
 from serai.session.budget import Price, cost_of, most_input_tokens, settled_cost, worst_cost
-from serai.session.llm import LlmMessage, LlmRequest, LlmUsage, MediaContent, ToolSpec
-from serai.session.messages import SessionMessageRole, TextPart, ToolCallPart, ToolResultPart
+from serai.session.messages import (
+    DurableContentPart,
+    LlmRequest,
+    LlmUsage,
+    MediaPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    ToolSpec,
+)
+from session.sessions import rows
 
 prices = st.builds(Price, st.integers(0, 10**11), st.integers(0, 10**11), st.none())
-USER = SessionMessageRole.USER
 
 
-def request(*content: TextPart | ToolCallPart | ToolResultPart | MediaContent, most: int = 100) -> LlmRequest:
-    return LlmRequest("x:m", "", (LlmMessage(USER, content),), max_tokens=most)
+def request(*content: DurableContentPart, most: int = 100) -> LlmRequest:
+    return LlmRequest("x:m", "", rows(("user", content)), max_tokens=most, media={"pages": b"x" * 5000})
 
 
 def test_a_price_is_as_it_is_written() -> None:
@@ -62,13 +70,11 @@ def test_text_has_no_more_tokens_than_bytes(text: str) -> None:
         TextPart(text="x" * 5000),
         ToolCallPart(id="1", name="look", input={"at": "x" * 5000}),
         ToolResultPart(id="1", name="look", output="x" * 5000),
-        MediaContent(b"x" * 10, "image/png"),
-        MediaContent(b"x" * 5000, "application/pdf"),
+        MediaPart(handle="picture", media_type="image/png"),
+        MediaPart(handle="pages", media_type="application/pdf"),
     ],
 )
-def test_everything_that_is_sent_counts(
-    part: TextPart | ToolCallPart | ToolResultPart | MediaContent,
-) -> None:
+def test_everything_that_is_sent_counts(part: DurableContentPart) -> None:
     assert most_input_tokens(request(part)) > 5000
 
 

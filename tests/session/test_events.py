@@ -17,7 +17,6 @@ from serai.ahp import wire
 from serai.ahp.actions import StateAction
 from serai.ahp.actions.session import SessionAction
 from serai.session.events import (
-    RESERVED,
     SessionEvent,
     SessionEventType,
     event_of,
@@ -104,6 +103,10 @@ def test_the_envelope_comes_back_as_it_was() -> None:
         assert wire_form["timestamp"] == "2023-11-14T22:13:20.123000Z"
         assert read_event(event.to_json()) == event
     assert told(type="session/ready").timestamp == datetime(2023, 11, 14, 22, 13, 20, 123_000, tzinfo=UTC)
+
+
+RESERVED = {"agent:directive_injected", "agent:context_compacted", "agent:context_cleared"}
+"""Names that are kept for steering. No event has one of them."""
 
 
 @proves("session:Events/steering-events-reserved")

@@ -6,8 +6,7 @@ from hypothesis import given, strategies as st
 
 from requirements import proves
 from serai.errors import FailureKind
-from serai.session.llm import FinishReason, LlmReply, LlmUsage
-from serai.session.messages import TextPart, ToolCallPart
+from serai.session.messages import FinishReason, LlmReply, LlmUsage, TextPart, ToolCallPart
 from serai.session.turn_core import (
     Answered,
     AskModel,
@@ -31,12 +30,12 @@ PLAN = TurnPlan(chain=("a:one", "b:two"), max_tool_turns=3)
 def said(text: str = "", *calls: str, finish: FinishReason = FinishReason.STOP) -> Answered:
     parts = [TextPart(text=text)] if text else []
     called = [ToolCallPart(id=call, name="look", input={}) for call in calls]
-    reply = LlmReply(parts=(*parts, *called), finish=finish, model_id="one", usage=LlmUsage())
+    reply = LlmReply(parts=(*parts, *called), finish=finish, usage=LlmUsage())
     return Answered(reply=reply)
 
 
 def ended(call: str, *, misuse: bool = False) -> CallEnded:
-    return CallEnded(call_id=call, name="look", output="seen", is_error=misuse, is_misuse=misuse)
+    return CallEnded(call_id=call, is_misuse=misuse)
 
 
 ASKED = Requested(model="a:one")
@@ -45,7 +44,7 @@ ASKED = Requested(model="a:one")
 def test_a_call_is_decided_then_run_and_its_result_goes_to_the_model() -> None:
     steps: list[Step] = [ASKED, said("I look.", "c1")]
     assert isinstance(next_effect(PLAN, steps), DecideCall)
-    steps.append(CallDecided(call_id="c1", is_allowed=True, input={"path": "b"}))
+    steps.append(CallDecided(call_id="c1", input={"path": "b"}))
     effect = next_effect(PLAN, steps)
     assert isinstance(effect, RunCall)
     assert effect.call.input == {"path": "b"}  # as the person has changed it
@@ -118,7 +117,7 @@ def test_a_turn_that_is_cut_off_anywhere_goes_on_to_the_same_end(
                     done = sum(isinstance(step, Answered) for step in steps)
                     steps.append(script[done])
             case DecideCall(call=call):
-                steps.append(CallDecided(call_id=call.id, is_allowed=True))
+                steps.append(CallDecided(call_id=call.id))
             case RunCall(call=call) | SettleDoubt(call=call):
                 steps.append(CallBegun(call_id=call.id) if data.draw(st.booleans()) else ended(call.id))
             case EndTurn() as end:

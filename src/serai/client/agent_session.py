@@ -6,21 +6,17 @@
         print((await turn.result()).text)
         print(await session.export())
 
-It is a thin coat over `SessionClient`, which can do more: `session.client`.
+What it gives is a `SessionClient`, which can do more.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
 from serai.ahp.types import ModelSelection
 from serai.client.client import Client
 from serai.client.session import SessionClient
-from serai.client.turn import TurnStream
-from serai.session.events import SessionEvent
-from serai.session.messages import SessionMessage
 
 __all__ = ["AgentSession", "is_agent_file", "named_agent"]
 
@@ -39,26 +35,17 @@ _CONTEXT = {
 
 
 class AgentSession:
-    """A conversation with one agent that is a model and a file. Make one with `start` or `resume`."""
+    """Conversations with an agent that is a model and a file: `start` one, or `resume` it."""
 
-    def __init__(self, client: SessionClient) -> None:
-        self.client = client
-
-    @property
-    def id(self) -> str:
-        """The session's URI: `resume` takes it."""
-        return self.client.uri
-
-    @classmethod
+    @staticmethod
     async def start(
-        cls,
         client: Client,
         agent: str | Path | None = None,
         *,
         working_dir: Path | None = None,
         model: str | None = None,
         **context: Any,
-    ) -> AgentSession:
+    ) -> SessionClient:
         """Open a session. It is idle then, and saved.
 
         Args:
@@ -75,43 +62,22 @@ class AgentSession:
         """
         if unknown := context.keys() - _CONTEXT.keys():
             raise TypeError(f"there is no context {', '.join(sorted(unknown))}")
-        session = await client.create_session(
+        return await client.create_session(
             "model",
             custom_agent=named_agent(agent) if agent is not None else None,
             working_directory=_uri(working_dir or "."),
             model=ModelSelection(id=model) if model else None,
             config={_CONTEXT[name]: value for name, value in context.items()} or None,
         )
-        return cls(session)
 
-    @classmethod
-    async def resume(cls, client: Client, session: str) -> AgentSession:
+    @staticmethod
+    async def resume(client: Client, session: str) -> SessionClient:
         """Go on with a session that there is, given its URI: with all that was said, and what is open.
 
         Raises:
             SessionGone: There is no such session.
         """
-        return cls(await client.open_session(session))
-
-    async def send_message(self, text: str) -> TurnStream:
-        """Say something. Returns the turn that answers, which can be followed."""
-        return await self.client.prompt(text)
-
-    async def cancel(self) -> None:
-        """Break off the turn that runs. The session can be gone on with."""
-        await self.client.cancel()
-
-    async def messages(self) -> list[SessionMessage]:
-        """What was said so far."""
-        return await self.client.messages()
-
-    async def export(self) -> str:
-        """The session as a workflow file."""
-        return await self.client.export()
-
-    def events(self, after: int = 0) -> AsyncGenerator[SessionEvent, None]:
-        """What happens, by number. See `SessionClient.events`."""
-        return self.client.events(after)
+        return await client.open_session(session)
 
 
 def is_agent_file(agent: str) -> bool:

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from serai import jsonrpc
 from serai.ahp import actions as a, codec, commands as c, notifications as n
@@ -22,12 +22,11 @@ from serai.ahp.types import ROOT, URI
 from serai.ahp.wire import Value
 from serai.client.address import HostAddress
 from serai.client.connection import Connection, Handler, Opener
-from serai.client.dispatch import Dispatches
 from serai.client.events import (
     ClientEvent,
     Connected,
     Disconnected,
-    Listeners,
+    Inbox,
     SessionAdded,
     SessionChanged,
     SessionRemoved,
@@ -35,7 +34,15 @@ from serai.client.events import (
 )
 from serai.client.lending import Shelf
 from serai.client.reconnect import Delays, Lifeline, backoff
-from serai.errors import AccessRefused, ConnectionLost, ProtocolError, SeraiError, SessionGone
+from serai.errors import (
+    AccessRefused,
+    ConnectionLost,
+    MethodNotFound,
+    ProtocolError,
+    Rejected,
+    SeraiError,
+    SessionGone,
+)
 
 if TYPE_CHECKING:
     from serai.client.session import SessionClient
@@ -60,12 +67,15 @@ _DONE_ALREADY = {
     "disposeTerminal": AhpErrorCode.NOT_FOUND,
 }
 
-# What a host asks of published plugins. What else it asks so is left to who handles it.
-_SHELVED = ("resourceRead", "resourceList")
-
-
 Follower: TypeAlias = "SessionClient | TerminalClient"
 """Who hears of one channel."""
+
+
+class _Dispatched(NamedTuple):
+    """An action that the host has not answered."""
+
+    params: n.DispatchActionParams
+    answer: asyncio.Future[None]
 
 
 class ChannelClient:
@@ -86,24 +96,24 @@ class ChannelClient:
         """Where the host is, if it is known: for what is asked over HTTP."""
         self._initial = list(dict.fromkeys(subscriptions))
         self._state = ClientState(client_id or f"serai-{uuid.uuid4()}")
-        self._dispatches = Dispatches(self._state)
+        self._dispatched: dict[int, _Dispatched] = {}
+        """What the host has not answered, by our numbers."""
         self.shelf = Shelf(self._state.client_id)
         """The plugins that are published."""
-        self._handlers = {method: self.shelf.answering(method) for method in _SHELVED}
+        self._handlers: dict[str, Handler] = {}
         self._followers: dict[URI, Follower] = {}
         self._subscribing: dict[URI, asyncio.Lock] = {}
         self._errands: set[asyncio.Task[None]] = set()
-        self._listeners = Listeners()
+        self._listeners: list[Callable[[ClientEvent], None]] = []
+        self._readers: list[Inbox[ClientEvent]] = []
         self._is_known = False
-        self.host_directory: URI | None = None
-        """Where the host's sessions work unless they are told otherwise."""
         self._line = Lifeline(
             opener,
             self._shake_hands,
             heard=self._notified,
-            handlers=self._handlers,
+            handlers={method: partial(self._respond, method) for method in RESOURCE_REQUESTS},
             delays=delays,
-            lost=lambda reason, retry_in: self._listeners.tell(Disconnected(reason, retry_in)),
+            lost=lambda reason, retry_in: self._tell(Disconnected(reason, retry_in)),
             failed=self._failed,
         )
 
@@ -159,9 +169,10 @@ class ChannelClient:
 
         It is called by the task that reads: it must not block. Returns a function that ends it.
         """
-        return self._listeners.add(listener)
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
-    def events(self) -> AsyncGenerator[ClientEvent, None]:
+    async def events(self) -> AsyncGenerator[ClientEvent, None]:
         """The events from now on: connected, disconnected, sessions added, changed and removed.
 
         It ends when the client is closed.
@@ -169,7 +180,22 @@ class ChannelClient:
         Raises:
             SeraiError: The client failed.
         """
-        return self._listeners.events()
+        inbox: Inbox[ClientEvent] = Inbox()
+        self._readers.append(inbox)
+        try:
+            async for event in inbox:
+                yield event
+        finally:
+            self._readers.remove(inbox)
+
+    def _tell(self, event: ClientEvent) -> None:
+        for reader in self._readers:
+            reader.put(event)
+        for listener in self._listeners.copy():
+            try:
+                listener(event)
+            except Exception:  # noqa: BLE001 - it is the listener's own
+                _log.exception("a listener failed on %r", event)
 
     def handle(self, method: str, handler: Handler) -> None:
         """Answer a kind of request of the host: one of `resourceRead`, `resourceList` and so on.
@@ -183,8 +209,14 @@ class ChannelClient:
         """
         if method not in RESOURCE_REQUESTS:
             raise ValueError(f"a host never asks {method!r}")
-        is_shelved = method in _SHELVED
-        self._handlers[method] = self.shelf.answering(method, handler) if is_shelved else handler
+        self._handlers[method] = handler
+
+    async def _respond(self, method: str, params: Any) -> Any:
+        if (found := self.shelf.answer(params)) is not None:
+            return found
+        if method not in self._handlers:
+            raise MethodNotFound(f"this client does not serve {method!r}")
+        return await self._handlers[method](params)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start something that the client's end cancels, and waits for."""
@@ -279,13 +311,62 @@ class ChannelClient:
             Rejected: The host refused it; it is no longer shown.
             SessionGone: The channel is not followed.
             ConnectionLost: The client was closed or gave up, or no one knows what became of the action.
+            ParseError: It cannot be written as JSON. Nothing was done.
         """
         if self.failure is not None:
             raise self.failure
         if uri not in self._state.subscriptions:
             raise SessionGone(f"{uri} is not followed", remedy="Open it first")
-        connection = self._line.connection
-        await self._dispatches.dispatch(uri, action, connection.send if connection else None)
+        params = self._state.dispatch(uri, action)
+        try:
+            frame = _frame_of(params)
+        except SeraiError:
+            self._state.withdraw(params)
+            raise
+        dispatched = self._dispatched[params.client_seq] = _Dispatched(
+            params, asyncio.get_running_loop().create_future()
+        )
+        if self._line.connection is not None:  # else it is sent when there is one
+            self._line.connection.send(frame)
+        await dispatched.answer
+
+    def _answered(self, envelope: a.ActionEnvelope) -> None:
+        """An envelope came. If it answers an action of ours, that one is settled."""
+        origin = envelope.origin
+        if origin is None or origin.client_id != self.client_id:
+            return
+        dispatched = self._dispatched.get(origin.client_seq)
+        if dispatched is None or dispatched.params.channel != envelope.channel:
+            return
+        reason = envelope.rejection_reason
+        if reason is None or (reason == "duplicate" and not self._is_missing(dispatched.params)):
+            self._settle(dispatched)  # of a duplicate, the answer got lost
+        else:
+            self._settle(dispatched, Rejected(reason))
+
+    def _is_missing(self, dispatched: n.DispatchActionParams) -> bool:
+        """Whether it was to begin a turn, and there is none: nobody must wait for what was refused."""
+        session, action = self._state.session(dispatched.channel), dispatched.action
+        if session is None or not isinstance(action, a.SessionTurnStartedAction):
+            return False
+        turns = [*session.head.turns, *([session.turn] if session.turn is not None else [])]
+        return all(turn.id != action.turn_id for turn in turns)
+
+    def _unanswerable(self, error: SeraiError, uri: URI | None = None) -> None:
+        """No answers will come any more, from this channel or at all."""
+        for dispatched in list(self._dispatched.values()):
+            if uri is None or dispatched.params.channel == uri:
+                self._settle(dispatched, error)
+
+    def _settle(self, dispatched: _Dispatched, error: SeraiError | None = None) -> None:
+        self._dispatched.pop(dispatched.params.client_seq, None)
+        self._state.withdraw(dispatched.params)
+        if dispatched.answer.done():
+            return  # nobody waits for it any more
+        if error is None:
+            dispatched.answer.set_result(None)
+        else:
+            dispatched.answer.set_exception(error)
 
     # -- what the host says --------------------------------------------------------------------------------
 
@@ -319,12 +400,11 @@ class ChannelClient:
     def _initialized(self, connection: Connection, result: c.InitializeResult) -> None:
         before = self._state.subscriptions
         self._state.initialized(result)
-        self.host_directory = result.default_directory
         self._is_known = True
         lost = [uri for uri in before if uri not in self._state.subscriptions]
         problem = "the host forgot this client before it answered: the outcome is not known"
         remedy = "Look at the session, and do it again if need be"
-        self._dispatches.fail(ConnectionLost(problem, remedy=remedy))
+        self._unanswerable(ConnectionLost(problem, remedy=remedy))
         self._taken_up(connection, "initialized", lost)
 
     def _reconnected(self, connection: Connection, result: c.ReconnectResult) -> None:
@@ -334,7 +414,8 @@ class ChannelClient:
             for envelope in result.actions:
                 self._received(envelope)
         done = self._state.reconnected(result, _now())
-        self._dispatches.resume(done.resend, connection.send)
+        for params in done.resend:  # the host knows the numbers that it has seen, and does nothing twice
+            connection.send(_frame_of(params))
         self._taken_up(connection, "replayed" if is_replay else "snapshots", done.lost)
 
     def _taken_up(self, connection: Connection, how: str, lost: list[URI]) -> None:
@@ -344,23 +425,23 @@ class ChannelClient:
             for follower in list(self._followers.values()):
                 follower.caught_up()
         self._line.up(connection)
-        self._listeners.tell(Connected(how, tuple(lost)))
+        self._tell(Connected(how, tuple(lost)))
 
     def _notified(self, method: str, params: Any) -> None:
         match params:
             case a.ActionEnvelope():
                 self._received(params)
             case n.SessionAddedParams():
-                self._listeners.tell(SessionAdded(params.summary))
+                self._tell(SessionAdded(params.summary))
             case n.SessionSummaryChangedParams():
-                self._listeners.tell(SessionChanged(params.session, params.changes))
+                self._tell(SessionChanged(params.session, params.changes))
             case n.SessionRemovedParams(session=uri):
                 if uri in self._state.subscriptions:
                     self._state.unsubscribe(uri)  # the host has done the same
                 self._forget(uri, SessionGone(f"{uri} was disposed of"))
-                self._listeners.tell(SessionRemoved(uri))
+                self._tell(SessionRemoved(uri))
             case n.AuthRequiredParams():
-                self._listeners.tell(SignInNeeded(params.resource, params.reason))
+                self._tell(SignInNeeded(params.resource, params.reason))
             case _:
                 _log.debug("a notification that nobody reads: %s", method)
 
@@ -369,23 +450,28 @@ class ChannelClient:
         follower = self._followers.get(envelope.channel)
         if follower is not None and has_happened:
             follower.heard(envelope.action)
-        self._dispatches.heard(envelope)
+        self._answered(envelope)
 
     # -- ends ----------------------------------------------------------------------------------------------
 
     def _forget(self, uri: URI, error: SeraiError) -> None:
-        self._dispatches.fail(error, uri)
+        self._unanswerable(error, uri)
         follower = self._followers.pop(uri, None)
         if follower is not None:
             follower.failed(error)
 
     def _failed(self, error: SeraiError) -> None:
-        self._dispatches.fail(error)
+        self._unanswerable(error)
         for follower in self._followers.values():
             follower.failed(error)
         if not self._line.is_closed:
-            self._listeners.tell(Disconnected(str(error), None))
-        self._listeners.end(None if self._line.is_closed else error)
+            self._tell(Disconnected(str(error), None))
+        for reader in self._readers:
+            reader.end(None if self._line.is_closed else error)
+
+
+def _frame_of(dispatched: n.DispatchActionParams) -> bytes:
+    return codec.encode(jsonrpc.Notification(method="dispatchAction", params=dispatched))
 
 
 def _now() -> int:

@@ -6,6 +6,7 @@ import base64
 import os
 import uuid
 from collections.abc import Iterable
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -31,7 +32,7 @@ from serai.ahp.types import (
     TerminalClientClaim,
 )
 from serai.client.address import find_address
-from serai.client.channels import ChannelClient, Follower
+from serai.client.channels import ChannelClient
 from serai.client.connection import websocket_opener
 from serai.client.reconnect import Delays, backoff
 from serai.client.session import SessionClient
@@ -39,6 +40,8 @@ from serai.client.terminal import TerminalClient
 from serai.errors import ProtocolError, SeraiError, SessionGone
 
 __all__ = ["Client", "SignIn", "connect"]
+
+F = TypeVar("F", SessionClient, TerminalClient)
 
 
 def connect(
@@ -232,16 +235,12 @@ class Client(ChannelClient):
         Raises:
             SessionGone: There is no such session, or it was left again in the meantime.
         """
-        session = self._followers.get(uri)
-        if not isinstance(session, SessionClient):
-            session = self._followers[uri] = SessionClient(self, uri)
         try:
-            await self._follow(uri, session)
+            return await self._follow(uri, SessionClient)
         except ProtocolError as error:
             if error.number not in {AhpErrorCode.SESSION_NOT_FOUND, AhpErrorCode.NOT_FOUND}:
                 raise
             raise SessionGone(f"there is no session {uri}") from error
-        return session
 
     async def dispose_session(self, uri: URI) -> None:
         """End a session for all.
@@ -295,16 +294,16 @@ class Client(ChannelClient):
             ProtocolError: There is no such terminal.
             SessionGone: It was left again in the meantime.
         """
-        terminal = self._followers.get(uri)
-        if not isinstance(terminal, TerminalClient):
-            terminal = self._followers[uri] = TerminalClient(self, uri)
-        await self._follow(uri, terminal)
-        return terminal
+        return await self._follow(uri, TerminalClient)
 
-    async def _follow(self, uri: URI, follower: Follower) -> None:
+    async def _follow(self, uri: URI, kind: type[F]) -> F:
+        follower = self._followers.get(uri)
+        if not isinstance(follower, kind):
+            follower = self._followers[uri] = kind(self, uri)
         try:
             await self.subscribe(uri)
         except SeraiError:
             if self._followers.get(uri) is follower:  # it may have been opened again in the meantime
                 del self._followers[uri]
             raise
+        return follower

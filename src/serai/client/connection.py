@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
 from http import HTTPStatus
+from http.client import responses
 from typing import Any, Protocol, TypeAlias
 
 import msgspec
@@ -23,13 +23,7 @@ from serai import jsonrpc
 from serai.ahp.codec import CODEC
 from serai.ahp.wire import Value
 from serai.client.address import HostAddress
-from serai.errors import (
-    AccessRefused,
-    ConnectionLost,
-    MethodNotFound,
-    ProtocolError,
-    SeraiError,
-)
+from serai.errors import AccessRefused, ConnectionLost, MethodNotFound, ProtocolError, SeraiError
 
 # A host may send a long session in one frame; more than this is a fault.
 _MAX_FRAME = 256 * 1024 * 1024
@@ -108,7 +102,7 @@ def websocket_opener(address: HostAddress) -> Opener:
                 proxy=None if address.is_local else True,
             )
         except InvalidStatus as error:
-            raise _refused(address, error) from error
+            raise refusal(address, error.response.status_code, bytes(error.response.body or b"")) from error
         except (OSError, TimeoutError, InvalidHandshake, EOFError) as error:
             raise ConnectionLost(
                 f"no host answers at {address.url} ({_why(error)})",
@@ -133,16 +127,12 @@ def _closed(error: ConnectionClosed) -> ConnectionLost:
     return ConnectionLost(f"the host closed the connection ({close.code}{reason})")
 
 
-def _refused(address: HostAddress, error: InvalidStatus) -> AccessRefused | ConnectionLost:
+def refusal(address: HostAddress, status: int, body: bytes) -> AccessRefused | ConnectionLost:
     """What the host's own answer says, if it is one of a Serai host; else its status."""
-    response = error.response
-    status = response.status_code
-    message, remedy = f"{address.url} answers {status} {response.reason_phrase}", None
-    try:
-        told = msgspec.json.decode(response.body or b"", type=dict[str, str])
-        message, remedy = f"the host refused the connection: {told['message']}", told.get("remedy")
-    except (msgspec.DecodeError, KeyError):
-        pass
+    message, remedy = f"{address.url} answers {status} {responses.get(status, '')}".rstrip(), None
+    with suppress(msgspec.DecodeError, KeyError):
+        told = msgspec.json.decode(body, type=dict[str, Any])
+        message, remedy = f"the host refused: {told['message']}", told.get("remedy")
     if status == HTTPStatus.UNAUTHORIZED:
         remedy = "Give its token with `--token` or SERAI_TOKEN: it is in the file `token` of its home"
     if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -157,28 +147,6 @@ Handler: TypeAlias = Callable[[Any], Awaitable[Any]]
 
 OnNotification: TypeAlias = Callable[[str, Any], None]
 """Hears of each notification: its method and its parameters."""
-
-
-@dataclass(slots=True)
-class _Waiting:
-    """Who waits for an answer of the host."""
-
-    answer: asyncio.Future[Any]
-    then: Callable[[Any], None] | None
-
-    def settle(self, result: Any, error: SeraiError | None) -> None:
-        """Hand the answer over."""
-        if error is None and self.then is not None:
-            try:
-                self.then(result)
-            except SeraiError as problem:
-                error = problem
-        if self.answer.done():
-            return
-        if error is None:
-            self.answer.set_result(result)
-        else:
-            self.answer.set_exception(error)
 
 
 class Connection:
@@ -207,10 +175,9 @@ class Connection:
         self._heard = heard
         self._handlers = handlers
         self._ended = ended
-        self._peer: jsonrpc.Peer[_Waiting] = jsonrpc.Peer(codec)
+        self._peer: jsonrpc.Peer[Callable[[Any, SeraiError | None], None]] = jsonrpc.Peer(codec)
         self._slots = asyncio.Semaphore(most_requests)
-        self._outbox: deque[bytes] = deque()
-        self._something_to_send = asyncio.Event()
+        self._outbox: asyncio.Queue[bytes] = asyncio.Queue()
         self._answering: set[asyncio.Task[None]] = set()
         self._over: ConnectionLost | None = None
 
@@ -233,8 +200,8 @@ class Connection:
             self._ended()
             for task in [*tasks, *self._answering]:
                 task.cancel()
-            for waiting in self._peer.forget_all():
-                waiting.settle(None, self._over)
+            for settle in self._peer.forget_all():
+                settle(None, self._over)
             await asyncio.gather(*tasks, *self._answering, return_exceptions=True)
 
     # -- sending -------------------------------------------------------------------------------------------
@@ -257,34 +224,43 @@ class Connection:
             if self._over is not None:
                 raise self._over
             answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-            _, frame = self._peer.request(method, params, _Waiting(answer, then))
-            self.send(frame)
+
+            def settle(result: Any, error: SeraiError | None) -> None:
+                if error is None and then is not None:
+                    try:
+                        then(result)
+                    except SeraiError as problem:
+                        error = problem
+                if error is None and not answer.done():
+                    answer.set_result(result)
+                elif error is not None and not answer.done():
+                    answer.set_exception(error)
+
+            self.send(self._peer.request(method, params, settle)[1])
             return await answer
 
     def send(self, frame: bytes) -> None:
         """Send a frame after all that was sent before. On a connection that is over it does nothing."""
         if self._over is None:
-            self._outbox.append(frame)
-            self._something_to_send.set()
+            self._outbox.put_nowait(frame)
 
     async def _write(self) -> None:
         while True:
-            while self._outbox:
-                await self._transport.send(self._outbox.popleft())
-            self._something_to_send.clear()
-            await self._something_to_send.wait()
+            await self._transport.send(await self._outbox.get())
 
     # -- receiving -----------------------------------------------------------------------------------------
 
     async def _read(self) -> None:
         while True:
             match self._peer.receive(await self._transport.receive()):
-                case jsonrpc.Answered(waiting, result, error):
-                    waiting.settle(result, error)
+                case jsonrpc.Answered(settle, result, error):
+                    settle(result, error)
                 case jsonrpc.Notification(method=method, params=params):
                     self._heard(method, params)
                 case jsonrpc.Request() as request:
-                    self._asks(request)
+                    task = asyncio.create_task(self._answer(request))
+                    self._answering.add(task)
+                    task.add_done_callback(self._answering.discard)
                 case jsonrpc.Unreadable(error):
                     _log.warning("the host sent something that cannot be read: %s", error)
                     if error.id is not None:  # a request; whatever else it was, answering would not help
@@ -292,25 +268,18 @@ class Connection:
                 case answer:
                     _log.warning("the host answered what was not asked: %s", answer)
 
-    def _asks(self, request: jsonrpc.Request) -> None:
+    async def _answer(self, request: jsonrpc.Request) -> None:
         handler = self._handlers.get(request.method)
         if handler is None:
-            self._refuse(request, MethodNotFound(f"this client does not serve {request.method!r}"))
-        else:
-            task = asyncio.create_task(self._answer(request, handler))
-            self._answering.add(task)
-            task.add_done_callback(self._answering.discard)
-
-    async def _answer(self, request: jsonrpc.Request, handler: Handler) -> None:
+            problem = MethodNotFound(f"this client does not serve {request.method!r}")
+            self.send(self._peer.refuse(problem, request.id))
+            return
         try:
             frame = self._peer.answer(request.id, await handler(request.params))
         except SeraiError as error:
-            self._refuse(request, error)
+            frame = self._peer.refuse(error, request.id)
         except Exception:  # noqa: BLE001 - a request gets an answer, whatever happens
             _log.exception("the handler of %s failed", request.method)
-            self._refuse(request, ProtocolError(f"the client failed to answer {request.method!r}"))
-        else:
-            self.send(frame)
-
-    def _refuse(self, request: jsonrpc.Request, error: SeraiError) -> None:
-        self.send(self._peer.refuse(error, request.id))
+            problem = ProtocolError(f"the client failed to answer {request.method!r}")
+            frame = self._peer.refuse(problem, request.id)
+        self.send(frame)

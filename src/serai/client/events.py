@@ -7,9 +7,8 @@ The events of a turn come in the order in which the host let them happen. As JSO
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -263,41 +262,3 @@ class Inbox(Generic[T]):
             self._news.clear()
             await self._news.wait()
         return self._items.popleft()
-
-
-class Listeners:
-    """All who listen to one client."""
-
-    def __init__(self) -> None:
-        self._functions: list[Callable[[ClientEvent], object]] = []
-        self._inboxes: list[Inbox[ClientEvent]] = []
-
-    def add(self, listener: Callable[[ClientEvent], object]) -> Callable[[], None]:
-        """Call a function with each event. Returns a function that ends it."""
-        self._functions.append(listener)
-        return lambda: self._functions.remove(listener) if listener in self._functions else None
-
-    async def events(self) -> AsyncGenerator[ClientEvent, None]:
-        """The events from now on."""
-        inbox: Inbox[ClientEvent] = Inbox()
-        self._inboxes.append(inbox)
-        try:
-            async for event in inbox:
-                yield event
-        finally:
-            self._inboxes.remove(inbox)
-
-    def tell(self, event: ClientEvent) -> None:
-        """Tell all of an event."""
-        for inbox in self._inboxes:
-            inbox.put(event)
-        for listener in self._functions.copy():
-            try:
-                listener(event)
-            except Exception:
-                logging.getLogger(__name__).exception("a listener failed on %r", event)
-
-    def end(self, error: SeraiError | None) -> None:
-        """There will be no more events."""
-        for inbox in self._inboxes:
-            inbox.end(error)

@@ -8,10 +8,10 @@ import hashlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any, TypeAlias
 from urllib.parse import quote, unquote
 
+import msgspec
 from msgspec import Struct
 
 from serai.ahp import actions as a, commands as c
@@ -29,8 +29,7 @@ from serai.ahp.types import (
     ToolDefinition,
     ToolResultTextContent,
 )
-from serai.client.connection import Handler
-from serai.errors import MethodNotFound, ProtocolError, Rejected, SeraiError
+from serai.errors import ProtocolError, Rejected, SeraiError
 
 __all__ = ["ClientPlugin", "ClientTool"]
 
@@ -180,13 +179,8 @@ class ClientPlugin(Struct, frozen=True):
     @property
     def nonce(self) -> str:
         """Made of the content: a host that has read this very version does not ask again."""
-        mark = hashlib.blake2b(digest_size=16)
-        for path, content in sorted(self.files.items()):
-            data = content.encode(errors="surrogatepass") if isinstance(content, str) else content
-            for piece in (path.encode(), data):
-                mark.update(len(piece).to_bytes(8))
-                mark.update(piece)
-        return mark.hexdigest()
+        content = msgspec.msgpack.encode(sorted(self.files.items()))
+        return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 class Shelf:
@@ -194,7 +188,7 @@ class Shelf:
 
     def __init__(self, client_id: str) -> None:
         self._base = f"serai-plugin://{quote(client_id, safe='')}"
-        self._plugins: dict[URI, dict[URI, ClientPlugin]] = {}
+        self._plugins: dict[URI, ClientPlugin] = {}
 
     def put(self, session: URI, plugins: Sequence[ClientPlugin]) -> list[ClientPluginCustomization]:
         """Have these for a session, and no others. Returns them as they are published.
@@ -202,12 +196,12 @@ class Shelf:
         Raises:
             ValueError: Two of them have the same name.
         """
-        placed = {self._uri(session, plugin): plugin for plugin in plugins}
+        base = f"{self._base}/{quote(session, safe='')}/"
+        placed = {f"{base}{quote(plugin.name, safe='')}": plugin for plugin in plugins}
         if len(placed) != len(plugins):
             raise ValueError("two plugins of a session have the same name")
-        self._plugins.pop(session, None)
-        if placed:
-            self._plugins[session] = placed
+        others = {uri: plugin for uri, plugin in self._plugins.items() if not uri.startswith(base)}
+        self._plugins = others | placed
         return [
             ClientPluginCustomization(
                 id=uri, uri=uri, name=plugin.name, enabled=plugin.enabled, nonce=plugin.nonce
@@ -215,30 +209,25 @@ class Shelf:
             for uri, plugin in placed.items()
         ]
 
-    def answering(self, method: str, otherwise: Handler | None = None) -> Handler:
-        """Answers a kind of request from the plugins, and leaves what is about something else to another."""
-        return partial(self._answer, method, otherwise)
+    def answer(self, params: Any) -> c.ResourceReadResult | c.ResourceListResult | None:
+        """The answer to a request of the host; `None` when it is not about a plugin.
 
-    async def _answer(self, method: str, otherwise: Handler | None, params: Any) -> Any:
+        Raises:
+            ProtocolError: The plugin has no such file or folder.
+        """
         match params:
             case c.ResourceReadParams(uri=uri) if found := self._find(uri):
                 return _read(*found)
             case c.ResourceListParams(uri=uri) if found := self._find(uri):
                 return _list(*found)
-            case _ if otherwise is not None:
-                return await otherwise(params)
             case _:
-                raise MethodNotFound(f"this client does not serve {method!r}")
-
-    def _uri(self, session: URI, plugin: ClientPlugin) -> URI:
-        return f"{self._base}/{quote(session, safe='')}/{quote(plugin.name, safe='')}"
+                return None
 
     def _find(self, uri: URI) -> tuple[ClientPlugin, str] | None:
         """The plugin that a URI leads into, and the path in it."""
-        for plugins in self._plugins.values():
-            for base, plugin in plugins.items():
-                if uri == base or uri.startswith(f"{base}/"):
-                    return plugin, unquote(uri.removeprefix(base)).strip("/")
+        for base, plugin in self._plugins.items():
+            if uri == base or uri.startswith(f"{base}/"):
+                return plugin, unquote(uri.removeprefix(base)).strip("/")
         return None
 
 

@@ -143,6 +143,10 @@ class SessionClient:
             raise
         return stream
 
+    async def send_message(self, text: str) -> TurnStream:
+        """Say something. It is what the contract of agent sessions calls `prompt`."""
+        return await self.prompt(text)
+
     async def begin_turn(
         self, text: str, *, attachments: Sequence[MessageAttachment] = (), turn_id: str | None = None
     ) -> str:

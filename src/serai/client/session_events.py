@@ -9,11 +9,10 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-import msgspec
-
 from serai.client.address import HostAddress
+from serai.client.connection import refusal
 from serai.client.reconnect import Delays
-from serai.errors import AccessRefused, ConnectionLost, InvalidParams, SeraiError, SessionGone
+from serai.errors import ConnectionLost, InvalidParams, SeraiError, SessionGone
 from serai.session.events import SessionEvent, SessionEventType, read_event
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ async def opened(
     try:
         async with asking, asking.stream("GET", url, headers={**(headers or {}), **token}) as response:
             if response.status_code != HTTPStatus.OK:
-                raise _refused(response.status_code, await response.aread(), uri)
+                raise _refused(address, response.status_code, await response.aread(), uri)
             yield response
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
         raise ConnectionLost(f"the host cannot be reached: {error or type(error).__name__}") from error
@@ -89,16 +88,8 @@ async def _events(response: Response, last: int) -> AsyncGenerator[SessionEvent,
     raise ConnectionLost("the host ended the stream")
 
 
-def _refused(status: int, body: bytes, uri: str) -> SeraiError:
-    try:
-        told = msgspec.json.decode(body, type=dict[str, str | None])
-    except msgspec.DecodeError:
-        told = {}
-    message, remedy = told.get("message") or f"the host answers {status}", told.get("remedy")
+def _refused(address: HostAddress, status: int, body: bytes, uri: str) -> SeraiError:
     if status == HTTPStatus.NOT_FOUND:
         return SessionGone(f"there is no session {uri}")
-    if status == HTTPStatus.BAD_REQUEST:
-        return InvalidParams(message, field="after")
-    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        return AccessRefused(message, remedy=remedy)
-    return ConnectionLost(message, remedy=remedy)
+    error = refusal(address, status, body)
+    return InvalidParams(error.message, field="after") if status == HTTPStatus.BAD_REQUEST else error

@@ -7,7 +7,7 @@ the state is compared with what was told before it, and only what is new is told
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -109,139 +109,6 @@ def find_turn(session: LiveSession, turn_id: str) -> Turn | None:
     return next((turn for turn in reversed(session.head.turns) if turn.id == turn_id), None)
 
 
-class Teller:
-    """What has been told of one turn, and so what is still to tell."""
-
-    def __init__(self, turn_id: str) -> None:
-        self.turn_id = turn_id
-        self.is_started = False
-        self.is_over = False
-        # Of each part: how many of its characters were told.
-        self._told: list[int] = []
-        # Part id -> the first part that has it, and what a delta to it adds.
-        self._texts: dict[str, tuple[int, type[TextAdded | ReasoningAdded]]] = {}
-        # Tool call id -> its part; part -> the call as it was told.
-        self._positions: dict[str, int] = {}
-        self._calls: dict[int, ToolCallState] = {}
-        self._questions = OpenQuestions()
-        self._usage: UsageInfo | None = None
-
-    def heard(self, action: a.StateAction, session: LiveSession) -> Iterator[TurnEvent]:
-        """What an action means for the turn. The session is as it is after the action."""
-        if self.is_over:
-            return
-        if isinstance(action, _BOUNDARIES):
-            yield from self.caught_up(session)
-        elif session.turn is None or session.turn.id != self.turn_id:
-            return  # the host's reducer does nothing with a straggler, and neither do we
-        elif isinstance(action, a.SessionInputRequestedAction | a.SessionInputCompletedAction):
-            yield from self._questions.look(session)
-        elif isinstance(action, _InTurn) and action.turn_id == self.turn_id:
-            yield from self._in_turn(action, session.turn)
-
-    def _in_turn(self, action: _InTurn, turn: LiveTurn) -> Iterator[TurnEvent]:
-        match action:
-            case a.SessionDeltaAction() | a.SessionReasoningAction():
-                yield from self._more(action)
-            case a.SessionResponsePartAction():
-                yield from self._part(len(self._told), action.part)
-            case a.SessionUsageAction():
-                yield from self._used(action.usage)
-            case a.SessionToolCallDeltaAction():
-                pass  # input that is still being written is not told
-            case _:
-                yield from self._call_of(action, turn)
-
-    def caught_up(self, session: LiveSession) -> Iterator[TurnEvent]:
-        """What the session's state has of the turn that was not told yet."""
-        if self.is_over:
-            return
-        running = session.turn if session.turn is not None and session.turn.id == self.turn_id else None
-        turn = running or find_turn(session, self.turn_id)
-        if turn is None:
-            if self.is_started:
-                self.is_over = True
-                yield TurnEnded(state="removed")
-            return
-        if not self.is_started:
-            self.is_started = True
-            yield TurnStarted(self.turn_id, turn.user_message)
-        parts = turn.response_parts if isinstance(turn, Turn) else turn.parts()
-        for position, part in enumerate(parts):
-            yield from self._part(position, part)
-        if turn.usage is not None:
-            yield from self._used(turn.usage)
-        if running is not None:
-            yield from self._questions.look(session)
-            return
-        yield from self._questions.end()
-        self.is_over = True
-        if isinstance(turn, Turn):
-            yield TurnEnded(turn.state, turn.error)
-
-    # -- parts ---------------------------------------------------------------------------------------------
-
-    def _more(self, action: a.SessionDeltaAction | a.SessionReasoningAction) -> Iterator[TurnEvent]:
-        position, kind = self._texts.get(action.part_id, (0, None))
-        event = TextAdded if isinstance(action, a.SessionDeltaAction) else ReasoningAdded
-        if kind is event and action.content:
-            self._told[position] += len(action.content)
-            yield event(action.part_id, action.content)
-
-    def _part(self, position: int, part: ResponsePart) -> Iterator[TurnEvent]:
-        """Tell what is new of a part: all of it, when the part itself is."""
-        is_new = position == len(self._told)
-        if is_new:
-            self._told.append(0)
-        match part:
-            case MarkdownResponsePart() | ReasoningResponsePart():
-                event = _TEXT[type(part)]
-                self._texts.setdefault(part.id, (position, event))
-                told, self._told[position] = self._told[position], len(part.content)
-                if len(part.content) > told:
-                    yield event(part.id, part.content[told:])
-            case ToolCallResponsePart(tool_call=call):
-                if not isinstance(call, Unknown):
-                    self._positions.setdefault(call.tool_call_id, position)
-                yield from self._call(position, call)
-            case ResourceResponsePart() if is_new:
-                yield ContentAdded(part)
-            case SystemNotificationResponsePart() if is_new:
-                yield NoticeGiven(part.content)
-            case _:
-                pass
-
-    def _call_of(self, action: a.ToolCallActionBase, turn: LiveTurn) -> Iterator[TurnEvent]:
-        call = turn.call(action.tool_call_id)
-        if call is None:
-            return
-        if isinstance(action, a.SessionToolCallStartAction):
-            yield from self._part(len(self._told), ToolCallResponsePart(tool_call=call))
-        elif action.tool_call_id in self._positions:
-            yield from self._call(self._positions[action.tool_call_id], call)
-
-    def _call(self, position: int, call: ToolCallState) -> Iterator[TurnEvent]:
-        if self._calls.get(position) == call:
-            return
-        self._calls[position] = call
-        match call:
-            case ToolCallPendingConfirmationState():
-                yield ToolWaiting(call)
-            case ToolCallRunningState():
-                yield ToolRunning(call)
-            case ToolCallPendingResultConfirmationState():
-                yield ResultWaiting(call)
-            case ToolCallCompletedState() | ToolCallCancelledState():
-                yield ToolFinished(call)
-            case _:
-                pass  # its input is still being written, or we do not know this state
-
-    def _used(self, usage: UsageInfo) -> Iterator[TurnEvent]:
-        if usage != self._usage:
-            self._usage = usage
-            yield UsageReported(usage)
-
-
 @dataclass(frozen=True, slots=True)
 class TurnResult:
     """How a turn ended, and all that it brought."""
@@ -276,9 +143,18 @@ class TurnStream:
     def __init__(self, turn_id: str, closed: Callable[[TurnStream], None]) -> None:
         self.id = turn_id
         self._closed = closed
-        self._teller = Teller(turn_id)
         self._inbox: Inbox[TurnEvent] = Inbox()
         self._result: asyncio.Future[TurnResult] = asyncio.get_running_loop().create_future()
+        self._is_started = False
+        # Of each part: how many of its characters were told.
+        self._told: list[int] = []
+        # Part id -> the first part that has it, and what a delta to it adds.
+        self._texts: dict[str, tuple[int, type[TextAdded | ReasoningAdded]]] = {}
+        # Tool call id -> its part; part -> the call as it was told.
+        self._positions: dict[str, int] = {}
+        self._calls: dict[int, ToolCallState] = {}
+        self._questions = OpenQuestions()
+        self._usage: UsageInfo | None = None
 
     def __aiter__(self) -> TurnStream:
         return self
@@ -308,18 +184,42 @@ class TurnStream:
 
     # -- for the session -----------------------------------------------------------------------------------
 
-    @property
-    def is_over(self) -> bool:
-        """Whether all has been told."""
-        return self._result.done()
-
     def heard(self, action: a.StateAction, session: LiveSession) -> None:
-        """An action happened on the session."""
-        self._tell(self._teller.heard(action, session), session)
+        """An action happened on the session, which is as it is after that."""
+        if self._result.done():
+            return
+        if isinstance(action, _BOUNDARIES):
+            self.caught_up(session)
+        elif session.turn is None or session.turn.id != self.id:
+            return  # the host's reducer does nothing with a straggler, and neither do we
+        elif isinstance(action, a.SessionInputRequestedAction | a.SessionInputCompletedAction):
+            self._put(*self._questions.look(session))
+        elif isinstance(action, _InTurn) and action.turn_id == self.id:
+            self._in_turn(action, session.turn)
 
     def caught_up(self, session: LiveSession) -> None:
-        """The session is known again after a gap."""
-        self._tell(self._teller.caught_up(session), session)
+        """The session is known again after a gap: tell what its state has of the turn that was not told."""
+        if self._result.done():
+            return
+        running = session.turn if session.turn is not None and session.turn.id == self.id else None
+        turn = running or find_turn(session, self.id)
+        if turn is None:
+            if self._is_started:
+                self._end(TurnResult(self.id, "removed"))
+            return
+        if not self._is_started:
+            self._is_started = True
+            self._put(TurnStarted(self.id, turn.user_message))
+        parts = turn.response_parts if isinstance(turn, Turn) else turn.parts()
+        for position, part in enumerate(parts):
+            self._part(position, part)
+        if turn.usage is not None:
+            self._used(turn.usage)
+        if isinstance(turn, Turn):
+            self._put(*self._questions.end())
+            self._end(TurnResult(self.id, turn.state, turn.error, tuple(turn.response_parts), turn.usage))
+        else:
+            self._put(*self._questions.look(session))
 
     def fail(self, error: SeraiError) -> None:
         """No more can be known of the turn."""
@@ -329,17 +229,87 @@ class TurnStream:
             self._result.exception()  # perhaps nobody wants to know
             self._closed(self)
 
-    def _tell(self, events: Iterable[TurnEvent], session: LiveSession) -> None:
+    # -- telling -------------------------------------------------------------------------------------------
+
+    def _put(self, *events: TurnEvent) -> None:
         for event in events:
             self._inbox.put(event)
-            if isinstance(event, TurnEnded):
-                self._end(event, session)
 
-    def _end(self, ended: TurnEnded, session: LiveSession) -> None:
-        turn = find_turn(session, self.id)
-        parts = tuple(turn.response_parts) if turn else ()
-        usage = turn.usage if turn else None
+    def _end(self, result: TurnResult) -> None:
+        self._put(TurnEnded(result.state, result.error))
         self._inbox.end()
-        if not self._result.done():
-            self._result.set_result(TurnResult(self.id, ended.state, ended.error, parts, usage))
+        self._result.set_result(result)
         self._closed(self)
+
+    def _in_turn(self, action: _InTurn, turn: LiveTurn) -> None:
+        match action:
+            case a.SessionDeltaAction() | a.SessionReasoningAction():
+                self._more(action)
+            case a.SessionResponsePartAction():
+                self._part(len(self._told), action.part)
+            case a.SessionUsageAction():
+                self._used(action.usage)
+            case a.SessionToolCallDeltaAction():
+                pass  # input that is still being written is not told
+            case _:
+                self._call_of(action, turn)
+
+    def _more(self, action: a.SessionDeltaAction | a.SessionReasoningAction) -> None:
+        position, kind = self._texts.get(action.part_id, (0, None))
+        event = TextAdded if isinstance(action, a.SessionDeltaAction) else ReasoningAdded
+        if kind is event and action.content:
+            self._told[position] += len(action.content)
+            self._put(event(action.part_id, action.content))
+
+    def _part(self, position: int, part: ResponsePart) -> None:
+        """Tell what is new of a part: all of it, when the part itself is."""
+        is_new = position == len(self._told)
+        if is_new:
+            self._told.append(0)
+        match part:
+            case MarkdownResponsePart() | ReasoningResponsePart():
+                event = _TEXT[type(part)]
+                self._texts.setdefault(part.id, (position, event))
+                told, self._told[position] = self._told[position], len(part.content)
+                if len(part.content) > told:
+                    self._put(event(part.id, part.content[told:]))
+            case ToolCallResponsePart(tool_call=call):
+                if not isinstance(call, Unknown):
+                    self._positions.setdefault(call.tool_call_id, position)
+                self._call(position, call)
+            case ResourceResponsePart() if is_new:
+                self._put(ContentAdded(part))
+            case SystemNotificationResponsePart() if is_new:
+                self._put(NoticeGiven(part.content))
+            case _:
+                pass
+
+    def _call_of(self, action: a.ToolCallActionBase, turn: LiveTurn) -> None:
+        call = turn.call(action.tool_call_id)
+        if call is None:
+            return
+        if isinstance(action, a.SessionToolCallStartAction):
+            self._part(len(self._told), ToolCallResponsePart(tool_call=call))
+        elif action.tool_call_id in self._positions:
+            self._call(self._positions[action.tool_call_id], call)
+
+    def _call(self, position: int, call: ToolCallState) -> None:
+        if self._calls.get(position) == call:
+            return
+        self._calls[position] = call
+        match call:
+            case ToolCallPendingConfirmationState():
+                self._put(ToolWaiting(call))
+            case ToolCallRunningState():
+                self._put(ToolRunning(call))
+            case ToolCallPendingResultConfirmationState():
+                self._put(ResultWaiting(call))
+            case ToolCallCompletedState() | ToolCallCancelledState():
+                self._put(ToolFinished(call))
+            case _:
+                pass  # its input is still being written, or we do not know this state
+
+    def _used(self, usage: UsageInfo) -> None:
+        if usage != self._usage:
+            self._usage = usage
+            self._put(UsageReported(usage))

@@ -11,7 +11,6 @@ The function is called once per turn, and answers by what it does with the turn 
 from __future__ import annotations
 
 import inspect
-from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
@@ -44,9 +43,6 @@ CAPABILITIES = _declared(c.DeliveryMode.IMMEDIATE, c.DeliveryMode.ON_IDLE)
 
 STEERABLE = _declared(c.DeliveryMode.IMMEDIATE, c.DeliveryMode.NEXT_TOOL_CALL, c.DeliveryMode.ON_IDLE)
 """The same, for a function that looks for messages while it works: it calls `turn.steering()`."""
-
-# A repeat of a delivery comes soon or never; so many ids are enough to know it.
-_REMEMBERED = 256
 
 
 class CallbackHarness:
@@ -106,18 +102,16 @@ class CallbackSession(c.BasicSession):
         super().__init__(context.identity, capabilities)
         self._answer = answer
         self._context = context
-        self._taken: deque[str] = deque(maxlen=_REMEMBERED)
 
     async def receive_message(self, message: c.RelayMessage, context: c.MessageContext) -> c.MessageReceipt:
         """Call the function with the message; a repeat does not call it again.
 
         The journal has the message already: that is the evidence.
         """
-        if context.id not in self._taken:
-            turn = self._context.turn(context.id)
+        turn = self._context.turn(context.id)
+        if turn.task is None:
             turn.message = user_message(message)
             turn.run(self._answer(turn))
-            self._taken.append(context.id)
         return c.Delivered(delivery_id=context.id, metadata={"evidence": "journal"})
 
     async def release(self, reason: str | None = None) -> None:

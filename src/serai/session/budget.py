@@ -6,13 +6,22 @@ what was spent and reserved is never less than what is owed, and a request that 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import ROUND_CEILING, Decimal
 from typing import NamedTuple
 
 import msgspec
 
-from serai.session.llm import LlmRequest, LlmUsage, MediaContent
-from serai.session.messages import ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from serai.session.messages import (
+    DurableContentPart,
+    LlmRequest,
+    LlmUsage,
+    MediaPart,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 
 MICROCENTS_PER_DOLLAR = 10**8
 _MILLION = 10**6
@@ -81,10 +90,10 @@ def most_input_tokens(request: LlmRequest) -> int:
         len(tool.name) + _size(tool.description) + len(msgspec.json.encode(tool.input_schema))
         for tool in request.tools
     )
-    return own + _size(request.system) + tools + sum(map(_tokens_of_part, parts))
+    return own + _size(request.system) + tools + sum(_tokens_of_part(part, request.media) for part in parts)
 
 
-def _tokens_of_part(part: TextPart | ReasoningPart | ToolCallPart | ToolResultPart | MediaContent) -> int:
+def _tokens_of_part(part: DurableContentPart, media: Mapping[str, bytes]) -> int:
     match part:
         case TextPart(text=text):
             return _size(text)
@@ -94,9 +103,9 @@ def _tokens_of_part(part: TextPart | ReasoningPart | ToolCallPart | ToolResultPa
             return _size(name) + len(msgspec.json.encode(given))
         case ToolResultPart(output=output):
             return _size(output)
-        case MediaContent(data=data, media_type=media_type):
+        case MediaPart(handle=handle, media_type=media_type):
             # Pages of a document become text and an image each: twice its bytes is more than that.
-            return _TOKENS_OF_IMAGE if media_type.startswith("image/") else 2 * len(data)
+            return _TOKENS_OF_IMAGE if media_type.startswith("image/") else 2 * len(media.get(handle, b""))
 
 
 def _size(text: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from html import escape
-from typing import NamedTuple
 
 from serai.session.workflow import Node, Workflow, chain
 
@@ -11,15 +10,9 @@ _MOST = 72
 """Characters of a line, at most."""
 
 
-class _Box(NamedTuple):
-    head: str
-    lines: tuple[str, ...]
-
-
 def as_text(workflow: Workflow) -> str:
     """The line of nodes from top to bottom. The workflow has no `problems`."""
-    boxes = [_box(node) for node in chain(workflow)]
-    drawn = ["\n".join([box.head, *(f"  {line}" for line in box.lines)]) for box in boxes]
+    drawn = ["\n  ".join(_lines(node)) for node in chain(workflow)]
     return f"{_title(workflow)}\n\n" + "\n  ↓\n".join(drawn) + "\n"
 
 
@@ -28,16 +21,16 @@ def as_svg(workflow: Workflow) -> str:
     width, line, gap, y = 640, 20, 28, 56
     drawn: list[str] = []
     for number, node in enumerate(chain(workflow)):
-        box = _box(node)
+        lines = _lines(node)
         if number:
             drawn.append(
                 f'<path d="M{width // 2} {y - gap}v{gap - 4}m-5 -6l5 6l5 -6" fill="none" stroke="#667"/>'
             )
-        height = line * (1 + len(box.lines)) + 16
+        height = line * len(lines) + 16
         drawn.append(
             f'<rect x="20" y="{y}" width="{width - 40}" height="{height}" rx="8" fill="#fff" stroke="#667"/>'
         )
-        for row, text in enumerate((box.head, *box.lines)):
+        for row, text in enumerate(lines):
             weight = "" if row else ' font-weight="bold"'
             drawn.append(f'<text x="36" y="{y + 22 + line * row}"{weight}>{escape(text)}</text>')
         y += height + gap
@@ -56,12 +49,12 @@ def _title(workflow: Workflow) -> str:
     return head.id if head.name == head.id else _short(f"{head.id}: {head.name}")
 
 
-def _box(node: Node) -> _Box:
-    head = f"{node.id} · {node.agent_ref}" if node.agent_ref else node.id
-    lines = [_short(node.prompt_template)] if node.prompt_template.strip() else []
-    if node.tools:
-        lines.append(_short("tools: " + ", ".join(node.tools)))
-    return _Box(_short(head), tuple(lines))
+def _lines(node: Node) -> list[str]:
+    """What is in a node's box; the first line is its head."""
+    said = [f"{node.id} · {node.agent_ref}" if node.agent_ref else node.id]
+    said += [node.prompt_template] if node.prompt_template.strip() else []
+    said += ["tools: " + ", ".join(node.tools)] if node.tools else []
+    return [_short(text) for text in said]
 
 
 def _short(text: str) -> str:

@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
-
-RESERVED = frozenset({"agent:directive_injected", "agent:context_compacted", "agent:context_cleared"})
-"""Names that are kept for steering. No event has one of them."""
 
 
 class SessionEventType(StrEnum):
@@ -77,7 +74,7 @@ _PARTS = {
 """The parts of an answer that may begin with some text: whoever joins the deltas has all of it."""
 
 
-class SessionEvent(NamedTuple):
+class SessionEvent(msgspec.Struct, frozen=True, rename="camel"):
     """One event, in the envelope that all have."""
 
     type: str
@@ -104,13 +101,6 @@ class SessionEvent(NamedTuple):
         )
 
 
-class _Envelope(msgspec.Struct, rename="camel"):
-    type: str
-    session_id: str
-    sequence_number: int
-    timestamp: datetime
-
-
 def read_event(data: bytes | str) -> SessionEvent:
     """An event, from its JSON.
 
@@ -118,14 +108,11 @@ def read_event(data: bytes | str) -> SessionEvent:
         msgspec.DecodeError: It is none.
     """
     fields = msgspec.json.decode(data, type=dict[str, Any])
-    envelope = msgspec.convert(fields, _Envelope)
-    rest = {name: value for name, value in fields.items() if name not in _ENVELOPE}
-    return SessionEvent(
-        envelope.type, envelope.session_id, envelope.sequence_number, envelope.timestamp, rest
-    )
+    envelope = {name: fields.pop(name, None) for name in _ENVELOPE}
+    return msgspec.convert({**envelope, "data": fields}, SessionEvent)
 
 
-_ENVELOPE = frozenset(_Envelope.__struct_encode_fields__)
+_ENVELOPE = frozenset({"type", "sessionId", "sequenceNumber", "timestamp"})
 
 
 def event_of(session_id: str, number: int, at: float, action: Mapping[str, Any]) -> SessionEvent:

@@ -1,9 +1,14 @@
-"""The transcript of an agent session, as it is kept: append-only, without media bytes, without signatures."""
+"""What is said in an agent session, as it is kept, and as it goes to a model and comes back.
+
+What is kept is append-only, without media bytes, without signatures. No type of a vendor passes the seam to
+models.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from msgspec import Meta, field
 
@@ -115,3 +120,54 @@ class AgentSessionRecord(Record):
     context: SessionContext
     created_at: Moment
     updated_at: Moment
+
+
+# -- to a model, and back ----------------------------------------------------------------------------------
+
+
+class ToolSpec(NamedTuple):
+    """A tool, as a model gets to know it."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+
+
+class LlmRequest(NamedTuple):
+    """One question to one model."""
+
+    model: str
+    """`NAME:ID`."""
+    system: str
+    messages: Sequence[SessionMessage]
+    tools: tuple[ToolSpec, ...] = ()
+    max_tokens: int = 8192
+    media: Mapping[str, bytes] = {}
+    """The media in the messages, by their handles. What is not here any more is told to the model."""
+
+
+class LlmUsage(Record):
+    """How many tokens one request took."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+
+
+class FinishReason(StrEnum):
+    """Why a model stopped."""
+
+    STOP = "stop"
+    TOOL_CALLS = "tool_calls"
+    LENGTH = "length"
+    """It said as much as it may."""
+    CONTENT_FILTER = "content_filter"
+
+
+class LlmReply(Record):
+    """A whole answer: the last thing that comes of a request."""
+
+    parts: tuple[TextPart | ReasoningPart | ToolCallPart, ...]
+    """Calls whose input was no JSON object have the input `{"_broken": text}`."""
+    finish: FinishReason
+    usage: LlmUsage

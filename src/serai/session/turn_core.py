@@ -16,8 +16,7 @@ from msgspec.structs import replace
 
 from serai.contract.record import Record
 from serai.errors import FailureKind
-from serai.session.llm import FinishReason, LlmReply
-from serai.session.messages import ToolCallPart
+from serai.session.messages import FinishReason, LlmReply, ToolCallPart
 
 DEFAULT_TURNS = 50
 """How many turns a session has, unless it is said."""
@@ -61,14 +60,12 @@ class Failed(Record, tag_field="kind", tag="failed"):
     message: str
     has_begun: bool = False
     """Whether some of an answer had come: then no other model is asked."""
-    cost: int | None = None
 
 
 class CallDecided(Record, tag_field="kind", tag="decided"):
-    """It is decided whether a call runs."""
+    """A call may run. One that may not has ended."""
 
     call_id: str
-    is_allowed: bool
     input: dict[str, Any] | None = None
     """The input, where a person has changed it."""
 
@@ -80,20 +77,15 @@ class CallBegun(Record, tag_field="kind", tag="begun"):
 
 
 class CallEnded(Record, tag_field="kind", tag="ended"):
-    """What became of a call: it ran, failed, was refused, or cannot be."""
+    """A call ran, failed, was refused, or cannot be. What became of it is in the transcript."""
 
     call_id: str
-    name: str
-    output: str
-    is_error: bool = False
     is_misuse: bool = False
     """Whether the model called it wrongly: an unknown tool, broken or unfitting input."""
 
 
 class Steered(Record, tag_field="kind", tag="steered"):
-    """A message came in while the turn ran."""
-
-    text: str
+    """A message came in while the turn ran. It is in the transcript."""
 
 
 Step: TypeAlias = Begun | Requested | Answered | Failed | CallDecided | CallBegun | CallEnded | Steered

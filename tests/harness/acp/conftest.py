@@ -59,13 +59,8 @@ class Inn:
 
     def _add(self, found: FoundAgent, timeouts: dict[str, Any]) -> AcpHarness:
         host = self.house.host
-        harness = AcpHarness(
-            found,
-            host.processes,
-            mask=host.redactor.redact,
-            news=lambda _: host.agents_changed(),
-            timeouts=timeouts,
-        )
+        harness = AcpHarness(found, host)
+        harness.timeouts = timeouts
         host.add([harness])
         return harness
 

@@ -23,7 +23,8 @@ from serai.ahp.types import (
 from serai.contract import ContentType, DeliveryMode, supports
 from serai.harness.acp.call_actions import choose, offered
 from serai.harness.acp.content import link_to, questions_of, values_of
-from serai.harness.acp.link import can_steer, declared, retold
+from serai.harness.acp.harness import can_steer, declared
+from serai.harness.acp.record import retold
 
 
 @pytest.mark.parametrize(

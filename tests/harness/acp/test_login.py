@@ -54,7 +54,7 @@ def offer(
     """An agent that behaves so; without any definition, all that is known of it is what it says."""
     host = inn.house.host
     found = found_agent((*GUARDED, *words), "guarded", **definition)
-    harness = AcpHarness(found, host.processes, mask=host.redactor.redact, memory=memory)
+    harness = AcpHarness(found, host, memory=memory)
     host.add([harness])
     return harness
 

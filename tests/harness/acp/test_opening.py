@@ -10,7 +10,7 @@ import pytest
 
 from conformance.client import Client, calls_of
 from harness.acp.conftest import FORKS, LOADS, ONE, RESUMES, Inn, back, notices, said, say
-from serai.harness.acp.link import read_records
+from serai.harness.acp.record import read_records
 
 
 def opened(client: Client) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from serai.acp.client_side import PermissionOption, PermissionRequest
 from serai.acp.shapes import is_object
@@ -18,6 +17,9 @@ from serai.ahp import types as t
 from serai.harness.acp.content import contents_of, edit_of
 from serai.host.tool_call import ToolCall, untold
 from serai.host.turn import Turn
+
+if TYPE_CHECKING:
+    from serai.harness.acp.session import AcpAgentSession
 
 _LARGEST_OUTPUT = 16 * 1024
 """A tool's raw output above this size is not kept beside its content."""
@@ -35,17 +37,6 @@ _NAMES = {
     "switch_mode": "Switch mode",
 }
 """What calls of a kind do, for people."""
-
-
-class Permission(NamedTuple):
-    """What a person said to a request for permission."""
-
-    option: str | None
-    """The agent's id of the option; `None` to cancel."""
-    suggestion: t.UserMessage | None = None
-    """What they would rather have."""
-    is_unsayable: bool = False
-    """Whether they said yes, and the agent offers no option for that."""
 
 
 @dataclass(slots=True)
@@ -66,16 +57,10 @@ class _Shown:
 class TurnCalls:
     """Shows the calls of a turn, and asks the person about them."""
 
-    def __init__(
-        self,
-        turn: Turn,
-        folder: Path,
-        *,
-        terminal: Callable[[str], t.ToolResultContent | None],
-    ) -> None:
+    def __init__(self, session: AcpAgentSession, turn: Turn) -> None:
+        self._session = session
         self._turn = turn
-        self._folder = folder
-        self._terminal = terminal
+        self._folder = session.folder
         self._fold = ToolCalls()
         self._shown: dict[str, _Shown] = {}
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -102,8 +87,10 @@ class TurnCalls:
         elif change.before is None or use.results != change.before.results:
             self._show(use.key)
 
-    async def ask(self, request: PermissionRequest) -> Permission:
+    async def ask(self, request: PermissionRequest) -> str | None:
         """Ask the person whether a call may run. Several questions about one call are asked in turn.
+
+        Returns the agent's id of the option; `None` to cancel. What the person would rather have is queued.
 
         Cancelling takes the question back. It is cancelled when the call or the turn ends before the answer.
         """
@@ -126,7 +113,12 @@ class TurnCalls:
             if approved:
                 self._show(key)  # to be asked about has taken away what it had
         option = choose(request.options, call.ahp.option, approved=approved)
-        return Permission(option, call.ahp.suggestion, is_unsayable=approved and option is None)
+        if approved and option is None:
+            label = self._session.harness.found.label
+            await self._turn.notice(f"{label} offers no answer that means this: it was told nothing.")
+        if call.ahp.suggestion is not None:
+            self._session.seat.queue(call.ahp.suggestion, "suggestion")
+        return option
 
     async def end(self) -> None:
         """The turn is over. Of what ran it is said that its end is not known; AHP skips the rest."""
@@ -212,7 +204,9 @@ class TurnCalls:
         )
 
     def _contents(self, use: ToolUse) -> list[t.ToolResultContent]:
-        return contents_of(use.results, folder=self._folder, keep=self._turn.keep, terminal=self._terminal)
+        return contents_of(
+            use.results, folder=self._folder, keep=self._turn.keep, terminal=self._session.shown_terminals.get
+        )
 
 
 def _message(use: ToolUse) -> str:

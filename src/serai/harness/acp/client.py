@@ -74,14 +74,7 @@ class HostClient(acp.ClientSide):
             return None
         work.flush()
         work.delivered("a request for permission")
-        answer = await work.calls.ask(request)
-        if answer.is_unsayable:
-            await work.turn.notice(
-                f"{self._definition.label} offers no answer that means this: it was told nothing."
-            )
-        if answer.suggestion is not None:
-            self._seat.queue(answer.suggestion, "suggestion")
-        return answer.option
+        return await work.calls.ask(request)
 
     async def read_text_file(self, request: acp.ReadTextFile) -> str:
         """Read a file of the session's folders."""

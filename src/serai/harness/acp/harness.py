@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
 import msgspec
 
+from serai import contract as c
 from serai.acp.capabilities import AgentCapabilities, Handshake, McpCapabilities
 from serai.acp.servers import write_servers
-from serai.acp.shapes import text_of
+from serai.acp.shapes import object_of, text_of
 from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.introduction import FILE, AgentMemory, Introduction
 from serai.ahp import actions as a
-from serai.ahp.extensions import KnownAgent, SignInMethodsResult
+from serai.ahp.extensions import KnownAgent
 from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import AgentInfo, PendingMessageKind, SessionConfigSchema, ToolDefinition
-from serai.contract import AgentSessionCapabilities
-from serai.errors import CapabilityNotSupportedError, Mismatch
-from serai.harness.acp.link import declared, read_records
+from serai.contract.events import OBSERVED_BY_HOST
+from serai.errors import AuthRequired, CapabilityNotSupportedError, Mismatch
 from serai.harness.acp.login import Login
+from serai.harness.acp.record import read_records
 from serai.harness.acp.session import AcpAgentSession
 from serai.harness.acp.settings import MCP_SERVERS, Choices, schema_of
-from serai.host.agents import HostContext, WayIn
+from serai.host.agents import HostContext
 from serai.host.host import Host
-from serai.machine.processes.processes import Processes
 
 _ALL_SERVERS = AgentCapabilities(mcp=McpCapabilities(http=True, sse=True))
 
@@ -41,35 +41,33 @@ class AcpHarness:
 
     Args:
         found: The agent, as it is installed here.
-        processes: Where it is started to be asked about itself.
-        mask: Takes secrets out of what it says.
+        host: Where it is offered, and what was learned of it is written down.
         known: What was learned of it before.
         sign_in_method: How someone has signed in before, by a call of the agent.
-        news: Is called when something was learned.
-        memory: Where it is kept for later what it said of itself.
-        timeouts: Those of `Agent.start`.
+        memory: Where it is kept for programs without a host what it said of itself.
     """
 
     def __init__(
         self,
         found: FoundAgent,
-        processes: Processes,
+        host: Host,
         *,
-        mask: Callable[[str], str],
         known: Choices | None = None,
         sign_in_method: str | None = None,
-        news: Callable[[AcpHarness], None] = lambda _: None,
         memory: AgentMemory | None = None,
-        timeouts: Mapping[str, float | None] | None = None,
     ) -> None:
         self.found = found
         self.tools: list[ToolDefinition] = []
         self.known = known
         """What sessions of this agent can choose, as far as one has told."""
-        self.login = Login(found, processes, mask=mask, memory=memory, method=sign_in_method)
+        self.login = Login(
+            found, host.processes, mask=host.redactor.redact, memory=memory, method=sign_in_method
+        )
         """Whether a person has to sign in, and how."""
-        self.timeouts: dict[str, Any] = dict(timeouts or {})
-        self._news = news
+        self.sign_in_methods, self.way_in = self.login.methods, self.login.way
+        self.timeouts: dict[str, Any] = {}
+        """How long it is waited for, where that is not as usual: those of `Agent.start`."""
+        self._host = host
         self._live: WeakValueDictionary[str, AcpAgentSession] = WeakValueDictionary()
         self._asking = asyncio.Lock()
         self._was_asked = False
@@ -99,12 +97,12 @@ class AcpHarness:
         """Whether the model is an argument of the program."""
         return self.found.way is not None and bool(self.found.way.model_args)
 
-    def declared(self, handshake: Handshake) -> AgentSessionCapabilities:
+    def declared(self, handshake: Handshake) -> c.AgentSessionCapabilities:
         """What a session can do whose agent has said this of itself."""
         return declared(handshake, terminals=self.found.definition.terminal)
 
     @property
-    def capabilities(self) -> AgentSessionCapabilities:
+    def capabilities(self) -> c.AgentSessionCapabilities:
         """What any session can do, whatever its agent will say."""
         return self.declared(Handshake.of(None))
 
@@ -121,7 +119,11 @@ class AcpHarness:
         session = AcpAgentSession(self, context, record)
         self._live[context.session] = session
         if record.session_id is None:
-            await session.open()
+            try:
+                await session.resume()
+            except AuthRequired as error:
+                session.notices.needs_sign_in(error)
+                raise
         return session
 
     def forget(self, session: str, agent: AcpAgentSession) -> None:
@@ -169,20 +171,20 @@ class AcpHarness:
         """A new session has told what can be chosen."""
         if self.known is None or self.known.to_json() != choices.to_json():
             self.known = choices
-            self._news(self)
+            self._tell()
 
-    async def sign_in_methods(self) -> SignInMethodsResult:
-        """How one signs in, and whether someone is."""
-        return await self.login.methods()
-
-    async def way_in(self, method_id: str | None) -> WayIn:
-        """One of the ways to sign in, or the best."""
-        return await self.login.way(method_id)
+    def _tell(self) -> None:
+        """Something was learned: write it down, and tell clients."""
+        choices = self.known.to_json() if self.known is not None else None
+        record = {"agent": self.name, "choices": choices, "signInMethod": self.login.method}
+        self._host.journal.record(_RECORDS, msgspec.json.encode(record))
+        if self._host.harnesses.get(self.name) is self:
+            self._host.agents_changed()
 
     async def authenticate(self, method_id: str) -> bool | None:
         """Have the agent itself sign someone in."""
         told = await self.login.authenticate(method_id)
-        self._news(self)
+        self._tell()
         return await self._signed_in(told)
 
     async def sign_in_over(self) -> bool | None:
@@ -198,17 +200,42 @@ class AcpHarness:
         return signed_in
 
 
+# -- what a session with an agent can do -------------------------------------------------------------------
+
+
+def can_steer(handshake: Handshake) -> bool:
+    """Whether the agent says that it takes messages in the middle of a turn."""
+    places = (handshake.raw, object_of(handshake.raw.get("agentCapabilities")))
+    steering = (object_of(object_of(place.get("_meta")).get("steering")) for place in places)
+    return any(each.get("supported") is True for each in steering)
+
+
+_IN_TERMINALS = frozenset({"command", "terminal"})
+
+
+def declared(handshake: Handshake, *, terminals: bool = False) -> c.AgentSessionCapabilities:
+    """What the agent's sessions can do; with `terminals`, it has its commands run in the host's."""
+    told = handshake.capabilities
+    emits = tuple(one for one in OBSERVED_BY_HOST if terminals or one.family not in _IN_TERMINALS)
+    steering = [c.DeliveryMode.NEXT_TOOL_CALL] if can_steer(handshake) else []
+    resumes = told.resume_session or told.load_session
+    attachments = (c.ContentType.TEXT, *([c.ContentType.IMAGE] if told.prompt.image else ()))
+    return c.AgentSessionCapabilities(
+        messaging=c.MessagingCapabilities(receive=True, send=True, attachments=attachments),
+        delivery=c.DeliveryCapabilities(modes=(c.DeliveryMode.IMMEDIATE, *steering, c.DeliveryMode.ON_IDLE)),
+        events=c.EventCapabilities(emits=emits),
+        actions=c.ActionCapabilities(invoke=True),  # each session is given the relay's tools
+        lifecycle=c.LifecycleCapabilities(release=True, resume=resumes, fork=told.fork_session),
+    )
+
+
+# -- which agents there are --------------------------------------------------------------------------------
+
 _RECORDS = "serai-agents"
 """Where it is written what was learned of agents."""
 
 
-async def offer_installed(
-    host: Host,
-    definitions: Iterable[AgentDefinition],
-    finder: Finder,
-    *,
-    timeouts: Mapping[str, float | None] | None = None,
-) -> None:
+async def offer_installed(host: Host, definitions: Iterable[AgentDefinition], finder: Finder) -> None:
     """Look for agents, and offer on the host those that can be started and are new, or others than before.
 
     Those that it offered before and that are gone are offered no longer. Cancelling it changes nothing.
@@ -217,7 +244,6 @@ async def offer_installed(
         host: The host, which is open.
         definitions: The agents to look for.
         finder: Finds them.
-        timeouts: Those of `Agent.start`.
     """
     definitions = list(definitions)
     host.agent_list.known = partial(_known, host, definitions, finder)
@@ -237,13 +263,10 @@ async def offer_installed(
             choices = learned.get("choices")
             harness = AcpHarness(
                 found,
-                host.processes,
-                mask=host.redactor.redact,
+                host,
                 known=Choices.read(choices) if choices is not None else None,
                 sign_in_method=text_of(learned.get("signInMethod")),
-                news=lambda harness: _tell(host, harness),
                 memory=memory,
-                timeouts=timeouts,
             )
             harnesses.append(harness)
     if harnesses or gone:
@@ -273,14 +296,3 @@ async def _known(host: Host, definitions: list[AgentDefinition], finder: Finder)
     if has_news and not host.is_looking:  # someone has installed it in a way of their own
         host.agent_list.look_again()
     return agents
-
-
-def _tell(host: Host, harness: AcpHarness) -> None:
-    record = {
-        "agent": harness.name,
-        "choices": harness.known.to_json() if harness.known is not None else None,
-        "signInMethod": harness.login.method,
-    }
-    host.journal.record(_RECORDS, msgspec.json.encode(record))
-    if host.harnesses.get(harness.name) is harness:
-        host.agents_changed()

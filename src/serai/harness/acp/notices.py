@@ -18,7 +18,7 @@ from serai.host.seat import Seat
 from serai.host.turn import Turn
 
 if TYPE_CHECKING:
-    from serai.harness.acp.link import AgentRecord
+    from serai.harness.acp.record import AgentRecord
 
 ACP = "serai.acp"
 """In a session's `_meta`: the agent and what it can do, its own id of the session, how that was opened."""

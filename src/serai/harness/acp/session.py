@@ -1,42 +1,74 @@
-"""The agent of one session: its process comes and goes, the session stays."""
+"""The agent of one session: its process comes and goes, the session stays.
+
+What is known of the agent's own session is written down: see `serai.harness.acp.record`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
-from collections import OrderedDict
-from collections.abc import Coroutine
+import sys
+from collections.abc import Coroutine, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from serai import contract as c
 from serai.acp import updates as acp
 from serai.acp.agent import Agent
-from serai.acp.capabilities import Handshake
+from serai.acp.capabilities import AgentCapabilities, Handshake
 from serai.acp.prompt import Finished, Item, Mark, PromptFailure, fit_prompt, text_block
-from serai.acp.session import AcpSession
+from serai.acp.servers import HttpServer, McpServer, StdioServer, read_server
+from serai.acp.session import AcpSession, OpenWay, SessionOpening
+from serai.acp.session_start import Link, Opened, Wanted
+from serai.acp.shapes import object_of, texts_of
 from serai.ahp import actions as a
 from serai.ahp.rules import Judgement, rejected
 from serai.ahp.types import PendingMessageKind, ToolResultContent
 from serai.errors import AgentError, AgentInactive, AuthRequired, CancelIgnored, SeraiError
+from serai.harness.acp.client import HostClient
 from serai.harness.acp.content import blocks_of
-from serai.harness.acp.link import LEFT_OUT, AgentRecord, OpenAgent, SessionLink, retold, steer
 from serai.harness.acp.login import LoginStage
 from serai.harness.acp.notices import Notices
-from serai.harness.acp.settings import MODEL, SessionSettings
+from serai.harness.acp.record import LEFT_OUT, AgentRecord, read_records, retold
+from serai.harness.acp.settings import MCP_SERVERS, MODEL, SessionSettings
 from serai.harness.acp.turn import OF_A_TURN, RunningPrompt
 from serai.host.agents import HostContext
 from serai.host.messages import user_message
 from serai.host.project import directory_of
+from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES
 
 if TYPE_CHECKING:
     from serai.harness.acp.harness import AcpHarness
 
 _log = logging.getLogger(__name__)
 
-_REMEMBERED = 256
-"""How many receipts are kept: a repeat of a delivery comes soon or never."""
+_RELAY_SERVER = "serai"
+"""The name of the MCP server that has the relay's tools. A server that someone chose goes before it."""
+_STEERING_METHOD = "_session/steering"
+"""An extension of ACP that several agents share: a message for the turn that runs."""
+
+
+class AgentProcess(Agent):
+    """A running agent, with who answers it."""
+
+    client: HostClient | None = None
+    work: RunningPrompt | None = None
+    """The turn that the agent tells of, as far as that was taken: it begins with a mark."""
+    is_replaying: bool = False
+    """Whether what the agent tells may be history: it has opened an earlier session, and no prompt yet."""
+    following: asyncio.Task[None] | None = None
+
+    async def close(self) -> None:
+        """End the agent's process, and what ran for it."""
+        await super().close()
+        if self.following is not None:
+            await asyncio.gather(self.following, return_exceptions=True)
+
+
+OpenAgent: TypeAlias = Opened[AgentProcess]
+"""A running agent with its session open."""
 
 
 class AcpAgentSession(c.BasicSession):
@@ -52,7 +84,10 @@ class AcpAgentSession(c.BasicSession):
         self._record = record
         self.notices = Notices(self._label, self.seat, record, context.logger)
         self.settings = SessionSettings(harness, self.seat, self.notices.warn)
-        self._link = SessionLink(self, record)
+        self._link = Link(self._start_agent, self._open_in, name=harness.name, opened=self._settle)
+        self._was_refused = False
+        """Whether the agent that runs has said that a person must sign in."""
+        self._is_to_renew = False
         self.work: RunningPrompt | None = None
         """The turn that runs."""
         self.shown_terminals: dict[str, ToolResultContent] = {}
@@ -61,7 +96,8 @@ class AcpAgentSession(c.BasicSession):
         self._free.set()
         self._caught_up = asyncio.Event()
         self._caught_up.set()
-        self._receipts: OrderedDict[str, asyncio.Future[c.MessageReceipt]] = OrderedDict()
+        self._taken: tuple[str, asyncio.Future[c.MessageReceipt]] | None = None
+        """The last delivery, and what became of it."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._released = False
 
@@ -72,17 +108,14 @@ class AcpAgentSession(c.BasicSession):
 
         A repeat prompts nobody and returns the same receipt.
         """
-        known = self._receipts.get(context.id)
-        if known is None:
+        if self._taken is None or self._taken[0] != context.id:
             turn = self._context.turn(context.id)
             work = RunningPrompt(self, turn, user_message(message), context.id)
-            known = self._receipts[context.id] = work.receipt
-            while len(self._receipts) > _REMEMBERED:
-                self._receipts.popitem(last=False)
+            self._taken = context.id, work.receipt
             turn.run(self._answer(work))
             if turn.task is not None:
                 turn.task.add_done_callback(lambda _: None if work.sent else work.undelivered("cancelled"))
-        return await asyncio.shield(known)
+        return await asyncio.shield(self._taken[1])
 
     async def release(self, reason: str | None = None) -> None:  # noqa: ARG002 - the host tells of it
         """End the agent's process. Its own session stays with it, to be opened another time."""
@@ -97,12 +130,12 @@ class AcpAgentSession(c.BasicSession):
 
     async def resume(self) -> None:
         """See to it that the agent runs and its session is open."""
-        await self._link.bring()
+        await self._bring()
 
     async def wake(self) -> None:
         """Start the agent: a turn is about to begin. It never fails; why it does not start, the turn says."""
         with contextlib.suppress(SeraiError):
-            await self._link.bring()
+            await self._bring()
 
     async def fork(self) -> c.AgentSession:
         """Begin another session of the host that goes on from here."""
@@ -111,7 +144,7 @@ class AcpAgentSession(c.BasicSession):
 
     def renew(self) -> None:
         """Someone has signed in: an agent that has refused is started anew, for it may not see that."""
-        self._link.renew()
+        self._is_to_renew = self._was_refused
 
     def refusal(self, action: a.StateAction) -> Judgement | None:
         """Why a client's action cannot be, as far as only the running agent knows."""
@@ -161,7 +194,7 @@ class AcpAgentSession(c.BasicSession):
             if isinstance(error, AuthRequired):
                 self.notices.needs_sign_in(error)
                 if work.sent:
-                    self._link.was_refused = True
+                    self._was_refused = True
                     await self.harness.login.refused(LoginStage.PROMPT)
             raise
         finally:
@@ -172,7 +205,7 @@ class AcpAgentSession(c.BasicSession):
         turn = work.turn
         await self._free.wait()  # a turn that was cancelled: the agent may still be at it, or be ended for it
         try:
-            opened = await self._link.bring()
+            opened = await self._bring()
         except AgentError as error:
             if self._record.session_id is not None:
                 what = "could not be started again, and its session not be opened"
@@ -203,15 +236,13 @@ class AcpAgentSession(c.BasicSession):
             raise
         session.mark(work)  # nothing of the agent can have come in between
         work.sent = True
-        self._record.turn = turn.id
-        self._record.is_untold = False
-        self.seat.record({"type": "prompted", "turn": turn.id})
+        self._write_down("prompted", turn=turn.id)
         try:
             await work.done
         except asyncio.CancelledError:
             prompt.cancel()
             raise
-        self._link.was_refused = False
+        self._was_refused = False
         await self.harness.login.accepted(LoginStage.PROMPT)
 
     async def _steer(self, action: a.SessionPendingMessageSetAction) -> None:
@@ -220,42 +251,131 @@ class AcpAgentSession(c.BasicSession):
         if waiting is None or waiting.id != action.id:
             return  # it was replaced or taken back before it could be sent
         opened, turn = self._link.running, self.work.turn if self.work is not None else None
-        dropped: tuple[str, ...] | None = None
         if opened is not None and turn is not None and turn.is_running:
+            blocks, unknown = blocks_of(action.user_message)
+            kept, dropped = fit_prompt(blocks, opened.agent.capabilities)
+            meta = {"steering": {"idleBehavior": "promptRequired"}}
+            params = {"sessionId": opened.session.id, "prompt": kept, "_meta": meta}
             try:
-                dropped = await steer(opened.agent, opened.session, action.user_message)
+                answer = await opened.agent.request(_STEERING_METHOD, params) if kept else None
             except AgentError as error:
                 what = "did not take the message in this turn"
                 self.notices.warn(f'Agent "{self._label}" {what}: {error.message}.')
-        if dropped is None:
-            self.seat.queue_steering(waiting, "steering")
-            return
-        self.seat.take_steering(waiting, "the answer to the steering request")
-        if dropped and turn is not None:
-            what = f"these parts — dropped: {', '.join(dropped)}"
-            await turn.notice(f'Agent "{self._label}" does not take {what}.')
+            else:
+                if object_of(answer).get("outcome") == "injected":
+                    self.seat.take_steering(waiting, "the answer to the steering request")
+                    if left_out := (*dropped, *unknown):
+                        what = f"these parts — dropped: {', '.join(left_out)}"
+                        await turn.notice(f'Agent "{self._label}" does not take {what}.')
+                    return
+        self.seat.queue_steering(waiting, "steering")
 
     # -- the agent's session -------------------------------------------------------------------------------
 
-    async def open(self) -> None:
-        """Start the agent and its session.
+    async def _bring(self) -> OpenAgent:
+        """The running agent with its session.
 
         Raises:
-            AgentError: That was not possible; of a person who has to sign in, `AuthRequired`.
+            AgentError: It cannot be brought back.
         """
-        try:
-            await self._link.bring()
-        except AuthRequired as error:
-            self.notices.needs_sign_in(error)
-            raise
+        return await self._link.get(self._wish)
 
-    def opened(self, agent: Agent) -> None:
-        """A session of the agent is open."""
-        self.capabilities = self.harness.declared(agent.handshake)
+    async def _wish(self, running: OpenAgent | None) -> Wanted | None:
+        turns = [turn.id for turn in self.seat.turns]
+        taken_back = self._record.knows_too_much(turns)
+        if running is not None and not taken_back and not self._is_to_renew:
+            return None
+        self._was_refused = self._is_to_renew = False
+        session_id, fork, anew = self._record.session_id, False, None
+        source = self.seat.forked_from
+        if session_id is None and source is not None:
+            theirs = read_records(await self.seat.records(source.session))
+            session_id, fork = theirs.session_id, True
+            if session_id is None:
+                anew = "nothing is known of the session that it was forked from"
+            elif theirs.knows_too_much(turns):
+                anew = "agents cannot fork their sessions before the last turn"
+            else:
+                self._record.turn = theirs.turn
+                self._record.is_untold = theirs.is_untold
+        elif session_id is None and turns:
+            anew = "its own session is not known any more"
+        elif taken_back:
+            anew = "agents cannot take back what was said in theirs"
+        return Wanted(session_id, fork, anew, self.harness.found.definition.loads)
+
+    async def _start_agent(self) -> AgentProcess:
+        model = self.seat.model
+        client = HostClient(self)
+        launch = self.harness.found.launching(
+            model=model.id if model and self.harness.chooses_model_at_start else None,
+            with_mcp=bool(await self._mcp_servers()),
+        )
+        process = await AgentProcess.start(
+            replace(launch, cwd=self.folder),
+            self.seat.processes,
+            client=client,
+            mask=self.seat.mask,
+            warn=self.notices.warn,
+            on_stderr=lambda line: _log.debug("%s: %s", self.harness.name, line),
+            **self.harness.timeouts,
+        )
+        process.client = client
+        return process
+
+    async def _open_in(self, process: AgentProcess, way: OpenWay, session_id: str | None) -> AcpSession:
+        directories = texts_of(self.seat.settings.get(ADDITIONAL_DIRECTORIES))
+        how = SessionOpening(
+            mcp_servers=await self._mcp_servers(process.capabilities),
+            additional_directories=[directory_of(each) or Path(each) for each in directories],
+        )
+        return await self.harness.login.through(
+            process, lambda agent: agent.open_session(self.folder, way, session_id, **how)
+        )
+
+    async def _mcp_servers(
+        self, capabilities: AgentCapabilities | None = None
+    ) -> list[McpServer | Mapping[str, Any]]:
+        """The servers that were chosen, and the relay's tools, in the way that the agent can reach them."""
+        chosen: list[McpServer | Mapping[str, Any]] = list(self.seat.settings.get(MCP_SERVERS) or ())
+        access = await self.seat.relay_access()
+        if access is None or any(read_server(one).name == _RELAY_SERVER for one in chosen):
+            return chosen
+        if capabilities is not None and capabilities.mcp.http:
+            headers = {"Authorization": f"Bearer {access.token}"}
+            return [*chosen, HttpServer(name=_RELAY_SERVER, url=access.url, headers=headers)]
+        env = {"SERAI_URL": access.url, "SERAI_TOKEN": access.token}
+        args = ("-m", "serai", "mcp")
+        return [*chosen, StdioServer(name=_RELAY_SERVER, command=sys.executable, args=args, env=env)]
+
+    async def _settle(self, opened: OpenAgent) -> None:
+        """Write down which session it is, tell people, and bring the agent to what was chosen."""
+        process, session, way, reason = opened.agent, opened.session, opened.way, opened.reason
+        turns = self.seat.turns
+        process.is_replaying = way.knows_past
+        if self._record.is_untold and turns and way.knows_past:
+            way = OpenWay.RECREATED
+            reason = "the one that was made for it before was not told of the conversation"
+        self.seat.forked_from = None
+        raw = dict(process.handshake.raw)
+        anew = way is OpenWay.RECREATED
+        self._write_down("opened", sessionId=session.id, handshake=raw, anew=anew)
+        if way is OpenWay.FORKED and self._record.turn is not None:
+            self._write_down("prompted", turn=self._record.turn)
+        self.notices.opened(process, session, way, reason, retold=anew and bool(turns))
+        self.settings.adopt(session)
+        self.capabilities = self.harness.declared(process.handshake)
+        process.following = asyncio.create_task(self._follow(opened))
+        await self.settings.choose(session)
+
+    def _write_down(self, kind: str, **what: Any) -> None:
+        """Remember something of the agent's own session. What the agent said is kept without secrets."""
+        self._record.take({"type": kind, **what})
+        self.seat.record({"type": kind, **(what if kind == "prompted" else self.seat.masked(what))})
 
     # -- what the agent tells ------------------------------------------------------------------------------
 
-    async def follow(self, opened: OpenAgent) -> None:
+    async def _follow(self, opened: OpenAgent) -> None:
         """Take what happens in the session, one after the other. The agent waits when the disk does."""
         process, session = opened.agent, opened.session
         try:

@@ -47,7 +47,7 @@ class RunningPrompt:
         """What became of the message, as soon as that is known."""
         self.sent = False
         """Whether the prompt has left for the agent."""
-        self.calls = TurnCalls(turn, session.folder, terminal=session.shown_terminals.get)
+        self.calls = TurnCalls(session, turn)
         self._delivery_id = delivery_id
         self._seat = session.seat
         self._part: tuple[type, str | None] | None = None

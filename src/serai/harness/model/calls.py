@@ -104,14 +104,13 @@ class Calls:
             told = shown.reason.markdown if isinstance(shown.reason, t.Markdown) else shown.reason
             said = [told or "", shown.suggestion.text if shown.suggestion else ""]
             reason = "".join(f": {one}" for one in said if one)
-            self._record(CallDecided(call_id=call.id, is_allowed=False))
             await self._end(call, shown, f"the person said no{reason}", is_denied=True)
             return
         self._remember(shown, use.pattern())
         # What clients were shown has its secrets masked: so shown again after a restart, it is not an edit.
         is_as_shown = shown.input == self._seat.mask(_written(call))
         edited = None if is_as_shown else _edited(shown.input, call)
-        self._record(CallDecided(call_id=call.id, is_allowed=True, input=edited))
+        self._record(CallDecided(call_id=call.id, input=edited))
 
     async def _ask(self, tool: Tool, pattern: str, shown: ToolCall, preview: Preview) -> None:
         confirmed = None
@@ -214,7 +213,7 @@ class Calls:
         if not shown.approved and not is_denied:
             await shown.ready(message=f"Call {call.name}", confirmed=_NOT_NEEDED)
         result = ToolResultPart(id=call.id, name=call.name, output=output, is_error=is_error)
-        step = CallEnded(call_id=call.id, name=call.name, output=output, is_error=is_error, is_misuse=misuse)
+        step = CallEnded(call_id=call.id, is_misuse=misuse)
         self._record(step, self._say(SessionMessageRole.TOOL, [result]))
         if not is_denied:
             done = f"{call.name} failed" if is_error else f"Called {call.name}"

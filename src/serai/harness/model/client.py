@@ -2,10 +2,11 @@
 
 What a model costs is known, too: as the person's file says, else as the list `genai-prices` does.
 
-async with ModelClient(configuration.models, redactor) as client:
-    async with aclosing(client.ask(request)) as answer:
-        async for piece in answer:
-            ...  # TextDelta, ReasoningDelta; last the LlmReply
+client = ModelClient(configuration.models, redactor)
+async with aclosing(client.ask(request)) as answer:
+    async for piece in answer:
+        ...  # TextPart, ReasoningPart; last the LlmReply
+await client.aclose()
 """
 
 from __future__ import annotations
@@ -16,35 +17,24 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, aclosing
 from datetime import UTC, datetime
 from decimal import Decimal
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from serai.config.models import ModelKind, ModelRef, ModelServer, find_key, find_model
 from serai.errors import ConfigInvalid, FailureKind, ModelFailure
 from serai.redact import Redactor
 from serai.session.budget import Price, most_input_tokens, settled_cost, worst_cost
-from serai.session.llm import LlmReply, LlmRequest, LlmUsage, ReasoningDelta, TextDelta
+from serai.session.messages import LlmReply, LlmRequest, LlmUsage, ReasoningPart, TextPart
 
 if TYPE_CHECKING:
-    from pydantic_ai.providers import Provider
-
     from serai.harness.model.vendors import AnyModel
 
-Piece: TypeAlias = TextDelta | ReasoningDelta | LlmReply
+Piece: TypeAlias = TextPart | ReasoningPart | LlmReply
 """What comes of a request: pieces of text, and last the whole answer."""
 
+_SILENCE = 300.0
+"""How many seconds a model may say nothing: some think for minutes before they speak."""
 _EXTRAS = {ModelKind.OPENAI: "models", ModelKind.ANTHROPIC: "anthropic", ModelKind.GOOGLE: "google"}
-
-
-class Patience(NamedTuple):
-    """How many seconds a model is waited for."""
-
-    first: float = 300
-    """Until something of an answer comes: some models think for minutes before they speak."""
-    gap: float = 120
-    """Between one piece and the next."""
-    whole: float = 3600
-    """For the whole answer."""
 
 
 class ModelClient:
@@ -53,8 +43,7 @@ class ModelClient:
     Args:
         servers: The servers, by name.
         redactor: Learns each key before it is used, and masks what servers say of failures.
-        patience: How long models are waited for.
-        environ: The environment that has the keys.
+        silence: How many seconds a model may say nothing.
     """
 
     def __init__(
@@ -62,26 +51,16 @@ class ModelClient:
         servers: Mapping[str, ModelServer],
         redactor: Redactor,
         *,
-        patience: Patience | None = None,
-        environ: Mapping[str, str] | None = None,
+        silence: float = _SILENCE,
     ) -> None:
         self._servers = servers
         self._redactor = redactor
-        self._patience = patience or Patience()
-        self._environ = os.environ if environ is None else environ
+        self._silence = silence
         self._models: dict[str, AnyModel] = {}
         self._connections = AsyncExitStack()
         self._opening = asyncio.Lock()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Close all connections."""
         self._models.clear()
         await self._connections.aclose()
@@ -90,7 +69,7 @@ class ModelClient:
         """Ask a model.
 
         Cancelling breaks the request off at once, and so does closing the generator. Who reads slowly takes
-        none of the model's time but that for the whole answer.
+        none of the model's time.
 
         Raises:
             ModelFailure: There is no answer, or no whole one.
@@ -98,22 +77,19 @@ class ModelClient:
         model = self._models.get(request.model) or await self._open(request.model)
         from serai.harness.model.vendors import answer_of, failure_of  # noqa: PLC0415 - imported by now
 
-        loop, patience = asyncio.get_running_loop(), self._patience
-        end = loop.time() + patience.whole
-        limit = patience.first
         has_begun = False
         try:
-            async with aclosing(answer_of(model, request, max(patience.first, patience.gap))) as answer:
+            async with aclosing(answer_of(model, request, self._silence)) as answer:
                 while True:
-                    async with asyncio.timeout_at(min(loop.time() + limit, end)):
+                    async with asyncio.timeout(self._silence):
                         piece = await anext(answer)
-                    has_begun, limit = True, patience.gap
+                    has_begun = True
                     if piece is not None:
                         yield piece
                         if isinstance(piece, LlmReply):
                             return
         except TimeoutError:
-            why = "it took too long" if loop.time() >= end else f"it was silent for {limit:g} seconds"
+            why = f"it was silent for {self._silence:g} seconds"
             failure = ModelFailure(FailureKind.TIMEOUT, f"{request.model} gave no whole answer: {why}")
         except ModelFailure as error:
             failure = error
@@ -149,10 +125,11 @@ class ModelClient:
                 raise ModelFailure(FailureKind.REFUSED, error.message, remedy=error.remedy) from None
             try:
                 # On threads: the keyring may wait for a person, and importing takes a second.
-                key = await asyncio.to_thread(find_key, model.server, self._environ)
+                key = await asyncio.to_thread(find_key, model.server, os.environ)
                 if key is not None and model.server.key is not None:
                     self._redactor.register(model.server.key.partition(":")[2], key)
-                provider, opened = await asyncio.to_thread(_open_model, model, key)
+                vendors = await asyncio.to_thread(import_module, "serai.harness.model.vendors")
+                provider, opened = await asyncio.to_thread(vendors.open_model, model, key)
             except ConfigInvalid as error:
                 raise ModelFailure(FailureKind.AUTHENTICATION, error.message, remedy=error.remedy) from None
             except ImportError:
@@ -164,12 +141,6 @@ class ModelClient:
             await self._connections.enter_async_context(provider)
             self._models[name] = opened
             return opened
-
-
-def _open_model(model: ModelRef, key: str | None) -> tuple[Provider[Any], AnyModel]:
-    from serai.harness.model.vendors import open_model  # noqa: PLC0415 - nobody needs it before
-
-    return open_model(model, key)
 
 
 def price_of(model: ModelRef, input_tokens: int) -> Price | None:

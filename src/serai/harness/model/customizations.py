@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from serai.contract.tool_schema import tool_schema
 from serai.customizations.containers import Definition
 from serai.errors import FileUnreadable, InvalidParams, ProtocolError
 from serai.harness.model.hooks import Hooks
-from serai.harness.model.tool import Asking, Tool, ToolContext, ToolOutput, ToolUse
+from serai.harness.model.tool import Asking, ForeignUse, Tool, ToolOutput, ToolUse
 from serai.host.turn import Turn
 from serai.machine.watch.globs import PathFilter
 from serai.session.messages import (
@@ -81,7 +81,6 @@ class Customized:
     files: frozenset[str]
     """The files that the person has before them, or has attached."""
     folder: Path
-    _bodies: dict[str, str] = field(default_factory=dict[str, str], repr=False)
 
     async def instructions(self, seen: Sequence[SessionMessage]) -> str:
         """What stands beside the system prompt, given what the model is going to see."""
@@ -98,17 +97,11 @@ class Customized:
             for rule in self.rules
             if not rule.is_always and rule.definition.child.id not in shown
         ]
-        sections = [f"# Rule: {rule.title}\n\n{await self._body(rule.definition)}" for rule in in_force]
+        sections = [f"# Rule: {rule.title}\n\n{await _read(rule.definition)}" for rule in in_force]
         sections += _list("Rules that you may take up with read_rule, where one bears on the task", offered)
         sections += _list("Skills that you may read with use_skill, where one fits the task", self.skills)
         sections += [f"# Context from hooks\n\n{said}" for said in self.hooks.context]
         return "\n\n".join([*sections, self.called] if self.called else sections)
-
-    async def _body(self, definition: Definition) -> str:
-        key = definition.child.id
-        if key not in self._bodies:  # as it is when it first counts, for the whole turn
-            self._bodies[key] = await _read(definition)
-        return self._bodies[key]
 
 
 async def customized(
@@ -209,35 +202,21 @@ class _Named(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
 
 
-class _UseByName(ToolUse):
-    """Has to do with one of the things that the model is told of."""
-
-    kind: str
-    name: str
-    known: Mapping[str, Any]
-    told: Callable[[Any], Awaitable[str]]
-    """What the model is told of the one that it has named."""
-
-    def summary(self) -> str:
-        """Which one."""
-        return f"Take the {self.kind} {self.name}"
-
-    async def run(self, context: ToolContext) -> ToolOutput:
-        """Tell of it."""
-        del context
-        if (one := self.known.get(self.name)) is None:
-            known = ", ".join(self.known)
-            return ToolOutput(f"there is no {self.kind} {self.name!r}; there are: {known}", is_error=True)
-        return ToolOutput(await self.told(one))
-
-
 def _by_name_tool(
     name: str, kind: str, description: str, known: Mapping[str, Any], told: Callable[[Any], Awaitable[str]]
 ) -> list[Tool]:
-    """A tool for what can be named; none where there is nothing."""
+    """A tool for what can be named; none where there is nothing. `told` is what the model hears of one."""
 
     def read(given: Mapping[str, Any]) -> ToolUse:
-        return _UseByName(kind, msgspec.convert(given, _Named).name, known, told)
+        named = msgspec.convert(given, _Named).name
+
+        async def call() -> ToolOutput:
+            if (one := known.get(named)) is None:
+                there = ", ".join(known)
+                return ToolOutput(f"there is no {kind} {named!r}; there are: {there}", is_error=True)
+            return ToolOutput(await told(one))
+
+        return ForeignUse(f"Take the {kind} {named}", call)
 
     title, schema = f"Take a {kind}", tool_schema(_Named)
     return [Tool(name, title, description, schema, read, Asking.NEVER, is_idempotent=True)] if known else []

@@ -149,7 +149,7 @@ class ModelHarness(ExaminingHarness):
 
     async def close(self) -> None:
         """Close the connections to models."""
-        await self._models.close()
+        await self._models.aclose()
 
     # -- a new session -------------------------------------------------------------------------------------
 
@@ -240,39 +240,28 @@ class ModelHarness(ExaminingHarness):
     async def create(self, settings: Mapping[str, Any], context: HostContext) -> ModelSession:
         """Make the agent of one session. What was frozen when it began is read from its row."""
         seat, uri = context.seat, context.session
-        rows = await seat.rows("agent_session", uri)
-        if not rows and seat.forked_from is not None:
-            turns = [turn.id for turn in seat.turns]
-            await self._fork(context, seat.forked_from.session, turns)
-            rows = await seat.rows("agent_session", uri)
-        if not rows:
-            agent = seat.custom_agent.uri if seat.custom_agent else None
-            model = seat.model.id if seat.model else None
-            record = await self._chosen(agent, settings, seat.working_directory, model)
-            record = replace(record, id=uri)
-            seat.record({"kind": "session"}, [RelayWrite("put_agent_session", (uri, encode(record)))])
+        if not (rows := await seat.rows("agent_session", uri)):
+            await self._begin(settings, context)
             rows = await seat.rows("agent_session", uri)
         ((data, spent, _),) = rows
         record = decode(data, AgentSessionRecord)
         transcript = Transcript(uri, await seat.rows("session_messages", uri), spent)
         return ModelSession(context, self, record, transcript)
 
-    async def _fork(self, context: HostContext, source: str, turns: Sequence[str]) -> None:
-        """Begin with what was said in another session. What that has cost is its own."""
-        rows = await context.seat.rows("agent_session", source)
-        if not rows:
-            return
-        record = replace(decode(rows[0][0], AgentSessionRecord), id=context.session)
-        context.seat.record(
-            {"kind": "session"},
-            [
-                RelayWrite("put_agent_session", (context.session, encode(record))),
-                RelayWrite(
-                    "fork_session_messages",
-                    (context.session, source, msgspec.json.encode(turns).decode()),
-                ),
-            ],
-        )
+    async def _begin(self, settings: Mapping[str, Any], context: HostContext) -> None:
+        """Write down what a new session goes by. A fork has what was said before, not its cost."""
+        seat, uri, writes = context.seat, context.session, list[RelayWrite]()
+        source = seat.forked_from.session if seat.forked_from is not None else ""
+        if theirs := await seat.rows("agent_session", source):
+            record = decode(theirs[0][0], AgentSessionRecord)
+            turns = msgspec.json.encode([turn.id for turn in seat.turns]).decode()
+            writes.append(RelayWrite("fork_session_messages", (uri, source, turns)))
+        else:
+            agent = seat.custom_agent.uri if seat.custom_agent else None
+            model = seat.model.id if seat.model else None
+            record = await self._chosen(agent, settings, seat.working_directory, model)
+        put = RelayWrite("put_agent_session", (uri, encode(replace(record, id=uri))))
+        seat.record({"kind": "session"}, [put, *writes])
 
     # -- turns ---------------------------------------------------------------------------------------------
 

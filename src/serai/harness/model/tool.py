@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
@@ -18,8 +18,7 @@ from serai.host.seat import Seat
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
 from serai.session.agent_file import AgentFile
-from serai.session.llm import ToolSpec
-from serai.session.messages import SessionContext
+from serai.session.messages import SessionContext, ToolSpec
 
 
 class Asking(Enum):
@@ -127,6 +126,23 @@ class Tool:
     def spec(self) -> ToolSpec:
         """The tool, as a model gets to know it."""
         return ToolSpec(self.name, self.description, self.schema)
+
+
+class ForeignUse(ToolUse):
+    """A use of a tool that someone else describes."""
+
+    what: str
+    """What the call is going to do."""
+    call: Callable[[], Awaitable[ToolOutput]]
+
+    def summary(self) -> str:
+        """As it was given."""
+        return self.what
+
+    async def run(self, context: ToolContext) -> ToolOutput:
+        """Call it."""
+        del context
+        return await self.call()
 
 
 class BuiltIn(ToolUse):

@@ -18,19 +18,12 @@ from serai.harness.model.transcript import Transcript, step_write
 from serai.host.seat import Seat
 from serai.host.turn import Turn
 from serai.session.agent_file import OnExceed
-from serai.session.llm import (
-    ContentPart,
-    LlmMessage,
-    LlmReply,
-    LlmRequest,
-    MediaContent,
-    ReasoningDelta,
-    TextDelta,
-)
 from serai.session.messages import (
     DurableContentPart,
+    LlmReply,
+    LlmRequest,
     MediaPart,
-    SessionMessage,
+    ReasoningPart,
     SessionMessageRole,
     TextPart,
     ToolCallPart,
@@ -177,7 +170,7 @@ class ModelTurn:
         if before is not None:
             await self._calls.put_off(_open_calls(self._steps))
         write = self._say(SessionMessageRole.USER, [TextPart(text=message.text, is_steering=True)])
-        self._record(Steered(text=message.text), write)
+        self._record(Steered(), write)
         return True
 
     # -- asking --------------------------------------------------------------------------------------------
@@ -205,7 +198,6 @@ class ModelTurn:
                         failure=failure.failure,
                         message=self._seat.mask(str(failure)),
                         has_begun=failure.has_begun,
-                        cost=cost,
                     ),
                     *writes,
                 )
@@ -217,7 +209,7 @@ class ModelTurn:
 
     async def _answered(self, reply: LlmReply, model: str, reserved: int | None) -> None:
         cost = self._setup.models.cost(model, reply.usage, reserved)
-        write = self._say(SessionMessageRole.ASSISTANT, reply.parts, reply.model_id)
+        write = self._say(SessionMessageRole.ASSISTANT, reply.parts, model)
         self._record(Answered(reply=reply, cost=cost), write, *self._transcript.settle(reserved, cost))
         answers = [step for step in (*self._before, *self._steps) if isinstance(step, Answered)]
         used = [answer.reply.usage for answer in answers]
@@ -227,7 +219,7 @@ class ModelTurn:
                 input_tokens=sum(one.input_tokens for one in used),
                 output_tokens=sum(one.output_tokens for one in used),
                 cache_read_tokens=sum(one.cache_read_tokens for one in used),
-                model=reply.model_id,
+                model=model,
                 meta={COST: sum(costs)} if costs else None,
             )
         )
@@ -235,27 +227,18 @@ class ModelTurn:
     async def _request(self, model: str) -> LlmRequest:
         counting = None if self._node else {turn.id for turn in self._seat.turns} | {self._turn.id}
         messages = projected(self._transcript.turns(counting), self._place, self._setup.max_messages)
+        parts = [part for message in messages for part in message.content]
+        handles = {part.handle for part in parts if isinstance(part, MediaPart)}
+        found = [(handle, await self._seat.blob(handle)) for handle in handles]
         custom = self._seat.mask(await self._setup.customized.instructions(messages))
         return LlmRequest(
             model=model,
             system="\n\n".join(text for text in (self._setup.system, custom) if text),
-            messages=tuple([await self._outgoing(message) for message in messages]),
+            messages=messages,
             tools=tuple(tool.spec for tool in self._setup.tools.values()),
             max_tokens=self._setup.agent.limits.max_tokens or DEFAULT_TOKENS,
+            media={handle: data for handle, data in found if data},
         )
-
-    async def _outgoing(self, message: SessionMessage) -> LlmMessage:
-        """A message on its way to a model: what was kept elsewhere is fetched."""
-        content: list[ContentPart] = []
-        for part in message.content:
-            if isinstance(part, MediaPart):
-                data = await self._seat.blob(part.handle)
-                content.append(
-                    MediaContent(data, part.media_type) if data else TextPart(text="[An image that is gone]")
-                )
-            else:
-                content.append(part)
-        return LlmMessage(message.role, tuple(content))
 
     async def _stream(self, request: LlmRequest) -> LlmReply:
         """Have a model speak, and show it as it comes."""
@@ -264,10 +247,10 @@ class ModelTurn:
         async with contextlib.aclosing(self._setup.models.ask(request)) as pieces:
             async for piece in pieces:
                 match piece:
-                    case TextDelta(text=text):
+                    case TextPart(text=text):
                         turn.add(text)
                         await turn.room()
-                    case ReasoningDelta(text=text):
+                    case ReasoningPart(text=text):
                         turn.add(text, reasoning=True)
                         await turn.room()
                     case LlmReply():

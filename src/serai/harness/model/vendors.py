@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import secrets
 import string
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from itertools import groupby
 from typing import Any, cast
 
 import msgspec
@@ -25,18 +26,19 @@ from serai.config.models import ModelKind, ModelRef
 from serai.config.toml import briefly
 from serai.depth import checked
 from serai.errors import FailureKind, ModelFailure, ParseError
-from serai.session.llm import (
-    ContentPart,
+from serai.session.messages import (
     FinishReason,
-    LlmMessage,
     LlmReply,
     LlmRequest,
     LlmUsage,
-    MediaContent,
-    ReasoningDelta,
-    TextDelta,
+    MediaPart,
+    ReasoningPart,
+    SessionMessage,
+    SessionMessageRole,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
 )
-from serai.session.messages import ReasoningPart, SessionMessageRole, TextPart, ToolCallPart, ToolResultPart
 
 _NO_KEY = "none"
 """Sent where no key is wanted. Without any, a vendor's library would look for one, and send that."""
@@ -111,7 +113,7 @@ def open_model(model: ModelRef, key: str | None) -> tuple[Provider[Any], AnyMode
 
 async def answer_of(
     model: AnyModel, request: LlmRequest, read_timeout: float
-) -> AsyncGenerator[TextDelta | ReasoningDelta | LlmReply | None]:
+) -> AsyncGenerator[TextPart | ReasoningPart | LlmReply | None]:
     """The answer of a model as it comes, `None` for what is not text, and last the whole of it.
 
     Args:
@@ -137,18 +139,18 @@ async def answer_of(
     yield _reply(answer, request.model)
 
 
-def _piece(event: Any) -> TextDelta | ReasoningDelta | None:
+def _piece(event: Any) -> TextPart | ReasoningPart | None:
     match event:
         case (
             pm.PartDeltaEvent(delta=pm.TextPartDelta(content_delta=text))
             | pm.PartStartEvent(part=pm.TextPart(content=text))
         ) if text:
-            return TextDelta(_readable(text))
+            return TextPart(text=_readable(text))
         case (
             pm.PartDeltaEvent(delta=pm.ThinkingPartDelta(content_delta=text))
             | pm.PartStartEvent(part=pm.ThinkingPart(content=text))
         ) if text:
-            return ReasoningDelta(_readable(text))
+            return ReasoningPart(text=_readable(text))
         case _:
             return None
 
@@ -162,9 +164,8 @@ def _reply(answer: pm.ModelResponse, model: str) -> LlmReply:
             FailureKind.TRANSPORT, f"the answer of {model} was cut off: it did not say that it has ended"
         )
     return LlmReply(
-        parts=_parts_of(answer),
+        parts=tuple(_parts_of(answer)),
         finish=finish,
-        model_id=model,
         usage=LlmUsage(
             input_tokens=answer.usage.input_tokens,
             output_tokens=answer.usage.output_tokens,
@@ -199,31 +200,19 @@ def _said(error: Exception) -> str:
 
 def _messages_for(request: LlmRequest) -> list[pm.ModelMessage]:
     """The conversation as a model gets it. Neighbours of one side become one message."""
+    asked: list[pm.ModelRequestPart] = [pm.SystemPromptPart(request.system)] if request.system else []
     messages: list[pm.ModelMessage] = []
-    asked: list[pm.ModelRequestPart] = []
-    if request.system:
-        asked.append(pm.SystemPromptPart(request.system))
-    answered: list[pm.ModelResponsePart] = []
-
-    def end_side() -> None:
-        if asked:
-            messages.append(pm.ModelRequest(parts=[*asked]))
-        if answered:
-            messages.append(pm.ModelResponse(parts=[*answered]))
-        asked.clear()
-        answered.clear()
-
-    for message in request.messages:
-        if message.role is SessionMessageRole.ASSISTANT:
+    for is_answer, side in groupby(request.messages, lambda one: one.role is SessionMessageRole.ASSISTANT):
+        if is_answer:
             if asked:
-                end_side()
-            answered += _answer(message.content)
-        else:
+                messages.append(pm.ModelRequest(parts=asked))
+            answered = [part for message in side for part in _answer(message)]
             if answered:
-                end_side()
-            asked += _question(message)
-    end_side()
-    return messages
+                messages.append(pm.ModelResponse(parts=answered))
+            asked = []
+        else:
+            asked += [part for message in side for part in _question(message, request.media)]
+    return [*messages, pm.ModelRequest(parts=asked)] if asked else messages
 
 
 def _parameters_for(request: LlmRequest) -> ModelRequestParameters:
@@ -241,8 +230,8 @@ def _parameters_for(request: LlmRequest) -> ModelRequestParameters:
     )
 
 
-def _answer(content: Iterable[ContentPart]) -> Iterable[pm.ModelResponsePart]:
-    for part in content:
+def _answer(message: SessionMessage) -> Iterable[pm.ModelResponsePart]:
+    for part in message.content:
         match part:
             case TextPart(text=text) if text:
                 yield pm.TextPart(text)
@@ -252,7 +241,7 @@ def _answer(content: Iterable[ContentPart]) -> Iterable[pm.ModelResponsePart]:
                 pass
 
 
-def _question(message: LlmMessage) -> Iterable[pm.ModelRequestPart]:
+def _question(message: SessionMessage, media: Mapping[str, bytes]) -> Iterable[pm.ModelRequestPart]:
     said: list[str | pm.BinaryContent] = []
     for part in message.content:
         match part:
@@ -260,8 +249,10 @@ def _question(message: LlmMessage) -> Iterable[pm.ModelRequestPart]:
                 yield pm.SystemPromptPart(text)
             case TextPart(text=text):
                 said.append(text)
-            case MediaContent(data=data, media_type=media_type):
-                said.append(pm.BinaryContent(data=data, media_type=media_type))
+            case MediaPart(handle=handle, media_type=kind):
+                data = media.get(handle)
+                gone = "[An image that is gone]"
+                said.append(gone if data is None else pm.BinaryContent(data=data, media_type=kind))
             case ToolResultPart():
                 outcome = "failed" if part.is_error else "success"
                 yield pm.ToolReturnPart(part.name, part.output, part.id, outcome=outcome)
@@ -271,13 +262,9 @@ def _question(message: LlmMessage) -> Iterable[pm.ModelRequestPart]:
         yield pm.UserPromptPart(said[0] if len(said) == 1 and isinstance(said[0], str) else said)
 
 
-def _parts_of(answer: pm.ModelResponse) -> tuple[TextPart | ReasoningPart | ToolCallPart, ...]:
+def _parts_of(answer: pm.ModelResponse) -> Iterable[TextPart | ReasoningPart | ToolCallPart]:
     """What a model has said. Calls get new ids: theirs may come again, and not every vendor takes them."""
-    return tuple(_parts(answer.parts))
-
-
-def _parts(parts: Sequence[pm.ModelResponsePart]) -> Iterable[TextPart | ReasoningPart | ToolCallPart]:
-    for part in parts:
+    for part in answer.parts:
         match part:
             case pm.TextPart(content=text) if text:
                 yield TextPart(text=_readable(text))

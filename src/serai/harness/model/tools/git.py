@@ -61,9 +61,9 @@ class _Checkout:
         answer = await self.repository.run(*self._quiet, *arguments, doing=doing, data=data, grace=2.0)
         return answer.output
 
-    async def changed(self) -> list[str]:
+    async def changed(self, within: Sequence[str]) -> list[str]:
         """The files that have changed, from the repository's directory on."""
-        listed = (await self.run(*_STATUS, "-z", "--", ".", doing="see what has changed")).split(b"\0")
+        listed = (await self.run(*_STATUS, "-z", "--", *within, doing="see what has changed")).split(b"\0")
         return [os.fsdecode(line[3:]).removeprefix(self.repository.prefix) for line in listed if line]
 
     def inside(self, paths: Sequence[str], context: ToolContext) -> list[str]:
@@ -152,13 +152,8 @@ class GitCommit(BuiltIn):
         return ToolOutput("\n".join([printed.decode(errors="replace").rstrip("\n"), *notes]))
 
     async def _files(self, context: ToolContext, checkout: _Checkout) -> list[str]:
-        changed = await checkout.changed()
-        wanted = checkout.inside(self.paths, context) if self.paths is not None else ["."]
-        files = [name for name in changed if any(_covers(path, name) for path in wanted)]
+        within = checkout.inside(self.paths, context) if self.paths else ["."]
+        files = await checkout.changed(within)
         if not files:
             raise ToolFailed("there is nothing to commit")
         return files
-
-
-def _covers(path: str, name: str) -> bool:
-    return path in {".", name} or name.startswith(f"{path.rstrip('/')}/")

@@ -15,6 +15,7 @@ import asyncio
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -24,7 +25,7 @@ import msgspec
 from serai.ahp.types import ToolResultContent, ToolResultEmbeddedResourceContent
 from serai.customizations.containers import Definition
 from serai.errors import ConfigInvalid, SeraiError, ToolFailed
-from serai.harness.model.tool import Asking, Tool, ToolContext, ToolOutput, ToolUse
+from serai.harness.model.tool import Asking, ForeignUse, Tool, ToolOutput
 from serai.host.seat import Seat
 from serai.session.agent_file import AgentFile
 
@@ -180,6 +181,19 @@ class _Connection:
         self.is_broken, self.tools = True, []
         return self.problem
 
+    async def call(self, tool: str, given: dict[str, Any]) -> ToolOutput:
+        """Call a tool. Cancelling tells the server."""
+        if self.is_broken or self.client is None:
+            raise ToolFailed(f"the MCP server {self.name!r} is gone: {self.problem}")
+        try:
+            result = await self.client.call_tool(tool, given)
+        except Exception as error:  # noqa: BLE001 - servers, and the SDK, raise what they like
+            # What it says about the call is an answer. Anything else, and the connection is of no use.
+            if type(error).__name__ == "MCPError" and getattr(error, "code", -32000) != -32000:
+                raise ToolFailed(f"the MCP server refused: {error}") from None
+            raise ToolFailed(f"the MCP server failed: {self.fail(error)}") from None
+        return _told(result)
+
     async def close(self) -> None:
         """End the server, and its process."""
         self._leaving.set()
@@ -201,37 +215,16 @@ def _tool(connection: _Connection, told: Any) -> Tool:
         title=title,
         description=told.description or title,
         schema=told.input_schema,
-        read=lambda given: _McpUse(connection, told.name, title, dict(given)),
+        read=lambda given: ForeignUse(_shown(title, given), partial(connection.call, told.name, dict(given))),
         asking=Asking.NEVER if only_reads else Asking.UNLESS_GRANTED,
         is_idempotent=only_reads or bool(hints and hints.idempotent_hint),
     )
 
 
-class _McpUse(ToolUse):
-    connection: _Connection
-    name: str
-    title: str
-    given: dict[str, Any]
-
-    def summary(self) -> str:
-        """The tool, with all of the input."""
-        shown = msgspec.json.format(msgspec.json.encode(self.given)).decode()
-        return f"{self.title}\n\n```json\n{shown}\n```"
-
-    async def run(self, context: ToolContext) -> ToolOutput:
-        """Call it. Cancelling tells the server."""
-        del context
-        connection = self.connection
-        if connection.is_broken or connection.client is None:
-            raise ToolFailed(f"the MCP server {connection.name!r} is gone: {connection.problem}")
-        try:
-            result = await connection.client.call_tool(self.name, self.given)
-        except Exception as error:  # noqa: BLE001 - servers, and the SDK, raise what they like
-            # What it says about the call is an answer. Anything else, and the connection is of no use.
-            if type(error).__name__ == "MCPError" and getattr(error, "code", -32000) != -32000:
-                raise ToolFailed(f"the MCP server refused: {error}") from None
-            raise ToolFailed(f"the MCP server failed: {connection.fail(error)}") from None
-        return _told(result)
+def _shown(title: str, given: Mapping[str, Any]) -> str:
+    """The tool, with all of the input."""
+    shown = msgspec.json.format(msgspec.json.encode(given)).decode()
+    return f"{title}\n\n```json\n{shown}\n```"
 
 
 def _told(result: Any) -> ToolOutput:

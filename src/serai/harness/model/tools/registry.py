@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from serai.contract import Role
-from serai.harness.model.tool import Asking, BuiltIn, Tool, ToolContext, ToolOutput, ToolUse
+from serai.harness.model.tool import Asking, BuiltIn, ForeignUse, Tool, ToolOutput, ToolUse
 from serai.harness.model.tools.commands import RunCommand
 from serai.harness.model.tools.files import EditFile, ListDirectory, ReadFile, SearchFiles, WriteFile
 from serai.harness.model.tools.git import GitCommit, GitDiff, GitStatus
@@ -69,31 +69,14 @@ async def relay_tools(workspace: Workspace, tools: RelayTools, session: str) -> 
     caller = Caller(Role.AGENT, workspace.identities.of_session(session))
 
     def tool(name: str, description: str, schema: dict[str, Any]) -> Tool:
-        def read(given: Mapping[str, Any]) -> ToolUse:
-            return _RelayUse(tools, caller, name, given)
+        title = name.replace("_", " ").capitalize()
 
-        title = _title(name)
+        def read(given: Mapping[str, Any]) -> ToolUse:
+            async def call() -> ToolOutput:
+                return ToolOutput(msgspec.json.encode(await tools.call(caller, name, given)).decode())
+
+            return ForeignUse(title, call)
+
         return Tool(name, title, description, schema, read, Asking.NEVER, is_idempotent=name not in _ONCE)
 
     return [tool(one.name, one.description, one.schema) for one in await tools.tools(caller)]
-
-
-class _RelayUse(ToolUse):
-    tools: RelayTools
-    caller: Caller
-    name: str
-    given: Mapping[str, Any]
-
-    def summary(self) -> str:
-        """The tool's name, as words."""
-        return _title(self.name)
-
-    async def run(self, context: ToolContext) -> ToolOutput:
-        """Call it."""
-        del context
-        answer = await self.tools.call(self.caller, self.name, self.given)
-        return ToolOutput(msgspec.json.encode(answer).decode())
-
-
-def _title(name: str) -> str:
-    return name.replace("_", " ").capitalize()
