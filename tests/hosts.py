@@ -222,8 +222,6 @@ class House:
         self.store = make_store()
         self.tokens = [TOKEN, OTHER_TOKEN]
         """What opens its door from the next start on."""
-        self.patience = WITHIN
-        """How long a reader of events may take, from the next start on."""
 
     @property
     def url(self) -> str:
@@ -251,7 +249,7 @@ class House:
                 self._readiness,
                 started=ready.set_result,
                 routes=[
-                    *SessionRoutes(self.host, patience=self.patience).routes,
+                    *SessionRoutes(self.host).routes,
                     *TranscriptRoutes(self.host).routes,
                 ],
             )
