@@ -86,8 +86,9 @@ def test_messages_and_exceptions_are_masked(tap: Tap) -> None:
 def test_who_wants_finer_records_gets_them_and_the_screen_does_not(
     tap: Tap, logger_as_it_was: logging.Logger, caplog: pytest.LogCaptureFixture
 ) -> None:
-    tap.listen(Level.DEBUG)
     assert tap.tap.own_level() is Level.INFO
+    caplog.handler.setLevel(logging.INFO)
+    tap.listen(Level.DEBUG)
     LOG.debug("fine")
     LOG.info("plain")
     assert tap.bodies() == ["fine", "plain"]

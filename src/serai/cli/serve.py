@@ -81,11 +81,10 @@ def _serve(options: argparse.Namespace, *, opens_page: bool = False) -> int:
         "log_level": options.log_level,
     }
     configuration = load(paths, os.environ, flags=flags)
-    logging.basicConfig(
-        level=configuration.settings.log_level.upper(),
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        stream=sys.stderr,
-    )
+    level, screen = configuration.settings.log_level.upper(), logging.StreamHandler()
+    screen.setLevel(level)  # whoever follows the log may want finer lines: they are not for the screen
+    form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+    logging.basicConfig(level=level, format=form, handlers=[screen])
     # A line for each request to a model tells nobody anything.
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     paths.make_home()

@@ -135,7 +135,7 @@ class Telemetry:
             self._exported = {TelemetryChannel(signal, own.get(signal)) for signal in found}
         self._adjust()
 
-    async def stop(self, timeout: float = 5.0) -> None:  # noqa: ASYNC109 - the thread needs to know it
+    async def stop(self, timeout: float = 5.0) -> None:  # noqa: ASYNC109 - what waits is then given up
         """Tell what waits, export it for at most `timeout` seconds, and end."""
         if self._loop is None:
             return
@@ -151,7 +151,7 @@ class Telemetry:
         if task:
             await asyncio.wait({task})
         if poster:
-            await asyncio.to_thread(poster.close, timeout)
+            await poster.close(timeout)
         self._complain()
 
     def _channels(self, signal: Signal) -> Iterator[TelemetryChannel]:
