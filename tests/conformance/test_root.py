@@ -132,14 +132,13 @@ async def test_a_folder_that_has_its_own_default_comes_before_all_others(
     tmp_path: Path, of_folder: str
 ) -> None:
     settings = HostSettings(summary_delay=0.01, default_provider="demo")
-    own = HostSettings(summary_delay=0.01, default_provider=of_folder, folder_provider=of_folder)
 
-    def settings_of(directory: str | None) -> HostSettings:
-        return own if directory == tmp_path.as_uri() else settings
+    def folder_agent(directory: str) -> str | None:
+        return of_folder if directory == tmp_path.as_uri() else None
 
     agents = [agent("second"), agent("third")]
     async with (
-        housing(harnesses=agents, settings=settings, settings_of=settings_of) as house,
+        housing(harnesses=agents, settings=settings, folder_agent=folder_agent) as house,
         connecting(house.url, "c") as client,
     ):
         await client.initialize(ROOT)

@@ -18,7 +18,7 @@ from serai.cli.link import address_for_phones, link_of, show
 from serai.client.address import nearest_url
 from serai.config.keys import DatabaseKey, find_database_key, find_token
 from serai.config.load import Configuration, Source, load
-from serai.config.paths import find_paths, here
+from serai.config.paths import Paths, find_paths, here
 from serai.config.settings import Settings
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
@@ -91,13 +91,12 @@ def _serve(options: argparse.Namespace, *, opens_page: bool = False) -> int:
     key = find_database_key(paths, os.environ, use_keyring=configuration.settings.use_keyring)
     token = find_token(paths) if configuration.settings.require_token else None
     functions = [function_agent(words) for words in options.agent or ()]
-    asyncio.run(_run(configuration, flags, key, token, functions, opens_page=opens_page))
+    asyncio.run(_run(configuration, key, token, functions, opens_page=opens_page))
     return 0
 
 
 async def _run(
     configuration: Configuration,
-    flags: dict[str, Any],
     key: DatabaseKey,
     token: str | None,
     functions: list[HostedHarness],
@@ -129,7 +128,7 @@ async def _run(
         settings=_host_settings(settings),
         home=paths.home,
         redactor=redactor,
-        settings_of=lambda directory: _settings_of(configuration, flags, directory),
+        folder_agent=lambda directory: _folder_agent(paths, directory),
         is_trusted=Trust(paths.trust).is_trusted,
         user_settings=paths.user_config.parent,
     )
@@ -228,7 +227,7 @@ def _stamp(file: Path) -> tuple[int, int] | None:
     return told.st_mtime_ns, told.st_size
 
 
-def _host_settings(settings: Settings, folder_provider: str | None = None) -> HostSettings:
+def _host_settings(settings: Settings) -> HostSettings:
     place = here()
     return HostSettings(
         default_provider=settings.default_agent,
@@ -239,28 +238,25 @@ def _host_settings(settings: Settings, folder_provider: str | None = None) -> Ho
         queue_limit=settings.mailbox_size,
         retention_days=settings.retention_days,
         default_directory=None if place is None else place.as_uri(),
-        folder_provider=folder_provider,
     )
 
 
-def _settings_of(configuration: Configuration, flags: dict[str, Any], directory: str | None) -> HostSettings:
-    """The settings of a session: the `serai.toml` of its working directory counts too.
+def _folder_agent(paths: Paths, directory: str) -> str | None:
+    """The agent that the `serai.toml` of a working directory has chosen for its sessions.
 
     A file that cannot be read changes nothing, and is reported: one broken folder must not stop the host, nor
     keep anyone from the sessions in it, whatever a stranger has put there.
     """
     folder = directory_of(directory)
-    if folder is None:
-        return _host_settings(configuration.settings)
     try:
-        narrowed = load(configuration.paths, os.environ, flags=flags, project=folder)
+        found = load(paths, os.environ, project=folder)
     except Exception as error:  # noqa: BLE001 - see above
         _log.warning("the configuration in %s does not count: %s", folder, error)
-        return _host_settings(configuration.settings)
-    for ignored in narrowed.ignored:
+        return None
+    for ignored in found.ignored:
         _log.warning("%s", ignored)
-    agent, chosen_by = narrowed.settings.default_agent, narrowed.provenance["default_agent"].source
-    return _host_settings(narrowed.settings, agent if chosen_by is Source.PROJECT else None)
+    is_chosen = found.provenance["default_agent"].source is Source.PROJECT
+    return found.settings.default_agent if is_chosen else None
 
 
 def _welcome(configuration: Configuration, key: DatabaseKey, urls: list[str], link: str) -> None:

@@ -1,7 +1,7 @@
 """Settings from four sources: flags over the environment over the project's file over the person's file.
 
-Each value knows where it comes from. A project's file sets what concerns its sessions, and in a folder that
-nobody trusts it may only make that smaller; whatever else it wants is left out and reported. Agents
+Each value knows where it comes from. The project's file of a folder that a person trusts sets what concerns
+its sessions; whatever else such a file wants is left out and reported. Agents
 (`[agents.NAME]`) come from files only; one that a project describes takes the place of the person's own of
 that name. Servers of models (`[models.NAME]`) come from the person's file only: they are the host's, and so
 are their keys.
@@ -158,18 +158,10 @@ def _add_project(
     ignored += [Ignored(key, values[key], file, _HOSTS_OWN) for key in values if key not in FROM_PROJECTS]
     values = {key: value for key, value in values.items() if key in FROM_PROJECTS}
     if (values or agents) and not Trust(paths.trust).is_trusted(project):
-        how = f"(to trust it: 'serai config trust {project}')"
-        for key, value in list(values.items()):
-            if FROM_PROJECTS[key] and value <= found.values[key]:
-                continue
-            del values[key]
-            if value != found.values[key]:
-                may = "only make it smaller" if FROM_PROJECTS[key] else "not set it"
-                ignored.append(Ignored(key, value, file, f"a folder that is not trusted may {may} {how}"))
-        # An agent is a program to start: nothing about it is harmless.
-        why = f"a folder that is not trusted may not set it {how}"
+        why = f"the folder is not trusted (to trust it: 'serai config trust {project}')"
+        ignored += [Ignored(key, value, file, why) for key, value in values.items()]
         ignored += [Ignored(f"agents.{name}", None, file, why) for name in agents]
-        agents = {}
+        values, agents = {}, {}
     found.put(values, Provenance(Source.PROJECT, str(file)))
     return agents
 

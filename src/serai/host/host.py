@@ -121,7 +121,7 @@ class Host:
         home: Where things beside the store are kept, such as discarded files; without one, in a folder
             that goes with the host.
         redactor: Masks secrets; without one, those of known shapes only.
-        settings_of: How a session behaves, given the URI of its working directory. It may read files.
+        folder_agent: Which agent a folder, given as a URI, has chosen for its sessions. It may read files.
         is_trusted: Whether a person trusts a folder. It may read files. Without it, no folder is trusted.
         user_home: The person's home, where customisations for all sessions are.
         user_settings: The folder of the person's `serai.toml`, where their own agents are.
@@ -138,7 +138,7 @@ class Host:
         new_id: Callable[[], str] = _new_id,
         home: Path | None = None,
         redactor: Redactor | None = None,
-        settings_of: Callable[[str | None], HostSettings] | None = None,
+        folder_agent: Callable[[str], str | None] = lambda _directory: None,
         is_trusted: Callable[[Path], bool] = lambda _folder: False,
         user_home: Path | None = None,
         user_settings: Path | None = None,
@@ -147,6 +147,7 @@ class Host:
         self.now = now
         self.new_id = new_id
         self.is_trusted = is_trusted
+        self._folder_agent = folder_agent
         self._borrowed_home = None if home else Path(gettempdir()) / f"serai-{uuid.uuid4()}"
         self.home = home or self._borrowed_home or Path()
         user_home = user_home or _home_of_person(self.home)
@@ -188,7 +189,6 @@ class Host:
             self.journal,
             self.identities,
             partial(Session, self),
-            settings_of or (lambda _: self.settings),
             budget=self.settings.memory_budget,
             is_watched=self._is_watched,
             known=self.files.session_known,
@@ -274,8 +274,8 @@ class Host:
 
     async def provider_for(self, directory: str | None) -> str:
         """The agent of sessions that name none: their folder's own choice, else the host's."""
-        settings = await asyncio.to_thread(self.sessions.settings_of, directory)
-        return settings.folder_provider or self.root.default_provider
+        chosen = None if directory is None else await asyncio.to_thread(self._folder_agent, directory)
+        return chosen or self.root.default_provider
 
     async def signed_in(self, provider: str) -> None:
         """Have the sessions go on that an agent has refused for want of a sign-in."""

@@ -30,8 +30,6 @@ class HostSettings:
     """How many messages may wait in one session."""
     retention_days: int | None = None
     """How long actions stay that no state needs any more, in days; `None` for ever."""
-    folder_provider: str | None = None
-    """Of a session's folder: the agent that it has chosen for sessions that name none."""
     default_directory: str | None = None
     """The working directory of sessions that name none, as a URI."""
 

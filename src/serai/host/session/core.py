@@ -28,7 +28,7 @@ _SIGN_IN_NEEDED = "A sign-in is needed"
 class SessionCore:
     """The state of one session, and the one way in which it changes.
 
-    `settings` are the host's, with those of its project; `changed` is called after each action, since the
+    `settings` are the host's; `changed` is called after each action, since the
     summary may be another one.
     """
 
