@@ -123,7 +123,7 @@ def test_a_file_that_is_no_toml_is_refused(paths: Paths) -> None:
     with pytest.raises(ConfigInvalid, match="not TOML"):
         load(paths, {})
     paths.user_config.write_bytes(b"#" * (256 * 1024 + 1))
-    with pytest.raises(ConfigInvalid, match="more than"):
+    with pytest.raises(ConfigInvalid, match="larger than"):
         load(paths, {})
 
 
@@ -176,13 +176,6 @@ def test_times_have_an_end(paths: Paths, value: str) -> None:
     paths.user_config.write_text(f"client_grace_seconds = {value}")
     with pytest.raises(ConfigInvalid, match="client_grace_seconds"):
         load(paths, {})
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "host.example"])
-def test_a_token_cannot_be_switched_off_where_others_reach_the_port(paths: Paths, host: str) -> None:
-    with pytest.raises(ConfigInvalid, match="SERAI_REQUIRE_TOKEN"):
-        load(paths, {"SERAI_REQUIRE_TOKEN": "false"}, flags={"host": host})
-    assert load(paths, {}, flags={"host": host}).settings.host == host
 
 
 # -- folders that nobody trusts ----------------------------------------------------------------------------

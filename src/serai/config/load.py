@@ -22,13 +22,10 @@ import msgspec
 from serai.config.agents import AgentSettings, read_agents
 from serai.config.models import ModelServer, read_models
 from serai.config.paths import CONFIG_NAME, Paths, real
-from serai.config.settings import FROM_PROJECTS, Settings, is_loopback
-from serai.config.toml import BrokenToml, briefly, problem_of, read_toml
+from serai.config.settings import FROM_PROJECTS, Settings
+from serai.config.toml import MAX_TOML, BrokenToml, briefly, problem_of, read_toml
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
-
-_LARGEST = 256 * 1024
-"""A configuration file with more bytes is not read."""
 
 _HOSTS_OWN = "it is the host's own: set it in your own serai.toml"
 _TYPES = {info.name: info.type for info in msgspec.structs.fields(Settings)}
@@ -84,7 +81,7 @@ class Configuration:
     """The servers of models that the person's file describes, by name."""
 
 
-class _File(NamedTuple):
+class SettingsFile(NamedTuple):
     """What a file says."""
 
     values: dict[str, Any]
@@ -142,7 +139,6 @@ def load(
     given = {key: value for key, value in (flags or {}).items() if value is not None}
     found.put_each(given, Source.FLAG, _flag)
     settings = Settings(**found.values)
-    _refuse_open_bind(settings, found.provenance)
     return Configuration(settings, paths, found.provenance, tuple(ignored), agents, own.models)
 
 
@@ -166,25 +162,34 @@ def _add_project(
     return agents
 
 
-def _from_file(file: Path) -> _File:
+def _from_file(file: Path) -> SettingsFile:
     try:
         if not stat.S_ISREG(file.stat().st_mode):  # anyone may have made it: it may be a pipe
             raise ConfigInvalid(f"{file} cannot be read: it is not a file")
         with file.open("rb") as stream:
-            data = stream.read(_LARGEST + 1)
+            data = stream.read(MAX_TOML + 1)
     except (FileNotFoundError, NotADirectoryError):
-        return _File({}, {}, {})
+        return SettingsFile({}, {}, {})
     except OSError as error:
         raise ConfigInvalid(f"{file} cannot be read: {error.strerror}") from None
-    if len(data) > _LARGEST:
-        raise ConfigInvalid(f"{file} has more than {_LARGEST} bytes")
+    return read_settings(data, file)
+
+
+def read_settings(data: bytes, file: Path) -> SettingsFile:
+    """What a file says, given what is in it.
+
+    Raises:
+        ConfigInvalid: It is not TOML, or says what it cannot.
+    """
     try:
         table = read_toml(data.decode("utf-8-sig"))  # editors of Windows put a mark before the text
     except (BrokenToml, UnicodeDecodeError) as error:
         raise ConfigInvalid(f"{file} is not TOML: {error}") from None
     agents = read_agents(table.pop("agents", {}), str(file))
     models = read_models(table.pop("models", {}), str(file))
-    return _File({key: _checked(key, value, str(file)) for key, value in table.items()}, agents, models)
+    return SettingsFile(
+        {key: _checked(key, value, str(file)) for key, value in table.items()}, agents, models
+    )
 
 
 def _read_value(key: str, value: Any, place: str) -> Any:
@@ -210,13 +215,3 @@ def _checked(key: str, value: Any, place: str, *, strict: bool = True) -> Any:
         return msgspec.convert(value, _TYPES[key], strict=strict)
     except msgspec.ValidationError as error:
         raise ConfigInvalid(f"{place}: {key} = {briefly(repr(value))}: {problem_of(error)}") from None
-
-
-def _refuse_open_bind(settings: Settings, provenance: Mapping[str, Provenance]) -> None:
-    if settings.require_token or is_loopback(settings.host):
-        return
-    raise ConfigInvalid(
-        f"host = {settings.host!r}, from {provenance['host']}, can be reached by others, and require_token is"
-        f" off, from {provenance['require_token']}",
-        remedy="Leave require_token on, or listen on 127.0.0.1",
-    )

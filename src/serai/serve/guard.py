@@ -123,7 +123,7 @@ def refuse_open_bind(host: str, digests: Iterable[str]) -> None:
         raise ConfigInvalid(
             f"the port would be open to everyone who reaches {host or 'any address of this machine'!r}:"
             " no token is set",
-            remedy="Set a token, or bind to 127.0.0.1",
+            remedy="Leave require_token on, or listen on 127.0.0.1",
         )
 
 
