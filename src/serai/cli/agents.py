@@ -103,7 +103,7 @@ async def _open(options: argparse.Namespace, name: str | None = None) -> tuple[K
 
 
 async def find_agents(
-    home: str | None, folder: Path | None, warn: Callable[[str], None], name: str | None = None
+    home: str | None, folder: Path, warn: Callable[[str], None], name: str | None = None
 ) -> tuple[KnownAgents, Finder]:
     """The agents that are known in a folder, or the one of a name; and who finds them on this machine."""
     paths = find_paths(home, os.environ)
@@ -111,7 +111,7 @@ async def find_agents(
     for ignored in configuration.ignored:
         warn(str(ignored))
     known = await known_agents(configuration, warn, name=name)
-    project = folder if folder is not None and Trust(paths.trust).is_trusted(folder) else None
+    project = folder if Trust(paths.trust).is_trusted(folder) else None
     return known, Finder(Surroundings.here(project=project))
 
 

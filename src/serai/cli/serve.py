@@ -228,7 +228,6 @@ def _stamp(file: Path) -> tuple[int, int] | None:
 
 
 def _host_settings(settings: Settings) -> HostSettings:
-    place = here()
     return HostSettings(
         default_provider=settings.default_agent,
         client_grace=settings.client_grace_seconds,
@@ -237,7 +236,7 @@ def _host_settings(settings: Settings) -> HostSettings:
         requests_per_connection=settings.requests_per_connection,
         queue_limit=settings.mailbox_size,
         retention_days=settings.retention_days,
-        default_directory=None if place is None else place.as_uri(),
+        default_directory=here().as_uri(),
     )
 
 

@@ -133,7 +133,7 @@ def _known(options: argparse.Namespace) -> Known:
     """What a host that is started here would know."""
     paths, folder = find_paths(options.home, os.environ), here()
     servers = load(paths, os.environ).models
-    trusted = folder is not None and Trust(paths.trust).is_trusted(folder)
+    trusted = Trust(paths.trust).is_trusted(folder)
     return known_here(servers, folder, paths.user_config.parent, trusted=trusted)
 
 
@@ -202,11 +202,10 @@ async def _run(client: Client, options: argparse.Namespace) -> int:
 
 async def _begun(client: Client, options: argparse.Namespace) -> tuple[SessionClient, TurnStream]:
     """Begin a run, and give it its input."""
-    place = here()
     run = await client.create_session(
         "workflow",
         uri=f"{RUN}:/{uuid.uuid4()}",
-        working_directory=None if place is None else place.as_uri(),
+        working_directory=here().as_uri(),
         config={"file": options.file},
     )
     print(f"Run {run.id}", file=sys.stderr)
