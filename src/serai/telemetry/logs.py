@@ -8,8 +8,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from serai.telemetry.activities import current_span
 from serai.telemetry.otlp import Cleaner, Json, Level, Scalar, Scoped
+from serai.telemetry.spans import current_span
 
 _ROOT = "serai"
 _SAMPLED = 1

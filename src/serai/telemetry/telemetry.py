@@ -3,8 +3,8 @@
     telemetry = Telemetry(redactor.redact, time.time_ns, emit)
     telemetry.start()
     telemetry.follow(channel)                        # someone subscribed to an `ahp-otlp:` channel
-    turn = telemetry.activities.turn("demo", session, turn_id=turn_id, provider="demo")
-    turn.end("completed")
+    step = Span(telemetry.spans, "a step", {})
+    step.end("completed")
     await telemetry.stop()
 
 While nobody follows and no endpoint is set, there is no task, no handler on the logger and no span.
@@ -21,7 +21,6 @@ from contextlib import suppress
 from typing import TypeAlias
 
 from serai.ahp.types import URI
-from serai.telemetry.activities import Activities, wants_content
 from serai.telemetry.export import Poster, targets
 from serai.telemetry.logs import LogTap, unheard
 from serai.telemetry.metrics import Metrics
@@ -35,6 +34,7 @@ from serai.telemetry.otlp import (
     payload,
     resource_of,
 )
+from serai.telemetry.spans import Spans, wants_content
 
 _log = logging.getLogger(__name__)
 
@@ -86,9 +86,8 @@ class Telemetry:
             lambda: self._lose(Signal.LOGS, 1),
         )
         self.metrics = Metrics(now_ns())
-        self.activities = Activities(
+        self.spans = Spans(
             self._cleaner,
-            self.metrics,
             now_ns,
             lambda span: self._take(Signal.TRACES, span),
             content=wants_content(environ),
@@ -162,7 +161,7 @@ class Telemetry:
         """Let run what is wanted, and nothing else."""
         if self._loop is None:
             return
-        self.activities.recording = self.wanted(Signal.TRACES)
+        self.spans.recording = self.wanted(Signal.TRACES)
         levels = [channel.level for channel in self._channels(Signal.LOGS) if channel.level]
         self._tap.listen(min(levels, key=lambda level: level.severity, default=None))
         for signal, waiting in self._waiting.items():

@@ -56,7 +56,7 @@ class Session:
             host.journal,
             kept,
             host.redactor,
-            SessionTelemetry(host.telemetry.activities, kept.uri, kept.live.head.summary),
+            SessionTelemetry(host.telemetry, kept.uri, kept.live.head.summary),
             settings=host.settings,
             now=host.now,
             new_id=host.new_id,
