@@ -15,12 +15,12 @@ from typing import Any, BinaryIO
 import apsw
 
 from nursery import Forked, nursery, reading
+from serai.config.settings import Settings
 from serai.contract import DeliveryRecord
 from serai.harness.demo import DemoHarness
 from serai.host.agents import HostedHarness
 from serai.host.host import Host
 from serai.host.ledger import record_of
-from serai.host.settings import HostSettings
 from serai.redact import Redactor
 from serai.serve import Limits
 from serai.serve.ahp.commands import ahp_peer
@@ -100,7 +100,7 @@ async def _serve(order: dict[str, Any]) -> None:
         harnesses += [models, WorkflowHarness(models)]
     store = SqliteStore(Path(order["home"]) / "history.db", KEY, Tuning(vfs=vfs, **order["store"]))
     await run_host(
-        Host(store, harnesses, text_frame, redactor=redactor, settings=HostSettings(summary_delay=0.01)),
+        Host(store, harnesses, text_frame, redactor=redactor, summary_delay=0.01),
         PortSettings(port=0, token_digests=frozenset({digest(TOKEN)})),
         started=lambda port: print(port, flush=True),  # noqa: T201 - that is how it tells
     )
@@ -207,7 +207,7 @@ class House:
         make_store: Callable[[], Store] = MemoryStore,
         harnesses: Iterable[HostedHarness] | None = None,
         *,
-        settings: HostSettings | None = None,
+        settings: Settings | None = None,
         secrets: dict[str, str] | None = None,
         limits: Limits | None = None,
         **options: Any,
@@ -215,7 +215,7 @@ class House:
         self._make_store = make_store
         self._options = options
         self._harnesses = [DemoHarness(pace="instant"), *(harnesses or ())]
-        self._settings = settings or HostSettings(summary_delay=0.01)
+        self._settings = settings
         self._secrets = secrets or {}
         self._limits = limits or Limits()
         self._task: asyncio.Task[None] | None = None
@@ -233,6 +233,7 @@ class House:
             self._harnesses,
             text_frame,
             settings=self._settings,
+            summary_delay=0.01,
             redactor=Redactor(self._secrets),
             **self._options,
         )

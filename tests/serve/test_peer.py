@@ -10,10 +10,10 @@ import pytest
 
 from conformance.memory import Wire
 from serai.ahp.types import ROOT
+from serai.config.settings import Settings
 from serai.errors import DatabaseCorrupt, StorageUnavailable
 from serai.harness.demo import DemoHarness
 from serai.host.host import Host
-from serai.host.settings import HostSettings
 from serai.serve.frames import text_frame
 from serai.store.contract import HeadRow, StoredRow
 from serai.store.memory import MemoryStore
@@ -67,8 +67,9 @@ def store() -> Unreadable:
 
 
 async def open_host(store: MemoryStore) -> Host:
-    settings = HostSettings(summary_delay=0.001, memory_budget=0)
-    host = Host(store, [DemoHarness(pace="instant")], text_frame, settings=settings)
+    settings = Settings(idle_memory_bytes=0)
+    demo = DemoHarness(pace="instant")
+    host = Host(store, [demo], text_frame, settings=settings, summary_delay=0.001)
     await host.open()
     return host
 

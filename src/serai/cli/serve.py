@@ -19,7 +19,6 @@ from serai.client.address import nearest_url
 from serai.config.keys import DatabaseKey, find_database_key, find_token
 from serai.config.load import Configuration, Source, load
 from serai.config.paths import Paths, find_paths, here
-from serai.config.settings import Settings
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
 from serai.harness.callback import Answer, CallbackHarness
@@ -27,7 +26,6 @@ from serai.harness.demo import DemoHarness
 from serai.host.agents import HostedHarness
 from serai.host.host import Host
 from serai.host.project import directory_of
-from serai.host.settings import HostSettings
 from serai.machine.umask import keep_private
 from serai.redact import Redactor
 from serai.redact.managed import managed_from_environment
@@ -125,7 +123,8 @@ async def _run(
         SqliteStore(paths.database, key.value),
         [DemoHarness(), *functions, *_model_harnesses(configuration, redactor)],
         text_frame,
-        settings=_host_settings(settings),
+        settings=settings,
+        default_directory=here().as_uri(),
         home=paths.home,
         redactor=redactor,
         folder_agent=lambda directory: _folder_agent(paths, directory),
@@ -225,19 +224,6 @@ def _stamp(file: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return told.st_mtime_ns, told.st_size
-
-
-def _host_settings(settings: Settings) -> HostSettings:
-    return HostSettings(
-        default_provider=settings.default_agent,
-        client_grace=settings.client_grace_seconds,
-        client_tool_timeout=settings.client_tool_timeout_seconds,
-        memory_budget=settings.idle_memory_bytes,
-        requests_per_connection=settings.requests_per_connection,
-        queue_limit=settings.mailbox_size,
-        retention_days=settings.retention_days,
-        default_directory=here().as_uri(),
-    )
 
 
 def _folder_agent(paths: Paths, directory: str) -> str | None:

@@ -21,6 +21,7 @@ from serai.ahp.commands import CreateSessionParams
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.reducers import LiveState
 from serai.ahp.types import ROOT, AgentInfo, FreeForm, RootState
+from serai.config.settings import Settings
 from serai.contract import (
     AgentSession,
     AgentSessionCapabilities,
@@ -50,7 +51,6 @@ from serai.host.session.deliveries import Postman
 from serai.host.session.prune import prune_daily
 from serai.host.session.session import Session
 from serai.host.session.sessions import Sessions
-from serai.host.settings import HostSettings
 from serai.host.sign_in import SignIns
 from serai.host.surroundings.completions import Completions
 from serai.host.surroundings.files import Files
@@ -116,6 +116,8 @@ class Host:
         harnesses: The kinds of agents that sessions can be made with.
         frame: How a message becomes bytes on the wire.
         settings: How the host behaves.
+        default_directory: The working directory of sessions that name none, as a URI.
+        summary_delay: How long changes of summaries are gathered before they are told, in seconds.
         now: The clock, in milliseconds since 1970.
         new_id: Makes ids that nobody else has.
         home: Where things beside the store are kept, such as discarded files; without one, in a folder
@@ -133,7 +135,9 @@ class Host:
         harnesses: Iterable[HostedHarness],
         frame: Callable[[bytes], bytes],
         *,
-        settings: HostSettings | None = None,
+        settings: Settings | None = None,
+        default_directory: str | None = None,
+        summary_delay: float = 0.05,
         now: Callable[[], int] = _now,
         new_id: Callable[[], str] = _new_id,
         home: Path | None = None,
@@ -143,7 +147,8 @@ class Host:
         user_home: Path | None = None,
         user_settings: Path | None = None,
     ) -> None:
-        self.settings = settings or HostSettings()
+        self.settings = settings or Settings()
+        self.default_directory = default_directory
         self.now = now
         self.new_id = new_id
         self.is_trusted = is_trusted
@@ -162,8 +167,8 @@ class Host:
             now,
             frame,
             RootState(agents=self._agents()),
-            self.settings.summary_delay,
-            self.settings.default_provider,
+            summary_delay,
+            self.settings.default_agent,
         )
         self.ledger = Ledger(self.journal, self.redactor, now)
         self.identities = Identities(self.ledger)
@@ -189,7 +194,7 @@ class Host:
             self.journal,
             self.identities,
             partial(Session, self),
-            budget=self.settings.memory_budget,
+            budget=self.settings.idle_memory_bytes,
             is_watched=self._is_watched,
             known=self.files.session_known,
             released=partial(self.left, abandoned=True),
@@ -315,7 +320,7 @@ class Host:
             client_id,
             meta,
             source,
-            default_directory=self.settings.default_directory,
+            default_directory=self.default_directory,
             default_provider=self.provider_for,
             harness_of=self.sought,
             now=self.now(),

@@ -10,11 +10,11 @@ from serai.ahp import actions as a
 from serai.ahp.extensions import LOGIN, PAUSED
 from serai.ahp.reducers import LiveSession
 from serai.ahp.types import ErrorInfo, ModelSelection, SessionActiveClient, SessionLifecycle
+from serai.config.settings import Settings
 from serai.contract import AgentStatus
 from serai.errors import AuthRequired
 from serai.host.blobs import moved_out
 from serai.host.redaction import Redaction, written
-from serai.host.settings import HostSettings
 from serai.host.telemetry import SessionTelemetry
 from serai.journal.batches import Delta, is_delta
 from serai.journal.journal import Journal
@@ -39,7 +39,7 @@ class SessionCore:
         redactor: Redactor,
         telemetry: SessionTelemetry,
         *,
-        settings: HostSettings,
+        settings: Settings,
         now: Callable[[], int],
         new_id: Callable[[], str],
         changed: Callable[[KeptSession], None],

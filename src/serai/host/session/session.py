@@ -201,7 +201,7 @@ class Session:
         if isinstance(harness, Particular) and (problem := harness.refusal(self.uri, action)):
             return problem
         if isinstance(action, a.SessionPendingMessageSetAction):
-            limit = self.host.settings.queue_limit
+            limit = self.host.settings.mailbox_size
             return not_taken(action, head.queued_messages or [], limit, self.capabilities)
         return unknown_option(self.live, action)
 

@@ -72,7 +72,7 @@ async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
             protocol_version=version,
             server_seq=seq,
             snapshots=snapshots,
-            default_directory=host.settings.default_directory,
+            default_directory=host.default_directory,
             completion_trigger_characters=list(TRIGGERS),
             telemetry=CAPABILITIES,
         )
