@@ -92,7 +92,6 @@ class MemoryLink:
         self.peer = ahp_peer(house.host, cast("WebSocket", self))
         self.transport = MemoryTransport(self.peer.received, self.peer.disconnected)
         self.is_open = True
-        self.remote = "memory"
         self.token_digest = house.token_digest
         self.path = "/"
         self.role = Role.OWNER

@@ -19,11 +19,8 @@ import hmac
 import ipaddress
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import parse_qsl
-
-import msgspec
 
 from serai.config.settings import is_loopback
 from serai.contract import Role
@@ -87,23 +84,13 @@ class Admission(NamedTuple):
     """What that token lets its holder do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """The request ends here, with this answer."""
 
     status: int
     code: str
     message: str
     remedy: str
-
-    def body(self) -> bytes:
-        """The answer's body: JSON of `code`, `message` and `remedy`."""
-        return msgspec.json.encode({"code": self.code, "message": self.message, "remedy": self.remedy})
-
-    def headers(self) -> list[tuple[str, str]]:
-        """The answer's headers, but for its length."""
-        challenge = [("WWW-Authenticate", "Bearer")] if self.status == 401 else []
-        return [("Content-Type", "application/json"), ("Cache-Control", "no-store"), *challenge]
 
 
 class _Authority(NamedTuple):
