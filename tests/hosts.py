@@ -26,7 +26,7 @@ from serai.serve import Limits
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame
 from serai.serve.guard import digest
-from serai.serve.port import PortSettings, serve_port
+from serai.serve.port import serve_port
 from serai.serve.run import run_host
 from serai.serve.sessions import SessionRoutes
 from serai.serve.transcripts import TranscriptRoutes
@@ -100,8 +100,8 @@ async def _serve(order: dict[str, Any]) -> None:
         harnesses += [models, WorkflowHarness(models)]
     store = SqliteStore(Path(order["home"]) / "history.db", KEY, Tuning(vfs=vfs, **order["store"]))
     await run_host(
-        Host(store, harnesses, text_frame, redactor=redactor, summary_delay=0.01),
-        PortSettings(port=0, token_digests=frozenset({digest(TOKEN)})),
+        Host(store, harnesses, text_frame, redactor=redactor, settings=Settings(port=0), summary_delay=0.01),
+        {digest(TOKEN)},
         started=lambda port: print(port, flush=True),  # noqa: T201 - that is how it tells
     )
 
@@ -241,14 +241,12 @@ class House:
         ready = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(
             serve_port(
-                PortSettings(
-                    port=port,
-                    token_digests=frozenset(map(digest, self.tokens)),
-                    limits=self._limits,
-                ),
+                Settings(port=port),
                 lambda connection: ahp_peer(self.host, connection),
                 self._readiness,
                 started=ready.set_result,
+                token_digests=[*map(digest, self.tokens)],
+                limits=self._limits,
                 routes=[
                     *SessionRoutes(self.host).routes,
                     *TranscriptRoutes(self.host).routes,

@@ -13,6 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
+from msgspec.structs import replace
+
 from serai.cli.console.target import called_by
 from serai.cli.link import address_for_phones, link_of, show
 from serai.client.address import nearest_url
@@ -30,10 +32,8 @@ from serai.machine.umask import keep_private
 from serai.redact import Redactor
 from serai.redact.managed import managed_from_environment
 from serai.relay.tokens import new_code
-from serai.serve import Limits
 from serai.serve.frames import text_frame
 from serai.serve.guard import digest
-from serai.serve.port import PortSettings
 from serai.serve.run import run_host
 from serai.store.sqlite.lock import say_where
 from serai.store.sqlite.store import SqliteStore
@@ -107,17 +107,19 @@ async def _run(
         redactor.register("SERAI_TOKEN", token)
     redactor.register("SERAI_DATABASE_KEY", key.value if isinstance(key.value, str) else key.value.hex())
     names = called_by(settings.host)
-    # Whoever listens on all addresses of a machine is called by them. No page of others has such a name.
-    own_names = [socket.gethostname().lower(), *names[1:]] if names[0] != settings.host.strip("[]") else []
+    if names[0] != settings.host.strip("[]"):
+        # Whoever listens on all addresses of a machine is called by them. No page of others has such a name.
+        own = [socket.gethostname().lower(), *(f"[{one}]" if ":" in one else one for one in names[1:])]
+        settings = replace(settings, allowed_hosts=(*settings.allowed_hosts, *own))
 
-    codes = new_code(), new_code()
+    codes, allowed = (new_code(), new_code()), configuration.settings.allowed_hosts
 
     def started(port: int) -> None:
         say_where(paths.database, f"{settings.host}:{port}")
         addresses = [f"{nearest_url(name, port)}/" for name in names]
         _welcome(configuration, key, addresses, link_of(addresses[0], codes[0]))
         if opens_page:
-            show(codes, addresses[0], address_for_phones(settings.allowed_hosts, settings.host, port))
+            show(codes, addresses[0], address_for_phones(allowed, settings.host, port))
 
     host = Host(
         SqliteStore(paths.database, key.value),
@@ -133,19 +135,8 @@ async def _run(
     )
     await run_host(
         host,
-        PortSettings(
-            host=settings.host,
-            port=settings.port,
-            token_digests=frozenset({digest(token)}) if token else frozenset(),
-            allowed_hosts=(
-                *settings.allowed_hosts,
-                *(f"[{one}]" if ":" in one else one for one in own_names),
-            ),
-            allowed_origins=settings.allowed_origins,
-            limits=Limits(waiting_bytes=settings.slow_reader_bytes, message_bytes=settings.max_frame_bytes),
-        ),
+        {digest(token)} if token else (),
         started=started,
-        relay=settings.relay,
         page=Page().routes,
         look_for_agents=lambda host: _look_for_agents(host, configuration),
         agents_changed=lambda: _stamp(paths.user_config),
