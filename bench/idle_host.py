@@ -19,9 +19,9 @@ from serai.config.settings import Settings
 from serai.harness.demo import DemoHarness
 from serai.host.host import Host
 from serai.journal.sessions import KeptSession
+from serai.relay.tokens import digest
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame
-from serai.serve.guard import digest
 from serai.serve.port import serve_port
 from serai.serve.run import settle
 from serai.store.contract import Batch

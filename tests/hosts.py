@@ -22,10 +22,10 @@ from serai.host.agents import HostedHarness
 from serai.host.host import Host
 from serai.host.ledger import record_of
 from serai.redact import Redactor
+from serai.relay.tokens import digest
 from serai.serve import Limits
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame
-from serai.serve.guard import digest
 from serai.serve.port import serve_port
 from serai.serve.run import run_host
 from serai.serve.sessions import SessionRoutes

@@ -15,8 +15,8 @@ from serai.client.address import DEFAULT_URL, find_address
 from serai.config.settings import Settings
 from serai.errors import ConfigInvalid
 from serai.host.turn import Turn
+from serai.relay.tokens import digest
 from serai.serve.ahp.commands import ahp_peer
-from serai.serve.guard import digest
 from serai.serve.port import serve_port
 from serai.store.sqlite.lock import say_where
 from serai.store.sqlite.store import SqliteStore

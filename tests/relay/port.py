@@ -23,7 +23,7 @@ from serai.contract import (
     RelayMessage,
 )
 from serai.relay.sdk import Relay
-from serai.serve.guard import digest
+from serai.relay.tokens import digest
 from serai.serve.port import serve_port
 from serai.serve.relay import relay_routes
 from serai.serve.run import Peers

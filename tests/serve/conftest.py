@@ -15,9 +15,10 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.frames import Close, Frame, Opcode
 
 from serai.config.settings import Settings
+from serai.relay.tokens import digest
 from serai.serve import Limits, Peer
 from serai.serve.frames import text_frame
-from serai.serve.guard import Guard, digest
+from serai.serve.guard import Guard
 from serai.serve.outgoing import Ticker
 from serai.serve.port import serve_port
 from serai.serve.websocket import WebSocket

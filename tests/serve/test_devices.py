@@ -32,9 +32,9 @@ from serai.errors import (
 from serai.harness.demo import DemoHarness
 from serai.host.host import Host
 from serai.relay.sdk import Relay
+from serai.relay.tokens import digest
 from serai.serve import run
 from serai.serve.frames import text_frame
-from serai.serve.guard import digest
 from serai.store.memory import MemoryStore
 
 

@@ -13,7 +13,7 @@ from serve.conftest import BEARER, listening, soon
 SERVER = """
 import asyncio, logging, resource
 from serai.serve.door import raise_descriptor_limit
-from serai.serve.guard import digest
+from serai.relay.tokens import digest
 from serai.config.settings import Settings
 from serai.serve.port import serve_port
 from serve.conftest import TOKEN, echoing

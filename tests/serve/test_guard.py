@@ -6,7 +6,8 @@ import pytest
 
 from serai.config.settings import is_loopback
 from serai.errors import ConfigInvalid
-from serai.serve.guard import Admission, Guard, Refusal, digest, refuse_open_bind
+from serai.relay.tokens import digest
+from serai.serve.guard import Admission, Guard, Refusal, refuse_open_bind
 from serai.serve.http import refusal_answer
 
 TOKEN = "the-right-token"

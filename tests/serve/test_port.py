@@ -10,8 +10,8 @@ from websockets.asyncio.client import connect
 
 from serai.config.settings import Settings
 from serai.errors import ConfigInvalid
+from serai.relay.tokens import digest
 from serai.serve import Limits
-from serai.serve.guard import digest
 from serai.serve.port import serve_port
 from serve.conftest import Recorder, listening, soon
 

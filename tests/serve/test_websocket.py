@@ -10,9 +10,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.frames import Frame, Opcode
 
+from serai.relay.tokens import digest
 from serai.serve import Limits
 from serai.serve.frames import text_frame
-from serai.serve.guard import digest
 from serve.conftest import (
     BEARER,
     MIB,

@@ -31,9 +31,8 @@ from serai.host.project import directory_of
 from serai.machine.umask import keep_private
 from serai.redact import Redactor
 from serai.redact.managed import managed_from_environment
-from serai.relay.tokens import new_code
+from serai.relay.tokens import digest, new_code
 from serai.serve.frames import text_frame
-from serai.serve.guard import digest
 from serai.serve.run import run_host
 from serai.store.sqlite.lock import say_where
 from serai.store.sqlite.store import SqliteStore

@@ -10,12 +10,12 @@ are their keys.
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -89,18 +89,8 @@ class SettingsFile(NamedTuple):
     models: dict[str, ModelServer]
 
 
-@dataclass(slots=True)
-class _Values:
-    values: dict[str, Any] = field(default_factory=dict[str, Any])
-    provenance: dict[str, Provenance] = field(default_factory=dict[str, Provenance])
-
-    def put(self, values: Mapping[str, Any], provenance: Provenance) -> None:
-        self.values |= values
-        self.provenance |= dict.fromkeys(values, provenance)
-
-    def put_each(self, given: Mapping[str, Any], source: Source, place: Callable[[str], str]) -> None:
-        for key, value in given.items():
-            self.put({key: _read_value(key, value, place(key))}, Provenance(source, place(key)))
+_Found: TypeAlias = dict[str, tuple[Any, Provenance]]
+"""What holds so far, by setting, and where it comes from."""
 
 
 def variable(key: str) -> str:
@@ -127,23 +117,31 @@ def load(
         ConfigInvalid: A source has a key that there is not, or a value that cannot be. The message names the
             source, the key and what is expected. Or the project leads nowhere.
     """
-    found = _Values()
-    found.put({key: getattr(Settings(), key) for key in _TYPES}, Provenance(Source.DEFAULT))
+    found: _Found = {}
+    _put(found, {key: getattr(Settings(), key) for key in _TYPES}, Provenance(Source.DEFAULT))
     own = _from_file(paths.user_config)
-    found.put(own.values, Provenance(Source.USER, str(paths.user_config)))
+    _put(found, own.values, Provenance(Source.USER, str(paths.user_config)))
     agents, ignored = own.agents, list[Ignored]()
     if project is not None:
         agents = agents | _add_project(found, paths, project, ignored)
-    named = {key: environ[variable(key)] for key in _TYPES if variable(key) in environ}
-    found.put_each(named, Source.ENVIRONMENT, variable)
-    given = {key: value for key, value in (flags or {}).items() if value is not None}
-    found.put_each(given, Source.FLAG, _flag)
-    settings = Settings(**found.values)
-    return Configuration(settings, paths, found.provenance, tuple(ignored), agents, own.models)
+    for key in _TYPES:
+        name, flag = variable(key), f"--{key.replace('_', '-')}"
+        given = (flags or {}).get(key)
+        if given is not None:
+            _put(found, {key: _read_value(key, given, flag)}, Provenance(Source.FLAG, flag))
+        elif name in environ:
+            _put(found, {key: _read_value(key, environ[name], name)}, Provenance(Source.ENVIRONMENT, name))
+    settings = Settings(**{key: value for key, (value, _) in found.items()})
+    provenance = {key: source for key, (_, source) in found.items()}
+    return Configuration(settings, paths, provenance, tuple(ignored), agents, own.models)
+
+
+def _put(found: _Found, values: Mapping[str, Any], provenance: Provenance) -> None:
+    found |= {key: (value, provenance) for key, value in values.items()}
 
 
 def _add_project(
-    found: _Values, paths: Paths, project: Path, ignored: list[Ignored]
+    found: _Found, paths: Paths, project: Path, ignored: list[Ignored]
 ) -> dict[str, AgentSettings]:
     """Add what a project's file may set, and what it may not to `ignored`. Returns its agents."""
     file = real(project) / CONFIG_NAME
@@ -158,7 +156,7 @@ def _add_project(
         ignored += [Ignored(key, value, file, why) for key, value in values.items()]
         ignored += [Ignored(f"agents.{name}", None, file, why) for name in agents]
         values, agents = {}, {}
-    found.put(values, Provenance(Source.PROJECT, str(file)))
+    _put(found, values, Provenance(Source.PROJECT, str(file)))
     return agents
 
 
@@ -199,10 +197,6 @@ def _read_value(key: str, value: Any, place: str) -> Any:
     if _TYPES.get(key) == tuple[str, ...]:
         return tuple(word for part in value.split(",") if (word := part.strip()))
     return _checked(key, value.strip(), place, strict=False)
-
-
-def _flag(key: str) -> str:
-    return f"--{key.replace('_', '-')}"
 
 
 def _checked(key: str, value: Any, place: str, *, strict: bool = True) -> Any:

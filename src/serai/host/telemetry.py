@@ -22,8 +22,6 @@ from serai.telemetry.telemetry import Telemetry
 
 _log = logging.getLogger(__name__)
 
-_BATCHES_UNCOUNTED = 100
-
 
 class HostTelemetry(Telemetry):
     """The telemetry of one host, on channels that have no state."""
@@ -44,8 +42,6 @@ class HostTelemetry(Telemetry):
         self.metrics.sessions.read_from(sessions)
         self.metrics.active_turns.read_from(active_turns)
         self.metrics.connections.read_from(connections)
-        self._batches: list[Measured] = []
-        self.metrics.catch_up = self._count_batches
         journal.measured = self._measured
 
     def subscribe(self, uri: str, subscriber: Subscriber) -> bool:
@@ -62,19 +58,11 @@ class HostTelemetry(Telemetry):
         self._subscriptions.deliver([(uri, self._frame(message))])
 
     def _measured(self, batch: Measured) -> None:
-        # Counting takes a while, and whoever follows a stream waits for it: it is done for many at once.
-        self._batches.append(batch)
-        if len(self._batches) >= _BATCHES_UNCOUNTED:
-            self._count_batches()
-
-    def _count_batches(self) -> None:
-        batches, self._batches = self._batches, []
         metrics = self.metrics
-        for batch in batches:
-            metrics.actions.add(batch.items)
-            metrics.bytes_written.add(batch.size)
-            metrics.commit_time.record(batch.commit_seconds)
-            metrics.publish_time.record(batch.publish_seconds)
+        metrics.actions.add(batch.items)
+        metrics.bytes_written.add(batch.size)
+        metrics.commit_time.record(batch.commit_seconds)
+        metrics.publish_time.record(batch.publish_seconds)
 
 
 class SessionTelemetry:

@@ -27,17 +27,6 @@ from serai.contract import Role
 from serai.errors import ConfigInvalid
 from serai.relay.tokens import digest
 
-__all__ = [
-    "OPEN_PATHS",
-    "UPGRADE_PATHS",
-    "Admission",
-    "Guard",
-    "Headers",
-    "Refusal",
-    "digest",
-    "refuse_open_bind",
-]
-
 Headers = Iterable[tuple[str, str]]
 """Names and values as they came, repeated ones included. The case of names does not matter."""
 

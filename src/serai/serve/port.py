@@ -50,7 +50,7 @@ async def serve_port(
         peer_factory: Makes the peer of each WebSocket.
         readiness: Answers `/readyz`.
         started: Called once, with the port, when clients can connect.
-        token_digests: Of the tokens that open the door (`serai.serve.guard.digest`); without any, it is open.
+        token_digests: Of the tokens that open the door (`serai.relay.tokens`); without any, it is open.
         limits: For each WebSocket, and for the time that shutting down may take; by default by the settings.
         roles: What a kept token lets its holder do, by its digest.
         routes: What else is answered over HTTP.
