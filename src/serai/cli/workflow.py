@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 import uuid
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,7 @@ from serai.ahp.types import (
     Turn,
 )
 from serai.cli.chat.conversation import Chat
-from serai.cli.console.output import print_json, progress
+from serai.cli.console.output import progress
 from serai.cli.console.target import (
     add_client_command,
     add_command,
@@ -29,7 +28,7 @@ from serai.cli.console.target import (
     run_connected,
 )
 from serai.cli.console.terminal import open_terminal
-from serai.cli.sessions import find_session, session_table
+from serai.cli.sessions import find_session, print_sessions
 from serai.client import Client, SessionClient, TurnStream
 from serai.config.load import load
 from serai.config.paths import find_paths, here
@@ -245,11 +244,5 @@ def _output(turn: Turn) -> str:
 
 
 async def _list_runs(client: Client, options: argparse.Namespace) -> int:
-    runs = await client.list_runs()
-    if options.json:
-        print_json(runs)
-    elif runs:
-        print("\n".join(session_table(runs, time.time() * 1000)))
-    else:
-        print("There are no runs. `serai workflow run FILE` begins one.", file=sys.stderr)
-    return 0
+    none = "There are no runs. `serai workflow run FILE` begins one."
+    return print_sessions(await client.list_runs(), options, none=none)
