@@ -266,19 +266,16 @@ class TestReconnecting:
             assert not any(host.journal.subscriptions.is_followed(channel) for channel in EVERYTHING)
             assert not host.sessions._wanted
 
-    @pytest.mark.parametrize("fault", ["in the store", "in the line"])
-    async def test_a_connection_whose_return_has_failed_is_told_so_and_is_not_deaf(
-        self, host: Host, store: Unreadable, monkeypatch: pytest.MonkeyPatch, fault: str
+    async def test_a_store_that_cannot_be_read_makes_it_snapshots(
+        self, host: Host, store: Unreadable
     ) -> None:
         (await connected(host)).drop()
         other = await connected(host, *SESSIONS, name="two")  # they are in memory
         wire = Wire(host)
-        if fault == "in the store":
-            store.broken = True
-        else:
-            monkeypatch.setattr(host.journal.recent, "after", None)
+        store.broken = True
+        host.journal.recent.start_after(host.journal.last_seq)  # as after a restart
         request = wire.request("reconnect", **BACK)
-        assert (await answer(wire, request))["error"]["code"] == -32603
+        assert (await answer(wire, request))["result"]["type"] == "snapshot"
         dispatch(other, SESSIONS[0], "news")
         await until(lambda: wire.link.inbox)
         assert wire.link.inbox.popleft()["params"]["action"]["title"] == "news"

@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from serai import jsonrpc
@@ -179,20 +178,6 @@ class AhpPeer:
         if self._is_client:
             self._is_client = False
             self.host.clients.finished(self.client_id)
-
-    @contextmanager
-    def holding(self) -> Generator[None]:
-        """Have what is published wait until the block ends, also with an error: an answer is to be first."""
-        held: list[bytes] = []
-        self.publish = held.append
-        self.journal.subscriptions.redirect(self)
-        try:
-            yield
-        finally:
-            self.publish = self.link.send
-            self.journal.subscriptions.redirect(self)
-            for frames in held:
-                self.publish(frames)
 
     # -- messages ------------------------------------------------------------------------------------------
 
