@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import uuid
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -112,18 +113,13 @@ def put_file(path: Path, text: str) -> None:
     """Write a file whole, or leave what was there."""
     path = path.resolve()  # what a link leads to is meant
     try:
-        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            like = os.open(path, os.O_RDONLY) if path.exists() else None
-            try:
-                with Draft(directory, path.name) as draft:
-                    write_all(draft.file(like=like), text.encode())
-                    draft.commit()
-            finally:
-                if like is not None:
-                    os.close(like)
-        finally:
-            os.close(directory)
+        with ExitStack() as stack:
+            directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+            stack.callback(os.close, directory)
+            like = stack.enter_context(path.open("rb")).fileno() if path.exists() else None
+            with Draft(directory, path.name) as draft:
+                write_all(draft.file(like=like), text.encode())
+                draft.commit()
     except OSError as error:
         raise FileUnreadable(f"{path} cannot be written: {error.strerror}") from None
 

@@ -20,6 +20,7 @@ from serai.errors import ConfigInvalid, StorageUnreadable
 
 KEY_VARIABLE = "SERAI_DATABASE_KEY"
 _SERVICE = "serai"
+_KEY_NAME = "database key of"
 _KEY_BYTES = 32
 _HEX = frozenset(string.hexdigits)
 _REFERENCE = re.compile(r"(env|keyring):([A-Za-z0-9_./@-]+)")
@@ -64,20 +65,19 @@ def find_database_key(
     if text := environ.get(KEY_VARIABLE):
         return DatabaseKey(_parse(text), KEY_VARIABLE)
     notes: list[str] = []
-    ring = _Ring(paths, notes) if use_keyring else None
-    if ring and (text := ring.get()):
+    if use_keyring and (text := _from_ring(paths, notes)):
         return DatabaseKey(_parse(text), "keyring", tuple(notes))
     data = read_private(paths.database_key, "key of the database")
     if data is not None:
         return DatabaseKey(_from_file(paths, data), str(paths.database_key), tuple(notes))
     if not make or paths.database.exists():
         raise _lost(paths, notes)
-    return _made(paths, ring, notes)
+    return _made(paths, notes, use_keyring=use_keyring and not notes)
 
 
-def _made(paths: Paths, ring: _Ring | None, notes: list[str]) -> DatabaseKey:
+def _made(paths: Paths, notes: list[str], *, use_keyring: bool) -> DatabaseKey:
     text = secrets.token_hex(_KEY_BYTES)
-    if ring and ring.put(text):
+    if use_keyring and _into_ring(paths, text, notes):
         return DatabaseKey(_parse(text), "keyring", tuple(notes))
     paths.make_home()
     if not create_private(paths.database_key, f"{text}\n".encode(), "key of the database"):
@@ -116,39 +116,33 @@ def _lost(paths: Paths, notes: list[str]) -> StorageUnreadable:
     )
 
 
-class _Ring:
-    """The keyring of the system. Whatever goes wrong in it becomes a note."""
+def _from_ring(paths: Paths, notes: list[str]) -> str | None:
+    """The key that the keyring of the system has. Whatever goes wrong in it becomes a note."""
+    try:
+        return _kept(f"{_KEY_NAME} {paths.home}")
+    except Exception as error:  # noqa: BLE001 - backends raise what they like
+        notes.append(_failed(error))
+        return None
 
-    def __init__(self, paths: Paths, notes: list[str]) -> None:
-        self._name = f"database key of {paths.home}"
-        self._notes = notes
-        self._broken = False
 
-    def get(self) -> str | None:
-        try:
-            return _kept(self._name)
-        except Exception as error:  # noqa: BLE001 - backends raise what they like
-            return self._failed(error)
+def _into_ring(paths: Paths, text: str, notes: list[str]) -> bool:
+    """Keep a key in the keyring of the system. Returns whether it does."""
+    try:
+        import keyring  # noqa: PLC0415 - see `_kept`
 
-    def put(self, text: str) -> bool:
-        if self._broken:
-            return False
-        try:
-            import keyring  # noqa: PLC0415 - see `_kept`
+        keyring.set_password(_SERVICE, f"{_KEY_NAME} {paths.home}", text)
+        # Some backends take everything and keep nothing.
+        if _kept(f"{_KEY_NAME} {paths.home}") == text:
+            return True
+        notes.append("the keyring does not keep what it is given")
+    except Exception as error:  # noqa: BLE001 - the same
+        notes.append(_failed(error))
+    return False
 
-            keyring.set_password(_SERVICE, self._name, text)
-            # Some backends take everything and keep nothing.
-            if _kept(self._name) == text:
-                return True
-            self._notes.append("the keyring does not keep what it is given")
-        except Exception as error:  # noqa: BLE001 - the same
-            self._failed(error)
-        return False
 
-    def _failed(self, error: Exception) -> None:
-        self._broken = True
-        said = str(error).strip().partition(". ")[0]  # the first sentence: some go on with advice
-        self._notes.append(f"the keyring cannot be used: {said or type(error).__name__}")
+def _failed(error: Exception) -> str:
+    said = str(error).strip().partition(". ")[0]  # the first sentence: some go on with advice
+    return f"the keyring cannot be used: {said or type(error).__name__}"
 
 
 def _kept(name: str) -> str | None:

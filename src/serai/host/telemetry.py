@@ -44,11 +44,10 @@ class HostTelemetry(Telemetry):
         self.metrics.connections.read_from(connections)
         journal.measured = self._measured
 
-    def subscribe(self, uri: str, subscriber: Subscriber) -> bool:
-        """Let someone follow a channel. Returns whether there is such a channel."""
-        if is_there := self.follow(uri):
-            self._subscriptions.add(uri, subscriber)
-        return is_there
+    def subscribe(self, uri: str, subscriber: Subscriber) -> None:
+        """Let someone follow a channel."""
+        self.follow(uri)
+        self._subscriptions.add(uri, subscriber)
 
     def _export(self, channel: TelemetryChannel, payload: dict[str, Any]) -> None:
         """Bring telemetry to those who follow it. Nothing else depends on it, so it waits for nothing."""

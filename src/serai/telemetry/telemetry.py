@@ -109,19 +109,15 @@ class Telemetry:
         """True when anyone follows a signal, or it is exported."""
         return any(self._channels(signal))
 
-    def follow(self, channel: URI) -> bool:
-        """Someone follows a channel from now on. Returns whether there is one of that name."""
-        found = parse(channel)
-        if found is None:
-            return False
-        self._followed.add(found)
-        self._adjust()
-        return True
+    def follow(self, channel: URI) -> None:
+        """Someone follows a channel from now on."""
+        if (found := parse(channel)) is not None:
+            self._followed.add(found)
+            self._adjust()
 
     def unfollow(self, channel: URI) -> None:
         """Nobody follows a channel any more; it may be one of another kind."""
-        found = parse(channel)
-        if found is not None:
+        if (found := parse(channel)) is not None:
             self._followed.discard(found)
             self._adjust()
 
