@@ -166,14 +166,13 @@ def _remember(options: argparse.Namespace, found: FoundAgent, told: Introduction
     """Keep what the agent has said. A sign-in that it had wanted, and does no longer, has come about."""
     find_paths(options.home, os.environ).make_home()
     memory = _memory(options)
+    memory.remember(found, told.handshake.capabilities)
     before = memory.recall(found)
     if isinstance(told.problem, AuthRequired):
-        memory.remember(found, told.handshake.capabilities, signed_in=False)
+        memory.remember(found, signed_in=False)
     elif told.problem is None and before is not None and before.signed_in is False:
         # Some agents make sessions for anyone, and refuse later: then this says nothing.
-        memory.remember(found, told.handshake.capabilities, signed_in=None)
-    else:
-        memory.remember(found, told.handshake.capabilities)
+        memory.remember(found, signed_in=None)
     return memory.recall(found)
 
 

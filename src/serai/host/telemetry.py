@@ -16,7 +16,7 @@ from serai.ahp.types import SessionSummary, UsageInfo
 from serai.contract import DeliveryMode, DeliveryReason, MessageReceipt, ReceiptStatus
 from serai.journal.journal import Journal, Measured
 from serai.journal.subscriptions import Subscriber
-from serai.telemetry.otlp import METHODS, TelemetryChannel
+from serai.telemetry.otlp import METHODS, TelemetryChannel, parse
 from serai.telemetry.spans import CONSUMER, Span
 from serai.telemetry.telemetry import Telemetry
 
@@ -45,9 +45,10 @@ class HostTelemetry(Telemetry):
         journal.measured = self._measured
 
     def subscribe(self, uri: str, subscriber: Subscriber) -> None:
-        """Let someone follow a channel."""
-        self.follow(uri)
-        self._subscriptions.add(uri, subscriber)
+        """Let someone follow a channel, if it is one of telemetry."""
+        if parse(uri) is not None:
+            self.follow(uri)
+            self._subscriptions.add(uri, subscriber)
 
     def _export(self, channel: TelemetryChannel, payload: dict[str, Any]) -> None:
         """Bring telemetry to those who follow it. Nothing else depends on it, so it waits for nothing."""

@@ -54,15 +54,9 @@ def create_app(
     async def home(_request: Request) -> Response:
         return JSONResponse({"name": "serai", "version": __version__, "ahp": "ws"})
 
-    async def ahp(_request: Request) -> Response:
-        return error_answer(
-            426, "upgrade_required", "AHP is spoken here", "Open a WebSocket", {"Upgrade": "websocket"}
-        )
-
     routes = [
         Route("/healthz", healthz),
         Route("/readyz", readyz),
-        Route("/ahp", ahp),
         *more,
         Route("/", home),
     ]

@@ -26,7 +26,7 @@ from serai.serve.relay import RelayPeer, relay_routes
 from serai.serve.sessions import SessionRoutes
 from serai.serve.transcripts import TranscriptRoutes
 from serai.serve.websocket import WebSocket
-from serai.store.contract import Opening, Store
+from serai.store.contract import Store
 
 _log = logging.getLogger(__name__)
 
@@ -96,7 +96,13 @@ async def run_host(
         ConfigInvalid: The port cannot be used.
         StorageFailed: It is no longer known what was written: the host has to start again.
     """
-    opening = await _open(host)
+    opening = await host.open()
+    if opening.log_lost:
+        _log.error(
+            "the database's log was lost, or an older copy put in its place: what happened since is gone;"
+            " numbers go on at %d",
+            opening.first_new,
+        )
     workspace = Workspace(host, host.settings.relay)
     tools = McpEndpoint(workspace, host.settings.host)
     host.relay_access = tools.access
@@ -173,17 +179,6 @@ async def _look_again(host: Host, stamp: Callable[[], object]) -> None:
         if (now := stamp()) != before:
             before = now
             host.agent_list.look_again()
-
-
-async def _open(host: Host) -> Opening:
-    opening = await host.open()
-    if opening.log_lost:
-        _log.error(
-            "the database's log was lost, or an older copy put in its place: what happened since is gone;"
-            " numbers go on at %d",
-            opening.first_new,
-        )
-    return opening
 
 
 async def _check(store: Store, *, full: bool) -> None:

@@ -18,9 +18,9 @@ from serai.errors import InvalidParams, ProtocolError, StorageUnavailable
 from serai.host.host import Host
 from serai.journal.envelopes import MAX_BYTES, MAX_ENVELOPES, envelope
 from serai.serve.ahp.peer import AhpPeer
-from serai.serve.ahp.subscriptions import follow, is_stream, loaded, states
+from serai.serve.ahp.subscriptions import follow, loaded, states
 from serai.store.contract import ClientRow, StoredRow
-from serai.telemetry.otlp import CAPABILITIES
+from serai.telemetry.otlp import CAPABILITIES, parse
 
 _log = logging.getLogger(__name__)
 
@@ -155,7 +155,7 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
             stored = await _replay_from_store(peer, wanted, last_seen, until)
         found, release = states(host, wanted), keep()
     made_since = any(_is_newer(host, channel, last_seen) for channel in found)
-    missing = [channel for channel in wanted if channel not in found and not is_stream(channel)]
+    missing = [channel for channel in wanted if channel not in found and parse(channel) is None]
 
     def answer(seq: int) -> None:
         snapshots = follow(peer, wanted, found, seq)
