@@ -237,14 +237,11 @@ class Telemetry:
             if self._poster and channel in self._exported:
                 self._poster.put(signal, told, len(admitted))
             if channel in self._followed:
-                self._bring(channel, told)
-
-    def _bring(self, channel: TelemetryChannel, told: Json) -> None:
-        with unheard():
-            try:
-                self._emit(channel, told)
-            except Exception:  # noqa: BLE001 - it is the host's, and the others still want theirs
-                _log.exception("telemetry could not be brought to those who follow %s", channel.uri)
+                with unheard():
+                    try:
+                        self._emit(channel, told)
+                    except Exception:  # noqa: BLE001 - it is the host's, and the others still want theirs
+                        _log.exception("telemetry could not be brought to those who follow %s", channel.uri)
 
     def _complain(self) -> bool:
         """Say in the log how much was lost since the last time. Returns whether anything was."""

@@ -148,9 +148,8 @@ class Chat:
         """Say whom one talks to, and what was said last."""
         state = self._session.state
         agent, title = state.summary.provider, state.summary.title
-        self._terminal.note(
-            f"{agent}{f' {title!r}' if title else ''} ({self._session.id}). /help tells more."
-        )
+        named = f"{agent} {title!r}" if title else agent
+        self._terminal.note(f"{named} ({self._session.id}). /help tells more.")
         if not state.turns and state.active_turn is None and self._client.root:
             for one in self._client.root.agents:
                 if one.provider == agent and one.description:

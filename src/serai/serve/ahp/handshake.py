@@ -26,6 +26,8 @@ _log = logging.getLogger(__name__)
 
 _VERSION = re.compile(r"0\.2\.(?:0|[1-9][0-9]*)")
 _SUPPORTED = ["^0.2.0"]
+_STORED = {ChannelKind.ROOT, ChannelKind.SESSION}
+"""Of these the store has all that happened; of terminals and watches it does not."""
 
 
 def ping(peer: AhpPeer, request: jsonrpc.Request) -> None:
@@ -161,7 +163,7 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
         snapshots = follow(peer, wanted, found, seq)
         release()
         replay = journal.recent.after(last_seen, found)
-        if replay is None and stored is not None and all(map(_is_stored, found)):
+        if replay is None and stored is not None and all(kind_of(channel) in _STORED for channel in found):
             since = journal.recent.after(until, found)
             rows = [row for row in stored if row.channel in found]
             before = [envelope(row.channel, row.action, row.seq, row.origin) for row in rows]
@@ -185,11 +187,6 @@ def _is_newer(host: Host, channel: str, last_seen: int) -> bool:
     if session is not None:
         return 0 < last_seen < session.kept.epoch - 1
     return opened is not None and 0 < last_seen < opened.since
-
-
-def _is_stored(channel: str) -> bool:
-    """Whether the store has all that happened on a channel. Of terminals and watches it does not."""
-    return kind_of(channel) in {ChannelKind.ROOT, ChannelKind.SESSION}
 
 
 async def _replay_from_store(
