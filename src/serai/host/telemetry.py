@@ -181,8 +181,10 @@ class SessionTelemetry:
 
     def entered(self, delivery_id: str, mode: DeliveryMode, reason: DeliveryReason) -> None:
         """A message wants in."""
-        known = {"serai.delivery.mode": mode.value, "serai.delivery.id": delivery_id}
-        known |= {"serai.delivery.reason": reason.value, **self._owner}
+        known: dict[str, str] = {}
+        if self._spans.recording:  # there are many of them, and mostly nobody listens
+            known = {"serai.delivery.mode": mode.value, "serai.delivery.id": delivery_id}
+            known |= {"serai.delivery.reason": reason.value, **self._owner}
         self._deliveries[delivery_id] = mode.value, Span(self._spans, "deliver", known, kind=CONSUMER)
 
     def begins(self, delivery_id: str) -> None:
