@@ -21,8 +21,9 @@ from harness import Result, against_peer
 from serai import jsonrpc
 from serai.ahp import codec
 from serai.ahp.actions import ActionEnvelope, SessionDeltaAction
+from serai.config.settings import Settings
 from serai.serve.frames import text_frame
-from serai.serve.port import PortSettings, serve_port
+from serai.serve.port import serve_port
 from serai.serve.websocket import WebSocket
 
 SUBSCRIBERS = 200
@@ -176,7 +177,7 @@ async def subscribers() -> AsyncGenerator[list[WebSocket]]:
         return _Subscriber()
 
     port = asyncio.create_task(
-        serve_port(PortSettings(port=0), factory, lambda: (True, {}), started=started.set_result)
+        serve_port(Settings(port=0), factory, lambda: (True, {}), started=started.set_result)
     )
     clients = await asyncio.create_subprocess_exec(
         sys.executable, __file__, str(await started), stdout=subprocess.DEVNULL

@@ -22,6 +22,7 @@ from harness import Result, against_limit, against_peer
 from serai.ahp.actions import ActionOrigin, SessionTurnStartedAction
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import UserMessage
+from serai.config.settings import Settings
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
 from serai.host.turn import Turn
@@ -30,7 +31,7 @@ from serai.relay.workspace import Workspace
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame
 from serai.serve.http import Readiness
-from serai.serve.port import PortSettings, serve_port
+from serai.serve.port import serve_port
 from serai.serve.relay import RelayPeer, relay_routes
 from serai.serve.sessions import SessionRoutes
 from serai.serve.transcripts import TranscriptRoutes
@@ -139,7 +140,7 @@ async def _serving(folder: Path) -> AsyncGenerator[_Inn]:
     ready: Readiness = lambda: (True, {})  # noqa: E731 - it is always ready
     port = asyncio.create_task(
         serve_port(
-            PortSettings(port=0),
+            Settings(port=0),
             lambda link: RelayPeer(workspace, link) if link.path == "/relay" else ahp_peer(host, link),
             ready,
             started=started.set_result,

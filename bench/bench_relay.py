@@ -27,6 +27,7 @@ from harness import Result, against_limit, against_peer, as_served
 from serai.ahp import actions as a
 from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import UserMessage
+from serai.config.settings import Settings
 from serai.contract import (
     DeliveryState,
     InboxParams,
@@ -45,7 +46,7 @@ from serai.relay.inbox import Caller
 from serai.relay.policy import RelayPolicy
 from serai.relay.workspace import Workspace
 from serai.serve.frames import text_frame
-from serai.serve.port import PortSettings, serve_port
+from serai.serve.port import serve_port
 from serai.serve.relay import RelayPeer
 from serai.store.contract import Batch
 from serai.store.sqlite import relay
@@ -243,7 +244,7 @@ async def _port(built: House) -> AsyncGenerator[str]:
     started: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     serving = asyncio.create_task(
         serve_port(
-            PortSettings(port=0, token_digests=frozenset()),
+            Settings(port=0),
             lambda link: RelayPeer(built.workspace, link),
             lambda: (True, {}),
             started=started.set_result,

@@ -22,6 +22,7 @@ from pathlib import Path
 from harness import Result, against_peer, as_served
 from serai.ahp.actions import TerminalDataAction
 from serai.ahp.types import TerminalClientClaim
+from serai.config.settings import Settings
 from serai.harness.demo import DemoHarness
 from serai.host.host import Host
 from serai.machine.processes.processes import Processes
@@ -29,7 +30,7 @@ from serai.machine.terminals.terminal import Terminal
 from serai.redact import Redactor
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame
-from serai.serve.port import PortSettings, serve_port
+from serai.serve.port import serve_port
 from serai.store.sqlite.store import SqliteStore
 
 BYTES = 100_000_000
@@ -146,7 +147,7 @@ async def _follower(host: Host, seen: Path) -> AsyncGenerator[None]:
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     serving = asyncio.create_task(
         serve_port(
-            PortSettings(port=0),
+            Settings(port=0),
             lambda connection: ahp_peer(host, connection),
             lambda: (True, {}),
             started=port.set_result,

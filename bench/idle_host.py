@@ -15,13 +15,14 @@ from pathlib import Path
 from websockets.asyncio.client import connect
 
 from serai.ahp.types import MarkdownResponsePart, SessionState, SessionSummary, Turn, UserMessage
+from serai.config.settings import Settings
 from serai.harness.demo import DemoHarness
 from serai.host.host import Host
 from serai.journal.sessions import KeptSession
+from serai.relay.tokens import digest
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame
-from serai.serve.guard import digest
-from serai.serve.port import PortSettings, serve_port
+from serai.serve.port import serve_port
 from serai.serve.run import settle
 from serai.store.contract import Batch
 from serai.store.sqlite.store import SqliteStore
@@ -60,13 +61,13 @@ async def main(folder: Path) -> None:
     for number in range(SESSIONS):
         await host.sessions.bring(f"ahp-session:/{number}")
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    settings = PortSettings(port=0, token_digests=frozenset({digest("token")}))
     serving = asyncio.create_task(
         serve_port(
-            settings,
+            Settings(port=0),
             lambda connection: ahp_peer(host, connection),
             lambda: (True, {}),
             started=port.set_result,
+            token_digests={digest("token")},
         )
     )
     url = f"ws://127.0.0.1:{await port}/?tkn=token"

@@ -15,18 +15,18 @@ from typing import Any, BinaryIO
 import apsw
 
 from nursery import Forked, nursery, reading
+from serai.config.settings import Settings
 from serai.contract import DeliveryRecord
 from serai.harness.demo import DemoHarness
 from serai.host.agents import HostedHarness
 from serai.host.host import Host
 from serai.host.ledger import record_of
-from serai.host.settings import HostSettings
 from serai.redact import Redactor
+from serai.relay.tokens import digest
 from serai.serve import Limits
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame
-from serai.serve.guard import digest
-from serai.serve.port import PortSettings, serve_port
+from serai.serve.port import serve_port
 from serai.serve.run import run_host
 from serai.serve.sessions import SessionRoutes
 from serai.serve.transcripts import TranscriptRoutes
@@ -100,8 +100,8 @@ async def _serve(order: dict[str, Any]) -> None:
         harnesses += [models, WorkflowHarness(models)]
     store = SqliteStore(Path(order["home"]) / "history.db", KEY, Tuning(vfs=vfs, **order["store"]))
     await run_host(
-        Host(store, harnesses, text_frame, redactor=redactor, settings=HostSettings(summary_delay=0.01)),
-        PortSettings(port=0, token_digests=frozenset({digest(TOKEN)})),
+        Host(store, harnesses, text_frame, redactor=redactor, settings=Settings(port=0), summary_delay=0.01),
+        {digest(TOKEN)},
         started=lambda port: print(port, flush=True),  # noqa: T201 - that is how it tells
     )
 
@@ -207,7 +207,7 @@ class House:
         make_store: Callable[[], Store] = MemoryStore,
         harnesses: Iterable[HostedHarness] | None = None,
         *,
-        settings: HostSettings | None = None,
+        settings: Settings | None = None,
         secrets: dict[str, str] | None = None,
         limits: Limits | None = None,
         **options: Any,
@@ -215,15 +215,13 @@ class House:
         self._make_store = make_store
         self._options = options
         self._harnesses = [DemoHarness(pace="instant"), *(harnesses or ())]
-        self._settings = settings or HostSettings(summary_delay=0.01)
+        self._settings = settings
         self._secrets = secrets or {}
         self._limits = limits or Limits()
         self._task: asyncio.Task[None] | None = None
         self.store = make_store()
         self.tokens = [TOKEN, OTHER_TOKEN]
         """What opens its door from the next start on."""
-        self.patience = WITHIN
-        """How long a reader of events may take, from the next start on."""
 
     @property
     def url(self) -> str:
@@ -235,6 +233,7 @@ class House:
             self._harnesses,
             text_frame,
             settings=self._settings,
+            summary_delay=0.01,
             redactor=Redactor(self._secrets),
             **self._options,
         )
@@ -242,16 +241,14 @@ class House:
         ready = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(
             serve_port(
-                PortSettings(
-                    port=port,
-                    token_digests=frozenset(map(digest, self.tokens)),
-                    limits=self._limits,
-                ),
+                Settings(port=port),
                 lambda connection: ahp_peer(self.host, connection),
                 self._readiness,
                 started=ready.set_result,
+                token_digests=[*map(digest, self.tokens)],
+                limits=self._limits,
                 routes=[
-                    *SessionRoutes(self.host, patience=self.patience).routes,
+                    *SessionRoutes(self.host).routes,
                     *TranscriptRoutes(self.host).routes,
                 ],
             )

@@ -41,12 +41,15 @@ def test_show_prints_every_value_and_where_it_comes_from(
 
 def test_show_as_json(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (place / "other").mkdir()
-    (place / "other" / "serai.toml").write_text("port = 80\nmailbox_size = 5\n")
+    (place / "other" / "serai.toml").write_text('port = 80\ndefault_agent = "theirs"\n')
+    assert serai_config("trust", "--home", str(place / "x"), str(place / "other")) == 0
+    capsys.readouterr()
     assert serai_config("show", "--json", "--home", str(place / "x"), "--project", str(place / "other")) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["home"] == {"value": str(place / "x"), "source": "--home"}
     file = str(place / "other" / "serai.toml")
-    assert shown["settings"]["mailbox_size"] == {"value": 5, "source": "project file", "place": file}
+    agent = {"value": "theirs", "source": "project file", "place": file}
+    assert shown["settings"]["default_agent"] == agent
     assert shown["settings"]["port"] == {"value": 7777, "source": "default", "place": None}
     assert [(it["key"], it["value"], it["file"]) for it in shown["ignored"]] == [("port", 80, file)]
 

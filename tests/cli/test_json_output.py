@@ -28,12 +28,6 @@ def test_half_a_character_is_written_as_json_has_it() -> None:
     assert json_text({"path": "a\udcff"}) == '{"path":"a\\udcff"}'
 
 
-@pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan")])
-def test_what_is_no_number_of_json_is_null(number: float) -> None:
-    written = json_text({"a": [number, 1.5], "b": "Infinity ü \udcff"})
-    assert written == '{"a":[null,1.5],"b":"Infinity ü \\udcff"}'
-
-
 def test_a_value_of_the_protocol_is_printed_with_its_names_there(
     capsysbinary: pytest.CaptureFixture[bytes],
 ) -> None:

@@ -19,9 +19,8 @@ from cli.programs import Program, address_of, make_database, run, running
 from serai.ahp import commands as c
 from serai.ahp.types import ROOT
 from serai.cli.console.target import called_by
-from serai.cli.serve import _settings_of
+from serai.cli.serve import _folder_agent
 from serai.client import Client, connect
-from serai.config.load import load
 from serai.config.paths import find_paths
 from serai.store.sqlite.connection import connect as open_database
 from serai.store.sqlite.file import PAGE_SIZE
@@ -183,8 +182,7 @@ def test_no_file_of_a_stranger_keeps_anyone_from_the_sessions_of_its_folder(
     name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     fill(tmp_path / "serai.toml", STRANGE[name])
-    configuration = load(find_paths(tmp_path / "home", {}), {})
-    assert _settings_of(configuration, {}, tmp_path.as_uri()) == _settings_of(configuration, {}, None)
+    assert _folder_agent(find_paths(tmp_path / "home", {}), tmp_path.as_uri()) is None
     [warned] = caplog.messages
     assert str(tmp_path / "serai.toml") in warned
     assert len(warned) < 1_500

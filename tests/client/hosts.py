@@ -14,10 +14,10 @@ from serai.ahp import codec
 from serai.client import Client, ConnectionLost
 from serai.client.connection import Transport
 from serai.client.events import Inbox
+from serai.config.settings import Settings
 from serai.contract import Role
 from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.host.host import Host
-from serai.host.settings import HostSettings
 from serai.host.turn import Turn
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.frames import text_frame
@@ -92,7 +92,6 @@ class MemoryLink:
         self.peer = ahp_peer(house.host, cast("WebSocket", self))
         self.transport = MemoryTransport(self.peer.received, self.peer.disconnected)
         self.is_open = True
-        self.remote = "memory"
         self.token_digest = house.token_digest
         self.path = "/"
         self.role = Role.OWNER
@@ -132,8 +131,8 @@ class House:
         self.is_reachable = False
 
     def _new_host(self) -> Host:
-        settings = HostSettings(default_provider=self.harnesses[0].name, summary_delay=0.0)
-        return Host(self.store, self.harnesses, text_frame, settings=settings)
+        settings = Settings(default_agent=self.harnesses[0].name)
+        return Host(self.store, self.harnesses, text_frame, settings=settings, summary_delay=0.0)
 
     async def __aenter__(self) -> Self:
         await self._start()

@@ -12,11 +12,12 @@ import pytest
 from client.hosts import House, at_once, soon
 from serai.client import AccessRefused, Client, Connected, ConnectionLost, connect
 from serai.client.address import DEFAULT_URL, find_address
+from serai.config.settings import Settings
 from serai.errors import ConfigInvalid
 from serai.host.turn import Turn
+from serai.relay.tokens import digest
 from serai.serve.ahp.commands import ahp_peer
-from serai.serve.guard import digest
-from serai.serve.port import PortSettings, serve_port
+from serai.serve.port import serve_port
 from serai.store.sqlite.lock import say_where
 from serai.store.sqlite.store import SqliteStore
 
@@ -31,12 +32,12 @@ async def echo(turn: Turn) -> None:
 async def serving(house: House, port: int = 0) -> AsyncGenerator[str, None]:
     """The house on a port; gives its address."""
     started: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    settings = PortSettings(port=port, token_digests=frozenset({digest(TOKEN)}))
     serve = serve_port(
-        settings,
+        Settings(port=port),
         lambda connection: ahp_peer(house.host, connection),
         lambda: (True, {}),
         started=started.set_result,
+        token_digests={digest(TOKEN)},
     )
     task = asyncio.create_task(serve)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -45,6 +46,21 @@ class Broken:
         return self.error
 
 
+class Use(Protocol):
+    """Have something be the keyring of the system."""
+
+    def __call__(self, ring: Ring | Broken) -> None: ...
+
+
+@pytest.fixture
+def use(monkeypatch: pytest.MonkeyPatch) -> Use:
+    def use(ring: Ring | Broken) -> None:
+        monkeypatch.setattr("keyring.get_password", ring.get_password)
+        monkeypatch.setattr("keyring.set_password", ring.set_password)
+
+    return use
+
+
 @pytest.fixture
 def paths(tmp_path: Path) -> Paths:
     return find_paths(tmp_path / "home", {})
@@ -54,8 +70,9 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_the_variable_wins_and_touches_nothing(paths: Paths) -> None:
-    found = find_database_key(paths, {"SERAI_DATABASE_KEY": "my passphrase"}, keyring=Broken(ValueError()))
+def test_the_variable_wins_and_touches_nothing(paths: Paths, use: Use) -> None:
+    use(Broken(ValueError()))
+    found = find_database_key(paths, {"SERAI_DATABASE_KEY": "my passphrase"})
     assert found == DatabaseKey("my passphrase", "SERAI_DATABASE_KEY")
     assert not paths.home.exists()
 
@@ -65,21 +82,24 @@ def test_64_hexadecimal_digits_are_32_bytes(paths: Paths) -> None:
     assert find_database_key(paths, {"SERAI_DATABASE_KEY": "0g" * 32}).value == "0g" * 32
 
 
-def test_a_key_is_made_in_the_keyring_and_found_again(paths: Paths) -> None:
-    ring = Ring()
-    made = find_database_key(paths, {}, keyring=ring)
+def test_a_key_is_made_in_the_keyring_and_found_again(paths: Paths, use: Use) -> None:
+    use(Ring())
+    made = find_database_key(paths, {})
     assert isinstance(made.value, bytes)
     assert len(made.value) == 32
     assert made.source == "keyring"
-    assert find_database_key(paths, {}, keyring=ring) == made
+    assert find_database_key(paths, {}) == made
     assert not paths.database_key.exists()
     other = find_paths(paths.home / "other", {})
-    assert find_database_key(other, {}, keyring=ring) != made
+    assert find_database_key(other, {}) != made
 
 
 @pytest.mark.parametrize("error", [RuntimeError("no backend"), ImportError(), OSError("locked")])
-def test_a_keyring_that_fails_is_noted_and_a_file_takes_its_place(paths: Paths, error: Exception) -> None:
-    made = find_database_key(paths, {}, keyring=Broken(error))
+def test_a_keyring_that_fails_is_noted_and_a_file_takes_its_place(
+    paths: Paths, error: Exception, use: Use
+) -> None:
+    use(Broken(error))
+    made = find_database_key(paths, {})
     assert made.source == str(paths.database_key)
     assert mode(paths.database_key) == 0o600
     assert mode(paths.home) == 0o700
@@ -88,33 +108,35 @@ def test_a_keyring_that_fails_is_noted_and_a_file_takes_its_place(paths: Paths, 
     assert find_database_key(paths, {}, use_keyring=False).value == made.value
 
 
-def test_a_keyring_that_keeps_nothing_is_noticed(paths: Paths) -> None:
-    made = find_database_key(paths, {}, keyring=Ring(keeps=False))
+def test_a_keyring_that_keeps_nothing_is_noticed(paths: Paths, use: Use) -> None:
+    use(Ring(keeps=False))
+    made = find_database_key(paths, {})
     assert made.source == str(paths.database_key)
     assert made.notes == ("the keyring does not keep what it is given",)
 
 
-def test_for_a_database_that_exists_no_new_key_is_made(paths: Paths) -> None:
+def test_for_a_database_that_exists_no_new_key_is_made(paths: Paths, use: Use) -> None:
+    use(Broken(OSError("locked")))
     paths.make_home()
     paths.database.write_bytes(b"x")
     with pytest.raises(StorageUnreadable, match="locked") as caught:
-        find_database_key(paths, {}, keyring=Broken(OSError("locked")))
+        find_database_key(paths, {})
     assert caught.value.remedy
     assert not paths.database_key.exists()
     with pytest.raises(StorageUnreadable):
         find_database_key(paths, {}, use_keyring=False)
 
 
-def test_none_is_made_where_none_is_wanted(paths: Paths) -> None:
-    ring = Ring()
+def test_none_is_made_where_none_is_wanted(paths: Paths, use: Use) -> None:
+    use(ring := Ring())
     with pytest.raises(StorageUnreadable) as caught:
-        find_database_key(paths, {}, keyring=ring, make=False)
+        find_database_key(paths, {}, make=False)
     assert f"Copy database.key to {paths.home}" in str(caught.value.remedy)
     assert "SERAI_DATABASE_KEY" in str(caught.value.remedy)
     assert ring.kept == {}
     assert not paths.home.exists()
-    made = find_database_key(paths, {}, keyring=ring)
-    assert find_database_key(paths, {}, keyring=ring, make=False) == made
+    made = find_database_key(paths, {})
+    assert find_database_key(paths, {}, make=False) == made
 
 
 def test_a_damaged_or_open_key_file_is_refused(paths: Paths) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from serai.config.load import load
-from serai.config.models import ModelKind, ModelServer, PricePerMillion, find_key, find_model
+from serai.config.models import ModelKind, ModelServer, PricePerMillion, find_model
 from serai.config.paths import Paths, find_paths
 from serai.config.settings import ChatSettings
 from serai.config.trust import Trust
@@ -120,32 +120,3 @@ def test_a_model_that_is_not_there_is_refused_with_what_there_is(paths: Paths, m
     with pytest.raises(ConfigInvalid) as caught:
         find_model(servers(paths), model)
     assert "main" in str(caught.value)
-
-
-class _Ring:
-    def __init__(self, kept: dict[tuple[str, str], str]) -> None:
-        self._kept = kept
-
-    def get_password(self, service_name: str, username: str) -> str | None:
-        return self._kept.get((service_name, username))
-
-    def set_password(self, service_name: str, username: str, password: str) -> None:
-        self._kept[service_name, username] = password
-
-
-def test_a_key_is_in_the_environment_or_in_the_keyring() -> None:
-    by_name = ModelServer(kind=ModelKind.OPENAI, key="env:MAIN_KEY")
-    assert find_key(by_name, {"MAIN_KEY": f"{KEY}\n"}) == KEY
-    assert by_name.key_variable == "MAIN_KEY"
-    kept = ModelServer(kind=ModelKind.OPENAI, key="keyring:main")
-    assert find_key(kept, {}, _Ring({("serai", "main"): KEY})) == KEY
-    assert kept.key_variable is None
-    assert find_key(ModelServer(kind=ModelKind.OPENAI, base_url="http://a"), {}) is None
-
-
-@pytest.mark.parametrize("key", ["env:MAIN_KEY", "keyring:main"])
-def test_a_key_that_is_missing_is_told_with_what_to_do(key: str) -> None:
-    with pytest.raises(ConfigInvalid) as caught:
-        find_key(ModelServer(kind=ModelKind.OPENAI, key=key), {"MAIN_KEY": " "}, _Ring({}))
-    assert key in caught.value.message
-    assert caught.value.remedy

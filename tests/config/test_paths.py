@@ -59,9 +59,10 @@ def test_in_a_folder_that_is_gone_there_is_no_here(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(gone)
     assert here() == gone
     gone.rmdir()
-    assert here() is None
+    with pytest.raises(ConfigInvalid, match="is gone"):
+        here()
     assert find_paths(tmp_path, {}).home == tmp_path
-    with pytest.raises(ConfigInvalid, match="home in it"):
+    with pytest.raises(ConfigInvalid, match="is gone"):
         find_paths("home in it", {})
-    with pytest.raises(ConfigInvalid, match="this folder is gone"):
+    with pytest.raises(ConfigInvalid, match="is gone"):
         find_paths(None, {"SERAI_HOME": "home in it"})

@@ -44,19 +44,20 @@ def test_without_any_source_the_defaults_hold(paths: Paths, project: Path) -> No
 
 
 def test_flags_win_over_environment_over_project_over_person(paths: Paths, project: Path) -> None:
-    paths.user_config.write_text('port = 1\nmailbox_size = 1\nlog_level = "error"\ndefault_agent = "mine"\n')
-    wanted(project, "mailbox_size = 2\nclient_grace_seconds = 2\n")
+    own = 'port = 1\nmailbox_size = 1\nlog_level = "error"\nagent_registry = "mine.json"\n'
+    paths.user_config.write_text(own)
+    wanted(project, 'agent_registry = "theirs.json"\ndefault_agent = "theirs"\n')
     Trust(paths.trust).trust(project)
-    environ = {"SERAI_PORT": "3", "SERAI_MAILBOX_SIZE": "3"}
+    environ = {"SERAI_PORT": "3", "SERAI_MAILBOX_SIZE": "3", "SERAI_DEFAULT_AGENT": "of the environment"}
     configuration = load(paths, environ, flags={"port": 4, "host": None}, project=project)
     settings = configuration.settings
-    assert (settings.port, settings.mailbox_size, settings.client_grace_seconds) == (4, 3, 2)
-    assert settings.default_agent == "mine"
+    assert (settings.port, settings.mailbox_size, settings.log_level) == (4, 3, "error")
+    assert (settings.default_agent, settings.agent_registry) == ("of the environment", "theirs.json")
     assert configuration.provenance["port"] == Provenance(Source.FLAG, "--port")
     assert configuration.provenance["mailbox_size"] == Provenance(Source.ENVIRONMENT, "SERAI_MAILBOX_SIZE")
     file = str(project / "serai.toml")
-    assert configuration.provenance["client_grace_seconds"] == Provenance(Source.PROJECT, file)
-    assert configuration.provenance["default_agent"] == Provenance(Source.USER, str(paths.user_config))
+    assert configuration.provenance["agent_registry"] == Provenance(Source.PROJECT, file)
+    assert configuration.provenance["log_level"] == Provenance(Source.USER, str(paths.user_config))
     assert configuration.provenance["host"] == Provenance(Source.DEFAULT)
     assert str(configuration.provenance["port"]) == "flag (--port)"
     assert str(configuration.provenance["host"]) == "default"
@@ -122,7 +123,7 @@ def test_a_file_that_is_no_toml_is_refused(paths: Paths) -> None:
     with pytest.raises(ConfigInvalid, match="not TOML"):
         load(paths, {})
     paths.user_config.write_bytes(b"#" * (256 * 1024 + 1))
-    with pytest.raises(ConfigInvalid, match="more than"):
+    with pytest.raises(ConfigInvalid, match="larger than"):
         load(paths, {})
 
 
@@ -177,30 +178,13 @@ def test_times_have_an_end(paths: Paths, value: str) -> None:
         load(paths, {})
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "host.example"])
-def test_a_token_cannot_be_switched_off_where_others_reach_the_port(paths: Paths, host: str) -> None:
-    with pytest.raises(ConfigInvalid, match="SERAI_REQUIRE_TOKEN"):
-        load(paths, {"SERAI_REQUIRE_TOKEN": "false"}, flags={"host": host})
-    assert load(paths, {}, flags={"host": host}).settings.host == host
-
-
 # -- folders that nobody trusts ----------------------------------------------------------------------------
-
-
-def test_an_untrusted_folder_may_make_it_smaller(paths: Paths, project: Path) -> None:
-    wanted(project, "mailbox_size = 5\nclient_grace_seconds = 1.5\n")
-    configuration = load(paths, {}, project=project)
-    assert configuration.ignored == ()
-    assert (configuration.settings.mailbox_size, configuration.settings.client_grace_seconds) == (5, 1.5)
 
 
 def test_what_an_untrusted_folder_may_not_do_is_ignored_and_reported(paths: Paths, project: Path) -> None:
     wishes = {
         "default_agent": '"shell"',
         "agent_registry": '"http://evil.example/registry.json"',
-        "client_grace_seconds": "9999",
-        "client_tool_timeout_seconds": "99999",
-        "mailbox_size": "100000",
     }
     assert set(wishes) == set(FROM_PROJECTS)
     wanted(project, "\n".join(f"{key} = {value}" for key, value in wishes.items()))

@@ -18,7 +18,6 @@ class Link:
     """A `Connection` whose client reads when it wants to."""
 
     def __init__(self, token: str = "") -> None:
-        self.remote = "memory"
         self.token_digest = token
         self.path = "/"
         self.role = Role.OWNER

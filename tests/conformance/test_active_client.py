@@ -11,8 +11,8 @@ from conformance.conftest import ONE, new_session, over
 from conformance.lending import begin, claim, complete
 from hosts import House, housing
 from requirements import proves
+from serai.config.settings import Settings
 from serai.harness.callback import CallbackHarness
-from serai.host.settings import HostSettings
 from serai.host.turn import Turn
 
 
@@ -29,7 +29,7 @@ async def careful(turn: Turn) -> None:
 
 @pytest.fixture
 async def house() -> AsyncIterator[House]:
-    settings = HostSettings(summary_delay=0.01, client_grace=0.05)
+    settings = Settings(client_grace_seconds=0.05)
     async with housing(harnesses=[CallbackHarness("careful", careful)], settings=settings) as house:
         yield house
 
@@ -154,7 +154,7 @@ async def test_the_calls_of_a_client_that_does_not_come_back_fail(
 
 @proves("ahp:session/toolCallComplete/times-out")
 async def test_the_call_of_a_client_that_is_there_and_silent_fails_too() -> None:
-    settings = HostSettings(summary_delay=0.01, client_tool_timeout=0.05)
+    settings = Settings(client_tool_timeout_seconds=0.05)
     async with housing(settings=settings) as house, connecting(house.url) as silent:
         await silent.initialize()
         session = await new_session(silent)
@@ -213,7 +213,7 @@ async def test_the_agent_gets_a_client_s_result_when_someone_said_yes_to_it(
 
 
 async def test_a_client_that_comes_back_in_time_completes_its_call(session: str, client: Client) -> None:
-    settings = HostSettings(summary_delay=0.01, client_grace=60)
+    settings = Settings(client_grace_seconds=60)
     async with housing(settings=settings) as patient, connecting(patient.url, "editor") as editor:
         await editor.initialize()
         await new_session(editor, session)

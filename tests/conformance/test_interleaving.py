@@ -25,9 +25,9 @@ from serai.ahp.types import (
     ToolCallResponsePart,
     UserMessage,
 )
+from serai.config.settings import Settings
 from serai.harness.demo import DemoHarness
 from serai.host.host import Host
-from serai.host.settings import HostSettings
 from serai.serve.frames import text_frame
 from serai.store.contract import Batch
 from serai.store.memory import MemoryStore
@@ -215,7 +215,8 @@ class Interleaving(RuleBasedStateMachine):
             self.store,
             [DemoHarness(pace="instant")],
             text_frame,
-            settings=HostSettings(summary_delay=0.001, client_grace=0.001, memory_budget=2000),
+            settings=Settings(client_grace_seconds=0.001, idle_memory_bytes=2000),
+            summary_delay=0.001,
         )
         await host.open()
         return host

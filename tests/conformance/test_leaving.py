@@ -14,7 +14,9 @@ from conformance.client import Client, connecting
 from conformance.conftest import ONE, ROOT, new_session
 from conformance.lending import TOOLS, claim
 from hosts import WITHIN, House, housing
-from serai.host.settings import HostSettings
+from serai.config.settings import Settings
+from serai.store.contract import HeadRow
+from serai.store.memory import MemoryStore
 
 
 async def gone(house: House, client: Client, witness: Client) -> None:
@@ -54,14 +56,14 @@ class Gate:
 @asynccontextmanager
 async def a_slow_house() -> AsyncGenerator[tuple[House, Gate]]:
     """A host that waits at a gate whenever a session is about to be in memory."""
-    settings, gate = HostSettings(summary_delay=0.01, memory_budget=0), Gate()
+    settings, gate = Settings(idle_memory_bytes=0), Gate()
 
-    def settings_of(directory: str | None) -> HostSettings:
-        del directory
-        gate.pass_through()
-        return settings
+    class SlowStore(MemoryStore):
+        async def head(self, uri: str) -> HeadRow | None:
+            await asyncio.to_thread(gate.pass_through)
+            return await super().head(uri)
 
-    async with housing(settings=settings, settings_of=settings_of) as house:
+    async with housing(SlowStore, settings=settings) as house:
         try:
             yield house, gate
         finally:

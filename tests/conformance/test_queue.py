@@ -10,6 +10,7 @@ from conformance.client import Client, calls_of, connecting, text_of
 from conformance.conftest import new_session, over, say
 from hosts import House, housing
 from requirements import proves
+from serai.config.settings import Settings
 from serai.harness.callback import CallbackHarness
 from serai.host.turn import Turn
 
@@ -153,14 +154,15 @@ async def test_holding_and_going_on_leave_other_keys_of_meta_alone(client: Clien
 
 
 async def test_a_queue_has_a_bound(client: Client, session: str) -> None:
+    most = Settings().mailbox_size
     await say(client, session, "ask text")
-    for number in range(101):
+    for number in range(most + 1):
         await client.dispatch(
             session, "pendingMessageSet", kind="queued", id=f"q{number}", userMessage={"text": "x"}
         )
-    refused = await client.hear("pendingMessageSet", id="q100")
+    refused = await client.hear("pendingMessageSet", id=f"q{most}")
     assert refused["rejectionReason"].startswith("mailbox_full")
-    assert len(waiting(client, session)) == 100
+    assert len(waiting(client, session)) == most
 
 
 # -- steering ----------------------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ from conformance.client import Client, connecting
 from conformance.conftest import ONE, ROOT, Connect, new_session
 from hosts import KEY, House, housing
 from serai.ahp.types import SessionConfigPropertySchema, SessionConfigSchema
+from serai.config.settings import Settings
 from serai.harness.callback import CallbackHarness
-from serai.host.settings import HostSettings
 from serai.host.turn import Turn
 from serai.store.sqlite.store import SqliteStore
 
@@ -112,7 +112,7 @@ async def test_the_settings_file_decides_until_a_client_has_chosen_otherwise(
     house: House, client: Client, connect: Connect
 ) -> None:
     await new_session(client)
-    house._settings = HostSettings(default_provider="second", summary_delay=0.01)
+    house._settings = Settings(default_agent="second")
     await house.restart()
     async with connecting(house.url, client.state) as again:
         await again.reconnect()
@@ -122,7 +122,7 @@ async def test_the_settings_file_decides_until_a_client_has_chosen_otherwise(
     fresh = await connect("fresh", ROOT)
     assert values(fresh) == {"defaultAgent": "demo"}
     await choose(fresh, defaultAgent="second")  # as the file has it: it decides again
-    house._settings = HostSettings(default_provider="demo", summary_delay=0.01)
+    house._settings = Settings(default_agent="demo")
     await house.restart()
     assert values(await connect("another", ROOT)) == {"defaultAgent": "demo"}
 
@@ -131,15 +131,14 @@ async def test_the_settings_file_decides_until_a_client_has_chosen_otherwise(
 async def test_a_folder_that_has_its_own_default_comes_before_all_others(
     tmp_path: Path, of_folder: str
 ) -> None:
-    settings = HostSettings(summary_delay=0.01, default_provider="demo")
-    own = HostSettings(summary_delay=0.01, default_provider=of_folder, folder_provider=of_folder)
+    settings = Settings(default_agent="demo")
 
-    def settings_of(directory: str | None) -> HostSettings:
-        return own if directory == tmp_path.as_uri() else settings
+    def folder_agent(directory: str) -> str | None:
+        return of_folder if directory == tmp_path.as_uri() else None
 
     agents = [agent("second"), agent("third")]
     async with (
-        housing(harnesses=agents, settings=settings, settings_of=settings_of) as house,
+        housing(harnesses=agents, settings=settings, folder_agent=folder_agent) as house,
         connecting(house.url, "c") as client,
     ):
         await client.initialize(ROOT)

@@ -12,7 +12,7 @@ from conformance.client import Client, Refused, connecting
 from conformance.conftest import Connect, new_session
 from hosts import WITHIN, House, housing
 from requirements import proves
-from serai.host.settings import HostSettings
+from serai.config.settings import Settings
 from serai.machine.files import Root
 
 
@@ -81,7 +81,7 @@ async def test_who_loses_the_connection_comes_back_to_its_watch_and_to_what_has_
 
 async def test_a_watch_ends_when_who_lost_the_connection_does_not_come_back(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
-    async with housing(settings=HostSettings(client_grace=0.05)) as house:
+    async with housing(settings=Settings(client_grace_seconds=0.05)) as house:
         async with connecting(house.url, "one") as client:
             await client.initialize()
             await new_session(client, workingDirectory=(tmp_path / "work").as_uri())

@@ -15,12 +15,12 @@ from serai.ahp.commands import CreateSessionParams
 from serai.ahp.types import ROOT, SessionState, UserMessage
 from serai.config.load import load
 from serai.config.paths import find_paths
+from serai.config.settings import Settings
 from serai.errors import ConfigInvalid, StorageUnavailable
 from serai.harness.callback import CallbackHarness
 from serai.host.host import Host
 from serai.host.session.prune import prune, prune_daily
 from serai.host.session.session import Session
-from serai.host.settings import HostSettings
 from serai.host.turn import Turn
 from serai.journal.subscriptions import Subscriber
 from serai.store.memory import MemoryStore
@@ -84,7 +84,8 @@ async def open_host(store: CountingStore, calendar: Calendar) -> AsyncIterator[O
             store,
             [CallbackHarness("agent", answer)],
             lambda message: message,
-            settings=HostSettings(default_provider="agent", summary_delay=0.001, **settings),
+            settings=Settings(default_agent="agent", **settings),
+            summary_delay=0.001,
             now=lambda: round(calendar() * 1000),
         )
         await host.open()

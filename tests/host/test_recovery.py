@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,8 @@ from serai.ahp.types import ModelSelection, UserMessage
 from serai.harness.callback import STEERABLE, CallbackHarness
 from serai.host.host import Host
 from serai.host.session.turns import HELD
-from serai.host.settings import HostSettings
 from serai.host.turn import Turn
+from serai.store.contract import TurnRow
 from serai.store.memory import MemoryStore
 
 
@@ -62,12 +62,12 @@ class Inn:
         self.agent = Agent()
         self._hosts: list[Host] = []
 
-    async def open(self, settings_of: Callable[[str | None], HostSettings] | None = None) -> Host:
+    async def open(self) -> Host:
         """Start a host; the one before was killed."""
         if self._hosts:
             await self._hosts[-1].journal.committed()
             self.store.crash()
-        host = Host(self.store, [self.agent], frame, settings_of=settings_of)
+        host = Host(self.store, [self.agent], frame)
         self._hosts.append(host)
         await host.open()
         return host
@@ -190,29 +190,28 @@ async def test_a_session_whose_folder_is_gone_still_opens_and_answers(inn: Inn, 
 
 
 async def test_a_session_that_cannot_be_brought_back_stops_no_start_and_comes_back_later(
-    inn: Inn, caplog: pytest.LogCaptureFixture, tmp_path: Path
+    inn: Inn, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host = await inn.open()
     uris: list[str] = []
     for number in range(3):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        talk = await Conversation.begin(host, "agent", working_directory=folder.as_uri())
+        talk = await Conversation.begin(host, "agent")
         talk.start(f"work {number}")
         await talk.heard("session/activityChanged")
         uris.append(talk.session.uri)
-    is_bad = True
+    read = inn.store.turns
 
-    def settings_of(directory: str | None) -> HostSettings:
-        if is_bad and directory == (tmp_path / "1").as_uri():
+    async def turns(uri: str, **which: int | None) -> list[TurnRow]:
+        if uri == uris[1]:
             raise RuntimeError("nobody has thought of this")
-        return HostSettings()
+        return await read(uri, **which)
 
-    again = await inn.open(settings_of)
+    monkeypatch.setattr(inn.store, "turns", turns)
+    again = await inn.open()
     assert {session.uri for session in again.sessions.in_memory()} == {uris[0], uris[2]}
     assert {summary.resource for summary in again.sessions.summaries()} == set(uris)
     assert f"{uris[1]} could not be brought back" in caplog.text
-    is_bad = False
+    monkeypatch.undo()
     recovered = await again.sessions.bring(uris[1])
     assert recovered is not None
     assert recovered.live.turn is None

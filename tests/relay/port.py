@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute
 
 from hosts import TOKEN, WITHIN
 from relay.workspaces import Inn, inn
+from serai.config.settings import Settings
 from serai.contract import (
     AgentSessionCapabilities,
     DeliveryCapabilities,
@@ -22,8 +23,8 @@ from serai.contract import (
     RelayMessage,
 )
 from serai.relay.sdk import Relay
-from serai.serve.guard import digest
-from serai.serve.port import PortSettings, serve_port
+from serai.relay.tokens import digest
+from serai.serve.port import serve_port
 from serai.serve.relay import relay_routes
 from serai.serve.run import Peers
 
@@ -53,10 +54,11 @@ async def listening_port(house: Inn, *routes: BaseRoute) -> AsyncGenerator[int]:
     ready: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     serving = asyncio.create_task(
         serve_port(
-            PortSettings(port=0, token_digests=frozenset({digest(TOKEN)})),
+            Settings(port=0),
             Peers(house.workspace).peer_of,
             lambda: (True, {}),
             started=ready.set_result,
+            token_digests={digest(TOKEN)},
             roles=house.workspace.tokens.role_of,
             routes=[*relay_routes(house.workspace), *routes],
         )

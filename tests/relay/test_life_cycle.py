@@ -26,7 +26,6 @@ from serai.harness.callback import STEERABLE, CallbackHarness, CallbackSession
 from serai.host.agents import HostContext
 from serai.host.host import Host
 from serai.host.ledger import record_of
-from serai.host.settings import HostSettings
 from serai.host.turn import Turn
 from serai.relay.boundaries import BOUNDARIES, SessionBox
 from serai.relay.policy import RelayPolicy
@@ -301,7 +300,7 @@ class LifeCycle(RuleBasedStateMachine):
             [self.near, self.far],
             lambda frame: frame,
             now=lambda: round(self.time.timestamp() * 1000),
-            settings=HostSettings(summary_delay=0.001),
+            summary_delay=0.001,
         )
         await host.open()
         workspace = Workspace(host, POLICY)

@@ -14,11 +14,13 @@ from starlette.routing import BaseRoute
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.frames import Close, Frame, Opcode
 
+from serai.config.settings import Settings
+from serai.relay.tokens import digest
 from serai.serve import Limits, Peer
 from serai.serve.frames import text_frame
-from serai.serve.guard import Guard, digest
+from serai.serve.guard import Guard
 from serai.serve.outgoing import Ticker
-from serai.serve.port import PortSettings, serve_port
+from serai.serve.port import serve_port
 from serai.serve.websocket import WebSocket
 
 MIB = 1024 * 1024
@@ -344,6 +346,9 @@ async def listening(
     make: Callable[[WebSocket], Recorder] = echoing,
     readiness: Callable[[], tuple[bool, dict[str, Any]]] = lambda: (True, {}),
     routes: Sequence[BaseRoute] = (),
+    tokens: Sequence[str] = (TOKEN,),
+    limits: Limits | None = None,
+    port: int = 0,
     **settings: Any,
 ) -> AsyncGenerator[Room]:
     """A port that listens for the length of a block."""
@@ -355,10 +360,16 @@ async def listening(
         peers.append(peer)
         return peer
 
-    settings.setdefault("token_digests", frozenset({digest(TOKEN)}))
-    settings.setdefault("port", 0)
     task = asyncio.create_task(
-        serve_port(PortSettings(**settings), factory, readiness, started=started.set_result, routes=routes)
+        serve_port(
+            Settings(port=port, **settings),
+            factory,
+            readiness,
+            started=started.set_result,
+            token_digests=[digest(token) for token in tokens],
+            limits=limits,
+            routes=routes,
+        )
     )
     await asyncio.wait({task, started}, timeout=30, return_when=asyncio.FIRST_COMPLETED)
     if task.done():

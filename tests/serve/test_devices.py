@@ -18,6 +18,7 @@ from hosts import TOKEN, WITHIN, HostProcess, host_process
 from relay.workspaces import inn
 from serai.client.events import ToolWaiting
 from serai.client.session import SessionClient
+from serai.config.settings import Settings
 from serai.contract import DeviceLinkResult, Role, TokenInfo
 from serai.errors import (
     AccessRefused,
@@ -31,10 +32,9 @@ from serai.errors import (
 from serai.harness.demo import DemoHarness
 from serai.host.host import Host
 from serai.relay.sdk import Relay
+from serai.relay.tokens import digest
 from serai.serve import run
 from serai.serve.frames import text_frame
-from serai.serve.guard import digest
-from serai.serve.port import PortSettings
 from serai.store.memory import MemoryStore
 
 
@@ -54,9 +54,8 @@ async def host(monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Served]:
     for of_the_process in ("settle", "raise_descriptor_limit"):
         monkeypatch.setattr(run, of_the_process, lambda: None)
     ready: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    settings = PortSettings(port=0, token_digests=frozenset({digest(TOKEN)}))
-    built = Host(MemoryStore(), [DemoHarness(pace="instant")], text_frame)
-    serving = asyncio.create_task(run.run_host(built, settings, started=ready.set_result))
+    built = Host(MemoryStore(), [DemoHarness(pace="instant")], text_frame, settings=Settings(port=0))
+    serving = asyncio.create_task(run.run_host(built, {digest(TOKEN)}, started=ready.set_result))
     try:
         async with asyncio.timeout(WITHIN):
             yield Served(await ready)

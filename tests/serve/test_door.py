@@ -13,18 +13,19 @@ from serve.conftest import BEARER, listening, soon
 SERVER = """
 import asyncio, logging, resource
 from serai.serve.door import raise_descriptor_limit
-from serai.serve.guard import digest
-from serai.serve.port import PortSettings, serve_port
+from serai.relay.tokens import digest
+from serai.config.settings import Settings
+from serai.serve.port import serve_port
 from serve.conftest import TOKEN, echoing
 
 logging.basicConfig(level=logging.WARNING)
 raise_descriptor_limit()
-settings = PortSettings(port=0, token_digests=frozenset({digest(TOKEN)}))
 
 def started(port):
     print(port, resource.getrlimit(resource.RLIMIT_NOFILE)[0], flush=True)
 
-asyncio.run(serve_port(settings, echoing, lambda: (True, {}), started=started))
+digests = {digest(TOKEN)}
+asyncio.run(serve_port(Settings(port=0), echoing, lambda: (True, {}), started=started, token_digests=digests))
 """
 
 

@@ -6,7 +6,9 @@ import pytest
 
 from serai.config.settings import is_loopback
 from serai.errors import ConfigInvalid
-from serai.serve.guard import Admission, Guard, Refusal, digest, refuse_open_bind
+from serai.relay.tokens import digest
+from serai.serve.guard import Admission, Guard, Refusal, refuse_open_bind
+from serai.serve.http import refusal_answer
 
 TOKEN = "the-right-token"
 EVERYONE = "0.0.0.0"
@@ -102,8 +104,9 @@ class TestToken:
     def test_a_refusal_says_what_to_do_and_asks_for_a_token(self) -> None:
         decision = a_guard().upgrade("/", "", [LOCAL])
         assert isinstance(decision, Refusal)
-        assert set(json.loads(decision.body())) == {"code", "message", "remedy"}
-        assert ("WWW-Authenticate", "Bearer") in decision.headers()
+        answer = refusal_answer(decision)
+        assert set(json.loads(bytes(answer.body))) == {"code", "message", "remedy"}
+        assert answer.headers["www-authenticate"] == "Bearer"
 
 
 class TestHost:

@@ -1,4 +1,4 @@
-"""What a handshake leaves behind that is refused: nothing. It goes by the disk, which may be full."""
+"""What comes behind a handshake that is refused, since the disk is full, does not happen."""
 
 from __future__ import annotations
 
@@ -54,13 +54,6 @@ def initialize(wire: Wire, name: str = "one", *subscriptions: str) -> int:
     )
 
 
-async def reconnected(host: Host) -> Wire:
-    wire = Wire(host)
-    request = wire.request("reconnect", clientId="one", lastSeenServerSeq=0, subscriptions=[SESSION])
-    assert "result" in await answer(wire, request)
-    return wire
-
-
 async def outcome(wire: Wire, seq: int, title: str) -> str | None:
     """Change the title; why that was refused."""
     action = {"type": "session/titleChanged", "title": title}
@@ -85,48 +78,10 @@ async def client(host: Host) -> Wire:
     return wire
 
 
-async def refused(host: Host, store: MemoryStore, token: str = "") -> Wire:
-    """A connection whose handshake is under way when the disk turns out to be full."""
-    wire = Wire(host, token)
-    store.failure = StorageUnavailable("the disk is full")
-    error = (await answer(wire, initialize(wire, "one")))["error"]
-    assert error["data"]["code"] == "storage_unavailable"
-    return wire
-
-
 async def room(host: Host, store: MemoryStore) -> None:
     store.failure = None
     async with asyncio.timeout(WITHIN):
         await host.journal.committed()
-
-
-@pytest.mark.parametrize("restart", [False, True])
-async def test_a_client_whose_new_beginning_was_refused_goes_on_from_where_it_was(
-    host: Host, store: MemoryStore, client: Wire, *, restart: bool
-) -> None:
-    client.drop()
-    wire = await refused(host, store)
-    await room(host, store)
-    assert await store.mark("one") == 50
-    wire.drop()
-    if restart:
-        await host.close()
-        host = Host(store, [DemoHarness(pace="instant")], text_frame)
-        await host.open()
-    wire = await reconnected(host)
-    assert await outcome(wire, 50, "fifty again") == "duplicate"
-    assert await outcome(wire, 51, "more") is None
-    if restart:
-        await host.close()
-
-
-async def test_an_id_that_was_refused_is_not_bound(host: Host, store: MemoryStore) -> None:
-    wire = await refused(host, store, token="a")
-    await room(host, store)
-    assert await store.client("one") is None
-    other = Wire(host, token="b")
-    assert "result" in await answer(other, initialize(other, "one"))
-    assert (await answer(wire, initialize(wire, "one")))["error"]["code"] == -32009
 
 
 async def test_what_is_sent_behind_a_handshake_that_is_refused_does_not_happen(
@@ -139,6 +94,5 @@ async def test_what_is_sent_behind_a_handshake_that_is_refused_does_not_happen(
     wire.notify("dispatchAction", channel=SESSION, clientSeq=1, action=action)
     assert "error" in await answer(wire, request)
     await room(host, store)
-    assert await store.mark("one") == 50
     found = await answer(client, client.request("subscribe", SESSION))
     assert found["result"]["snapshot"]["state"]["summary"]["title"] == "fifty"

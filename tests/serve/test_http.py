@@ -52,12 +52,6 @@ async def test_other_methods_are_refused_in_json(room: Room) -> None:
     assert "GET" in answer.headers["allow"]
 
 
-async def test_ahp_without_an_upgrade_is_told_to_upgrade(room: Room) -> None:
-    answer = await room.http("/ahp")
-    assert (answer.status, answer.body["code"]) == (426, "upgrade_required")
-    assert answer.headers["upgrade"] == "websocket"
-
-
 @pytest.mark.parametrize(("target", "authorization"), [("/", f"Bearer {TOKEN}"), ("/", "")])
 async def test_no_answer_is_kept_or_passes_the_address_on(
     room: Room, target: str, authorization: str

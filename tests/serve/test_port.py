@@ -2,15 +2,17 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Collection
 from typing import Any
 
 import pytest
 from websockets.asyncio.client import connect
 
+from serai.config.settings import Settings
 from serai.errors import ConfigInvalid
+from serai.relay.tokens import digest
 from serai.serve import Limits
-from serai.serve.guard import digest
-from serai.serve.port import PortSettings, serve_port
+from serai.serve.port import serve_port
 from serve.conftest import Recorder, listening, soon
 
 EVERYONE = "0.0.0.0"
@@ -20,9 +22,17 @@ def unwanted(port: int) -> None:
     pytest.fail(f"it listens on {port}")
 
 
-async def refused(**settings: Any) -> ConfigInvalid:
+async def refused(token_digests: Collection[str] = (), **settings: Any) -> ConfigInvalid:
     with pytest.raises(ConfigInvalid) as caught:
-        await soon(serve_port(PortSettings(**settings), Recorder, lambda: (True, {}), started=unwanted))
+        await soon(
+            serve_port(
+                Settings(**settings),
+                Recorder,
+                lambda: (True, {}),
+                started=unwanted,
+                token_digests=token_digests,
+            )
+        )
     assert caught.value.remedy
     return caught.value
 
@@ -56,14 +66,14 @@ async def test_with_a_token_it_may_listen_to_everyone() -> None:
 
 
 async def test_without_a_token_this_machine_is_let_in() -> None:
-    async with listening(token_digests=frozenset[str]()) as room:
+    async with listening(tokens=()) as room:
         assert (await room.http("/", Authorization="")).status == 200
         async with room.connect(additional_headers={}):
             assert room.peers[0].connection.token_digest == ""
 
 
 async def test_all_addresses_of_a_name_are_listened_on() -> None:
-    async with listening(host="localhost", token_digests=frozenset[str]()) as room:
+    async with listening(host="localhost", tokens=()) as room:
         found = socket.getaddrinfo("localhost", room.port, type=socket.SOCK_STREAM)
         for address in {str(one[4][0]) for one in found if one[0] == socket.AF_INET or has_ipv6()}:
             where = f"[{address}]" if ":" in address else address

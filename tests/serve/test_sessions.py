@@ -265,30 +265,6 @@ async def test_a_stream_is_what_browsers_read() -> None:
         assert json.loads(data.removeprefix(b"data: "))["type"] == "session:started"
 
 
-async def test_a_reader_that_takes_nothing_is_sent_away_and_comes_back_for_the_rest() -> None:
-    async with memory_house() as house:
-        house.patience = 0.05
-        await house.restart()
-        session = await begin(house)
-        reader, writer = await asyncio.open_connection("127.0.0.1", house.port, limit=1024)
-        writer.write(f"GET /sessions/one/events?tkn={TOKEN} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
-        await reader.readuntil(b"\r\n\r\n")
-        is_gone = asyncio.Event()
-        house.host.journal.subscriptions.emptied = lambda _uri: is_gone.set()
-        house.host.journal.subscriptions.abandoned = lambda _uri: is_gone.set()
-        for number in range(200):
-            message = UserMessage(text="x" * 100_000)
-            session.act(a.SessionTurnStartedAction(turn_id=f"t{number}", user_message=message))
-            session.act(a.SessionTurnCompleteAction(turn_id=f"t{number}"))
-        async with asyncio.timeout(WITHIN):
-            await is_gone.wait()
-        writer.close()
-        house.patience = WITHIN
-        await house.restart()
-        events = await until(house, lambda event: event.sequence_number == session.kept.events)
-        assert [event.sequence_number for event in events] == list(range(1, session.kept.events + 1))
-
-
 async def test_a_reader_that_leaves_is_forgotten() -> None:
     async with memory_house() as house:
         await begin(house)

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from serai.telemetry import export
 from serai.telemetry.otlp import Cleaner, Level, Signal, TelemetryChannel
 
 WITHIN = 30.0
@@ -154,6 +153,9 @@ class Receiver:
         )
         self._thread.start()
 
+    def sent_to(self, path: str) -> list[tuple[str, dict[str, str], dict[str, Any]]]:
+        return [one for one in self.requests if one[0] == path]
+
     def wait(self, count: int) -> None:
         with self._more:
             assert self._more.wait_for(lambda: len(self.requests) >= count, WITHIN)
@@ -166,8 +168,7 @@ class Receiver:
 
 
 @pytest.fixture
-def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
-    monkeypatch.setattr(export, "_GATHER_SECONDS", 0.01)
+def receiver() -> Iterator[Receiver]:
     receiver = Receiver()
     yield receiver
     receiver.close()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import asyncio
 from typing import Any
 
 import pytest
 
-from serai.telemetry import export
 from serai.telemetry.export import Poster, targets
 from serai.telemetry.otlp import Signal, payload
 from telemetry.conftest import WITHIN, Receiver
@@ -28,62 +27,71 @@ def losses() -> Losses:
     return Losses()
 
 
-@pytest.fixture
-def posting(losses: Losses) -> Iterator[Callable[..., Poster]]:
-    made: list[Poster] = []
-
-    def make(url: str, **environ: str) -> Poster:
-        made.append(Poster(targets({"OTEL_EXPORTER_OTLP_ENDPOINT": url, **environ}), losses))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close(WITHIN)
+def posting(url: str, losses: Losses, **environ: str) -> Poster:
+    return Poster(targets({"OTEL_EXPORTER_OTLP_ENDPOINT": url, **environ}), losses)
 
 
 def span(number: int = 1) -> dict[str, Any]:
     return payload(Signal.TRACES, [], [("serai", {"traceId": f"{number:032x}", "spanId": f"{number:016x}"})])
 
 
-def test_what_is_handed_over_goes_out_in_one_request(
-    receiver: Receiver, posting: Callable[..., Poster], losses: Losses, monkeypatch: pytest.MonkeyPatch
+async def test_what_gathers_while_a_request_is_under_way_goes_out_in_the_next(
+    receiver: Receiver, losses: Losses
 ) -> None:
-    monkeypatch.setattr(export, "_GATHER_SECONDS", WITHIN)  # closing does not wait for more
-    poster = posting(f"{receiver.url}/", OTEL_EXPORTER_OTLP_HEADERS="x-key=abc,x-other=a%20b")
-    for number in (1, 2):
+    headers = "x-key=abc,x-other=a%20b"
+    poster = posting(f"{receiver.url}/", losses, OTEL_EXPORTER_OTLP_HEADERS=headers)
+    receiver.gate.clear()
+    for signal in (Signal.TRACES, Signal.METRICS):
+        poster.put(signal, span() if signal is Signal.TRACES else {"resourceMetrics": [0]}, 1)
+    await asyncio.to_thread(receiver.wait, 2)
+    for number in (2, 3):
         poster.put(Signal.TRACES, span(number), 1)
         poster.put(Signal.METRICS, {"resourceMetrics": [number]}, 1)
-    poster.close(WITHIN)
-    (path, headers, body), (_, _, metrics) = receiver.requests
-    assert path == "/v1/traces"
-    expected = {("content-type", "application/json"), ("x-key", "abc"), ("x-other", "a b")}
-    assert headers.items() >= expected
-    got = read(body, ExportTraceServiceRequest).resource_spans
-    assert [each.scope_spans[0].spans[0].trace_id.hex() for each in got] == [f"{1:032x}", f"{2:032x}"]
-    assert metrics == {"resourceMetrics": [2]}  # the newest reading says it all
+    receiver.gate.set()
+    await poster.close(WITHIN)
     assert losses == {}
+    (_, _, first), (path, sent, last) = receiver.sent_to("/v1/traces")
+    assert path == "/v1/traces"
+    assert sent.items() >= {("content-type", "application/json"), ("x-key", "abc"), ("x-other", "a b")}
+    got = [
+        each.scope_spans[0].spans[0].trace_id.hex()
+        for body in (first, last)
+        for each in read(body, ExportTraceServiceRequest).resource_spans
+    ]
+    assert got == [f"{number:032x}" for number in (1, 2, 3)]
+    # The newest reading says it all.
+    assert [body for *_, body in receiver.sent_to("/v1/metrics")] == [
+        {"resourceMetrics": [0]},
+        {"resourceMetrics": [3]},
+    ]
 
 
-def test_what_the_collector_does_not_take_is_counted_and_not_tried_again(
-    receiver: Receiver, posting: Callable[..., Poster], losses: Losses
+async def test_what_the_collector_does_not_take_is_counted_and_not_tried_again(
+    receiver: Receiver, losses: Losses
 ) -> None:
     receiver.answer = 400
-    poster = posting(receiver.url)
+    poster = posting(receiver.url, losses)
     poster.put(Signal.TRACES, span(), 2)
-    poster.close(WITHIN)
+    await poster.close(WITHIN)
     assert len(receiver.requests) == 1
     assert losses == {Signal.TRACES: 2}
 
 
-def test_closing_gives_up_a_collector_that_holds_it_back(
-    receiver: Receiver, posting: Callable[..., Poster], losses: Losses
-) -> None:
+async def test_what_is_for_a_collector_that_is_not_there_is_lost(receiver: Receiver, losses: Losses) -> None:
+    receiver.close()
+    poster = posting(receiver.url, losses)
+    poster.put(Signal.LOGS, {"resourceLogs": []}, 2)
+    await poster.close(WITHIN)
+    assert losses == {Signal.LOGS: 2}
+
+
+async def test_closing_gives_up_a_collector_that_holds_it_back(receiver: Receiver, losses: Losses) -> None:
     receiver.gate.clear()
-    poster = posting(receiver.url)
+    poster = posting(receiver.url, losses)
     poster.put(Signal.TRACES, span(), 1)
-    receiver.wait(1)
+    await asyncio.to_thread(receiver.wait, 1)
     poster.put(Signal.TRACES, span(), 3)
-    poster.close(0.05)
+    await poster.close(0.05)
     assert losses == {Signal.TRACES: 3}
     receiver.gate.set()
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from serai.telemetry.activities import Activities
 from serai.telemetry.logs import LogTap
-from serai.telemetry.metrics import Metrics
 from serai.telemetry.otlp import Cleaner, Level, Signal, payload
+from serai.telemetry.spans import Span, Spans
 from telemetry.conftest import CLEANER, SECRET, Clock, log_records_of, plain
 from telemetry.oracle import ExportLogsServiceRequest, read
 
@@ -47,9 +46,9 @@ def tap(clock: Clock) -> Iterator[Tap]:
 
 def test_a_line_of_the_log_becomes_a_record_that_names_its_span(tap: Tap, clock: Clock) -> None:
     tap.listen(Level.INFO)
-    activities = Activities(CLEANER, Metrics(clock()), clock, lambda _: None, content=False)
-    activities.recording = True
-    span = activities.turn("demo", "ahp-session:/1", turn_id="t1", provider="demo")
+    spans = Spans(CLEANER, clock, lambda _: None, content=False)
+    spans.recording = True
+    span = Span(spans, "a step", {})
     with span.current():
         LOG.warning("%d of %s", 1, "two")
     made = payload(Signal.LOGS, [], tap.told)
@@ -86,8 +85,9 @@ def test_messages_and_exceptions_are_masked(tap: Tap) -> None:
 def test_who_wants_finer_records_gets_them_and_the_screen_does_not(
     tap: Tap, logger_as_it_was: logging.Logger, caplog: pytest.LogCaptureFixture
 ) -> None:
-    tap.listen(Level.DEBUG)
     assert tap.tap.own_level() is Level.INFO
+    caplog.handler.setLevel(logging.INFO)
+    tap.listen(Level.DEBUG)
     LOG.debug("fine")
     LOG.info("plain")
     assert tap.bodies() == ["fine", "plain"]

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from serai.ahp import actions as a
+from serai.ahp.types import SessionStatus, SessionSummary, ToolCallError, ToolCallResult, UserMessage
+from serai.host.telemetry import SessionTelemetry
 from serai.telemetry.otlp import METRICS, TRACES, Level, Signal, TelemetryChannel
 from serai.telemetry.telemetry import Telemetry
 from telemetry.conftest import (
@@ -55,14 +58,25 @@ async def telemetry(clock: Clock, listener: Listener) -> AsyncIterator[Telemetry
 
 
 def do_a_turn(telemetry: Telemetry) -> None:
-    turn = telemetry.activities.turn(
-        "demo", "ahp-session:/1", turn_id="t1", provider="demo", prompt=f"{CANARY} {SECRET}"
+    said = f"{CANARY} {SECRET}"
+    summary = SessionSummary(
+        resource="ahp-session:/1",
+        provider="demo",
+        title="",
+        status=SessionStatus.IDLE,
+        created_at=1,
+        modified_at=1,
     )
-    with turn.current():
+    session = SessionTelemetry(telemetry, summary.resource, summary)
+    session.happened(a.SessionTurnStartedAction(turn_id="t1", user_message=UserMessage(text=said)))
+    assert session.turn is not None
+    with session.turn.current():
         LOG.info("a turn runs")
-    turn.tool("bash", "c1").end("failed", "tool_error", f"{CANARY} {SECRET}")
-    turn.used(input_tokens=10, output_tokens=5)
-    turn.end("completed")
+    call: Any = {"turn_id": "t1", "tool_call_id": "c1"}
+    failed = ToolCallResult(success=False, past_tense_message="", error=ToolCallError(message=said))
+    session.happened(a.SessionToolCallStartAction(tool_name="bash", display_name="Bash", **call))
+    session.happened(a.SessionToolCallCompleteAction(result=failed, **call))
+    session.happened(a.SessionTurnCompleteAction(turn_id="t1"))
 
 
 async def test_while_nobody_listens_nothing_runs(
@@ -85,7 +99,7 @@ async def test_while_nobody_listens_nothing_runs(
 async def test_who_follows_traces_gets_spans_and_nothing_else(
     telemetry: Telemetry, listener: Listener
 ) -> None:
-    assert telemetry.follow(TRACES)
+    telemetry.follow(TRACES)
     assert [signal for signal in Signal if telemetry.wanted(signal)] == [Signal.TRACES]
     do_a_turn(telemetry)
     await listener.until(lambda: len(listener.spans()) == 2)

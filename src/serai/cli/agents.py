@@ -109,7 +109,7 @@ async def _open(options: argparse.Namespace, name: str | None = None) -> tuple[K
 
 
 async def find_agents(
-    home: str | None, folder: Path | None, warn: Callable[[str], None], name: str | None = None
+    home: str | None, folder: Path, warn: Callable[[str], None], name: str | None = None
 ) -> tuple[KnownAgents, Finder]:
     """The agents that are known in a folder, or the one of a name; and who finds them on this machine."""
     paths = find_paths(home, os.environ)
@@ -117,7 +117,7 @@ async def find_agents(
     for ignored in configuration.ignored:
         warn(str(ignored))
     known = await known_agents(configuration, warn, name=name)
-    project = folder if folder is not None and Trust(paths.trust).is_trusted(folder) else None
+    project = folder if Trust(paths.trust).is_trusted(folder) else None
     return known, Finder(Surroundings.here(project=project))
 
 
@@ -172,14 +172,13 @@ def _remember(options: argparse.Namespace, found: FoundAgent, told: Introduction
     """Keep what the agent has said. A sign-in that it had wanted, and does no longer, has come about."""
     find_paths(options.home, os.environ).make_home()
     memory = _memory(options)
+    memory.remember(found, told.handshake.capabilities)
     before = memory.recall(found)
     if isinstance(told.problem, AuthRequired):
-        memory.remember(found, told.handshake.capabilities, signed_in=False)
+        memory.remember(found, signed_in=False)
     elif told.problem is None and before is not None and before.signed_in is False:
         # Some agents make sessions for anyone, and refuse later: then this says nothing.
-        memory.remember(found, told.handshake.capabilities, signed_in=None)
-    else:
-        memory.remember(found, told.handshake.capabilities)
+        memory.remember(found, signed_in=None)
     return memory.recall(found)
 
 

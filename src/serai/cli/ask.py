@@ -99,8 +99,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     folder = options.cwd or here()
-    if folder is None:
-        parser.error("the folder that you are in is gone: name another with --cwd")
     options.cwd = real(folder)
     if not is_folder(options.cwd):
         parser.error(f"--cwd: there is no folder {folder}")

@@ -6,6 +6,7 @@ import argparse
 import os
 import time
 
+from serai.changes.undo import Trash
 from serai.config.paths import find_paths
 from serai.errors import DiscardUnknown
 
@@ -22,8 +23,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from serai.changes.undo import Trash  # noqa: PLC0415 - help is quick
-
     found = Trash(find_paths(options.home, os.environ).home).discards()
     for one in found:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.at))
@@ -35,8 +34,6 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _undo(options: argparse.Namespace) -> int:
-    from serai.changes.undo import Trash  # noqa: PLC0415 - help is quick
-
     trash = Trash(find_paths(options.home, os.environ).home)
     found = [
         one

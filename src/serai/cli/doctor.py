@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import http.client
-import json
 import os
 import shutil
 import socket
@@ -21,6 +19,7 @@ from serai.changes.git import find_git
 from serai.cli.console.output import about_size, print_json
 from serai.cli.console.target import called_by
 from serai.cli.database import database_key
+from serai.client.address import nearest_url
 from serai.config.keys import find_token
 from serai.config.load import Configuration, load
 from serai.config.paths import Paths, find_paths
@@ -170,11 +169,12 @@ def _running(holder: Holder, paths: Paths) -> Finding:
     if holder.address is None:
         return _good("host", f"{says}; it does not listen yet, or it is no host")
     token = find_token(paths) if paths.token.exists() else ""
+    name, _, port = holder.address.rpartition(":")
     try:
-        where = _here(holder.address)
-        is_there = _asked(where, "/healthz") == {"status": "ok"}
-        told = _asked(where, "/readyz", {"Authorization": f"Bearer {token}"})
-    except (OSError, ValueError, http.client.HTTPException):
+        url = nearest_url(name, int(port))
+        is_there = _asked(f"{url}/healthz") == {"status": "ok"}
+        told = _asked(f"{url}/readyz", token)
+    except Exception:  # noqa: BLE001 - whatever is there, it does not answer as a host does
         is_there, told = False, None
     match told:
         case {"status": "not_ready", "detail": {"message": str(message)} as detail}:
@@ -188,30 +188,22 @@ def _running(holder: Holder, paths: Paths) -> Finding:
 
 def _free_port(configuration: Configuration) -> Finding:
     """Without a host on this home: whether one could be started."""
-    where = f"{configuration.settings.host}:{configuration.settings.port}"
-    if configuration.settings.port == 0:
+    host, port = configuration.settings.host, configuration.settings.port
+    if port == 0:
         return _good("host", "none runs on this home; the next one takes any free port")
     try:
-        socket.create_connection(_here(where), timeout=2).close()
+        socket.create_connection((called_by(host)[0], port), timeout=2).close()
     except OSError:
-        return _good("host", f"none runs on this home; {where} is free for it")
+        return _good("host", f"none runs on this home; {host}:{port} is free for it")
     remedy = "Choose another with --port, or with port in serai.toml"
-    return _bad("host", f"none runs on this home, and {where} is taken by another program", remedy)
+    return _bad("host", f"none runs on this home, and {host}:{port} is taken by another program", remedy)
 
 
-def _here(address: str) -> tuple[str, int]:
-    """Where to ask for a host that says that it listens there."""
-    name, _, port = address.rpartition(":")
-    return called_by(name)[0], int(port) if port.isdecimal() else 0
+def _asked(url: str, token: str = "") -> Any:
+    from httpx2 import get  # noqa: PLC0415 - only where a host runs
 
-
-def _asked(where: tuple[str, int], path: str, headers: dict[str, str] | None = None) -> Any:
-    connection = http.client.HTTPConnection(*where, timeout=2)
-    try:
-        connection.request("GET", path, headers=headers or {})
-        return json.loads(connection.getresponse().read() or b"null")
-    finally:
-        connection.close()
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    return get(url, headers=headers, timeout=2, trust_env=False).json()
 
 
 # -- the machine -------------------------------------------------------------------------------------------

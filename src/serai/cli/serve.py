@@ -13,13 +13,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
+from msgspec.structs import replace
+
 from serai.cli.console.target import called_by
 from serai.cli.link import address_for_phones, link_of, show
 from serai.client.address import nearest_url
 from serai.config.keys import DatabaseKey, find_database_key, find_token
 from serai.config.load import Configuration, Source, load
-from serai.config.paths import find_paths, here
-from serai.config.settings import Settings
+from serai.config.paths import Paths, find_paths, here
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
 from serai.harness.callback import Answer, CallbackHarness
@@ -27,15 +28,11 @@ from serai.harness.demo import DemoHarness
 from serai.host.agents import HostedHarness
 from serai.host.host import Host
 from serai.host.project import directory_of
-from serai.host.settings import HostSettings
 from serai.machine.umask import keep_private
 from serai.redact import Redactor
 from serai.redact.managed import managed_from_environment
-from serai.relay.tokens import new_code
-from serai.serve import Limits
+from serai.relay.tokens import digest, new_code
 from serai.serve.frames import text_frame
-from serai.serve.guard import digest
-from serai.serve.port import PortSettings
 from serai.serve.run import run_host
 from serai.store.sqlite.lock import say_where
 from serai.store.sqlite.store import SqliteStore
@@ -81,24 +78,22 @@ def _serve(options: argparse.Namespace, *, opens_page: bool = False) -> int:
         "log_level": options.log_level,
     }
     configuration = load(paths, os.environ, flags=flags)
-    logging.basicConfig(
-        level=configuration.settings.log_level.upper(),
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        stream=sys.stderr,
-    )
+    level, screen = configuration.settings.log_level.upper(), logging.StreamHandler()
+    screen.setLevel(level)  # whoever follows the log may want finer lines: they are not for the screen
+    form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+    logging.basicConfig(level=level, format=form, handlers=[screen])
     # A line for each request to a model tells nobody anything.
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     paths.make_home()
     key = find_database_key(paths, os.environ, use_keyring=configuration.settings.use_keyring)
     token = find_token(paths) if configuration.settings.require_token else None
     functions = [function_agent(words) for words in options.agent or ()]
-    asyncio.run(_run(configuration, flags, key, token, functions, opens_page=opens_page))
+    asyncio.run(_run(configuration, key, token, functions, opens_page=opens_page))
     return 0
 
 
 async def _run(
     configuration: Configuration,
-    flags: dict[str, Any],
     key: DatabaseKey,
     token: str | None,
     functions: list[HostedHarness],
@@ -111,44 +106,36 @@ async def _run(
         redactor.register("SERAI_TOKEN", token)
     redactor.register("SERAI_DATABASE_KEY", key.value if isinstance(key.value, str) else key.value.hex())
     names = called_by(settings.host)
-    # Whoever listens on all addresses of a machine is called by them. No page of others has such a name.
-    own_names = [socket.gethostname().lower(), *names[1:]] if names[0] != settings.host.strip("[]") else []
+    if names[0] != settings.host.strip("[]"):
+        # Whoever listens on all addresses of a machine is called by them. No page of others has such a name.
+        own = [socket.gethostname().lower(), *(f"[{one}]" if ":" in one else one for one in names[1:])]
+        settings = replace(settings, allowed_hosts=(*settings.allowed_hosts, *own))
 
-    codes = new_code(), new_code()
+    codes, allowed = (new_code(), new_code()), configuration.settings.allowed_hosts
 
     def started(port: int) -> None:
         say_where(paths.database, f"{settings.host}:{port}")
         addresses = [f"{nearest_url(name, port)}/" for name in names]
         _welcome(configuration, key, addresses, link_of(addresses[0], codes[0]))
         if opens_page:
-            show(codes, addresses[0], address_for_phones(settings.allowed_hosts, settings.host, port))
+            show(codes, addresses[0], address_for_phones(allowed, settings.host, port))
 
     host = Host(
         SqliteStore(paths.database, key.value),
         [DemoHarness(), *functions, *_model_harnesses(configuration, redactor)],
         text_frame,
-        settings=_host_settings(settings),
+        settings=settings,
+        default_directory=here().as_uri(),
         home=paths.home,
         redactor=redactor,
-        settings_of=lambda directory: _settings_of(configuration, flags, directory),
+        folder_agent=lambda directory: _folder_agent(paths, directory),
         is_trusted=Trust(paths.trust).is_trusted,
         user_settings=paths.user_config.parent,
     )
     await run_host(
         host,
-        PortSettings(
-            host=settings.host,
-            port=settings.port,
-            token_digests=frozenset({digest(token)}) if token else frozenset(),
-            allowed_hosts=(
-                *settings.allowed_hosts,
-                *(f"[{one}]" if ":" in one else one for one in own_names),
-            ),
-            allowed_origins=settings.allowed_origins,
-            limits=Limits(waiting_bytes=settings.slow_reader_bytes, message_bytes=settings.max_frame_bytes),
-        ),
+        {digest(token)} if token else (),
         started=started,
-        relay=settings.relay,
         page=Page().routes,
         look_for_agents=lambda host: _look_for_agents(host, configuration),
         agents_changed=lambda: _stamp(paths.user_config),
@@ -229,39 +216,22 @@ def _stamp(file: Path) -> tuple[int, int] | None:
     return told.st_mtime_ns, told.st_size
 
 
-def _host_settings(settings: Settings, folder_provider: str | None = None) -> HostSettings:
-    place = here()
-    return HostSettings(
-        default_provider=settings.default_agent,
-        client_grace=settings.client_grace_seconds,
-        client_tool_timeout=settings.client_tool_timeout_seconds,
-        memory_budget=settings.idle_memory_bytes,
-        requests_per_connection=settings.requests_per_connection,
-        queue_limit=settings.mailbox_size,
-        retention_days=settings.retention_days,
-        default_directory=None if place is None else place.as_uri(),
-        folder_provider=folder_provider,
-    )
-
-
-def _settings_of(configuration: Configuration, flags: dict[str, Any], directory: str | None) -> HostSettings:
-    """The settings of a session: the `serai.toml` of its working directory counts too.
+def _folder_agent(paths: Paths, directory: str) -> str | None:
+    """The agent that the `serai.toml` of a working directory has chosen for its sessions.
 
     A file that cannot be read changes nothing, and is reported: one broken folder must not stop the host, nor
     keep anyone from the sessions in it, whatever a stranger has put there.
     """
     folder = directory_of(directory)
-    if folder is None:
-        return _host_settings(configuration.settings)
     try:
-        narrowed = load(configuration.paths, os.environ, flags=flags, project=folder)
+        found = load(paths, os.environ, project=folder)
     except Exception as error:  # noqa: BLE001 - see above
         _log.warning("the configuration in %s does not count: %s", folder, error)
-        return _host_settings(configuration.settings)
-    for ignored in narrowed.ignored:
+        return None
+    for ignored in found.ignored:
         _log.warning("%s", ignored)
-    agent, chosen_by = narrowed.settings.default_agent, narrowed.provenance["default_agent"].source
-    return _host_settings(narrowed.settings, agent if chosen_by is Source.PROJECT else None)
+    is_chosen = found.provenance["default_agent"].source is Source.PROJECT
+    return found.settings.default_agent if is_chosen else None
 
 
 def _welcome(configuration: Configuration, key: DatabaseKey, urls: list[str], link: str) -> None:

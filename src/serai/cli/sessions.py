@@ -62,7 +62,7 @@ def _start_list(options: argparse.Namespace) -> int:
     if not options.disposed:
         return run_connected(options)
     rows = find_disposed(options)
-    return _print_list(rows, options, none="No session is disposed of and kept.", is_over=True)
+    return print_sessions(rows, options, none="No session is disposed of and kept.", is_over=True)
 
 
 async def find_session(client: Client, name: str) -> URI:
@@ -76,12 +76,13 @@ async def find_session(client: Client, name: str) -> URI:
 
 async def _list(client: Client, options: argparse.Namespace) -> int:
     summaries = await client.list_sessions()
-    return _print_list(summaries, options, none="There are no sessions. `serai chat` begins one.")
+    return print_sessions(summaries, options, none="There are no sessions. `serai chat` begins one.")
 
 
-def _print_list(
+def print_sessions(
     summaries: list[SessionSummary], options: argparse.Namespace, *, none: str, is_over: bool = False
 ) -> int:
+    """Print sessions as JSON, or as a table; where there is none, say so."""
     if options.json:
         print_json(summaries)
     elif summaries:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 import uuid
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from serai.ahp.types import (
     Turn,
 )
 from serai.cli.chat.conversation import Chat
-from serai.cli.console.output import print_json, progress
+from serai.cli.console.output import progress
 from serai.cli.console.target import (
     add_client_command,
     add_command,
@@ -29,7 +29,7 @@ from serai.cli.console.target import (
     run_connected,
 )
 from serai.cli.console.terminal import open_terminal
-from serai.cli.sessions import find_session, session_table
+from serai.cli.sessions import find_session, print_sessions
 from serai.client import Client, SessionClient, TurnStream
 from serai.config.load import load
 from serai.config.paths import find_paths, here
@@ -113,18 +113,13 @@ def put_file(path: Path, text: str) -> None:
     """Write a file whole, or leave what was there."""
     path = path.resolve()  # what a link leads to is meant
     try:
-        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            like = os.open(path, os.O_RDONLY) if path.exists() else None
-            try:
-                with Draft(directory, path.name) as draft:
-                    write_all(draft.file(like=like), text.encode())
-                    draft.commit()
-            finally:
-                if like is not None:
-                    os.close(like)
-        finally:
-            os.close(directory)
+        with ExitStack() as stack:
+            directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+            stack.callback(os.close, directory)
+            like = stack.enter_context(path.open("rb")).fileno() if path.exists() else None
+            with Draft(directory, path.name) as draft:
+                write_all(draft.file(like=like), text.encode())
+                draft.commit()
     except OSError as error:
         raise FileUnreadable(f"{path} cannot be written: {error.strerror}") from None
 
@@ -133,7 +128,7 @@ def _known(options: argparse.Namespace) -> Known:
     """What a host that is started here would know."""
     paths, folder = find_paths(options.home, os.environ), here()
     servers = load(paths, os.environ).models
-    trusted = folder is not None and Trust(paths.trust).is_trusted(folder)
+    trusted = Trust(paths.trust).is_trusted(folder)
     return known_here(servers, folder, paths.user_config.parent, trusted=trusted)
 
 
@@ -202,11 +197,10 @@ async def _run(client: Client, options: argparse.Namespace) -> int:
 
 async def _begun(client: Client, options: argparse.Namespace) -> tuple[SessionClient, TurnStream]:
     """Begin a run, and give it its input."""
-    place = here()
     run = await client.create_session(
         "workflow",
         uri=f"{RUN}:/{uuid.uuid4()}",
-        working_directory=None if place is None else place.as_uri(),
+        working_directory=here().as_uri(),
         config={"file": options.file},
     )
     print(f"Run {run.id}", file=sys.stderr)
@@ -246,11 +240,5 @@ def _output(turn: Turn) -> str:
 
 
 async def _list_runs(client: Client, options: argparse.Namespace) -> int:
-    runs = await client.list_runs()
-    if options.json:
-        print_json(runs)
-    elif runs:
-        print("\n".join(session_table(runs, time.time() * 1000)))
-    else:
-        print("There are no runs. `serai workflow run FILE` begins one.", file=sys.stderr)
-    return 0
+    none = "There are no runs. `serai workflow run FILE` begins one."
+    return print_sessions(await client.list_runs(), options, none=none)

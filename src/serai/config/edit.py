@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 import tomllib
 from collections.abc import Iterator
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from serai.config.load import load
+from serai.config.load import read_settings
 from serai.config.paths import Paths
 from serai.config.private import replace_private
 from serai.errors import ConfigInvalid
@@ -41,7 +38,7 @@ def set_setting(paths: Paths, key: str, value: str) -> str:
     for written in _written(value):
         after = with_setting(before, key, written)
         try:
-            _check(paths, after)
+            read_settings(after.encode(), file)
         except ConfigInvalid as error:
             problem = problem or error
             continue
@@ -124,14 +121,3 @@ def _read(text: str) -> dict[str, Any]:
 def _changed(table: dict[str, Any], key: list[str], value: Any) -> dict[str, Any]:
     first, *rest = key
     return {**table, first: _changed(table.get(first, {}), rest, value) if rest else value}
-
-
-def _check(paths: Paths, text: str) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        draft = Path(folder) / paths.user_config.name
-        draft.write_text(text, encoding="utf-8")
-        try:
-            load(replace(paths, user_config=draft), {})
-        except ConfigInvalid as error:
-            said = error.message.replace(str(draft), str(paths.user_config))
-            raise ConfigInvalid(said, remedy=error.remedy) from None

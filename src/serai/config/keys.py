@@ -12,7 +12,7 @@ import secrets
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from serai.config.paths import Paths
 from serai.config.private import create_private, read_private
@@ -20,22 +20,11 @@ from serai.errors import ConfigInvalid, StorageUnreadable
 
 KEY_VARIABLE = "SERAI_DATABASE_KEY"
 _SERVICE = "serai"
+_KEY_NAME = "database key of"
 _KEY_BYTES = 32
 _HEX = frozenset(string.hexdigits)
 _REFERENCE = re.compile(r"(env|keyring):([A-Za-z0-9_./@-]+)")
 _AT_END = re.compile(rf"(?:^|(?<=\s)){_REFERENCE.pattern}$")
-
-
-class Keyring(Protocol):
-    """What is used of the package `keyring`."""
-
-    def get_password(self, service_name: str, username: str) -> str | None:
-        """What is kept under a name."""
-        ...
-
-    def set_password(self, service_name: str, username: str, password: str) -> None:
-        """Keep something under a name."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +47,6 @@ def find_database_key(
     environ: Mapping[str, str],
     *,
     use_keyring: bool = True,
-    keyring: Keyring | None = None,
     make: bool = True,
 ) -> DatabaseKey:
     """The key of the database in a home; made when there is none anywhere.
@@ -67,7 +55,6 @@ def find_database_key(
         paths: Where the files are.
         environ: The environment.
         use_keyring: Whether the keyring of the system may be asked.
-        keyring: Another keyring than the system's.
         make: Whether one is made. Who brings a database along must bring its key, too.
 
     Raises:
@@ -78,20 +65,19 @@ def find_database_key(
     if text := environ.get(KEY_VARIABLE):
         return DatabaseKey(_parse(text), KEY_VARIABLE)
     notes: list[str] = []
-    ring = _Ring(paths, keyring, notes) if use_keyring else None
-    if ring and (text := ring.get()):
+    if use_keyring and (text := _from_ring(paths, notes)):
         return DatabaseKey(_parse(text), "keyring", tuple(notes))
     data = read_private(paths.database_key, "key of the database")
     if data is not None:
         return DatabaseKey(_from_file(paths, data), str(paths.database_key), tuple(notes))
     if not make or paths.database.exists():
         raise _lost(paths, notes)
-    return _made(paths, ring, notes)
+    return _made(paths, notes, use_keyring=use_keyring and not notes)
 
 
-def _made(paths: Paths, ring: _Ring | None, notes: list[str]) -> DatabaseKey:
+def _made(paths: Paths, notes: list[str], *, use_keyring: bool) -> DatabaseKey:
     text = secrets.token_hex(_KEY_BYTES)
-    if ring and ring.put(text):
+    if use_keyring and _into_ring(paths, text, notes):
         return DatabaseKey(_parse(text), "keyring", tuple(notes))
     paths.make_home()
     if not create_private(paths.database_key, f"{text}\n".encode(), "key of the database"):
@@ -130,45 +116,40 @@ def _lost(paths: Paths, notes: list[str]) -> StorageUnreadable:
     )
 
 
-class _Ring:
-    """The keyring of the system. Whatever goes wrong in it becomes a note."""
-
-    def __init__(self, paths: Paths, keyring: Keyring | None, notes: list[str]) -> None:
-        self._name = f"database key of {paths.home}"
-        self._keyring = keyring
-        self._notes = notes
-        self._broken = False
-
-    def get(self) -> str | None:
-        try:
-            return (self._keyring or _system_keyring()).get_password(_SERVICE, self._name)
-        except Exception as error:  # noqa: BLE001 - backends raise what they like
-            return self._failed(error)
-
-    def put(self, text: str) -> bool:
-        if self._broken:
-            return False
-        try:
-            ring = self._keyring or _system_keyring()
-            ring.set_password(_SERVICE, self._name, text)
-            # Some backends take everything and keep nothing.
-            if ring.get_password(_SERVICE, self._name) == text:
-                return True
-            self._notes.append("the keyring does not keep what it is given")
-        except Exception as error:  # noqa: BLE001 - the same
-            self._failed(error)
-        return False
-
-    def _failed(self, error: Exception) -> None:
-        self._broken = True
-        said = str(error).strip().partition(". ")[0]  # the first sentence: some go on with advice
-        self._notes.append(f"the keyring cannot be used: {said or type(error).__name__}")
+def _from_ring(paths: Paths, notes: list[str]) -> str | None:
+    """The key that the keyring of the system has. Whatever goes wrong in it becomes a note."""
+    try:
+        return _kept(f"{_KEY_NAME} {paths.home}")
+    except Exception as error:  # noqa: BLE001 - backends raise what they like
+        notes.append(_failed(error))
+        return None
 
 
-def _system_keyring() -> Keyring:
+def _into_ring(paths: Paths, text: str, notes: list[str]) -> bool:
+    """Keep a key in the keyring of the system. Returns whether it does."""
+    try:
+        import keyring  # noqa: PLC0415 - see `_kept`
+
+        keyring.set_password(_SERVICE, f"{_KEY_NAME} {paths.home}", text)
+        # Some backends take everything and keep nothing.
+        if _kept(f"{_KEY_NAME} {paths.home}") == text:
+            return True
+        notes.append("the keyring does not keep what it is given")
+    except Exception as error:  # noqa: BLE001 - the same
+        notes.append(_failed(error))
+    return False
+
+
+def _failed(error: Exception) -> str:
+    said = str(error).strip().partition(". ")[0]  # the first sentence: some go on with advice
+    return f"the keyring cannot be used: {said or type(error).__name__}"
+
+
+def _kept(name: str) -> str | None:
+    """What the keyring of the system has under a name. It raises what it likes."""
     import keyring  # noqa: PLC0415 - it looks for backends, which takes a while
 
-    return keyring
+    return keyring.get_password(_SERVICE, name)
 
 
 def find_token(paths: Paths) -> str:
@@ -208,7 +189,7 @@ class Secret(NamedTuple):
         return f"Secret({self.label!r})"  # a secret is never shown
 
 
-def resolve_secret(reference: str, environ: Mapping[str, str], keyring: Keyring | None = None) -> Secret:
+def resolve_secret(reference: str, environ: Mapping[str, str]) -> str:
     """The secret that a reference stands for. The keyring may take its time: call it in a thread.
 
     Raises:
@@ -218,15 +199,18 @@ def resolve_secret(reference: str, environ: Mapping[str, str], keyring: Keyring 
     if found is None:
         raise ConfigInvalid("a secret is named as env:VAR or keyring:NAME")  # which is not repeated here
     kind, name = found[1], found[2]
-    value = ((environ.get(name) if kind == "env" else _kept(name, keyring)) or "").strip()
+    try:
+        value = ((environ.get(name) if kind == "env" else _kept(name)) or "").strip()
+    except Exception as error:  # noqa: BLE001 - backends raise what they like
+        raise ConfigInvalid(f"the keyring does not open: {type(error).__name__}") from None
     if not value:
         where = f"the variable {name} is not set" if kind == "env" else f"the keyring has no {name!r}"
         remedy = f"Set {name}" if kind == "env" else f"Keep it with: keyring set {_SERVICE} {name}"
         raise ConfigInvalid(f"{reference} is not there: {where}", remedy=remedy)
-    return Secret(value, name, value)
+    return value
 
 
-def with_secret(text: str, environ: Mapping[str, str], keyring: Keyring | None = None) -> Secret | None:
+def with_secret(text: str, environ: Mapping[str, str]) -> Secret | None:
     """A text at whose end a reference stands, such as `Bearer env:TOKEN`, with the secret in its place.
 
     `None` when there is no reference in it.
@@ -237,12 +221,5 @@ def with_secret(text: str, environ: Mapping[str, str], keyring: Keyring | None =
     found = _AT_END.search(text)
     if found is None:
         return None
-    secret = resolve_secret(found[0], environ, keyring)
-    return secret._replace(text=text[: found.start()] + secret.value)
-
-
-def _kept(name: str, keyring: Keyring | None) -> str | None:
-    try:
-        return (keyring or _system_keyring()).get_password(_SERVICE, name)
-    except Exception as error:  # noqa: BLE001 - the same
-        raise ConfigInvalid(f"the keyring does not open: {type(error).__name__}") from None
+    value = resolve_secret(found[0], environ)
+    return Secret(text[: found.start()] + value, found[2], value)

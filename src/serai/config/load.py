@@ -1,7 +1,7 @@
 """Settings from four sources: flags over the environment over the project's file over the person's file.
 
-Each value knows where it comes from. A project's file sets what concerns its sessions, and in a folder that
-nobody trusts it may only make that smaller; whatever else it wants is left out and reported. Agents
+Each value knows where it comes from. The project's file of a folder that a person trusts sets what concerns
+its sessions; whatever else such a file wants is left out and reported. Agents
 (`[agents.NAME]`) come from files only; one that a project describes takes the place of the person's own of
 that name. Servers of models (`[models.NAME]`) come from the person's file only: they are the host's, and so
 are their keys.
@@ -10,25 +10,22 @@ are their keys.
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
 from serai.config.agents import AgentSettings, read_agents
 from serai.config.models import ModelServer, read_models
 from serai.config.paths import CONFIG_NAME, Paths, real
-from serai.config.settings import FROM_PROJECTS, Settings, is_loopback
-from serai.config.toml import BrokenToml, briefly, problem_of, read_toml
+from serai.config.settings import FROM_PROJECTS, Settings
+from serai.config.toml import MAX_TOML, BrokenToml, briefly, problem_of, read_toml
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
-
-_LARGEST = 256 * 1024
-"""A configuration file with more bytes is not read."""
 
 _HOSTS_OWN = "it is the host's own: set it in your own serai.toml"
 _TYPES = {info.name: info.type for info in msgspec.structs.fields(Settings)}
@@ -84,7 +81,7 @@ class Configuration:
     """The servers of models that the person's file describes, by name."""
 
 
-class _File(NamedTuple):
+class SettingsFile(NamedTuple):
     """What a file says."""
 
     values: dict[str, Any]
@@ -92,18 +89,8 @@ class _File(NamedTuple):
     models: dict[str, ModelServer]
 
 
-@dataclass(slots=True)
-class _Values:
-    values: dict[str, Any] = field(default_factory=dict[str, Any])
-    provenance: dict[str, Provenance] = field(default_factory=dict[str, Provenance])
-
-    def put(self, values: Mapping[str, Any], provenance: Provenance) -> None:
-        self.values |= values
-        self.provenance |= dict.fromkeys(values, provenance)
-
-    def put_each(self, given: Mapping[str, Any], source: Source, place: Callable[[str], str]) -> None:
-        for key, value in given.items():
-            self.put({key: _read_value(key, value, place(key))}, Provenance(source, place(key)))
+_Found: TypeAlias = dict[str, tuple[Any, Provenance]]
+"""What holds so far, by setting, and where it comes from."""
 
 
 def variable(key: str) -> str:
@@ -130,24 +117,31 @@ def load(
         ConfigInvalid: A source has a key that there is not, or a value that cannot be. The message names the
             source, the key and what is expected. Or the project leads nowhere.
     """
-    found = _Values()
-    found.put({key: getattr(Settings(), key) for key in _TYPES}, Provenance(Source.DEFAULT))
+    found: _Found = {}
+    _put(found, {key: getattr(Settings(), key) for key in _TYPES}, Provenance(Source.DEFAULT))
     own = _from_file(paths.user_config)
-    found.put(own.values, Provenance(Source.USER, str(paths.user_config)))
+    _put(found, own.values, Provenance(Source.USER, str(paths.user_config)))
     agents, ignored = own.agents, list[Ignored]()
     if project is not None:
         agents = agents | _add_project(found, paths, project, ignored)
-    named = {key: environ[variable(key)] for key in _TYPES if variable(key) in environ}
-    found.put_each(named, Source.ENVIRONMENT, variable)
-    given = {key: value for key, value in (flags or {}).items() if value is not None}
-    found.put_each(given, Source.FLAG, _flag)
-    settings = Settings(**found.values)
-    _refuse_open_bind(settings, found.provenance)
-    return Configuration(settings, paths, found.provenance, tuple(ignored), agents, own.models)
+    for key in _TYPES:
+        name, flag = variable(key), f"--{key.replace('_', '-')}"
+        given = (flags or {}).get(key)
+        if given is not None:
+            _put(found, {key: _read_value(key, given, flag)}, Provenance(Source.FLAG, flag))
+        elif name in environ:
+            _put(found, {key: _read_value(key, environ[name], name)}, Provenance(Source.ENVIRONMENT, name))
+    settings = Settings(**{key: value for key, (value, _) in found.items()})
+    provenance = {key: source for key, (_, source) in found.items()}
+    return Configuration(settings, paths, provenance, tuple(ignored), agents, own.models)
+
+
+def _put(found: _Found, values: Mapping[str, Any], provenance: Provenance) -> None:
+    found |= {key: (value, provenance) for key, value in values.items()}
 
 
 def _add_project(
-    found: _Values, paths: Paths, project: Path, ignored: list[Ignored]
+    found: _Found, paths: Paths, project: Path, ignored: list[Ignored]
 ) -> dict[str, AgentSettings]:
     """Add what a project's file may set, and what it may not to `ignored`. Returns its agents."""
     file = real(project) / CONFIG_NAME
@@ -158,41 +152,42 @@ def _add_project(
     ignored += [Ignored(key, values[key], file, _HOSTS_OWN) for key in values if key not in FROM_PROJECTS]
     values = {key: value for key, value in values.items() if key in FROM_PROJECTS}
     if (values or agents) and not Trust(paths.trust).is_trusted(project):
-        how = f"(to trust it: 'serai config trust {project}')"
-        for key, value in list(values.items()):
-            if FROM_PROJECTS[key] and value <= found.values[key]:
-                continue
-            del values[key]
-            if value != found.values[key]:
-                may = "only make it smaller" if FROM_PROJECTS[key] else "not set it"
-                ignored.append(Ignored(key, value, file, f"a folder that is not trusted may {may} {how}"))
-        # An agent is a program to start: nothing about it is harmless.
-        why = f"a folder that is not trusted may not set it {how}"
+        why = f"the folder is not trusted (to trust it: 'serai config trust {project}')"
+        ignored += [Ignored(key, value, file, why) for key, value in values.items()]
         ignored += [Ignored(f"agents.{name}", None, file, why) for name in agents]
-        agents = {}
-    found.put(values, Provenance(Source.PROJECT, str(file)))
+        values, agents = {}, {}
+    _put(found, values, Provenance(Source.PROJECT, str(file)))
     return agents
 
 
-def _from_file(file: Path) -> _File:
+def _from_file(file: Path) -> SettingsFile:
     try:
         if not stat.S_ISREG(file.stat().st_mode):  # anyone may have made it: it may be a pipe
             raise ConfigInvalid(f"{file} cannot be read: it is not a file")
         with file.open("rb") as stream:
-            data = stream.read(_LARGEST + 1)
+            data = stream.read(MAX_TOML + 1)
     except (FileNotFoundError, NotADirectoryError):
-        return _File({}, {}, {})
+        return SettingsFile({}, {}, {})
     except OSError as error:
         raise ConfigInvalid(f"{file} cannot be read: {error.strerror}") from None
-    if len(data) > _LARGEST:
-        raise ConfigInvalid(f"{file} has more than {_LARGEST} bytes")
+    return read_settings(data, file)
+
+
+def read_settings(data: bytes, file: Path) -> SettingsFile:
+    """What a file says, given what is in it.
+
+    Raises:
+        ConfigInvalid: It is not TOML, or says what it cannot.
+    """
     try:
         table = read_toml(data.decode("utf-8-sig"))  # editors of Windows put a mark before the text
     except (BrokenToml, UnicodeDecodeError) as error:
         raise ConfigInvalid(f"{file} is not TOML: {error}") from None
     agents = read_agents(table.pop("agents", {}), str(file))
     models = read_models(table.pop("models", {}), str(file))
-    return _File({key: _checked(key, value, str(file)) for key, value in table.items()}, agents, models)
+    return SettingsFile(
+        {key: _checked(key, value, str(file)) for key, value in table.items()}, agents, models
+    )
 
 
 def _read_value(key: str, value: Any, place: str) -> Any:
@@ -202,10 +197,6 @@ def _read_value(key: str, value: Any, place: str) -> Any:
     if _TYPES.get(key) == tuple[str, ...]:
         return tuple(word for part in value.split(",") if (word := part.strip()))
     return _checked(key, value.strip(), place, strict=False)
-
-
-def _flag(key: str) -> str:
-    return f"--{key.replace('_', '-')}"
 
 
 def _checked(key: str, value: Any, place: str, *, strict: bool = True) -> Any:
@@ -218,13 +209,3 @@ def _checked(key: str, value: Any, place: str, *, strict: bool = True) -> Any:
         return msgspec.convert(value, _TYPES[key], strict=strict)
     except msgspec.ValidationError as error:
         raise ConfigInvalid(f"{place}: {key} = {briefly(repr(value))}: {problem_of(error)}") from None
-
-
-def _refuse_open_bind(settings: Settings, provenance: Mapping[str, Provenance]) -> None:
-    if settings.require_token or is_loopback(settings.host):
-        return
-    raise ConfigInvalid(
-        f"host = {settings.host!r}, from {provenance['host']}, can be reached by others, and require_token is"
-        f" off, from {provenance['require_token']}",
-        remedy="Leave require_token on, or listen on 127.0.0.1",
-    )

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
-from serai.config.keys import Keyring, resolve_secret
 from serai.config.toml import briefly, read_entries
 from serai.errors import ConfigInvalid
 
@@ -113,19 +112,3 @@ def find_model(servers: Mapping[str, ModelServer], model: str) -> ModelRef:
             f"{name} has no model {briefly(repr(model_id))}", remedy=f"It has: {', '.join(server.ids)}"
         )
     return ModelRef(name, server, model_id)
-
-
-def find_key(server: ModelServer, environ: Mapping[str, str], keyring: Keyring | None = None) -> str | None:
-    """The key of a server; `None` when it needs none. It may wait for the keyring.
-
-    Args:
-        server: The server.
-        environ: The environment.
-        keyring: Another keyring than the system's.
-
-    Raises:
-        ConfigInvalid: The key is not where the server's entry says.
-    """
-    if server.key is None:
-        return None
-    return resolve_secret(server.key, environ, keyring).value.strip()

@@ -71,12 +71,17 @@ class Paths:
         return self.home
 
 
-def here() -> Path | None:
-    """The working directory of this process; `None` when it was removed."""
+def here() -> Path:
+    """The working directory of this process.
+
+    Raises:
+        ConfigInvalid: It was removed.
+    """
     try:
         return Path.cwd()
     except FileNotFoundError:
-        return None
+        problem = "the folder that you are in is gone"
+        raise ConfigInvalid(problem, remedy="Go to another folder, or write whole paths") from None
 
 
 def real(path: Path) -> Path:
@@ -87,10 +92,9 @@ def real(path: Path) -> Path:
     """
     try:
         return path.resolve()
-    except OSError as error:  # it begins in a working directory that is gone
-        raise ConfigInvalid(f"{path} cannot be followed: {error.strerror}") from None
-    except (RuntimeError, ValueError) as error:  # a circle, or a NUL
-        raise ConfigInvalid(f"{path} cannot be followed: {error}") from None
+    except (OSError, RuntimeError, ValueError) as error:  # begun in a folder that is gone; a circle; a NUL
+        why = getattr(error, "strerror", None) or error
+        raise ConfigInvalid(f"{path} cannot be followed: {why}") from None
 
 
 def is_folder(path: Path) -> bool:
@@ -117,11 +121,7 @@ def find_paths(home: str | os.PathLike[str] | None, environ: Mapping[str, str]) 
 
 
 def _all_in(home: Path, source: str) -> Paths:
-    try:
-        absolute = Path(os.path.abspath(home.expanduser()))  # noqa: PTH100 - links stay as they were named
-    except FileNotFoundError:
-        raise ConfigInvalid(
-            f"{source}: {home} begins where you are, and this folder is gone",
-            remedy="Go to another folder, or write the whole path",
-        ) from None
+    home = home.expanduser()
+    # Links stay as they were named.
+    absolute = Path(os.path.normpath(home if home.is_absolute() else here() / home))
     return Paths(home=absolute, user_config=absolute / CONFIG_NAME, source=source)

@@ -1,4 +1,4 @@
-"""Every setting, its default, and what a folder that nobody trusts may do to it."""
+"""Every setting, and its default."""
 
 from __future__ import annotations
 
@@ -132,15 +132,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the key of the database may be kept in the keyring of the system."""
 
 
-FROM_PROJECTS = {
-    "agent_registry": False,  # of `serai ask` and `serai agents` in that folder
-    "client_grace_seconds": True,
-    "client_tool_timeout_seconds": True,
-    "default_agent": False,
-    "mailbox_size": True,
-}
-"""What is taken from a project's file, for the sessions in its folder, and whether a folder that nobody
-trusts may make it smaller. All else is the host's, and a host has no project."""
+FROM_PROJECTS = frozenset({"agent_registry", "default_agent"})
+"""What is taken from the file of a trusted folder: the agent of its sessions, and the registry of `serai ask`
+and `serai agents` there. All else is the host's, and a host has no project."""
 
 
 def is_loopback(host: str) -> bool:

@@ -15,7 +15,8 @@ from serai.errors import ConfigInvalid
 T = TypeVar("T")
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?")
-_MAX_TOML = 256 * 1024
+MAX_TOML = 256 * 1024
+"""Longest text that is read, in characters."""
 _MAX_DOTS = 500
 """In a line. The reader's time grows with the square of a dotted key's parts."""
 _MOST = 160
@@ -35,8 +36,8 @@ def read_toml(text: str) -> dict[str, Any]:
     Raises:
         BrokenToml: It is not TOML, or is larger or deeper than what is read here.
     """
-    if len(text) > _MAX_TOML:
-        raise BrokenToml(f"it is larger than {_MAX_TOML // 1024} KiB")
+    if len(text) > MAX_TOML:
+        raise BrokenToml(f"it is larger than {MAX_TOML // 1024} KiB")
     if max(line.count(".") for line in text.split("\n")) > _MAX_DOTS:
         raise BrokenToml(f"it has a line with more than {_MAX_DOTS} dots")
     try:

@@ -1,6 +1,6 @@
 """Which folders a person trusts.
 
-Until a folder is trusted, its `serai.toml` may only make numbers smaller, and nothing in it runs.
+Until a folder is trusted, its `serai.toml` sets nothing, and nothing in it runs.
 A folder inside a trusted one is trusted. Links are followed first: what counts is where a folder really is.
 """
 

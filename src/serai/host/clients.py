@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -104,27 +103,9 @@ class Clients:
             raise ConnectionLost(f"the client {client_id!r} is not connected")
         return await links[-1].ask(method, params)
 
-    def start_counting(self, client_id: str, mark: int) -> tuple[Count, Callable[[], None]]:
-        """A client begins to count anew, on one of its connections.
-
-        Args:
-            client_id: Who it is.
-            mark: How far it has counted before, as the store has it.
-
-        Returns:
-            The count, and what takes it back, so that the client goes on from where it was. That may be
-            called only as long as the beginning waits to be written.
-        """
-        before, count = self._counts.get(client_id) or Count(mark), Count(0)
-        marks = self._journal.side.marks  # of a transaction that is tried again as it is
-        self._follow(client_id, count)
-
-        def take_back() -> None:
-            marks.append(MarkRow(client_id, before.mark))
-            if self._counts.get(client_id) is count:
-                self._counts[client_id] = before
-
-        return count, take_back
+    def start_counting(self, client_id: str) -> Count:
+        """A client begins to count anew, on one of its connections."""
+        return self._follow(client_id, Count(0))
 
     def go_on_counting(self, client_id: str, mark: int) -> Count:
         """A client goes on from a mark, or from where another connection of its own is by now."""

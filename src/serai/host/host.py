@@ -20,6 +20,7 @@ from serai.ahp.commands import CreateSessionParams
 from serai.ahp.errors import AhpErrorCode
 from serai.ahp.reducers import LiveState
 from serai.ahp.types import ROOT, AgentInfo, FreeForm, RootState
+from serai.config.settings import Settings
 from serai.contract import (
     AgentSession,
     AgentSessionCapabilities,
@@ -49,7 +50,6 @@ from serai.host.session.deliveries import Postman
 from serai.host.session.prune import prune_daily
 from serai.host.session.session import Session
 from serai.host.session.sessions import Sessions
-from serai.host.settings import HostSettings
 from serai.host.sign_in import SignIns
 from serai.host.surroundings.completions import Completions
 from serai.host.surroundings.files import Files
@@ -114,12 +114,14 @@ class Host:
         harnesses: The kinds of agents that sessions can be made with.
         frame: How a message becomes bytes on the wire.
         settings: How the host behaves.
+        default_directory: The working directory of sessions that name none, as a URI.
+        summary_delay: How long changes of summaries are gathered before they are told, in seconds.
         now: The clock, in milliseconds since 1970.
         new_id: Makes ids that nobody else has.
         home: Where things beside the store are kept, such as discarded files; without one, in a folder
             that goes with the host.
         redactor: Masks secrets; without one, those of known shapes only.
-        settings_of: How a session behaves, given the URI of its working directory. It may read files.
+        folder_agent: Which agent a folder, given as a URI, has chosen for its sessions. It may read files.
         is_trusted: Whether a person trusts a folder. It may read files. Without it, no folder is trusted.
         user_home: The person's home, where customisations for all sessions are.
         user_settings: The folder of the person's `serai.toml`, where their own agents are.
@@ -131,20 +133,24 @@ class Host:
         harnesses: Iterable[HostedHarness],
         frame: Callable[[bytes], bytes],
         *,
-        settings: HostSettings | None = None,
+        settings: Settings | None = None,
+        default_directory: str | None = None,
+        summary_delay: float = 0.05,
         now: Callable[[], int] = _now,
         new_id: Callable[[], str] = _new_id,
         home: Path | None = None,
         redactor: Redactor | None = None,
-        settings_of: Callable[[str | None], HostSettings] | None = None,
+        folder_agent: Callable[[str], str | None] = lambda _directory: None,
         is_trusted: Callable[[Path], bool] = lambda _folder: False,
         user_home: Path | None = None,
         user_settings: Path | None = None,
     ) -> None:
-        self.settings = settings or HostSettings()
+        self.settings = settings or Settings()
+        self.default_directory = default_directory
         self.now = now
         self.new_id = new_id
         self.is_trusted = is_trusted
+        self._folder_agent = folder_agent
         self._borrowed_home = None if home else Path(gettempdir()) / f"serai-{uuid.uuid4()}"
         self.home = home or self._borrowed_home or Path()
         user_home = user_home or _home_of_person(self.home)
@@ -159,8 +165,8 @@ class Host:
             now,
             frame,
             RootState(agents=self._agents()),
-            self.settings.summary_delay,
-            self.settings.default_provider,
+            summary_delay,
+            self.settings.default_agent,
         )
         self.ledger = Ledger(self.journal, self.redactor, now)
         self.identities = Identities(self.ledger)
@@ -185,8 +191,7 @@ class Host:
             self.journal,
             self.identities,
             partial(Session, self),
-            settings_of or (lambda _: self.settings),
-            budget=self.settings.memory_budget,
+            budget=self.settings.idle_memory_bytes,
             is_watched=self._is_watched,
             known=self.files.session_known,
             released=partial(self.left, abandoned=True),
@@ -271,8 +276,8 @@ class Host:
 
     async def provider_for(self, directory: str | None) -> str:
         """The agent of sessions that name none: their folder's own choice, else the host's."""
-        settings = await asyncio.to_thread(self.sessions.settings_of, directory)
-        return settings.folder_provider or self.root.default_provider
+        chosen = None if directory is None else await asyncio.to_thread(self._folder_agent, directory)
+        return chosen or self.root.default_provider
 
     async def signed_in(self, provider: str) -> None:
         """Have the sessions go on that an agent has refused for want of a sign-in."""
@@ -312,7 +317,7 @@ class Host:
             client_id,
             meta,
             source,
-            default_directory=self.settings.default_directory,
+            default_directory=self.default_directory,
             default_provider=self.provider_for,
             harness_of=self.sought,
             now=self.now(),

@@ -7,20 +7,20 @@ import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+import msgspec
+
 from serai import jsonrpc
 from serai.ahp import actions as a, codec
 from serai.ahp.notifications import OtlpExportParams
-from serai.ahp.types import SessionSummary
+from serai.ahp.types import SessionSummary, UsageInfo
 from serai.contract import DeliveryMode, DeliveryReason, MessageReceipt, ReceiptStatus
 from serai.journal.journal import Journal, Measured
 from serai.journal.subscriptions import Subscriber
-from serai.telemetry.activities import Activities, DeliverySpan, ToolCallSpan, TurnSpan
-from serai.telemetry.otlp import METHODS, TelemetryChannel
+from serai.telemetry.otlp import METHODS, TelemetryChannel, parse
+from serai.telemetry.spans import CONSUMER, Span
 from serai.telemetry.telemetry import Telemetry
 
 _log = logging.getLogger(__name__)
-
-_BATCHES_UNCOUNTED = 100
 
 
 class HostTelemetry(Telemetry):
@@ -42,15 +42,13 @@ class HostTelemetry(Telemetry):
         self.metrics.sessions.read_from(sessions)
         self.metrics.active_turns.read_from(active_turns)
         self.metrics.connections.read_from(connections)
-        self._batches: list[Measured] = []
-        self.metrics.catch_up = self._count_batches
         journal.measured = self._measured
 
-    def subscribe(self, uri: str, subscriber: Subscriber) -> bool:
-        """Let someone follow a channel. Returns whether there is such a channel."""
-        if is_there := self.follow(uri):
+    def subscribe(self, uri: str, subscriber: Subscriber) -> None:
+        """Let someone follow a channel, if it is one of telemetry."""
+        if parse(uri) is not None:
+            self.follow(uri)
             self._subscriptions.add(uri, subscriber)
-        return is_there
 
     def _export(self, channel: TelemetryChannel, payload: dict[str, Any]) -> None:
         """Bring telemetry to those who follow it. Nothing else depends on it, so it waits for nothing."""
@@ -60,33 +58,30 @@ class HostTelemetry(Telemetry):
         self._subscriptions.deliver([(uri, self._frame(message))])
 
     def _measured(self, batch: Measured) -> None:
-        # Counting takes a while, and whoever follows a stream waits for it: it is done for many at once.
-        self._batches.append(batch)
-        if len(self._batches) >= _BATCHES_UNCOUNTED:
-            self._count_batches()
-
-    def _count_batches(self) -> None:
-        batches, self._batches = self._batches, []
         metrics = self.metrics
-        for batch in batches:
-            metrics.actions.add(batch.items)
-            metrics.bytes_written.add(batch.size)
-            metrics.commit_time.record(batch.commit_seconds)
-            metrics.publish_time.record(batch.publish_seconds)
+        metrics.actions.add(batch.items)
+        metrics.bytes_written.add(batch.size)
+        metrics.commit_time.record(batch.commit_seconds)
+        metrics.publish_time.record(batch.publish_seconds)
 
 
 class SessionTelemetry:
-    """Makes spans of one session's turns, tool calls and deliveries."""
+    """Makes spans of one session's turns, tool calls and deliveries, and counts them when they end.
 
-    def __init__(self, activities: Activities, session: str, summary: SessionSummary) -> None:
-        self._activities = activities
-        self._session = session
+    The names are those of OpenTelemetry's GenAI conventions.
+    """
+
+    def __init__(self, telemetry: Telemetry, session: str, summary: SessionSummary) -> None:
+        self._spans, self._metrics = telemetry.spans, telemetry.metrics
         self._summary = summary
-        self.turn: TurnSpan | None = None
+        self._owner = {"gen_ai.agent.name": summary.provider, "gen_ai.conversation.id": session}
+        self.turn: Span | None = None
         """The turn that runs."""
-        self._calls: dict[str, ToolCallSpan] = {}
-        self._deliveries: dict[str, DeliverySpan] = {}
-        self._begun_by: DeliverySpan | None = None
+        self._labels: dict[str, str] = {}  # what tells measurements of this turn from those of others
+        self._usage: UsageInfo | None = None  # the last word on it counts
+        self._calls: dict[str, tuple[str, Span]] = {}
+        self._deliveries: dict[str, tuple[str, Span]] = {}
+        self._begun_by: Span | None = None
 
     def happened(self, action: a.StateAction) -> None:
         """An action was applied."""
@@ -99,58 +94,78 @@ class SessionTelemetry:
             _log.exception("%s was not observed", type(action).__name__)
 
     def _turn_started(self, action: a.SessionTurnStartedAction) -> None:
-        summary = self._summary
-        self.turn = self._activities.turn(
-            summary.provider,
-            self._session,
-            turn_id=action.turn_id,
-            provider=summary.provider,
-            model=summary.model.id if summary.model else None,
-            prompt=action.user_message.text,
-            parent=self._begun_by,
-        )
+        agent, model = self._summary.provider, self._summary.model
+        self._labels = {"gen_ai.operation.name": "invoke_agent", "gen_ai.provider.name": agent}
+        self._labels |= {"gen_ai.request.model": model.id} if model else {}
+        self._usage = None
+        known = {**self._labels, **self._owner, "serai.turn.id": action.turn_id}
+        self.turn = Span(self._spans, f"invoke_agent {agent}", known, parent=self._begun_by)
+        if self._spans.content and self._spans.recording:
+            masked = self._spans.cleaner.text(action.user_message.text)  # JSON would hide a secret
+            message = {"role": "user", "parts": [{"type": "text", "content": masked}]}
+            self.turn.set({"gen_ai.input.messages": msgspec.json.encode([message]).decode()})
 
     def _used(self, action: a.SessionUsageAction) -> None:
         if self.turn is not None:
-            usage = action.usage
-            self.turn.used(
-                input_tokens=usage.input_tokens,
-                output_tokens=usage.output_tokens,
-                cache_read_tokens=usage.cache_read_tokens,
-                model=usage.model,
+            self._usage = usage = action.usage
+            self.turn.set(
+                {
+                    "gen_ai.usage.input_tokens": _whole(usage.input_tokens),
+                    "gen_ai.usage.output_tokens": _whole(usage.output_tokens),
+                    "gen_ai.usage.cache_read.input_tokens": _whole(usage.cache_read_tokens),
+                    "gen_ai.response.model": usage.model,
+                }
             )
 
     def _call_started(self, action: a.SessionToolCallStartAction) -> None:
         if self.turn is not None:
-            self._calls[action.tool_call_id] = self.turn.tool(action.tool_name, action.tool_call_id)
+            name, call_id = action.tool_name, action.tool_call_id
+            known = {"gen_ai.operation.name": "execute_tool", **self._owner}
+            known |= {"gen_ai.tool.name": name, "gen_ai.tool.call.id": call_id}
+            span = Span(self._spans, f"execute_tool {name}", known, parent=self.turn)
+            self._calls[call_id] = name, span
 
     def _call_confirmed(self, action: a.SessionToolCallConfirmedAction) -> None:
-        if not action.approved and (call := self._calls.pop(action.tool_call_id, None)):
-            call.end("cancelled")
+        if not action.approved:
+            self._call_ended(action.tool_call_id, "cancelled")
 
     def _call_completed(self, action: a.SessionToolCallCompleteAction) -> None:
-        call = self._calls.pop(action.tool_call_id, None)
-        if call is None:
-            return
         error = action.result.error
         if action.result.success:
-            call.end("completed")
+            self._call_ended(action.tool_call_id, "completed")
         else:
             code = error.code if error and error.code else "tool_error"
-            call.end("failed", code, error.message if error else None)
+            self._call_ended(action.tool_call_id, "failed", code, error.message if error else None)
+
+    def _call_ended(
+        self, call_id: str, outcome: str, error_type: str | None = None, message: str | None = None
+    ) -> None:
+        name, span = self._calls.pop(call_id, ("", None))
+        if span is not None:
+            seconds = span.end(outcome, error_type, message)
+            self._count({**self._labels, "gen_ai.operation.name": "execute_tool"}, error_type, seconds)
+            self._metrics.tool_calls.add(1, (("gen_ai.tool.name", name), ("serai.outcome", outcome)))
 
     def _turn_ended(self, action: a.StateAction) -> None:
-        for call in self._calls.values():
-            call.end("cancelled")
-        self._calls.clear()
+        for call_id in list(self._calls):
+            self._call_ended(call_id, "cancelled")
         turn, self.turn = self.turn, None
         if turn is None:
             return
+        error_type = message = None
+        outcome = "completed" if isinstance(action, a.SessionTurnCompleteAction) else "cancelled"
         if isinstance(action, a.SessionErrorAction):
-            turn.end("failed", action.error.error_type, action.error.message)
-        else:
-            is_complete = isinstance(action, a.SessionTurnCompleteAction)
-            turn.end("completed" if is_complete else "cancelled")
+            outcome, error_type, message = "failed", action.error.error_type, action.error.message
+        self._count(self._labels, error_type, turn.end(outcome, error_type, message))
+        usage = self._usage or UsageInfo()
+        for kind, tokens in (("input", usage.input_tokens), ("output", usage.output_tokens)):
+            if tokens is not None:
+                labels = self._labels | {"gen_ai.token.type": kind}
+                self._metrics.token_usage.record(tokens, tuple(labels.items()))
+
+    def _count(self, labels: dict[str, str], error_type: str | None, seconds: float) -> None:
+        error = {"error.type": error_type} if error_type else {}
+        self._metrics.operation_time.record(seconds, tuple((labels | error).items()))
 
     _OBSERVED: ClassVar[dict[type, Callable[[SessionTelemetry, Any], None]]] = {
         a.SessionTurnStartedAction: _turn_started,
@@ -166,21 +181,28 @@ class SessionTelemetry:
 
     def entered(self, delivery_id: str, mode: DeliveryMode, reason: DeliveryReason) -> None:
         """A message wants in."""
-        self._deliveries[delivery_id] = self._activities.delivery(
-            delivery_id,
-            agent=self._summary.provider,
-            conversation=self._session,
-            mode=mode.value,
-            reason=reason.value,
-        )
+        known: dict[str, str] = {}
+        if self._spans.recording:  # there are many of them, and mostly nobody listens
+            known = {"serai.delivery.mode": mode.value, "serai.delivery.id": delivery_id}
+            known |= {"serai.delivery.reason": reason.value, **self._owner}
+        self._deliveries[delivery_id] = mode.value, Span(self._spans, "deliver", known, kind=CONSUMER)
 
     def begins(self, delivery_id: str) -> None:
         """The turn that starts next is begun by this delivery."""
-        self._begun_by = self._deliveries.get(delivery_id)
+        _, self._begun_by = self._deliveries.get(delivery_id, ("", None))
 
     def receipt(self, delivery_id: str, receipt: MessageReceipt) -> None:
         """What became of a delivery so far."""
-        is_open = receipt.status is ReceiptStatus.ACCEPTED
-        if not is_open and (delivery := self._deliveries.pop(delivery_id, None)):
-            failed = receipt.status is ReceiptStatus.FAILED
-            delivery.end(receipt.status.value, "delivery_failed" if failed else None)
+        if receipt.status is ReceiptStatus.ACCEPTED:
+            return
+        mode, span = self._deliveries.pop(delivery_id, ("", None))
+        if span is not None:
+            status = receipt.status.value
+            failed = {"error.type": "delivery_failed"} if receipt.status is ReceiptStatus.FAILED else {}
+            span.end(status, failed.get("error.type"))
+            labels = {"serai.delivery.mode": mode, "serai.delivery.status": status, **failed}
+            self._metrics.deliveries.add(1, tuple(labels.items()))
+
+
+def _whole(tokens: float | None) -> int | None:
+    return None if tokens is None else int(tokens)

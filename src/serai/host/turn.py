@@ -354,7 +354,7 @@ class Turn(SessionView):
             act=self._act,
             expect=self._questions.expect,
             begun=self.begun,
-            patience=self._core.settings.client_tool_timeout,
+            patience=self._core.settings.client_tool_timeout_seconds,
         )
 
     async def found_call(self, call_id: str) -> ToolCall | None:

@@ -36,11 +36,6 @@ class Subscriptions:
         if is_first:
             self.followed(channel)
 
-    def redirect(self, subscriber: Subscriber) -> None:
-        """The subscriber's `publish` is another one than when it was added."""
-        for channel in self._by_subscriber.get(subscriber, ()):
-            self._by_channel[channel][subscriber] = subscriber.publish
-
     def remove(self, channel: str, subscriber: Subscriber) -> None:
         """The subscriber no longer follows the channel."""
         followers = self._by_channel.get(channel)

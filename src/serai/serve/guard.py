@@ -19,27 +19,13 @@ import hmac
 import ipaddress
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import parse_qsl
-
-import msgspec
 
 from serai.config.settings import is_loopback
 from serai.contract import Role
 from serai.errors import ConfigInvalid
 from serai.relay.tokens import digest
-
-__all__ = [
-    "OPEN_PATHS",
-    "UPGRADE_PATHS",
-    "Admission",
-    "Guard",
-    "Headers",
-    "Refusal",
-    "digest",
-    "refuse_open_bind",
-]
 
 Headers = Iterable[tuple[str, str]]
 """Names and values as they came, repeated ones included. The case of names does not matter."""
@@ -87,23 +73,13 @@ class Admission(NamedTuple):
     """What that token lets its holder do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """The request ends here, with this answer."""
 
     status: int
     code: str
     message: str
     remedy: str
-
-    def body(self) -> bytes:
-        """The answer's body: JSON of `code`, `message` and `remedy`."""
-        return msgspec.json.encode({"code": self.code, "message": self.message, "remedy": self.remedy})
-
-    def headers(self) -> list[tuple[str, str]]:
-        """The answer's headers, but for its length."""
-        challenge = [("WWW-Authenticate", "Bearer")] if self.status == 401 else []
-        return [("Content-Type", "application/json"), ("Cache-Control", "no-store"), *challenge]
 
 
 class _Authority(NamedTuple):
@@ -123,7 +99,7 @@ def refuse_open_bind(host: str, digests: Iterable[str]) -> None:
         raise ConfigInvalid(
             f"the port would be open to everyone who reaches {host or 'any address of this machine'!r}:"
             " no token is set",
-            remedy="Set a token, or bind to 127.0.0.1",
+            remedy="Leave require_token on, or listen on 127.0.0.1",
         )
 
 

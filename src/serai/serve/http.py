@@ -54,15 +54,9 @@ def create_app(
     async def home(_request: Request) -> Response:
         return JSONResponse({"name": "serai", "version": __version__, "ahp": "ws"})
 
-    async def ahp(_request: Request) -> Response:
-        return error_answer(
-            426, "upgrade_required", "AHP is spoken here", "Open a WebSocket", {"Upgrade": "websocket"}
-        )
-
     routes = [
         Route("/healthz", healthz),
         Route("/readyz", readyz),
-        Route("/ahp", ahp),
         *more,
         Route("/", home),
     ]
@@ -97,13 +91,19 @@ class GuardedApp:
         )
         app: ASGIApp = self._app
         if isinstance(decision, Refusal):
-            app = Response(decision.body(), status_code=decision.status, headers=dict(decision.headers()))
+            app = refusal_answer(decision)
         else:
             scope["state"]["token_digest"] = decision.token_digest
             scope["state"]["role"] = decision.role
             if decision.token_digest:
                 self._known(scope["state"]["transport"])
         await app(scope, receive, send_with_headers)
+
+
+def refusal_answer(refusal: Refusal) -> Response:
+    """The answer to a request that the guard lets not pass."""
+    challenge = {"WWW-Authenticate": "Bearer"} if refusal.status == 401 else {}
+    return error_answer(*refusal, {"Cache-Control": "no-store", **challenge})
 
 
 def _expected(_request: Request, error: Exception) -> Response:

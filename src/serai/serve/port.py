@@ -11,14 +11,14 @@ import errno
 import logging
 import math
 import socket
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import cast
 
 import uvicorn
 from starlette.routing import BaseRoute
 
+from serai.config.settings import Settings
 from serai.contract import Role
 from serai.errors import ConfigInvalid
 from serai.serve import Limits
@@ -28,30 +28,14 @@ from serai.serve.http import Readiness, create_app
 from serai.serve.websocket import PeerFactory, websocket_class
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PortSettings:
-    """Where to listen, and to whom."""
-
-    host: str = "127.0.0.1"
-    """An address or a name of this machine. All addresses of a name are listened on."""
-    port: int = 7777
-    """0 takes a free one."""
-    token_digests: frozenset[str] = frozenset()
-    """Of the tokens that open the door (`serai.serve.guard.digest`); without any, the door is open."""
-    allowed_hosts: tuple[str, ...] = ()
-    """More names by which clients may call this host: `name` or `name:port`."""
-    allowed_origins: tuple[str, ...] = ()
-    """Pages of others that may connect, as `http://localhost:3000`."""
-    limits: Limits = field(default_factory=Limits)
-    """For each WebSocket, and for the time that shutting down may take."""
-
-
 async def serve_port(
-    settings: PortSettings,
+    settings: Settings,
     peer_factory: PeerFactory,
     readiness: Readiness,
     *,
     started: Callable[[int], None],
+    token_digests: Collection[str] = (),
+    limits: Limits | None = None,
     roles: Callable[[str], Role | None] = lambda _digest: None,
     routes: Sequence[BaseRoute] = (),
 ) -> None:
@@ -62,10 +46,12 @@ async def serve_port(
     cancellation cuts off at once. When it is over, every peer has heard `disconnected`.
 
     Args:
-        settings: Where to listen, and to whom.
+        settings: Where to listen, and under which names: `host`, `port`, `allowed_hosts`, `allowed_origins`.
         peer_factory: Makes the peer of each WebSocket.
         readiness: Answers `/readyz`.
         started: Called once, with the port, when clients can connect.
+        token_digests: Of the tokens that open the door (`serai.relay.tokens`); without any, it is open.
+        limits: For each WebSocket, and for the time that shutting down may take; by default by the settings.
         roles: What a kept token lets its holder do, by its digest.
         routes: What else is answered over HTTP.
 
@@ -74,23 +60,26 @@ async def serve_port(
             none of this machine, when an allowed host or origin is not one, and when others than this machine
             could reach the port and no token is set.
     """
-    refuse_open_bind(settings.host, settings.token_digests)
+    limits = limits or Limits(
+        waiting_bytes=settings.slow_reader_bytes, message_bytes=settings.max_frame_bytes
+    )
+    refuse_open_bind(settings.host, token_digests)
     sockets = await _bind(settings.host, settings.port)
     try:
         port = int(sockets[0].getsockname()[1])
         guard = Guard(
-            digests=settings.token_digests,
+            digests=token_digests,
             port=port,
             host=settings.host,
             allowed_hosts=settings.allowed_hosts,
             allowed_origins=settings.allowed_origins,
             roles=roles,
         )
-        strangers = Strangers(settings.limits)
+        strangers = Strangers(limits)
         config = uvicorn.Config(
             create_app(guard, readiness, strangers.leave, routes),
             http=http_class(strangers),
-            ws=websocket_class(guard, peer_factory, settings.limits, strangers.leave),
+            ws=websocket_class(guard, peer_factory, limits, strangers.leave),
             loop="none",
             lifespan="off",
             interface="asgi3",
@@ -99,7 +88,7 @@ async def serve_port(
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            timeout_graceful_shutdown=math.ceil(settings.limits.shutdown_timeout),
+            timeout_graceful_shutdown=math.ceil(limits.shutdown_timeout),
         )
         server = _Server(config, strangers, lambda: started(port))
         await server.serve(sockets=sockets)

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import logging
 import signal
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 from weakref import WeakSet
 
@@ -16,18 +16,17 @@ from serai.contract import DeviceLinkParams, Role
 from serai.errors import StorageFailed
 from serai.host.host import Host
 from serai.relay.inbox import Caller
-from serai.relay.policy import RelayPolicy
 from serai.relay.workspace import Workspace
 from serai.serve import Peer
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.door import raise_descriptor_limit
 from serai.serve.mcp import McpEndpoint
-from serai.serve.port import PortSettings, serve_port
+from serai.serve.port import serve_port
 from serai.serve.relay import RelayPeer, relay_routes
 from serai.serve.sessions import SessionRoutes
 from serai.serve.transcripts import TranscriptRoutes
 from serai.serve.websocket import WebSocket
-from serai.store.contract import Opening, Store
+from serai.store.contract import Store
 
 _log = logging.getLogger(__name__)
 
@@ -73,11 +72,10 @@ class Peers:
 
 async def run_host(
     host: Host,
-    port_settings: PortSettings,
+    token_digests: Collection[str],
     *,
     started: Callable[[int], None],
     look_for_agents: Callable[[Host], Coroutine[Any, Any, None]] | None = None,
-    relay: RelayPolicy | None = None,
     page: Sequence[BaseRoute] = (),
     first_codes: Iterable[str] = (),
     agents_changed: Callable[[], object] = lambda: None,
@@ -85,11 +83,10 @@ async def run_host(
     """Open the store, bring the sessions back, and serve them until SIGINT or SIGTERM, or until cancelled.
 
     Args:
-        host: The host, not opened yet.
-        port_settings: Where it listens, and to whom.
+        host: The host, not opened yet. Its settings say where it listens.
+        token_digests: Of the tokens that open the door; without any, it is open.
         started: Is called with the port once clients can connect.
         look_for_agents: Adds more kinds of agents to the host. It is begun when clients can connect.
-        relay: What the relay lets happen.
         page: The routes of the page.
         first_codes: Each is good for one token of a device that may do everything.
         agents_changed: Returns something else than before when agents have to be looked for again.
@@ -99,9 +96,15 @@ async def run_host(
         ConfigInvalid: The port cannot be used.
         StorageFailed: It is no longer known what was written: the host has to start again.
     """
-    opening = await _open(host)
-    workspace = Workspace(host, relay or RelayPolicy())
-    tools = McpEndpoint(workspace, port_settings.host)
+    opening = await host.open()
+    if opening.log_lost:
+        _log.error(
+            "the database's log was lost, or an older copy put in its place: what happened since is gone;"
+            " numbers go on at %d",
+            opening.first_new,
+        )
+    workspace = Workspace(host, host.settings.relay)
+    tools = McpEndpoint(workspace, host.settings.host)
     host.relay_access = tools.access
     await workspace.open()
     joining = [harness for harness in host.harnesses.values() if isinstance(harness, Joining)]
@@ -125,10 +128,11 @@ async def run_host(
     try:
         port = asyncio.create_task(
             serve_port(
-                port_settings,
+                host.settings,
                 peers.peer_of,
                 lambda: _readiness(host, log_lost=opening.log_lost),
                 started=can_connect,
+                token_digests=token_digests,
                 roles=workspace.tokens.role_of,
                 routes=[
                     *relay_routes(workspace),
@@ -175,17 +179,6 @@ async def _look_again(host: Host, stamp: Callable[[], object]) -> None:
         if (now := stamp()) != before:
             before = now
             host.agent_list.look_again()
-
-
-async def _open(host: Host) -> Opening:
-    opening = await host.open()
-    if opening.log_lost:
-        _log.error(
-            "the database's log was lost, or an older copy put in its place: what happened since is gone;"
-            " numbers go on at %d",
-            opening.first_new,
-        )
-    return opening
 
 
 async def _check(store: Store, *, full: bool) -> None:

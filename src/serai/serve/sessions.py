@@ -14,9 +14,9 @@ from typing import TypeAlias
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Send
 
 from serai.errors import InvalidParams, SeraiError, SessionGone, StorageUnavailable
 from serai.host.host import Host
@@ -34,8 +34,6 @@ _WRITE = 64 * 1024
 """About how many bytes are written at once."""
 _QUIET = 15.0
 """After so many seconds without an event a reader hears that the host is there."""
-_PATIENCE = 60.0
-"""A reader that takes nothing for so many seconds is sent away. It may come back for the rest."""
 _STATUSES: dict[type[SeraiError], int] = {SessionGone: 404, StorageUnavailable: 503}
 _NUMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
 
@@ -65,16 +63,10 @@ def session_endpoint(
 
 
 class SessionRoutes:
-    """What a host answers about its sessions over HTTP.
+    """What a host answers about its sessions over HTTP."""
 
-    Args:
-        host: The host.
-        patience: How long a reader may take for what was sent to it, in seconds.
-    """
-
-    def __init__(self, host: Host, *, patience: float = _PATIENCE) -> None:
+    def __init__(self, host: Host) -> None:
         self._host = host
-        self._patience = patience
         self._readers: set[_Reader] = set()
         self._is_closed = False
 
@@ -108,7 +100,7 @@ class SessionRoutes:
         if request.method == "HEAD":
             return Response(media_type=_EventStream.media_type)
         token: str = request.state.token_digest
-        return _EventStream(lambda sink: self.tell(session.uri, int(asked), sink, token), self._patience)
+        return _EventStream(lambda sink: self.tell(session.uri, int(asked), sink, token))
 
     async def tell(self, uri: str, after: int, sink: Sink, token_digest: str = "") -> None:
         """Tell the events of a session to a sink: all after a number, then each once it is committed.
@@ -172,23 +164,20 @@ class _Reader:
         self.woken.set()
 
 
-class _EventStream(Response):
-    """An answer that goes on until its reader leaves, or takes nothing, or nothing is left to tell."""
+class _EventStream(StreamingResponse):
+    """An answer that goes on until its reader leaves, or nothing is left to tell."""
 
     media_type = "text/event-stream"
 
-    def __init__(self, tell: Callable[[Sink], Awaitable[None]], patience: float) -> None:
-        super().__init__(headers={"X-Accel-Buffering": "no"})  # a proxy that gathers would hold it back
-        del self.headers["content-length"]
+    def __init__(self, tell: Callable[[Sink], Awaitable[None]]) -> None:
+        super().__init__((), headers={"X-Accel-Buffering": "no"})  # a proxy that gathers would hold it back
         self._tell = tell
-        self._patience = patience
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See `Response`."""
+    async def stream_response(self, send: Send) -> None:
+        """Begin the answer, write what is told, and end it."""
 
         async def write(body: bytes, *, more: bool = True) -> None:
-            async with asyncio.timeout(self._patience):
-                await send({"type": "http.response.body", "body": body, "more_body": more})
+            await send({"type": "http.response.body", "body": body, "more_body": more})
 
         async def sink(events: Sequence[SessionEvent]) -> None:
             waiting = bytearray()
@@ -200,22 +189,7 @@ class _EventStream(Response):
             if waiting or not events:
                 await write(bytes(waiting) or b":\n\n")
 
-        async def left() -> None:
-            while (await receive())["type"] != "http.disconnect":
-                pass
-
         start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
         await send(start)
-        telling = asyncio.ensure_future(self._tell(sink))
-        leaving = asyncio.ensure_future(left())
-        try:
-            await asyncio.wait({telling, leaving}, return_when=asyncio.FIRST_COMPLETED)
-            if telling.done():
-                telling.result()
-                await write(b"", more=False)
-        except TimeoutError:
-            scope["state"]["transport"].abort()
-        finally:
-            telling.cancel()
-            leaving.cancel()
-            await asyncio.gather(telling, leaving, return_exceptions=True)
+        await self._tell(sink)
+        await write(b"", more=False)

@@ -24,6 +24,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
+from http import HTTPStatus
 from typing import Any, cast
 
 from uvicorn.config import Config
@@ -38,6 +39,7 @@ from websockets.typing import Subprotocol
 from serai.contract import Role
 from serai.serve import Limits, Peer
 from serai.serve.guard import PROTOCOL, Guard, Refusal
+from serai.serve.http import refusal_answer
 from serai.serve.outgoing import Outgoing, Ticker
 
 logger = logging.getLogger(__name__)
@@ -92,8 +94,6 @@ class WebSocket(asyncio.Protocol):
         ticker: Ticker,
         known: Callable[[asyncio.Transport], None] = lambda _transport: None,
     ) -> None:
-        self.remote: str = ""
-        """The client's address, as `127.0.0.1:50312` or `[::1]:50312`."""
         self.token_digest: str = ""
         """SHA-256, in hexadecimal, of the token that opened the connection; empty if none was needed."""
         self.path: str = ""
@@ -170,7 +170,6 @@ class WebSocket(asyncio.Protocol):
         self.send, self.respond = self._out.send, self._out.respond
         self.respond_in_pieces, self.flush = self._out.respond_in_pieces, self._out.flush
         self._connections.add(self)
-        self.remote = _address(transport.get_extra_info("peername"))
 
     def data_received(self, data: bytes) -> None:
         """Bytes of the client; first the upgrade, from uvicorn."""
@@ -245,12 +244,9 @@ class WebSocket(asyncio.Protocol):
             self.path = path
             self._known(self.transport)
             return self._protocol.accept(request)
-        response = self._protocol.reject(decision.status, "")
-        body = decision.body()
-        length = [("Content-Length", str(len(body))), ("Connection", "close")]
-        return Response(
-            response.status_code, response.reason_phrase, Headers([*decision.headers(), *length]), body
-        )
+        answer, phrase = refusal_answer(decision), HTTPStatus(decision.status).phrase
+        headers = Headers([*answer.headers.items(), ("Connection", "close")])
+        return Response(decision.status, phrase, headers, bytes(answer.body))
 
     # -- in ------------------------------------------------------------------------------------------------
 
@@ -432,10 +428,3 @@ class WebSocket(asyncio.Protocol):
 
 PeerFactory = Callable[[WebSocket], Peer]
 """Makes the peer of a new connection, after the upgrade. If it raises, the connection closes with 1011."""
-
-
-def _address(peername: object) -> str:
-    if not isinstance(peername, tuple):
-        return ""
-    host, port = cast("tuple[Any, ...]", peername)[:2]
-    return f"[{host}]:{port}" if ":" in str(host) else f"{host}:{port}"

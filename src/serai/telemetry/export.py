@@ -1,13 +1,10 @@
-"""Export: posts the channels' own OTLP/JSON to a collector, on a thread of its own.
-
-`OTEL_EXPORTER_OTLP_ENDPOINT` says where. The thread keeps a bounded queue and never makes the loop wait.
-"""
+"""Export: posts the channels' own OTLP/JSON to a collector. `OTEL_EXPORTER_OTLP_ENDPOINT` says where."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from threading import Condition, Thread
 from typing import NamedTuple
 
 import msgspec
@@ -19,8 +16,6 @@ _log = logging.getLogger(__name__)
 
 _WAITING = 4096
 """Most records of a signal that wait to be posted."""
-_GATHER_SECONDS = 1.0
-"""Time that a payload waits for others, so that they go in one request."""
 
 
 class Target(NamedTuple):
@@ -61,81 +56,69 @@ def _target(signal: Signal, environ: Mapping[str, str]) -> Target | None:
 
 
 class Poster:
-    """Posts payloads to a collector.
+    """Posts payloads to a collector, from the running loop. While one is on its way, the next ones gather.
 
     Args:
         targets: Where each signal goes.
-        lost: Is told how many records of a signal were lost, on either thread.
+        lost: Is told how many records of a signal were lost.
     """
 
     def __init__(self, targets: Mapping[Signal, Target], lost: Callable[[Signal, int], None]) -> None:
+        from httpx2 import AsyncClient  # noqa: PLC0415 - slow to load, and most hosts export nothing
+
         self._targets = targets
         self._lost = lost
-        self._changed = Condition()
-        self._queue: list[tuple[Signal, Json, int]] = []
-        self._closing = False
-        self._thread = Thread(target=self._run, name="serai-otlp", daemon=True)
-        self._thread.start()
+        self._client = AsyncClient()
+        self._waiting: dict[Signal, list[tuple[Json, int]]] = {signal: [] for signal in targets}
+        self._posting: dict[Signal, asyncio.Task[None]] = {}
 
     def put(self, signal: Signal, payload: Json, count: int) -> None:
         """Hand over a payload of so many records. What is too much is lost, and told so.
 
         Of metrics the older readings give way: they count from the start, so the newest says it all.
         """
-        with self._changed:
-            if signal is Signal.METRICS:
-                self._queue = [each for each in self._queue if each[0] is not signal]
-            waiting = sum(records for kind, _, records in self._queue if kind is signal)
-            fits = waiting + count <= _WAITING
-            if fits:
-                self._queue.append((signal, payload, count))
-                self._changed.notify_all()
-        if not fits:
+        waiting = self._waiting[signal]
+        if signal is Signal.METRICS:
+            waiting.clear()
+        if sum(records for _, records in waiting) + count > _WAITING:
             self._lost(signal, count)
+            return
+        waiting.append((payload, count))
+        if signal not in self._posting:
+            with unheard():
+                self._posting[signal] = asyncio.create_task(self._post(signal), name=f"export of {signal}")
 
-    def close(self, timeout: float) -> None:
-        """Post what waits, for at most so many seconds, and end. Blocks: call it on a thread."""
-        with self._changed:
-            self._closing = True
-            self._changed.notify_all()
-        self._thread.join(timeout)
-        with self._changed:
-            queue, self._queue = self._queue, []
-        for signal, _, count in queue:
-            self._lost(signal, count)
+    async def close(self, timeout: float) -> None:  # noqa: ASYNC109 - what is under way is then given up
+        """Post what waits, for at most so many seconds, and end."""
+        tasks = [*self._posting.values()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=timeout)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._client.aclose()
+        for signal, waiting in self._waiting.items():
+            if waiting:
+                self._lost(signal, sum(count for _, count in waiting))
 
-    # -- on the thread -------------------------------------------------------------------------------------
+    async def _post(self, signal: Signal) -> None:
+        try:
+            while batch := self._waiting[signal]:
+                self._waiting[signal] = []
+                (name,) = batch[0][0]
+                body = {name: [each for payload, _ in batch for each in payload[name]]}
+                if not await self._is_taken(self._targets[signal], msgspec.json.encode(body)):
+                    self._lost(signal, sum(count for _, count in batch))
+        finally:
+            del self._posting[signal]
 
-    def _run(self) -> None:
-        with unheard():
-            while batch := self._gather():
-                for signal, target in self._targets.items():
-                    payloads = [payload for kind, payload, _ in batch if kind is signal]
-                    if not payloads:
-                        continue
-                    (name,) = payloads[0]
-                    body = {name: [each for payload in payloads for each in payload[name]]}
-                    if not _post(target, msgspec.json.encode(body)):
-                        self._lost(signal, sum(count for kind, _, count in batch if kind is signal))
-
-    def _gather(self) -> list[tuple[Signal, Json, int]]:
-        """Wait for payloads, then a moment for more. Nothing comes when all is posted and it closes."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._queue or self._closing)
-            self._changed.wait_for(lambda: self._closing, _GATHER_SECONDS)
-            batch, self._queue = self._queue, []
-        return batch
-
-
-def _post(target: Target, body: bytes) -> bool:
-    """Post a body. Returns whether it was taken."""
-    from urllib import request  # noqa: PLC0415 - slow to load, and most hosts export nothing
-
-    headers = {"Content-Type": "application/json", **target.headers}
-    asked = request.Request(target.url, body, headers, method="POST")  # noqa: S310 - http, as `targets` saw to
-    try:
-        with request.urlopen(asked, timeout=target.timeout):  # noqa: S310 - the same
-            return True
-    except (OSError, ValueError) as error:
-        _log.debug("telemetry could not be posted: %s", error)
-        return False
+    async def _is_taken(self, target: Target, body: bytes) -> bool:
+        headers = {"Content-Type": "application/json", **target.headers}
+        try:
+            answer = await self._client.post(
+                target.url, content=body, headers=headers, timeout=target.timeout
+            )
+        except Exception as error:  # noqa: BLE001 - whatever it is, only these records are lost
+            _log.debug("telemetry could not be posted: %s", error)
+            return False
+        return answer.is_success

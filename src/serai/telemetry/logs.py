@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from serai.telemetry.activities import current_span
 from serai.telemetry.otlp import Cleaner, Json, Level, Scalar, Scoped
+from serai.telemetry.spans import current_span
 
 _ROOT = "serai"
 _SAMPLED = 1
@@ -48,8 +48,8 @@ _PYTHON_LEVELS = {
 class LogTap(logging.Handler):
     """Listens to the logger `serai`.
 
-    While someone wants finer records than the host's own log has, the logger lets them through, and the other
-    handlers are kept from them: what is on the screen does not change because someone else looks.
+    While someone wants finer records than the host's own log has, the logger lets them through. The host's
+    handler has a level of its own: what is on the screen does not change because someone else looks.
 
     Args:
         cleaner: Masks all text.
@@ -71,41 +71,26 @@ class LogTap(logging.Handler):
         self._sink = sink
         self._lost = lost
         self._logger = logging.getLogger(_ROOT)
-        self._listening: Level | None = None
-        self._own = logging.NOTSET
-        self._levels: dict[logging.Logger | logging.Handler, int] = {}
-        """What was set before finer records were let through."""
+        self._found = logging.NOTSET
+        """The logger's level when nobody listens here."""
+        self._is_listening = False
 
     def own_level(self) -> Level:
-        """The level from which on the host's own log has records."""
-        return level_of(self._own if self._levels else self._logger.getEffectiveLevel())
+        """The level from which on the host's own log has records, as long as nobody listens here."""
+        return level_of(self._logger.getEffectiveLevel())
 
     def listen(self, level: Level | None) -> None:
         """Listen from a level on; `None` leaves the logger as it was found."""
-        if level is self._listening:
-            return
-        self._restore()
-        self._listening = level
+        if self._is_listening:
+            self._logger.removeHandler(self)
+            self._logger.setLevel(self._found)
+        self._is_listening = level is not None
         if level is not None:
             number = _PYTHON_LEVELS[level]
-            self._let_through(number)
+            self._found = self._logger.level
+            self._logger.setLevel(min(number, self._logger.getEffectiveLevel()))
             self.setLevel(number)
             self._logger.addHandler(self)
-
-    def _restore(self) -> None:
-        self._logger.removeHandler(self)
-        for each, level in self._levels.items():
-            each.setLevel(level)
-        self._levels.clear()
-
-    def _let_through(self, number: int) -> None:
-        self._own = self._logger.getEffectiveLevel()
-        if number < self._own:
-            others = list(_handlers_of(self._logger))
-            self._levels = {each: each.level for each in (self._logger, *others)}
-            self._logger.setLevel(number)
-            for handler in others:
-                handler.setLevel(max(handler.level, self._own))
 
     def emit(self, record: logging.LogRecord) -> None:
         """Hand on a line of the log, unless it is about telemetry itself."""
@@ -144,11 +129,3 @@ class LogTap(logging.Handler):
         if (span := current_span()) and span.trace_id:
             made |= {"traceId": span.trace_id, "spanId": span.span_id, "flags": _SAMPLED}
         return made
-
-
-def _handlers_of(logger: logging.Logger) -> Iterator[logging.Handler]:
-    """All handlers that a logger's records come to."""
-    at: logging.Logger | None = logger
-    while at is not None:
-        yield from at.handlers
-        at = at.parent if at.propagate else None

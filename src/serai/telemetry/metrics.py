@@ -131,8 +131,6 @@ class Metrics:
 
     def __init__(self, start_ns: int) -> None:
         self._start_ns = start_ns
-        self.catch_up: Callable[[], None] = lambda: None
-        """Is called before the instruments are read, for someone who counts in bulk."""
         self.sessions = Gauge("serai.sessions", "{session}", "Sessions that there are")
         self.active_turns = Gauge("serai.turns.active", "{turn}", "Turns that are running")
         self.connections = Gauge("serai.connections", "{connection}", "Clients that are connected")
@@ -156,7 +154,6 @@ class Metrics:
 
     def read(self, now_ns: int, cleaner: Cleaner) -> list[Scoped]:
         """Read all instruments that have something to tell."""
-        self.catch_up()
         times = {"startTimeUnixNano": str(self._start_ns), "timeUnixNano": str(now_ns)}
         instruments = [each for each in vars(self).values() if isinstance(each, _Instrument)]
         readings = ((each.head, each.read(times, cleaner)) for each in instruments)

@@ -3,8 +3,8 @@
     telemetry = Telemetry(redactor.redact, time.time_ns, emit)
     telemetry.start()
     telemetry.follow(channel)                        # someone subscribed to an `ahp-otlp:` channel
-    turn = telemetry.activities.turn("demo", session, turn_id=turn_id, provider="demo")
-    turn.end("completed")
+    step = Span(telemetry.spans, "a step", {})
+    step.end("completed")
     await telemetry.stop()
 
 While nobody follows and no endpoint is set, there is no task, no handler on the logger and no span.
@@ -21,7 +21,6 @@ from contextlib import suppress
 from typing import TypeAlias
 
 from serai.ahp.types import URI
-from serai.telemetry.activities import Activities, wants_content
 from serai.telemetry.export import Poster, targets
 from serai.telemetry.logs import LogTap, unheard
 from serai.telemetry.metrics import Metrics
@@ -35,6 +34,7 @@ from serai.telemetry.otlp import (
     payload,
     resource_of,
 )
+from serai.telemetry.spans import Spans, wants_content
 
 _log = logging.getLogger(__name__)
 
@@ -86,9 +86,8 @@ class Telemetry:
             lambda: self._lose(Signal.LOGS, 1),
         )
         self.metrics = Metrics(now_ns())
-        self.activities = Activities(
+        self.spans = Spans(
             self._cleaner,
-            self.metrics,
             now_ns,
             lambda span: self._take(Signal.TRACES, span),
             content=wants_content(environ),
@@ -110,19 +109,15 @@ class Telemetry:
         """True when anyone follows a signal, or it is exported."""
         return any(self._channels(signal))
 
-    def follow(self, channel: URI) -> bool:
-        """Someone follows a channel from now on. Returns whether there is one of that name."""
-        found = parse(channel)
-        if found is None:
-            return False
-        self._followed.add(found)
-        self._adjust()
-        return True
+    def follow(self, channel: URI) -> None:
+        """Someone follows a channel from now on."""
+        if (found := parse(channel)) is not None:
+            self._followed.add(found)
+            self._adjust()
 
     def unfollow(self, channel: URI) -> None:
         """Nobody follows a channel any more; it may be one of another kind."""
-        found = parse(channel)
-        if found is not None:
+        if (found := parse(channel)) is not None:
             self._followed.discard(found)
             self._adjust()
 
@@ -135,7 +130,7 @@ class Telemetry:
             self._exported = {TelemetryChannel(signal, own.get(signal)) for signal in found}
         self._adjust()
 
-    async def stop(self, timeout: float = 5.0) -> None:  # noqa: ASYNC109 - the thread needs to know it
+    async def stop(self, timeout: float = 5.0) -> None:  # noqa: ASYNC109 - what waits is then given up
         """Tell what waits, export it for at most `timeout` seconds, and end."""
         if self._loop is None:
             return
@@ -151,7 +146,7 @@ class Telemetry:
         if task:
             await asyncio.wait({task})
         if poster:
-            await asyncio.to_thread(poster.close, timeout)
+            await poster.close(timeout)
         self._complain()
 
     def _channels(self, signal: Signal) -> Iterator[TelemetryChannel]:
@@ -162,7 +157,7 @@ class Telemetry:
         """Let run what is wanted, and nothing else."""
         if self._loop is None:
             return
-        self.activities.recording = self.wanted(Signal.TRACES)
+        self.spans.recording = self.wanted(Signal.TRACES)
         levels = [channel.level for channel in self._channels(Signal.LOGS) if channel.level]
         self._tap.listen(min(levels, key=lambda level: level.severity, default=None))
         for signal, waiting in self._waiting.items():
@@ -242,14 +237,11 @@ class Telemetry:
             if self._poster and channel in self._exported:
                 self._poster.put(signal, told, len(admitted))
             if channel in self._followed:
-                self._bring(channel, told)
-
-    def _bring(self, channel: TelemetryChannel, told: Json) -> None:
-        with unheard():
-            try:
-                self._emit(channel, told)
-            except Exception:  # noqa: BLE001 - it is the host's, and the others still want theirs
-                _log.exception("telemetry could not be brought to those who follow %s", channel.uri)
+                with unheard():
+                    try:
+                        self._emit(channel, told)
+                    except Exception:  # noqa: BLE001 - it is the host's, and the others still want theirs
+                        _log.exception("telemetry could not be brought to those who follow %s", channel.uri)
 
     def _complain(self) -> bool:
         """Say in the log how much was lost since the last time. Returns whether anything was."""

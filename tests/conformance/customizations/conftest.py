@@ -11,9 +11,9 @@ import pytest
 from conformance.client import Client
 from conformance.conftest import ONE, new_session
 from hosts import House, housing
+from serai.config.settings import Settings
 from serai.customizations.containers import Definition
 from serai.harness.callback import CallbackHarness
-from serai.host.settings import HostSettings
 from serai.host.turn import Turn
 
 SKILL = "---\nname: {name}\ndescription: {about}\n---\nDo it.\n"
@@ -56,7 +56,7 @@ def inn(tmp_path: Path) -> Inn:
 
 @pytest.fixture
 async def house(inn: Inn) -> AsyncIterator[House]:
-    settings = HostSettings(summary_delay=0.01, client_grace=GRACE)
+    settings = Settings(client_grace_seconds=GRACE)
     async with housing(
         harnesses=[CallbackHarness("looks", inn.look)],
         settings=settings,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from conformance.client import Client, Refused, connecting, serve_nothing
 from conformance.conftest import ONE, Connect, new_session, say
@@ -140,7 +140,7 @@ async def test_a_client_that_is_gone_has_some_time_to_come_back(
     watching = await connect("other", ONE)
     hosted = house.host.sessions.get(ONE)
     assert hosted is not None
-    hosted.settings = replace(hosted.settings, client_grace=60.0)
+    hosted.core.settings = replace(hosted.core.settings, client_grace_seconds=60.0)
     await publish(publisher, plugin())
     await watching.until(lambda: load_of(watching) == "degraded")
     publisher.drop()
@@ -153,7 +153,7 @@ async def test_a_client_that_is_gone_has_some_time_to_come_back(
         assert tools(watching) is not None
         assert hosted.customizations._published._leaving is None, "its plugins stay"
         assert again.asked == [], "they are known already"
-        hosted.settings = replace(hosted.settings, client_grace=GRACE)
+        hosted.core.settings = replace(hosted.core.settings, client_grace_seconds=GRACE)
         again.drop()
         await watching.hear("customizationRemoved", id="tools")
     assert tools(watching) is None

@@ -53,28 +53,23 @@ async def test_a_session_uses_the_relay_s_tools_as_itself(bench: Workbench) -> N
         assert "nobody" in (await bench.refusal(tools["send_message"], to="@nobody", text="x")).lower()
 
 
-class Ring:
-    """A keyring with one secret."""
-
-    def get_password(self, service_name: str, username: str) -> str | None:
+def test_a_reference_is_resolved_and_the_secret_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def get_password(service_name: str, username: str) -> str | None:
         return "kept" if (service_name, username) == ("serai", "github") else None
 
-    def set_password(self, service_name: str, username: str, password: str) -> None:
-        raise AssertionError(service_name, username, password)
-
-
-def test_a_reference_is_resolved_and_the_secret_is_not_shown() -> None:
-    environ = {"TOKEN": "worth-a-lot"}
-    assert resolve_secret("env:TOKEN", environ).value == "worth-a-lot"
-    assert resolve_secret("keyring:github", environ, Ring()).value == "kept"
+    monkeypatch.setattr("keyring.get_password", get_password)
+    environ = {"TOKEN": "worth-a-lot", "EMPTY": " "}
+    assert resolve_secret("env:TOKEN", environ) == "worth-a-lot"
+    assert resolve_secret("keyring:github", environ) == "kept"
     header = with_secret("Bearer env:TOKEN", environ)
     assert header is not None
     assert header.text == "Bearer worth-a-lot"
     assert "worth" not in repr(header)
     assert with_secret("plain: no env:TOKEN here", environ) is None
-    for missing in ("env:OTHER", "keyring:other"):
-        with pytest.raises(ConfigInvalid, match="is not there"):
-            resolve_secret(missing, environ, Ring())
+    for missing in ("env:OTHER", "env:EMPTY", "keyring:other"):
+        with pytest.raises(ConfigInvalid, match="is not there") as caught:
+            resolve_secret(missing, environ)
+        assert caught.value.remedy
     with pytest.raises(ConfigInvalid) as caught:
         resolve_secret("worth-a-lot", environ)
     assert "worth" not in str(caught.value)

@@ -19,7 +19,7 @@ from serai.agents.catalogue.definitions import AgentDefinition
 from serai.agents.catalogue.finder import Finder, FoundAgent
 from serai.agents.catalogue.programs import Surroundings
 from serai.config.load import load
-from serai.config.paths import find_paths
+from serai.config.paths import find_paths, here
 from serai.config.trust import Trust
 from serai.errors import ConfigInvalid
 from serai.machine.processes.child import to_its_end
@@ -189,9 +189,5 @@ def folder_of(options: Options) -> Path:
     Raises:
         ConfigInvalid: It begins in the working directory of this program, and that is gone.
     """
-    try:
-        return Path(options.get("cwd") or "").absolute()
-    except FileNotFoundError:
-        raise ConfigInvalid(
-            "the working directory of this program is gone", remedy="Name another with cwd="
-        ) from None
+    folder = Path(options.get("cwd") or "")
+    return folder if folder.is_absolute() else here() / folder

@@ -148,16 +148,17 @@ class Chat:
         """Say whom one talks to, and what was said last."""
         state = self._session.state
         agent, title = state.summary.provider, state.summary.title
-        self._note(f"{agent}{f' {title!r}' if title else ''} ({self._session.id}). /help tells more.")
+        named = f"{agent} {title!r}" if title else agent
+        self._terminal.note(f"{named} ({self._session.id}). /help tells more.")
         if not state.turns and state.active_turn is None and self._client.root:
             for one in self._client.root.agents:
                 if one.provider == agent and one.description:
-                    self._note(one.description)
+                    self._terminal.note(one.description)
         if LOGIN in (state.meta or {}):
-            self._note("(nobody is signed in to the agent: /signin does it)")
+            self._terminal.note("(nobody is signed in to the agent: /signin does it)")
         if state.turns:
             told = "\n".join(turn_told(state.turns[-1]))
-            self._note(f"(turns so far: {len(state.turns)}; the last one:)\n{told}")
+            self._terminal.note(f"(turns so far: {len(state.turns)}; the last one:)\n{told}")
 
     # -- what comes in -------------------------------------------------------------------------------------
 
@@ -315,7 +316,7 @@ class Chat:
     def _cancel(self) -> None:
         turn = self._session.state.active_turn  # also one that the host has not confirmed yet
         if turn is None:
-            self._note("No turn is running.")
+            self._terminal.note("No turn is running.")
         else:
             self._questions.clear()  # what it asks needs no answer any more
             self._do(self._session.dispatch(a.SessionTurnCancelledAction(turn_id=turn.id)))
@@ -323,9 +324,9 @@ class Chat:
     def _leave(self) -> None:
         live = self._session.live
         if live is not None and live.turn is not None:
-            self._note(f"The turn goes on on the host. Come back with: {self._way_back}")
+            self._terminal.note(f"The turn goes on on the host. Come back with: {self._way_back}")
         elif live is not None and live.head.turns and self._has_person:
-            self._note(f"Come back with: {self._way_back}")
+            self._terminal.note(f"Come back with: {self._way_back}")
         else:
             self._terminal.new_line()
         self._exit = 0 if self._once is None else 1
@@ -346,7 +347,7 @@ class Chat:
         """Say which messages wait until someone goes on, and why."""
         if why is not None and self._waiting:
             how = "/go sends them, /drop NUMBER takes one back, or write on and they follow"
-            self._note(f"(held, since {why}: {how})\n{self._listed()}")
+            self._terminal.note(f"(held, since {why}: {how})\n{self._listed()}")
 
     def _listed(self) -> str:
         texts = (one_line(message.user_message.text) for message in self._waiting)
@@ -416,7 +417,7 @@ class Chat:
             case TurnStarted(turn_id=turn_id, message=message):
                 self._is_busy = True
                 if self._once is None and not self._as_json and turn_id not in self._own_turns:
-                    self._note(f"> {message.text}")  # someone else's, or one from the queue
+                    self._terminal.note(f"> {message.text}")  # someone else's, or one from the queue
             case TurnEnded():
                 self._ended(event)
             case _:
@@ -465,7 +466,7 @@ class Chat:
         if self._terminal.is_interactive:
             self._want_line()
         if text is not None and not work.cancelled() and work.result() and not self._is_busy:
-            self._note(f"> {text}")
+            self._terminal.note(f"> {text}")
             self._send(text)
         else:
             self._show_prompt()
@@ -481,9 +482,9 @@ class Chat:
                 self._tell("(connected again)")
             case Disconnected(reason=reason, retry_in=float()) if not self._is_lost:
                 self._is_lost = True  # one line, however many tries it takes
-                self._note(f"(connection lost: {reason}; trying again)")
+                self._terminal.note(f"(connection lost: {reason}; trying again)")
             case SignInNeeded(resource=resource):
-                self._note(f"(a sign-in is needed: {resource})")
+                self._terminal.note(f"(a sign-in is needed: {resource})")
             case _:
                 pass  # other sessions are not talked about here
 
@@ -493,7 +494,7 @@ class Chat:
     def _failed(self, error: SeraiError, question: Question | None) -> None:
         if self._session.live is None or self._client.failure is not None:
             raise error
-        self._note(str(error))
+        self._terminal.note(str(error))
         if question is not None:
             self._questions.ask_again(question)
         else:
@@ -507,9 +508,6 @@ class Chat:
 
     def _print(self, event: TurnEvent | ClientEvent) -> None:
         self._terminal.raw(json_text(event))
-
-    def _note(self, text: str) -> None:
-        self._terminal.note(text)
 
     def _show_prompt(self) -> None:
         """The agent is done: the person may write. Where something is asked, that is what they answer."""

@@ -34,11 +34,8 @@ from serai.cli.console.output import plain
 from serai.cli.console.terminal import Ask, PlainTerminal
 from serai.client import (
     QuestionAsked,
-    QuestionClosed,
     ResultWaiting,
     SessionClient,
-    ToolFinished,
-    ToolRunning,
     ToolWaiting,
     TurnEvent,
 )
@@ -331,7 +328,6 @@ class ChatQuestions:
         self._listen = listen
         self._decided = decided
         self._open: dict[tuple[str, str], _Open] = {}
-        self._diffs: dict[str, str] = {}  # by call
 
     def __bool__(self) -> bool:
         return bool(self._open)
@@ -343,24 +339,9 @@ class ChatQuestions:
             event: What has happened.
             diff: What the call that waits is going to change.
         """
-        match event:
-            case ToolWaiting(call=call):
-                self._diffs[call.tool_call_id] = diff
-                self._add(event)
-            case QuestionAsked():
-                self._add(event)
-            case ToolRunning(call=call):
-                self._close(("call", call.tool_call_id))
-            case ResultWaiting(call=call):
-                self._close(("call", call.tool_call_id))
-                self._add(event)
-            case ToolFinished(call=call):
-                self._close(("call", call.tool_call_id))
-                self._close(("result", call.tool_call_id))
-            case QuestionClosed(request_id=request_id):
-                self._close(("question", request_id))
-            case _:
-                return
+        if isinstance(event, ToolWaiting | ResultWaiting | QuestionAsked):
+            self._add(event, diff)
+        self.settle()
         self._show()
 
     def answer(self, text: str | None) -> None:
@@ -381,19 +362,22 @@ class ChatQuestions:
 
     def settle(self) -> None:
         """Take back what is not asked any more."""
-        for key in [key for key, one in self._open.items() if not is_open(self._session, one.question)]:
-            self._close(key)
+        for key, one in list(self._open.items()):
+            if not is_open(self._session, one.question):
+                del self._open[key]
+                if one.is_shown:
+                    self._terminal.unask()
+                    self._terminal.note(_CLOSED)
 
     def clear(self) -> None:
         """Take back everything, and say nothing about it."""
         self._open.clear()
         self._terminal.unask()
 
-    def _add(self, question: Question) -> None:
+    def _add(self, question: Question, diff: str = "") -> None:
         """Add a question. One that is open already stays as it is; one that has changed is asked anew."""
         match question:
             case ToolWaiting(call=call):
-                diff = self._diffs.get(call.tool_call_id, "")
                 key, dialog = ("call", call.tool_call_id), ask_call(call, diff)
             case ResultWaiting(call=call):
                 key, dialog = ("result", call.tool_call_id), ask_result(call)
@@ -403,12 +387,6 @@ class ChatQuestions:
         if known is None or known.question != question:
             self._open.pop(key, None)
             self._open[key] = _Open(question, dialog)
-
-    def _close(self, key: tuple[str, str]) -> None:
-        closed = self._open.pop(key, None)
-        if closed is not None and closed.is_shown:
-            self._terminal.unask()
-            self._terminal.note(_CLOSED)
 
     def _show(self) -> None:
         """Ask what is to be asked next, if it is not asked already."""

@@ -20,17 +20,9 @@ _ESCAPED = re.compile("[\x7f-\x9f\ud800-\udfff]")
 
 
 def json_text(value: object, *, indent: int | None = None) -> str:
-    """A value of the protocol, or anything that msgspec can write, as JSON; without `indent` in one line.
-
-    Infinite numbers, and what is no number, become `null`, as over the wire: JSON has none of them.
-    """
+    """A value of the protocol, or anything that msgspec can write, as JSON; without `indent` in one line."""
     separators = (",", ":") if indent is None else None
-    plain = wire.to_json(value)
-    try:
-        text = json.dumps(plain, ensure_ascii=False, indent=indent, separators=separators, allow_nan=False)
-    except ValueError:
-        plain = json.loads(json.dumps(plain), parse_constant=lambda _: None)
-        text = json.dumps(plain, ensure_ascii=False, indent=indent, separators=separators)
+    text = json.dumps(wire.to_json(value), ensure_ascii=False, indent=indent, separators=separators)
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

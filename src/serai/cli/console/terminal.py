@@ -193,20 +193,17 @@ async def choose(terminal: PlainTerminal, question: str, choices: Mapping[str, T
 
 
 @contextmanager
-def open_terminal(
-    *, apart: bool, out: TextIO | None = None, environ: Mapping[str, str] | None = None
-) -> Generator[PlainTerminal]:
+def open_terminal(*, apart: bool, out: TextIO | None = None) -> Generator[PlainTerminal]:
     """The terminal of this process. `apart` sends all but answers to standard error; `out` gets answers."""
-    environ = os.environ if environ is None else environ
     lines = StdinLines(sys.stdin.fileno())
     notes = sys.stderr if apart else sys.stdout
-    is_tty = notes.isatty() and environ.get("TERM") != "dumb"
+    is_tty = notes.isatty() and os.environ.get("TERM") != "dumb"
     terminal = PlainTerminal(
         lines,
         out or sys.stdout,
         notes,
         is_interactive=sys.stdin.isatty() and notes.isatty(),
-        has_colour=is_tty and not environ.get("NO_COLOR"),
+        has_colour=is_tty and not os.environ.get("NO_COLOR"),
     )
     try:
         yield terminal

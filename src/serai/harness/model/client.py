@@ -20,7 +20,8 @@ from decimal import Decimal
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from serai.config.models import ModelKind, ModelRef, ModelServer, find_key, find_model
+from serai.config.keys import resolve_secret
+from serai.config.models import ModelKind, ModelRef, ModelServer, find_model
 from serai.errors import ConfigInvalid, FailureKind, ModelFailure
 from serai.redact import Redactor
 from serai.session.budget import Price, most_input_tokens, settled_cost, worst_cost
@@ -125,9 +126,10 @@ class ModelClient:
                 raise ModelFailure(FailureKind.REFUSED, error.message, remedy=error.remedy) from None
             try:
                 # On threads: the keyring may wait for a person, and importing takes a second.
-                key = await asyncio.to_thread(find_key, model.server, os.environ)
-                if key is not None and model.server.key is not None:
-                    self._redactor.register(model.server.key.partition(":")[2], key)
+                key = None
+                if (named := model.server.key) is not None:
+                    key = await asyncio.to_thread(resolve_secret, named, os.environ)
+                    self._redactor.register(named.partition(":")[2], key)
                 vendors = await asyncio.to_thread(import_module, "serai.harness.model.vendors")
                 provider, opened = await asyncio.to_thread(vendors.open_model, model, key)
             except ConfigInvalid as error:

@@ -71,7 +71,7 @@ class ClientTools:
         ]
 
     def _wait_for(self, client_id: str) -> None:
-        loop, grace = asyncio.get_running_loop(), self._core.settings.client_grace
+        loop, grace = asyncio.get_running_loop(), self._core.settings.client_grace_seconds
         self._graces[client_id] = loop.call_later(grace, self._give_up, client_id)
 
     def _give_up(self, client_id: str) -> None:

@@ -10,11 +10,11 @@ from serai.ahp import actions as a
 from serai.ahp.extensions import LOGIN, PAUSED
 from serai.ahp.reducers import LiveSession
 from serai.ahp.types import ErrorInfo, ModelSelection, SessionActiveClient, SessionLifecycle
+from serai.config.settings import Settings
 from serai.contract import AgentStatus
 from serai.errors import AuthRequired
 from serai.host.blobs import moved_out
 from serai.host.redaction import Redaction, written
-from serai.host.settings import HostSettings
 from serai.host.telemetry import SessionTelemetry
 from serai.journal.batches import Delta, is_delta
 from serai.journal.journal import Journal
@@ -28,7 +28,7 @@ _SIGN_IN_NEEDED = "A sign-in is needed"
 class SessionCore:
     """The state of one session, and the one way in which it changes.
 
-    `settings` are the host's, with those of its project; `changed` is called after each action, since the
+    `settings` are the host's; `changed` is called after each action, since the
     summary may be another one.
     """
 
@@ -39,7 +39,7 @@ class SessionCore:
         redactor: Redactor,
         telemetry: SessionTelemetry,
         *,
-        settings: HostSettings,
+        settings: Settings,
         now: Callable[[], int],
         new_id: Callable[[], str],
         changed: Callable[[KeptSession], None],

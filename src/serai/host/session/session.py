@@ -33,7 +33,6 @@ from serai.host.session.deliveries import Door, Postman
 from serai.host.session.mailbox import Mailbox, Waiting, not_taken
 from serai.host.session.questions import Questions, all_answers, unknown_option
 from serai.host.session.turns import Turns
-from serai.host.settings import HostSettings
 from serai.host.surroundings.files import Shown
 from serai.host.telemetry import SessionTelemetry
 from serai.host.turn import Reach, Subagent
@@ -55,20 +54,19 @@ _DEEPEST = 4
 class Session:
     """A session on this host. Its turn, if one runs, is a task that it owns."""
 
-    def __init__(self, host: Host, kept: KeptSession, settings: HostSettings) -> None:
+    def __init__(self, host: Host, kept: KeptSession) -> None:
         self.core = core = SessionCore(
             host.journal,
             kept,
             host.redactor,
-            SessionTelemetry(host.telemetry.activities, kept.uri, kept.live.head.summary),
-            settings=settings,
+            SessionTelemetry(host.telemetry, kept.uri, kept.live.head.summary),
+            settings=host.settings,
             now=host.now,
             new_id=host.new_id,
             changed=host.root.summary_changed,
         )
         self.host = host
         self.journal = host.journal
-        self.settings = settings
         self.kept = kept
         self.uri = kept.uri
         self.act, self.spawn = core.act, core.spawn
@@ -208,7 +206,7 @@ class Session:
         if isinstance(harness, Particular) and (problem := harness.refusal(self.uri, action)):
             return problem
         if isinstance(action, a.SessionPendingMessageSetAction):
-            limit = self.settings.queue_limit
+            limit = self.host.settings.mailbox_size
             return not_taken(action, head.queued_messages or [], limit, self.capabilities)
         return unknown_option(self.live, action)
 

@@ -23,7 +23,6 @@ from serai.host.ledger import record_of
 from serai.host.session.deliveries import deferred_channel, still_deferred
 from serai.host.session.recovery import recover
 from serai.host.session.session import Session
-from serai.host.settings import HostSettings
 from serai.host.surroundings.files import folders_of
 from serai.journal.journal import Journal
 from serai.journal.sessions import KeptSession, summary_of
@@ -43,7 +42,6 @@ class Sessions:
         journal: Where they are kept.
         identities: Under which names their agents take part.
         new_session: Makes a session of its state, in memory.
-        settings_of: How a session behaves, given the URI of its working directory. It may read files.
         budget: About how many bytes may stay in memory that nobody watches and nothing runs in.
         is_watched: Whether someone follows a session, or has still to be told of it.
         known: Is told of each session and its folders.
@@ -55,8 +53,7 @@ class Sessions:
         self,
         journal: Journal,
         identities: Identities,
-        new_session: Callable[[KeptSession, HostSettings], Session],
-        settings_of: Callable[[str | None], HostSettings],
+        new_session: Callable[[KeptSession], Session],
         *,
         budget: int,
         is_watched: Callable[[str], bool],
@@ -64,7 +61,6 @@ class Sessions:
         released: Callable[[str], None],
         run: Callable[[Coroutine[Any, Any, None]], None],
     ) -> None:
-        self.settings_of = settings_of
         self._journal = journal
         self._identities = identities
         self._new_session = new_session
@@ -192,7 +188,6 @@ class Sessions:
             ProtocolError: There is one of that URI, or was.
         """
         uri, journal = kept.uri, self._journal
-        settings = await asyncio.to_thread(self.settings_of, kept.live.head.summary.working_directory)
         await journal.committed(patient=False)
         if await journal.store.head(uri) is not None or self.knows(uri):
             # A session that was disposed of keeps its URI: its rows are still there.
@@ -200,7 +195,7 @@ class Sessions:
             why = "exists already" if self.knows(uri) else gone
             raise ProtocolError(f"{uri} {why}", number=AhpErrorCode.SESSION_ALREADY_EXISTS)
         kept.epoch = journal.last_seq + 1
-        return self._enter(kept, settings)
+        return self._enter(kept)
 
     async def _load(self, uri: str) -> Session:
         journal, store = self._journal, self._journal.store
@@ -217,8 +212,7 @@ class Sessions:
         entries = await store.relay("entries_of_session", agent) if is_unrecovered else []
         deferred = await store.rows(deferred_channel(uri), 0) if is_unrecovered else []
         kept = KeptSession.restore(self._rows[uri], head, turns, rows)
-        settings = await asyncio.to_thread(self.settings_of, kept.live.head.summary.working_directory)
-        session = self._enter(kept, settings)
+        session = self._enter(kept)
         del self._rows[uri]
         if uri in self._unrecovered:
             self._unrecovered.discard(uri)
@@ -227,8 +221,8 @@ class Sessions:
         self.evict()
         return session
 
-    def _enter(self, kept: KeptSession, settings: HostSettings) -> Session:
-        session = self._sessions[kept.uri] = self._new_session(kept, settings)
+    def _enter(self, kept: KeptSession) -> Session:
+        session = self._sessions[kept.uri] = self._new_session(kept)
         head = kept.live.head
         self._known(kept.uri, head.summary.working_directory, folders_of(head))
         return session

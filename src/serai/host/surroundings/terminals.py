@@ -259,7 +259,7 @@ class Terminals:
             if session is None:
                 raise _no_session(claim.session)
             cwd = session.live.head.summary.working_directory
-        cwd = cwd or self._host.settings.default_directory
+        cwd = cwd or self._host.default_directory
         folder = directory_of(cwd) if cwd else Path.home()
         if folder is None:
             raise InvalidParams(f"{cwd} is no folder of this machine", field="params.cwd")

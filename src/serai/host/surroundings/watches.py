@@ -88,7 +88,7 @@ class HostWatch(Channel):
     def abandoned(self) -> None:
         """Who followed it has lost its connection, and has some time to come back."""
         self._patience.cancel()
-        grace = self._host.settings.client_grace
+        grace = self._host.settings.client_grace_seconds
         self._patience = asyncio.get_running_loop().call_later(grace, self._give_up)
 
     async def close(self) -> None:

@@ -212,55 +212,39 @@ async def install_agent(peer: AhpPeer, request: jsonrpc.Request) -> None:
     peer.respond(request, await peer.host.agent_list.install(params, peer.client_id))
 
 
-FIRST = frozenset({"ping", "initialize", "reconnect"})
-"""What may come before the handshake, or is it."""
-
 COMMANDS: dict[str, Command] = {
-    "ping": Command(handshake.ping),
-    "initialize": Command(handshake.initialize),
-    "reconnect": Command(handshake.reconnect),
-    "subscribe": Command(subscriptions.subscribe, only_asks=True),
-    "listSessions": Command(list_sessions, only_asks=True),
+    "ping": Command(handshake.ping, for_responders=True, is_first=True),
+    "initialize": Command(handshake.initialize, for_responders=True, is_first=True),
+    "reconnect": Command(handshake.reconnect, for_responders=True, is_first=True),
+    "subscribe": Command(subscriptions.subscribe, only_asks=True, for_responders=True),
+    "listSessions": Command(list_sessions, only_asks=True, for_responders=True),
     "createSession": Command(create),
     "disposeSession": Command(dispose),
-    "fetchTurns": Command(fetch_turns, only_asks=True),
+    "fetchTurns": Command(fetch_turns, only_asks=True, for_responders=True),
     "resolveSessionConfig": Command(resolve_config, alongside=True, only_asks=True),
     "sessionConfigCompletions": Command(complete_config, only_asks=True),
     "authenticate": Command(authenticate),
-    "completions": Command(complete, alongside=True, only_asks=True),
+    "completions": Command(complete, alongside=True, only_asks=True, for_responders=True),
     "createTerminal": Command(create_terminal),
     "disposeTerminal": Command(dispose_terminal, alongside=True),
     "invokeChangesetOperation": Command(invoke_operation, alongside=True),
-    "resourceRead": Command(resources.read, alongside=True, only_asks=True),
+    "resourceRead": Command(resources.read, alongside=True, only_asks=True, for_responders=True),
     "resourceWrite": Command(resources.write, alongside=True),
-    "resourceList": Command(resources.list_entries, alongside=True, only_asks=True),
+    "resourceList": Command(resources.list_entries, alongside=True, only_asks=True, for_responders=True),
     "resourceCopy": Command(resources.copy, alongside=True),
     "resourceMove": Command(resources.move, alongside=True),
     "resourceDelete": Command(resources.delete, alongside=True),
-    "resourceResolve": Command(resources.resolve, alongside=True, only_asks=True),
+    "resourceResolve": Command(resources.resolve, alongside=True, only_asks=True, for_responders=True),
     "resourceMkdir": Command(resources.make_directory, alongside=True),
     "resourceRequest": Command(resources.request, alongside=True),
     "createResourceWatch": Command(resources.watch, alongside=True),
-    SIGN_IN_METHODS: Command(sign_in_methods, alongside=True, only_asks=True),
+    SIGN_IN_METHODS: Command(sign_in_methods, alongside=True, only_asks=True, for_responders=True),
     SIGN_IN: Command(sign_in, alongside=True),
-    AGENTS: Command(list_agents, alongside=True, only_asks=True),
+    AGENTS: Command(list_agents, alongside=True, only_asks=True, for_responders=True),
     INSTALL_AGENT: Command(install_agent, alongside=True),
 }
 
-READING = FIRST | {
-    "subscribe",
-    "listSessions",
-    "fetchTurns",
-    "completions",
-    "resourceRead",
-    "resourceList",
-    "resourceResolve",
-    SIGN_IN_METHODS,
-    AGENTS,
-}
-"""What a responder may ask. What it may do is in `actions`."""
-
-_SERVICE = Service(COMMANDS, FIRST, READING, dispatched, unreadable, subscriptions.unsubscribe)
+_SERVICE = Service(COMMANDS, dispatched, unreadable, subscriptions.unsubscribe)
 
 
 def ahp_peer(host: Host, link: WebSocket) -> AhpPeer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 from collections.abc import Callable
@@ -15,18 +14,20 @@ from serai.ahp import commands as c
 from serai.ahp.channels import ChannelKind, kind_of
 from serai.ahp.errors import AhpErrorCode
 from serai.completions.completion import TRIGGERS
-from serai.errors import InvalidParams, ProtocolError, SeraiError, StorageUnavailable
+from serai.errors import InvalidParams, ProtocolError, StorageUnavailable
 from serai.host.host import Host
 from serai.journal.envelopes import MAX_BYTES, MAX_ENVELOPES, envelope
 from serai.serve.ahp.peer import AhpPeer
-from serai.serve.ahp.subscriptions import follow, is_stream, loaded, states
-from serai.store.contract import ClientRow
-from serai.telemetry.otlp import CAPABILITIES
+from serai.serve.ahp.subscriptions import follow, loaded, states
+from serai.store.contract import ClientRow, StoredRow
+from serai.telemetry.otlp import CAPABILITIES, parse
 
 _log = logging.getLogger(__name__)
 
 _VERSION = re.compile(r"0\.2\.(?:0|[1-9][0-9]*)")
 _SUPPORTED = ["^0.2.0"]
+_STORED = {ChannelKind.ROOT, ChannelKind.SESSION}
+"""Of these the store has all that happened; of terminals and watches it does not."""
 
 
 def ping(peer: AhpPeer, request: jsonrpc.Request) -> None:
@@ -60,9 +61,9 @@ async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
     async with loaded(host, channels) as keep:
         async with host.clients.handshakes:
             await _known(peer, params.client_id)
-            mark = await _become(peer, params.client_id)
-            unbind = _bind(peer, params.client_id, version)
-            peer.count, go_on_as_before = host.clients.start_counting(params.client_id, mark)
+            peer.become(params.client_id)
+            _bind(peer, params.client_id, version)
+            peer.count = host.clients.start_counting(params.client_id)
         found, release = states(host, channels), keep()
 
     def answer(seq: int) -> None:
@@ -72,22 +73,27 @@ async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
             protocol_version=version,
             server_seq=seq,
             snapshots=snapshots,
-            default_directory=host.settings.default_directory,
+            default_directory=host.default_directory,
             completion_trigger_characters=list(TRIGGERS),
             telemetry=CAPABILITIES,
         )
         peer.respond_now(request, result)
 
-    def undo(_: StorageUnavailable) -> None:
+    await _told(peer, answer, release)
+
+
+async def _told(peer: AhpPeer, answer: Callable[[int], None], release: Callable[[], None]) -> None:
+    """Answer a handshake once all before it is committed.
+
+    What the client sends meanwhile waits here, until it is known whether it is that client. If not, this
+    raises, which is the answer.
+    """
+
+    def refuse(_: StorageUnavailable) -> None:
         release()
-        unbind()
-        go_on_as_before()
         peer.become_nobody()
 
-    # Nothing was waited for since the client was bound: that is in the same transaction, or in none.
-    peer.journal.then(answer, instead=undo)
-    # What the client sends meanwhile waits here, until it is known whether it is that client. If not, this
-    # raises, which is the answer.
+    peer.journal.then(answer, instead=refuse)
     await peer.journal.committed(patient=False)
 
 
@@ -121,11 +127,9 @@ async def _become(peer: AhpPeer, client_id: str) -> int:
         raise
 
 
-def _bind(peer: AhpPeer, client_id: str, version: str) -> Callable[[], None]:
-    """Bind a client id to a token with the next commit. Returns what takes that back as long as it waits."""
-    clients, row = peer.journal.side.clients, ClientRow(client_id, version, peer.link.token_digest)
-    clients.append(row)
-    return lambda: clients.remove(row)
+def _bind(peer: AhpPeer, client_id: str, version: str) -> None:
+    """Bind a client id to a token with the next commit."""
+    peer.journal.side.clients.append(ClientRow(client_id, version, peer.link.token_digest))
 
 
 async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
@@ -148,38 +152,29 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
             if known.token != peer.link.token_digest:
                 _bind(peer, params.client_id, known.version)
             peer.count = host.clients.go_on_counting(params.client_id, mark)
+        until, stored = journal.last_seq, None
+        if journal.recent.after(last_seen, ()) is None:
+            stored = await _replay_from_store(peer, wanted, last_seen, until)
         found, release = states(host, wanted), keep()
     made_since = any(_is_newer(host, channel, last_seen) for channel in found)
-    missing = [channel for channel in wanted if channel not in found and not is_stream(channel)]
-    fence = asyncio.get_running_loop().create_future()
+    missing = [channel for channel in wanted if channel not in found and parse(channel) is None]
 
-    def stand(seq: int) -> None:
-        """From here on all is live; what comes is held until the answer has left."""
-        try:
-            snapshots = follow(peer, wanted, found, seq)
-            fence.set_result((seq, snapshots, journal.recent.after(last_seen, found)))
-        except Exception as error:  # noqa: BLE001 - it is for who waits
-            fence.set_exception(error)
-        finally:
-            release()
-
-    def refuse(reason: StorageUnavailable) -> None:
+    def answer(seq: int) -> None:
+        snapshots = follow(peer, wanted, found, seq)
         release()
-        peer.become_nobody()
-        fence.set_exception(reason)
-
-    with peer.holding():
-        journal.then(stand, instead=refuse)
-        seq, snapshots, replay = await fence
-        if last_seen > seq or lost_in_gaps or made_since:
-            replay = None
-        elif replay is None and all(map(_is_stored, found)):
-            replay = await _replay_from_store(peer, list(found), last_seen, seq)
-        if replay is None:
+        replay = journal.recent.after(last_seen, found)
+        if replay is None and stored is not None and all(kind_of(channel) in _STORED for channel in found):
+            since = journal.recent.after(until, found)
+            rows = [row for row in stored if row.channel in found]
+            before = [envelope(row.channel, row.action, row.seq, row.origin) for row in rows]
+            replay = None if since is None else before + since
+        if replay is None or last_seen > seq or lost_in_gaps or made_since:
             result: Any = c.ReconnectSnapshotResult(snapshots=snapshots)
         else:
             result = {"type": "replay", "actions": [Raw(made) for made in replay], "missing": missing}
         peer.respond_now(request, result)
+
+    await _told(peer, answer, release)
 
 
 def _is_newer(host: Host, channel: str, last_seen: int) -> bool:
@@ -194,21 +189,13 @@ def _is_newer(host: Host, channel: str, last_seen: int) -> bool:
     return opened is not None and 0 < last_seen < opened.since
 
 
-def _is_stored(channel: str) -> bool:
-    """Whether the store has all that happened on a channel. Of terminals and watches it does not."""
-    return kind_of(channel) in {ChannelKind.ROOT, ChannelKind.SESSION}
-
-
 async def _replay_from_store(
     peer: AhpPeer, channels: list[str], after: int, until: int
-) -> list[bytes] | None:
+) -> list[StoredRow] | None:
     try:
-        rows = await peer.journal.store.replay(
+        return await peer.journal.store.replay(
             channels, after=after, until=until, max_rows=MAX_ENVELOPES, max_bytes=MAX_BYTES
         )
-    except SeraiError:
+    except Exception:  # noqa: BLE001 - whatever it is, there is another way
         _log.exception("a replay cannot be read; snapshots do as well")
         return None
-    if rows is None:
-        return None
-    return [envelope(row.channel, row.action, row.seq, row.origin) for row in rows]

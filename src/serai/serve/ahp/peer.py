@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Collection, Coroutine, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from serai import jsonrpc
@@ -69,16 +68,16 @@ class Command(NamedTuple):
     """Whether what comes after it need not wait: it may take long, and nothing depends on it."""
     only_asks: bool = False
     """Whether it changes nothing, so that it may be refused at any time until it is answered."""
+    for_responders: bool = False
+    """Whether it is for devices, too, that read and answer. What else these may do is in `actions`."""
+    is_first: bool = False
+    """Whether it may come before the handshake, or is it."""
 
 
 class Service(NamedTuple):
     """What is done with the messages of a client."""
 
     commands: Mapping[str, Command]
-    first: Collection[str]
-    """The commands that may come before the handshake, or are it."""
-    reading: Collection[str]
-    """The commands of a responder."""
     dispatched: Callable[[AhpPeer, DispatchActionParams], _Work | None]
     unreadable: Callable[[AhpPeer, bytes, InvalidParams], None]
     """Gets an action whose content does not fit."""
@@ -145,7 +144,7 @@ class AhpPeer:
             try:
                 await work
             except Exception:  # noqa: BLE001 - what comes next is not to blame
-                _log.exception("a message of %s was not dealt with", self.link.remote)
+                _log.exception("a message of %r was not dealt with", self.client_id)
             while self._backlog:
                 message, size = self._backlog.popleft()
                 self._backlog_bytes -= size + _EACH
@@ -179,20 +178,6 @@ class AhpPeer:
         if self._is_client:
             self._is_client = False
             self.host.clients.finished(self.client_id)
-
-    @contextmanager
-    def holding(self) -> Generator[None]:
-        """Have what is published wait until the block ends, also with an error: an answer is to be first."""
-        held: list[bytes] = []
-        self.publish = held.append
-        self.journal.subscriptions.redirect(self)
-        try:
-            yield
-        finally:
-            self.publish = self.link.send
-            self.journal.subscriptions.redirect(self)
-            for frames in held:
-                self.publish(frames)
 
     # -- messages ------------------------------------------------------------------------------------------
 
@@ -238,10 +223,10 @@ class AhpPeer:
             return None
         try:
             command = self._service.commands.get(request.method)
-            self._check_order(request.method)
+            self._check_order(request.method, is_first=command is not None and command.is_first)
             if command is None:
                 raise MethodNotFound(f"this host does not serve {request.method!r} yet")
-            if self.link.role == Role.RESPONDER and request.method not in self._service.reading:
+            if self.link.role == Role.RESPONDER and not command.for_responders:
                 problem = f"this device may read and answer, and nothing else: not {request.method}"
                 raise ProtocolError(problem, number=AhpErrorCode.PERMISSION_DENIED)
             work = command.serve(self, request)
@@ -259,10 +244,10 @@ class AhpPeer:
             return None
         return self._finish(request, work)
 
-    def _check_order(self, method: str) -> None:
-        if not self.client_id and method not in self._service.first:
+    def _check_order(self, method: str, *, is_first: bool) -> None:
+        if not self.client_id and not is_first:
             raise InvalidRequest(f"{method} comes before initialize: that must be first")
-        if self.client_id and method in self._service.first and method != "ping":
+        if self.client_id and is_first and method != "ping":
             raise InvalidRequest("this connection is initialized already")
 
     async def _finish(self, request: jsonrpc.Request, work: _Work) -> None:

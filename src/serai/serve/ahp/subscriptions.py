@@ -23,7 +23,7 @@ async def subscribe(peer: AhpPeer, request: jsonrpc.Request) -> None:
     channel: str = request.params.channel
     async with loaded(peer.host, [channel]) as keep:
         found = states(peer.host, [channel])
-        if not found and not is_stream(channel):
+        if not found and parse(channel) is None:
             raise unknown(channel)
         release = keep()
 
@@ -88,14 +88,9 @@ def follow(peer: AhpPeer, channels: list[str], found: dict[str, Raw], seq: int) 
         for channel in channels:
             if channel in found:
                 peer.journal.subscriptions.add(channel, peer)
-            elif is_stream(channel):
+            else:
                 peer.host.telemetry.subscribe(channel, peer)
     return [c.Snapshot(resource=channel, state=state, from_seq=seq) for channel, state in found.items()]
-
-
-def is_stream(channel: str) -> bool:
-    """Whether this is a channel without state: one of telemetry."""
-    return parse(channel) is not None
 
 
 def unknown(channel: str) -> ProtocolError:
