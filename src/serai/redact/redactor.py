@@ -21,7 +21,7 @@ from serai.redact.walk import Walker
 _OWN_TOKEN = re.compile(r"srt_[A-Za-z0-9_-]{43}")
 """A token of a host: nobody types one for others to read."""
 _GLIMPSE = 3
-"""At most so many characters of a secret go out before its mask, and only where text stops within it."""
+"""At most so many characters of a known value go out before its mask, where text stops within it."""
 _LONE = 1024
 """Longest text that may be a key or some words alone, although it can be read as base64."""
 
@@ -98,7 +98,7 @@ class Redactor:
 
     def _redact_managed(self, text: str) -> str:
         text = self.values.redact(text)
-        return _OWN_TOKEN.sub("[masked:serai-token]", text) if "srt_" in text else text
+        return _OWN_TOKEN.sub("srt_[masked:serai-token]", text) if "srt_" in text else text
 
     def _redact_base64(self, text: str, *, observed: bool = True) -> str:
         """Mask what base64 says, so that it still is base64; what is none is a text like any other."""
@@ -141,13 +141,12 @@ class StreamRedactor:
     def let_go(self) -> str:
         """No text has come for a while: return what is held, as far as it is a mere beginning of a secret.
 
-        That is up to three characters, which say next to nothing, and what says nothing at all, such as the
-        fixed beginning of a key. If the rest of the secret does follow, it is masked from there on:
-        `sk-[masked:api-key]`. What a name says is a secret stays: `token=abc`.
+        That is up to three characters of a known value, which say next to nothing, and what says nothing at
+        all, such as the host in an address. If the rest of the secret does follow, it is masked from there.
         """
         text = self._managed.let_go(_GLIMPSE)
         if self._shapes:
-            text = self._shapes.feed(text) + self._shapes.let_go(_GLIMPSE)
+            text = self._shapes.feed(text) + self._shapes.let_go()
         return text
 
     def flush(self) -> str:
