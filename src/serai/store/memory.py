@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from serai.errors import SeraiError, StorageUnavailable
-from serai.store.contract import Batch, Opening, failed, first_day_kept, settled
+from serai.store.contract import Batch, Opening, Store, failed, first_day_kept, settled
 from serai.store.sqlite import care
 from serai.store.sqlite.connection import Database
 from serai.store.sqlite.locator import Tail
 from serai.store.sqlite.migrations import migrate
-from serai.store.sqlite.reader import Reader, ReadingStore
+from serai.store.sqlite.reader import Reader
 from serai.store.sqlite.writer import Tuning, Writer
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ T = TypeVar("T")
 _USUAL = Tuning()
 
 
-class MemoryStore(ReadingStore):
+class MemoryStore(Store):
     """A `Store` without a disk. Cancelling any of its methods is harmless: none of them waits.
 
     Args:

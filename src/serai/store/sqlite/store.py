@@ -15,11 +15,11 @@ from typing import TypeVar
 import apsw
 
 from serai.errors import SeraiError, StorageUnavailable
-from serai.store.contract import Batch, Opening, failed, first_day_kept, settled
+from serai.store.contract import Batch, Opening, Store, failed, first_day_kept, settled
 from serai.store.sqlite import care
 from serai.store.sqlite.connection import read_fault
 from serai.store.sqlite.engine import Engine
-from serai.store.sqlite.reader import Reader, ReadingStore
+from serai.store.sqlite.reader import Reader
 from serai.store.sqlite.writer import Tuning
 
 __all__ = ["SqliteStore", "Tuning"]
@@ -31,7 +31,7 @@ _SHORTEST_REST = 0.004
 """Between two pieces of pruning, in seconds: at most a quarter of the time is spent deleting."""
 
 
-class SqliteStore(ReadingStore):
+class SqliteStore(Store):
     """A `Store` in one file, encrypted with ChaCha20.
 
     Cancelling a read, a check or `prune` is harmless. Cancelling `append` or `close` does not stop
