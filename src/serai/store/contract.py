@@ -19,8 +19,12 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from serai.store.sqlite.reader import Reader
+    from serai.store.sqlite.writer import Tuning, Writer
 
 T = TypeVar("T")
+
+_SHORTEST_REST = 0.004
+"""Between two pieces of pruning, in seconds: at most a quarter of the time is spent deleting."""
 
 
 class Row(NamedTuple):
@@ -196,6 +200,8 @@ class Store(ABC):
     Cancelling a read is harmless. Cancelling `append` leaves open whether the batch was written.
     """
 
+    _tuning: Tuning
+
     @abstractmethod
     async def open(self) -> Opening:
         """Open, check and migrate. Records the gap between `last_committed` and `first_new`."""
@@ -282,25 +288,39 @@ class Store(ABC):
     # -- care ----------------------------------------------------------------------------------------------
 
     @abstractmethod
+    async def _write(self, job: Callable[[Writer], T]) -> T:
+        """Have the writer do something."""
+
     async def index_words(self) -> bool:
         """Index some messages and turns for searching, if any are new. Returns whether more are left."""
+        return await self._write(lambda writer: writer.index_words())
 
-    @abstractmethod
     async def prune(self, days: int, *, whole: Collection[str] = ()) -> list[str]:
         """Delete rows that are more than so many days old and that no state needs.
 
         Of a session those go that its newest head reflects, also when it is disposed of; of the channels in
         `whole` all go; of any other channel none does. Heads, turns and all else stay. Numbers go on.
 
-        It takes its time: batches are written meanwhile. Cancelling it, or a crash, leaves some of the rows
-        for the next time.
+        It goes in short pieces, between batches. Cancelling it, or a crash, leaves some of the rows for the
+        next time. Pages that become free are overwritten, and used again: a file does not get shorter.
 
         Returns:
             The sessions of which old rows stay, because their heads do not reflect them.
 
         Raises:
+            StorageFailed: It is not known what is on the disk.
+            StorageUnavailable: The disk is full, or the store was closed. Some rows are left.
             ValueError: It is not at least one day.
         """
+        first_day = first_day_kept(self._tuning.now(), days)
+        behind: set[str] = set()
+        after: int | None = 0
+        while after is not None:
+            piece = await self._write(lambda writer, after=after: writer.prune(first_day, whole, after))
+            behind |= piece.behind
+            after = piece.until
+            await asyncio.sleep(max(_SHORTEST_REST, 3 * piece.seconds))
+        return sorted(behind)
 
     @abstractmethod
     async def check(self, *, full: bool) -> list[str]:
