@@ -199,10 +199,6 @@ class Walk:
             share_folder(self.here, self._ahead[-1])
             self._followed -= 1
 
-    def keep(self) -> int:
-        """The handle of the directory that was reached, which is the caller's from now on."""
-        return self._steps.pop().handle
-
     def _push(self, path: str) -> None:
         if "\0" in path:
             raise PathRefused("it has a NUL in it")
