@@ -162,8 +162,6 @@ class StreamRedactor:
 
 _NOT_IN_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
 """Bytes that pictures, archives and programs have soon, and text never, also as a terminal shows it."""
-_ODD = re.compile("[\udc81-\udc84\udc86-\udc90\udc98\udc9a-\udc9f]")
-"""Bytes, as `surrogateescape` has them, that no letter or sign of Latin-1 or Windows has."""
 _FEW = 8
 """Text in Latin-1 has fewer letters beyond ASCII than one in so many."""
 _STRICT = str.maketrans("-_", "+/", " \t\r\n\v\f")
@@ -201,10 +199,6 @@ def is_text(data: bytes) -> bool:
     try:
         codecs.utf_8_decode(data)
     except UnicodeDecodeError:
-        return _NOT_IN_TEXT.search(data) is None and _is_latin(data)
+        stray = len(data) - len(data.decode(errors="ignore").encode())
+        return stray * _FEW <= len(data) and _NOT_IN_TEXT.search(data) is None
     return True
-
-
-def _is_latin(data: bytes) -> bool:
-    stray = len(data) - len(data.decode(errors="ignore").encode())
-    return stray * _FEW <= len(data) and _ODD.search(data.decode(errors="surrogateescape")) is None
