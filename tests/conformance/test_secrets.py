@@ -134,7 +134,7 @@ async def test_a_text_is_whole_but_for_its_secrets(client: Client, session: str)
     said = text_of(await over(client, session))
     assert said.count("[secret:HORSE]") == 6
     assert said.count(", you know. ") == 6
-    assert said.startswith("it is [secret:HORSE] and [")
+    assert said.startswith("it is [secret:HORSE] and ghp_[")
 
 
 async def test_a_managed_secret_is_masked_in_what_a_person_says(

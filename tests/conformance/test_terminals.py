@@ -215,7 +215,7 @@ async def test_a_secret_after_a_silence_is_masked_and_nothing_is_lost_at_the_end
     await client.until(lambda: shown(client).endswith("now ghp"))
     await type_in(client, f"{key}\r")
     await client.until(lambda: terminal(client).exit_code is not None)
-    assert "now ghp[masked:github-token], e" in shown(client)
+    assert "now ghp_[masked:github-token], e" in shown(client)
 
 
 async def test_a_title_shows_no_secret(house: House, client: Client) -> None:

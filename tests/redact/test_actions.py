@@ -18,7 +18,7 @@ from serai.redact import Redactor
 KNOWN = "a known value"
 SHAPE = "ghp_" + rnd(36)
 BOTH = f"see {KNOWN} and {SHAPE}"
-MASKED = "see [secret:KNOWN] and [masked:github-token]"
+MASKED = "see [secret:KNOWN] and ghp_[masked:github-token]"
 TYPED = f"see [secret:KNOWN] and {SHAPE}"
 
 OBSERVED: list[a.StateAction] = [
@@ -197,7 +197,7 @@ def test_known_values_are_masked_in_bytes_and_in_their_encodings(known: str, aro
 @pytest.mark.parametrize("around", ["{}", " {}\n", "{} ok", "key {}"])
 def test_words_that_can_be_read_as_base64_are_masked_as_text(redactor: Redactor, around: str) -> None:
     content = t.ToolResultEmbeddedResourceContent(data=around.format(SHAPE), content_type="text/plain")
-    assert redactor.redact_value(content, observed=True).data == around.format("[masked:github-token]")
+    assert redactor.redact_value(content, observed=True).data == around.format("ghp_[masked:github-token]")
     assert redactor.redact_value(content, observed=False) is content
 
 

@@ -128,7 +128,7 @@ async def test_an_answer_comes_with_the_receipt_or_later_and_once() -> None:
         other = Delivered(delivery_id=open_ones[0].id, metadata={"answer": "something else"})
         assert (await worker.receipt(other)).answer == (await waiting).answer
         assert (await waiting).answer == DeliveryAnswer(
-            turn_id="t1", state="error", text="no: [masked:github-token]"
+            turn_id="t1", state="error", text="no: ghp_[masked:github-token]"
         )
 
 

@@ -149,7 +149,7 @@ async def test_a_session_elsewhere_forks_tells_its_state_and_is_released() -> No
         await port.house.send("@worker-fork", "to the second")
         assert await heard.until(1) == ["to the second"]
         told = (await relay.snapshot("@worker-fork")).snapshot
-        assert told == {"heard": ["to the second"], "key": "[masked:github-token]"}
+        assert told == {"heard": ["to the second"], "key": "ghp_[masked:github-token]"}
         await relay.release("@worker", "no work")
         assert worker.asked == [("release", "no work")]
         assert await status(port) == AgentStatus.RELEASED

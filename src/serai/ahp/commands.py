@@ -295,10 +295,15 @@ class ContentEncoding(StrEnum):
     UTF8 = "utf-8"
 
 
-class ResourceReadParams(RootParams):
-    """Asks for the content of a resource."""
+class ResourceParams(RootParams):
+    """The parameters of a command that is about one resource."""
 
     uri: URI
+
+
+class ResourceReadParams(ResourceParams):
+    """Asks for the content of a resource."""
+
     encoding: Annotated[str, ContentEncoding] | None = None
 
 
@@ -318,10 +323,9 @@ class ResourceWriteMode(StrEnum):
     INSERT = "insert"
 
 
-class ResourceWriteParams(RootParams):
+class ResourceWriteParams(ResourceParams):
     """Asks to write; `position` counts bytes."""
 
-    uri: URI
     data: str
     encoding: Annotated[str, ContentEncoding]
     content_type: str | None = None
@@ -331,10 +335,8 @@ class ResourceWriteParams(RootParams):
     if_match: str | None = None
 
 
-class ResourceListParams(RootParams):
+class ResourceListParams(ResourceParams):
     """Asks what is in a directory."""
-
-    uri: URI
 
 
 class DirectoryEntry(Value):
@@ -358,18 +360,13 @@ class ResourceCopyParams(RootParams):
     fail_if_exists: bool | None = None
 
 
-class ResourceMoveParams(RootParams):
+class ResourceMoveParams(ResourceCopyParams):
     """Asks to move."""
 
-    source: URI
-    destination: URI
-    fail_if_exists: bool | None = None
 
-
-class ResourceDeleteParams(RootParams):
+class ResourceDeleteParams(ResourceParams):
     """Asks to delete; a directory that is not empty only with `recursive`."""
 
-    uri: URI
     recursive: bool | None = None
 
 
@@ -381,10 +378,9 @@ class ResourceType(StrEnum):
     SYMLINK = "symlink"
 
 
-class ResourceResolveParams(RootParams):
+class ResourceResolveParams(ResourceParams):
     """Asks what a resource is."""
 
-    uri: URI
     follow_symlinks: bool | None = None
 
 
@@ -400,24 +396,20 @@ class ResourceResolveResult(Value):
     etag: str | None = None
 
 
-class ResourceMkdirParams(RootParams):
+class ResourceMkdirParams(ResourceParams):
     """Asks for a directory, and those above it."""
 
-    uri: URI
 
-
-class ResourceRequestParams(RootParams):
+class ResourceRequestParams(ResourceParams):
     """Asks for leave to read or write; neither means to read."""
 
-    uri: URI
     read: bool | None = None
     write: bool | None = None
 
 
-class CreateResourceWatchParams(RootParams):
+class CreateResourceWatchParams(ResourceParams):
     """Asks to be told when resources change."""
 
-    uri: URI
     recursive: bool | None = None
     excludes: Globs | None = None
     includes: Globs | None = None

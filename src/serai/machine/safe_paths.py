@@ -52,7 +52,7 @@ class PathRefused(OSError):
 
 
 def open_below(
-    root: int | str | os.PathLike[str],
+    root: str | os.PathLike[str],
     path: str,
     flags: int = os.O_RDONLY,
     *,
@@ -61,7 +61,7 @@ def open_below(
     """Open a regular file or a directory below a root. The caller closes the descriptor.
 
     Args:
-        root: A directory, or a handle of one, which stays the caller's.
+        root: A directory.
         path: Relative to the root, with `/`. What is absolute is meant from the root, too.
         flags: How to open it; `O_NOFOLLOW`, `O_CLOEXEC` and `O_NONBLOCK` are added.
         links: Whether links are followed that stay inside the root. Otherwise they are refused.
@@ -78,7 +78,7 @@ def open_below(
 
 @contextmanager
 def parent_below(
-    root: int | str | os.PathLike[str], path: str, *, avoid: Collection[Identity] = ()
+    root: str | os.PathLike[str], path: str, *, avoid: Collection[Identity] = ()
 ) -> Generator[tuple[int, str]]:
     """Hold the directory open that a path below a root is in; gives its handle, and the name in it.
 
@@ -110,7 +110,7 @@ class Walk:
 
     def __init__(
         self,
-        root: int | str | os.PathLike[str],
+        root: str | os.PathLike[str],
         path: str,
         *,
         links: bool = True,
@@ -120,7 +120,7 @@ class Walk:
         """The last name, once the way is walked; `.` stands for the root itself."""
         self.info: os.stat_result | None = None
         """What has that name; `None` when nothing has."""
-        self._root = root if isinstance(root, int) else os.fspath(root)
+        self._root = os.fspath(root)
         self._links = links
         self._avoid = avoid
         self._followed = 0
@@ -129,12 +129,8 @@ class Walk:
         self._push(path)
 
     def __enter__(self) -> Self:
-        if isinstance(self._root, int):
-            handle = os.dup(self._root)
-        else:
-            handle = os.open(self._root, _TO_WALK & ~os.O_NOFOLLOW)
         try:
-            self._hold("", handle)
+            self._hold("", os.open(self._root, _TO_WALK & ~os.O_NOFOLLOW))
         except BaseException:
             self.__exit__()
             raise
@@ -199,10 +195,6 @@ class Walk:
             share_folder(self.here, self._ahead[-1])
             self._followed -= 1
 
-    def keep(self) -> int:
-        """The handle of the directory that was reached, which is the caller's from now on."""
-        return self._steps.pop().handle
-
     def _push(self, path: str) -> None:
         if "\0" in path:
             raise PathRefused("it has a NUL in it")
@@ -254,12 +246,11 @@ class Walk:
         return self._push(target)
 
     def _from_root(self, target: str) -> str:
-        if isinstance(self._root, str):
-            for root in (self._root.rstrip("/"), os.path.realpath(self._root).rstrip("/")):
-                if target == root or target.startswith(f"{root}/"):
-                    while len(self._steps) > 1:
-                        os.close(self._steps.pop().handle)
-                    return target[len(root) :]
+        for root in (self._root.rstrip("/"), os.path.realpath(self._root).rstrip("/")):
+            if target == root or target.startswith(f"{root}/"):
+                while len(self._steps) > 1:
+                    os.close(self._steps.pop().handle)
+                return target[len(root) :]
         raise PathRefused("it leads out of the folder")
 
     def _count(self) -> None:

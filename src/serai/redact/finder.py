@@ -1,216 +1,95 @@
-"""Patterns of credentials that can be matched on text that is not whole yet.
+"""Finds where in a text a credential may begin: what stands before its secret, whole.
 
-Python's `re` cannot say "this may still become a match". So a pattern is a row of pieces, of which two forms
-are compiled: *final*, for a text that is whole; and *open*, which also finds a match that is under way, whose
-pieces have fitted so far and have reached the end of the text.
+A text that comes in pieces is looked at again from `LONGEST_LEAD` characters before its end, so nothing is
+missed that was not whole yet. What looks for the secret itself is in `shape_stage`.
 
-Runs are possessive, and a pattern gives up or decides after a bounded piece of text, so no input makes the
-matcher go over the same text again and again. In much text, what cannot begin a pattern is passed over first,
-by expressions that begin with one rare character each: of these, C code looks at a character in a third of a
-nanosecond, and at all possible beginnings in 20.
+In much text, what cannot begin a shape is passed over first, by expressions that begin with one rare
+character each: of these, C code looks at a character in a third of a nanosecond, and at all possible
+beginnings in 20.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from serai.redact.shapes import ASSIGNED, SEPARATORS, SHAPES, Shape
 
 LOOK_BEHIND = 4
-"""How many characters before its beginning a pattern may look at."""
+"""How many characters before its beginning a shape may look at."""
+LONGEST_LEAD = 80
+"""No shape has more characters before its secret, and none has a line's end among them."""
 _ANCHOR = 4
-"""How many of a pattern's first characters are looked for before the pattern itself is tried."""
+"""How many of a shape's first characters are looked for before the shape itself is tried."""
 UNSEEN = _ANCHOR - 1
-"""How many characters at the end of a text may hide the beginning of a name."""
+"""How many characters at the end of a text may hide the beginning of a shape."""
 
 _RARE = "_-:.JIGkbcvwpghu"
-"""Characters that are rare in prose. Most beginnings of patterns have one of them."""
+"""Characters that are rare in prose. Most beginnings of shapes have one of them."""
 _RAREST = "_-.:JIb"
-"""Those of them to look for in much text. All patterns have one in their text, but for a few names."""
+"""Those of them to look for in much text. All beginnings have one, but for a few names."""
 _DECIDED = 64
-"""So many characters are enough to tell that a pattern cannot begin where they do."""
+"""So many characters are enough to tell that a shape cannot begin where they do."""
 _FEW, _BLOCK = 128, 4096
 """In less text than a few characters that does not pay; in more it is done block by block."""
 
 
-class Run(NamedTuple):
-    """As many characters of a class as there are, between two bounds."""
+class Lead(NamedTuple):
+    """What stands before a secret, if it is one."""
 
-    chars: str
-    """What stands between the brackets of the class."""
-    low: int
-    high: int | None = None
-
-
-class _ValueStart(NamedTuple):
-    """The place where the secret begins: what stands before it is kept and need not be held back."""
-
-
-VALUE = _ValueStart()
-
-_Piece: TypeAlias = str | Run | _ValueStart
-
-
-class Pattern(NamedTuple):
-    """A row of pieces. It begins with text, or with `VALUE` and text: then all of it is the secret."""
-
-    pieces: tuple[_Piece, ...]
-    any_case: bool = False
-    """Whether letters of the text pieces match in either case."""
-    at_word: bool = True
-    """Whether it begins only where a word begins."""
-
-    @property
-    def word(self) -> str:
-        """The text that it begins with."""
-        return next(piece for piece in self.pieces if isinstance(piece, str))
-
-    @property
-    def tail(self) -> str:
-        """The class of the run that the pattern ends with; empty when it ends with text."""
-        last = self.pieces[-1]
-        return last.chars if isinstance(last, Run) and last.high is None else ""
-
-    def cases(self, char: str) -> list[str]:
-        """What a character of its text may be."""
-        return sorted({char.lower(), char.upper()}) if self.any_case else [char]
-
-    def chars(self, text: str) -> list[str]:
-        """The expressions for the characters of its text."""
-        cases = map(self.cases, text)
-        return [re.escape(case[0]) if len(case) == 1 else f"[{''.join(case)}]" for case in cases]
-
-
-class Found(NamedTuple):
-    """A match: whole, or under way up to the end of the text."""
-
-    number: int
-    """Which pattern, by its place in the list that the finder was made of."""
+    shape: Shape
     start: int
-    value: int | None
-    """Where the secret begins; `None` when the match has not come that far."""
-    end: int
-    whole: bool
+    value: int
+    """Where the candidate begins."""
 
 
-class PatternFinder:
-    """Finds the first of several patterns. At one place, a pattern that stands earlier in the list wins.
-
-    Args:
-        patterns: What to look for.
-        separators: One of them has to follow, in patterns that begin with a plain word and no sign.
-        value: The expression for what has to follow after that.
-    """
-
-    def __init__(self, patterns: Sequence[Pattern], separators: str, value: str) -> None:
-        self._all_secret = [isinstance(pattern.pieces[0], _ValueStart) for pattern in patterns]
-        self._glance = _alternatives(_by_rarest(patterns, _RARE, _ANCHOR).items())
-        needs = {separator: [value] for separator in separators}
-        signed = (pattern for pattern in patterns if not set(_RAREST).isdisjoint(pattern.word))
-        for char, rests in _by_rarest(signed, _RAREST).items():
-            needs.setdefault(char, []).extend(rests)
-        self._needs = [(char, _alternatives([(char, rests)])) for char, rests in needs.items()]
-        self._end = _compile_ends(patterns)
-        self._open = _compile(patterns, final=False)
-        self._final = _compile(patterns, final=True)
-        self._groups = _groups(patterns)
-
-    def find(self, text: str, start: int, *, final: bool) -> Found | None:
-        """The first match that begins at `start` or after it.
-
-        A name in the last `UNSEEN` characters is not reported yet: look at them again with more text.
-        """
-        expression = self._final if final else self._open
-        for block, stop in self._blocks(text, start):
-            start = place = block
-            while hint := self._glance.search(text, place, stop + 2 * UNSEEN):
-                place = hint.start() + 1
-                for begin in range(max(start, place - _ANCHOR), place):
-                    match = expression.match(text, begin)
-                    if match and (match.lastindex or match.end() - begin > UNSEEN):
-                        return self._found(match)
-                start = place
-        return None if final else self._find_at_end(text, start)
-
-    def is_quiet(self, text: str, start: int) -> bool:
-        """Whether `find` would find nothing, told quickly. `False` is no promise that it would."""
-        if len(text) - start > _FEW + _DECIDED:
-            *suspicious, (start, _) = self._blocks(text, start)
-            if suspicious:
-                return False
-        return self._glance.search(text, start) is None and (
-            self._end.search(text, max(start, len(text) - UNSEEN)) is None
-        )
-
-    def _blocks(self, text: str, start: int) -> Iterator[tuple[int, int]]:
-        """Where in a text a pattern may begin: ranges, in their order."""
-        edge = len(text) - _DECIDED
-        while edge - start > _FEW:
-            stop = min(start + _BLOCK, edge)
-            reach = stop + _DECIDED
-            if any(text.find(c, start, reach) >= 0 and n.search(text, start, reach) for c, n in self._needs):
-                yield start, stop
-            start = stop
-        yield start, len(text)
-
-    def _find_at_end(self, text: str, start: int) -> Found | None:
-        """A secret that has begun at the end of the text, and is still shorter than an anchor."""
-        place = max(start, len(text) - UNSEEN)
-        while begun := self._end.search(text, place):
-            match = self._open.match(text, begun.start())
-            if match is not None and match.lastindex is not None:
-                return self._found(match)
-            place = begun.start() + 1
-        return None
-
-    def _found(self, match: re.Match[str]) -> Found:
-        start = match.start()
-        group = match.lastindex
-        if group is None:  # under way, and no secret has begun
-            return Found(-1, start, None, match.end(), whole=False)
-        number, whole = self._groups[group - 1]
-        value = start if self._all_secret[number] else match.start(group - whole)
-        return Found(number, start, value, match.end(), whole)
+def find(text: str, start: int, done: int = 0) -> Lead | None:
+    """The first lead that begins at `start` or after it, and ends after `done`."""
+    for block, stop in _blocks(text, start):
+        start = place = block
+        while hint := _GLANCE.search(text, place, stop + 2 * UNSEEN):
+            place = hint.start() + 1
+            for begin in range(max(start, place - _ANCHOR), place):
+                lead = _LEADS.match(text, begin)
+                if lead and lead.lastindex and lead.end() > done:
+                    return Lead(_SHAPES[lead.lastindex - 1], begin, lead.end())
+            start = place
+    return None
 
 
-# -- from pieces to regular expressions --------------------------------------------------------------------
-# Each pattern has two empty groups: one where the secret begins, one at the end. `re` tells which group was
-# the last one to match, and so which pattern it was and how far it came.
+def is_quiet(text: str, start: int) -> bool:
+    """Whether no lead begins after `start`, told quickly: one may in the last `UNSEEN` characters."""
+    *suspicious, (start, _) = _blocks(text, start)
+    return not suspicious and _GLANCE.search(text, start) is None
 
 
-def _compile(patterns: Sequence[Pattern], *, final: bool) -> re.Pattern[str]:
-    return _alternatives(
-        (first, [_after_first(pattern, first, final=final) for pattern in group])
-        for first, group in _by_first(patterns)
-    )
+def _blocks(text: str, start: int) -> Iterator[tuple[int, int]]:
+    """Where in a text a shape may begin: ranges, in their order."""
+    edge = len(text) - _DECIDED
+    while edge - start > _FEW:
+        stop = min(start + _BLOCK, edge)
+        reach = stop + _DECIDED
+        if any(text.find(c, start, reach) >= 0 and n.search(text, start, reach) for c, n in _NEEDS):
+            yield start, stop
+        start = stop
+    yield start, len(text)
 
 
-def _by_rarest(patterns: Iterable[Pattern], rare: str, size: int | None = None) -> dict[str, list[str]]:
-    """Expressions for the first text of patterns, each found at the rarest of its characters.
+def by_rarest(rare: str, words: Iterable[tuple[str, bool]]) -> dict[str, list[str]]:
+    """Expressions for words, which may be in any case, each found at the rarest of its characters.
 
     Whatever begins with a common letter takes long: at each of them all that may follow is tried.
     """
     groups: dict[str, list[str]] = {}
-    for pattern in patterns:
-        word = pattern.word[:size]
+    for word, any_case in words:
         place = next((word.index(c) for c in rare if c in word), 0)
-        chars = pattern.chars(word)
-        after = "".join(chars[place + 1 :])
-        for char in pattern.cases(word[place]):
-            before = "".join((*chars[:place], re.escape(char)))
-            groups.setdefault(char, []).append(after + (f"(?<={before}{after})" if place else ""))
+        flag = "i" * any_case
+        after = f"(?{flag}:{re.escape(word[place + 1 :])})"
+        behind = f"(?<=(?{flag}:{re.escape(word)}))" if place else ""
+        for char in {word[place].lower(), word[place].upper()} if any_case else {word[place]}:
+            groups.setdefault(char, []).append(after + behind)
     return {char: list(dict.fromkeys(rests)) for char, rests in sorted(groups.items())}
-
-
-def _compile_ends(patterns: Sequence[Pattern]) -> re.Pattern[str]:
-    """Where at the end of a text a secret may have begun that is still shorter than an anchor."""
-    secrets = [pattern for pattern in patterns if isinstance(pattern.pieces[0], _ValueStart)]
-    expressions: list[tuple[str, list[str]]] = []
-    for first, group in _by_first(secrets):
-        where = _word_begins(first) if all(pattern.at_word for pattern in group) else ""
-        rests = sorted({re.escape(p.word[1:n]) for p in group for n in range(1, min(_ANCHOR, len(p.word)))})
-        expressions.append((first, [rf"(?=(?:{'|'.join(rests)})\Z){where}"]))
-    return _alternatives(expressions)
 
 
 def _alternatives(branches: Iterable[tuple[str, list[str]]]) -> re.Pattern[str]:
@@ -218,48 +97,26 @@ def _alternatives(branches: Iterable[tuple[str, list[str]]]) -> re.Pattern[str]:
     return re.compile("|".join(f"{re.escape(first)}(?:{'|'.join(rests)})" for first, rests in branches))
 
 
-def _groups(patterns: Sequence[Pattern]) -> list[tuple[int, bool]]:
-    """For each group of the expression: which pattern it belongs to, and whether it is the one at its end."""
-    numbers = {id(p): n for n, p in enumerate(patterns)}
-    order = [numbers[id(p)] for _, group in _by_first(patterns) for p in group]
-    return [(number, whole) for number in order for whole in (False, True)]
+def needles(groups: dict[str, list[str]]) -> list[tuple[str, re.Pattern[str]]]:
+    """Rare characters, each with the expression for what stands around it: to look for in much text."""
+    return [(char, _alternatives([(char, rests)])) for char, rests in groups.items()]
 
 
-def _by_first(patterns: Iterable[Pattern]) -> list[tuple[str, list[Pattern]]]:
-    groups: dict[str, list[Pattern]] = {}
-    for pattern in patterns:
-        for char in pattern.cases(pattern.word[0]):
-            groups.setdefault(char, []).append(pattern)
-    return sorted(groups.items())
+def _needs() -> list[tuple[str, re.Pattern[str]]]:
+    groups = by_rarest(_RAREST, (word for word in _WORDS if not set(_RAREST).isdisjoint(word[0])))
+    for separator in SEPARATORS:  # a name, or its beginning, may be a plain word
+        groups.setdefault(separator, []).append(ASSIGNED)
+    return needles(groups)
 
 
-def _after_first(pattern: Pattern, first: str, *, final: bool) -> str:
-    """All of a pattern but its first character, which has matched already."""
-    atoms: list[_Piece] = []
-    for piece in pattern.pieces:
-        atoms.extend(pattern.chars(piece) if isinstance(piece, str) else [piece])
-    del atoms[1 if isinstance(atoms[0], _ValueStart) else 0]  # the secret's group stands one character late
-    expression = r"(?:\Z|())" if pattern.tail and not final else "()"  # the run may go on
-    for atom in reversed(atoms):
-        expression = _before(atom, expression, final=final)
-    return (_word_begins(first) if pattern.at_word else "") + expression
-
-
-def _word_begins(first: str) -> str:
-    # A word also begins after an escape in JSON (`\n`), in a URL (`%3D`) or of a terminal (`ESC[31m`).
-    c = re.escape(first)
-    return rf"(?:(?<![A-Za-z0-9]{c})|(?<=\\[nrtbf]{c})|(?<=%[0-9A-F][0-9A-F]{c})|(?<=[0-9\[]m{c}))"
-
-
-def _before(atom: _Piece, rest: str, *, final: bool) -> str:
-    match atom:
-        case _ValueStart():
-            return "()" + rest
-        case Run(chars, low, high):
-            run = f"[{chars}]{{{low},{'' if high is None else high}}}+"
-            if final:
-                return run + rest
-            ended = rest if rest.startswith(r"(?:\Z|") else rf"(?:\Z|{rest})"
-            return run + ended if low == 0 else rf"(?:{run}{ended}|[{chars}]{{0,{low - 1}}}\Z)"
-        case str():
-            return atom + rest if final else rf"(?:{atom}{rest}|\Z)"
+# A word also begins after an escape in JSON (`\\n`), in a URL (`%3D`) or of a terminal (`ESC[31m`).
+_WORD_BEGINS = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=%[0-9A-F][0-9A-F])|(?<=[0-9\[]m))"
+_SHAPES = sorted(SHAPES, key=lambda shape: not shape.at_word)
+_LEADS = re.compile(
+    f"{_WORD_BEGINS}(?:{'|'.join(shape.lead for shape in _SHAPES if shape.at_word)})|"
+    + "|".join(shape.lead for shape in _SHAPES if not shape.at_word)
+)
+"""Each shape has an empty group at its end, by which it is known: at its beginning `re` would take longer."""
+_WORDS = [(word, shape.any_case) for shape in SHAPES for word in shape.words]
+_GLANCE = _alternatives(by_rarest(_RARE, ((word[:_ANCHOR], any_case) for word, any_case in _WORDS)).items())
+_NEEDS = _needs()

@@ -21,7 +21,7 @@ from serai.redact.walk import Walker
 _OWN_TOKEN = re.compile(r"srt_[A-Za-z0-9_-]{43}")
 """A token of a host: nobody types one for others to read."""
 _GLIMPSE = 3
-"""At most so many characters of a secret go out before its mask, and only where text stops within it."""
+"""At most so many characters of a known value go out before its mask, where text stops within it."""
 _LONE = 1024
 """Longest text that may be a key or some words alone, although it can be read as base64."""
 
@@ -98,7 +98,7 @@ class Redactor:
 
     def _redact_managed(self, text: str) -> str:
         text = self.values.redact(text)
-        return _OWN_TOKEN.sub("[masked:serai-token]", text) if "srt_" in text else text
+        return _OWN_TOKEN.sub("srt_[masked:serai-token]", text) if "srt_" in text else text
 
     def _redact_base64(self, text: str, *, observed: bool = True) -> str:
         """Mask what base64 says, so that it still is base64; what is none is a text like any other."""
@@ -141,13 +141,12 @@ class StreamRedactor:
     def let_go(self) -> str:
         """No text has come for a while: return what is held, as far as it is a mere beginning of a secret.
 
-        That is up to three characters, which say next to nothing, and what says nothing at all, such as the
-        fixed beginning of a key. If the rest of the secret does follow, it is masked from there on:
-        `sk-[masked:api-key]`. What a name says is a secret stays: `token=abc`.
+        That is up to three characters of a known value, which say next to nothing, and what says nothing at
+        all, such as the host in an address. If the rest of the secret does follow, it is masked from there.
         """
         text = self._managed.let_go(_GLIMPSE)
         if self._shapes:
-            text = self._shapes.feed(text) + self._shapes.let_go(_GLIMPSE)
+            text = self._shapes.feed(text) + self._shapes.let_go()
         return text
 
     def flush(self) -> str:
@@ -163,8 +162,6 @@ class StreamRedactor:
 
 _NOT_IN_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
 """Bytes that pictures, archives and programs have soon, and text never, also as a terminal shows it."""
-_ODD = re.compile("[\udc81-\udc84\udc86-\udc90\udc98\udc9a-\udc9f]")
-"""Bytes, as `surrogateescape` has them, that no letter or sign of Latin-1 or Windows has."""
 _FEW = 8
 """Text in Latin-1 has fewer letters beyond ASCII than one in so many."""
 _STRICT = str.maketrans("-_", "+/", " \t\r\n\v\f")
@@ -202,10 +199,6 @@ def is_text(data: bytes) -> bool:
     try:
         codecs.utf_8_decode(data)
     except UnicodeDecodeError:
-        return _NOT_IN_TEXT.search(data) is None and _is_latin(data)
+        stray = len(data) - len(data.decode(errors="ignore").encode())
+        return stray * _FEW <= len(data) and _NOT_IN_TEXT.search(data) is None
     return True
-
-
-def _is_latin(data: bytes) -> bool:
-    stray = len(data) - len(data.decode(errors="ignore").encode())
-    return stray * _FEW <= len(data) and _ODD.search(data.decode(errors="surrogateescape")) is None

@@ -2,23 +2,22 @@
 
 The stage keeps a little of what it has seen:
 
-    ....already out....|looked behind|a match under way: its name is out, |its value is held
-                                     ^ scan                                ^ sent
+    ....already out....|looked behind|a lead, which is out, |its candidate, which is held
+                                     ^ scan                 ^ sent
 
-A match under way is left alone until it is whole or has failed. Its name (`password=`) may go out, since it
-is no secret; its value is held. Redacting a whole text is the same with `final`, so both give one result.
+A candidate is left alone until it is whole. What stands before it (`password=`, `ghp_`) goes out, since it is
+no secret. Redacting a whole text is the same with `final`, so both give one result.
 
-In silence a few characters of a value may be let go. Then `sent` is behind where the value begins, `scan` is
-not: the match goes on, and its mask comes after what is out.
+In silence what says nothing of a secret yet may be let go. Then `sent` is behind where the candidate begins,
+`scan` is not: the candidate goes on, and its mask comes after what is out.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cache
 
-from serai.redact.finder import LOOK_BEHIND, UNSEEN, Found, PatternFinder
-from serai.redact.shapes import ASSIGNED, LIMIT, PRIVATE_KEY, SEPARATORS, SHAPES, Shape
+from serai.redact.finder import LONGEST_LEAD, LOOK_BEHIND, UNSEEN, Lead, find, is_quiet
+from serai.redact.shapes import LIMIT, PRIVATE_KEY, Shape
 
 _KEPT = LOOK_BEHIND + UNSEEN
 _GAP = 200
@@ -34,38 +33,23 @@ _KEY_REST = re.compile(r"(?:\s|\\[nr])+[A-Za-z0-9+/=]+\Z")
 
 def redact_shapes(text: str) -> str:
     """Mask all credentials in a text that is whole."""
-    if _finder().find(text, 0, final=True) is None:
-        return text
-    return ShapeStage().flush(text)
-
-
-@cache
-def _finder() -> PatternFinder:
-    return PatternFinder([shape.pattern for shape in SHAPES], SEPARATORS, ASSIGNED)
-
-
-@cache
-def _run_of(shape: Shape) -> re.Pattern[str]:
-    return re.compile(f"[{shape.pattern.tail}]*")
-
-
-def _mask(kind: str) -> str:
-    return f"[masked:{kind}]"
+    return text if find(text, 0) is None else ShapeStage().flush(text)
 
 
 class ShapeStage:
     """One text that comes in pieces. `feed` and `flush` return what may go out."""
 
-    __slots__ = ("_buffer", "_finder", "_in_key", "_out", "_run", "_scan", "_sent")
+    __slots__ = ("_buffer", "_done", "_in_key", "_out", "_run", "_scan", "_sent")
 
     def __init__(self) -> None:
-        self._finder = _finder()
         self._buffer = ""
-        # Where to look for the next match, and up to where the buffer has gone out.
+        # No lead begins before `scan`, those that end before `done` are settled, and what is before `sent` is
+        # out.
         self._scan: int = 0
+        self._done: int = 0
         self._sent: int = 0
-        # While set, text is dropped: the rest of a secret that has been masked already.
-        self._run: re.Pattern[str] | None = None
+        # While set, text is dropped: the rest of a secret of this shape that has been masked already.
+        self._run: Shape | None = None
         # While set, we are behind the header of a private key; `True` once a line of the key was seen.
         self._in_key: bool | None = None
         self._out: list[str] = []
@@ -79,7 +63,7 @@ class ShapeStage:
         """Take more text."""
         is_busy = self._sent < len(self._buffer) or self._run is not None or self._in_key is not None
         buffer, scan = self._buffer + text, self._scan
-        if is_busy or not self._finder.is_quiet(buffer, scan):
+        if is_busy or not is_quiet(buffer, scan):
             self._buffer = buffer
             return self._advance(final=False)
         # The usual case, without the machinery: nothing in the text looks like a credential.
@@ -87,6 +71,7 @@ class ShapeStage:
         cut = max(0, size - _KEPT)
         self._buffer = buffer[cut:]
         self._scan, self._sent = max(scan, size - UNSEEN) - cut, size - cut
+        self._done -= cut
         return text
 
     def flush(self, text: str = "") -> str:
@@ -94,15 +79,22 @@ class ShapeStage:
         self._buffer += text
         return self._advance(final=True)
 
-    def let_go(self, most: int) -> str:
-        """What is held back, up to a secret of which more than so many characters are there."""
-        if self._run is None and self._in_key is None and self.held:
-            self._release(self._secret_under_way(most))
+    def let_go(self) -> str:
+        """What is held back, up to a candidate that has something of a secret."""
+        if self._run is None and self._in_key is None:
+            buffer, done = self._buffer, self._done
+            while lead := find(buffer, self._scan, done):
+                if lead.shape.has_begun(buffer, lead.start, lead.value):
+                    break
+                done = lead.value
+            self._release(lead.value if lead else len(buffer))
         return self._taken()
 
     def _advance(self, *, final: bool) -> str:
-        while self._step(final=final):
-            pass
+        place: int | None = self._scan
+        while place is not None:
+            place = self._step(place, final=final)
+        self._forget()
         return self._taken()
 
     def _taken(self) -> str:
@@ -110,114 +102,80 @@ class ShapeStage:
         self._out.clear()
         return out
 
-    def _step(self, *, final: bool) -> bool:
-        """Take one step through the buffer. Returns whether there may be another one."""
+    def _step(self, place: int, *, final: bool) -> int | None:
+        """Take one step through the buffer. Returns where to look next; `None` when more text is needed."""
         if self._run is not None:
             return self._drop_run(self._run)
         if self._in_key is not None:
             return self._drop_key(begun=self._in_key, final=final)
-        found = self._finder.find(self._buffer, self._scan, final=final)
-        if found is not None and found.whole and found.value is not None:
-            self._settle(SHAPES[found.number], found.start, found.value, found.end)
-            return True
-        if found is not None:
-            return self._wait(found)
-        self._release(len(self._buffer))
-        self._scan = max(self._scan, self._sent - UNSEEN)
-        self._forget()
-        return False
+        lead = find(self._buffer, place, self._done)
+        if lead is None:
+            self._release(len(self._buffer))
+            self._scan = max(self._scan, self._sent - LONGEST_LEAD, self._buffer.rfind("\n") + 1)
+            return None
+        self._release(lead.value)
+        if lead.shape.kind == PRIVATE_KEY:
+            self._in_key = False
+            return self._go_on(lead.value)
+        return self._take_candidate(lead, final=final)
 
-    def _settle(self, shape: Shape, start: int, value: int, end: int) -> None:
-        """A match is whole: mask it, or let it go."""
+    def _take_candidate(self, lead: Lead, *, final: bool) -> int | None:
+        """Mask a candidate that is whole, or let it go; wait for the rest of any other."""
+        shape, start, value = lead
+        run = shape.run.match(self._buffer, value)
+        end = run.end() if run else value
+        if end == len(self._buffer) and not final:
+            self._scan = max(self._scan, start - LONGEST_LEAD)
+            return None
         secret = shape.secret(self._buffer, start, value, end)
         if secret is None:
-            # What was a name and its value may still be a name and another kind of secret.
-            self._scan = value if value > start else end
-        elif secret.kind == PRIVATE_KEY:
-            self._release(start)
-            self._in_key = False
-            self._scan = end
-        else:
-            self._mask(secret.kind, secret.start, secret.end)
+            # What stands behind a name may still be a name and another kind of secret.
+            self._done = end if shape.is_key and end - value >= shape.low else value
+            return start + 1
+        self._release(secret.start)
+        self._out.append(f"[masked:{secret.kind}]")
+        self._run = shape if end - value >= LIMIT else None
+        return self._drop_to(secret.end)
 
-    def _wait(self, found: Found) -> bool:
-        """A match is under way: let go what is surely no part of a secret."""
-        buffer = self._buffer
-        hold = found.value
-        if hold is None:
-            hold = self._first_value_after(found.start)
-        elif len(buffer) - hold >= LIMIT and SHAPES[found.number].pattern.tail:
-            shape = SHAPES[found.number]
-            self._mask(shape.kind, hold, len(buffer))
-            self._run = _run_of(shape)
-            return True
-        self._release(hold)
-        self._scan = min(found.start, max(self._scan, len(buffer) - UNSEEN))
-        self._forget()
-        return False
+    def _drop_run(self, shape: Shape) -> int | None:
+        rest = shape.run.match(self._buffer, self._done)
+        end = rest.end() if rest else self._done
+        if end < len(self._buffer) and end - self._done < LIMIT:
+            self._run = None
+        self._drop_to(end)
+        return end if end < len(self._buffer) else None
 
-    def _first_value_after(self, start: int) -> int:
-        """Where a secret may begin inside a name that is not whole yet, and may turn out to be none."""
-        while True:
-            found = self._finder.find(self._buffer, start + 1, final=False)
-            if found is None:
-                return len(self._buffer)
-            if found.value is not None:
-                return found.value
-            start = found.start
-
-    def _secret_under_way(self, most: int) -> int:
-        """Where a secret begins of which more than so many characters are there, or that has a name."""
-        buffer, start = self._buffer, self._scan
-        while found := self._finder.find(buffer, start, final=False):
-            value = found.value
-            shape = SHAPES[found.number]
-            if value is not None and (found.whole or shape.has_begun(buffer, found.start, value)):
-                is_named = value > found.start
-                if is_named or len(buffer) - value > most:
-                    return value
-            start = found.start + 1
-        return len(buffer)
-
-    def _drop_run(self, run: re.Pattern[str]) -> bool:
-        rest = run.match(self._buffer, self._scan)
-        self._scan = self._sent = rest.end() if rest else self._scan
-        if self._scan == len(self._buffer):
-            self._forget()
-            return False
-        self._run = None
-        return True
-
-    def _drop_key(self, *, begun: bool, final: bool) -> bool:
+    def _drop_key(self, *, begun: bool, final: bool) -> int | None:
         """Drop lines of a private key up to its footer, or to where no line of it follows."""
         buffer = self._buffer
-        if begun and (rest := _KEY_CHARS.match(buffer, self._scan)):
-            self._scan = self._sent = rest.end()
-        reach = self._scan + _GAP + _KEY_FOOTER
+        if begun and (rest := _KEY_CHARS.match(buffer, self._done)):
+            self._drop_to(rest.end())
+        reach = self._done + _GAP + _KEY_FOOTER
         all_there = final or len(buffer) >= reach
-        found = _IN_KEY.search(buffer, self._scan, reach)
-        if not all_there and (found is None or found["open"] is not None):
-            self._forget()
-            return False
-        if found is None:  # a header alone, or a key that breaks off
+        is_mask = buffer.startswith("[masked:", self._done)
+        found = None if is_mask else _IN_KEY.search(buffer, self._done, reach)
+        if found is None and (all_there or is_mask):  # a header alone, or a key that breaks off
             self._in_key = None
-            if begun and (rest := _KEY_REST.match(buffer, self._scan)):
-                self._scan = self._sent = rest.end()
-        elif found["line"] is not None:
-            if not begun:
-                self._out.append(_mask(PRIVATE_KEY))
-            self._in_key = True
-            self._scan = self._sent = found.end()
-        else:  # a footer; without a line before it, it belongs to a text about keys
+            rest = _KEY_REST.match(buffer, self._done) if begun else None
+            return self._drop_to(rest.end()) if rest else self._done
+        if found is None or (found["open"] is not None and not all_there):
+            return None
+        if found["line"] is None and not begun:  # a footer without a line before it is in a text about keys
             self._in_key = None
-            self._scan = found.end()
-            self._sent = self._scan if begun else self._sent
-        return True
+            return self._go_on(found.end())
+        if not begun:
+            self._out.append(f"[masked:{PRIVATE_KEY}]")
+        self._in_key = True if found["line"] is not None else None
+        return self._drop_to(found.end())
 
-    def _mask(self, kind: str, start: int, end: int) -> None:
-        self._release(start)
-        self._out.append(_mask(kind))
-        self._scan = self._sent = end
+    def _drop_to(self, end: int) -> int:
+        """What has not gone out up to here is not shown."""
+        self._sent = end
+        return self._go_on(end)
+
+    def _go_on(self, place: int) -> int:
+        self._scan = self._done = place
+        return place
 
     def _release(self, end: int) -> None:
         if end > self._sent:
@@ -225,9 +183,10 @@ class ShapeStage:
             self._sent = end
 
     def _forget(self) -> None:
-        """Drop what has gone out and no match can look at any more."""
+        """Drop what has gone out and nothing looks at any more."""
         cut = min(self._scan - LOOK_BEHIND, self._sent)
         if cut > 0:
             self._buffer = self._buffer[cut:]
             self._scan -= cut
+            self._done -= cut
             self._sent -= cut

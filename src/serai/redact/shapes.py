@@ -1,17 +1,18 @@
 """What credentials look like, for those whose value nobody has told us.
 
-A shape is a pattern and a check. The pattern finds candidates; the check looks at the whole candidate and
-says whether it is a credential, because most false alarms (`sk-folding-cube`, `token = get_token()`) fit a
-pattern and are not random. Hashes and UUIDs are no secrets unless a name such as `password=` says so.
+A shape is what stands before a secret, the characters of the secret, and a check. What stands before it, such
+as `password = ` or `ghp_`, is no secret itself, and finds candidates. The check looks at the whole candidate
+and says whether it is a credential, because most false alarms (`sk-folding-cube`, `token = get_token()`) look
+like one and are not random. Hashes and UUIDs are no secrets unless a name such as `password=` says so.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
-
-from serai.redact.finder import VALUE, Pattern, Run
 
 LIMIT = 4096
 """A candidate that is longer is taken for a secret without a check."""
@@ -34,37 +35,62 @@ Check: TypeAlias = Callable[[str, int, int, int], bool | Secret]
 """Takes a text and where in it the match, the candidate and what follows begin. `False`: no secret."""
 
 
-class Shape(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Shape:
     """A kind of credential."""
 
     kind: str
-    pattern: Pattern
+    words: tuple[str, ...]
+    """What it begins with: one of these texts."""
+    chars: str
+    """What the secret consists of, as it stands between the brackets of a class."""
+    low: int
+    """With fewer characters it is none."""
     check: Check
+    more: str = ""
+    """The expression for what stands between its beginning and the secret."""
+    any_case: bool = False
+    """Whether letters of its beginning may be capitals."""
+    at_word: bool = True
+    """Whether it begins only where a word begins."""
+    high: int = LIMIT
+    """How many characters of a candidate are looked at."""
+
+    @cached_property
+    def lead(self) -> str:
+        """The expression for all that stands before the secret: at most `LONGEST_LEAD` characters."""
+        words = (re.escape(word) for word in self.words)
+        return f"(?{'i' * self.any_case}:{'|'.join(words)}){self.more}()"
+
+    @property
+    def is_key(self) -> bool:
+        """Whether the secret follows its fixed beginning at once: then no other one begins inside of it."""
+        return self.at_word and not self.more
+
+    @cached_property
+    def run(self) -> re.Pattern[str]:
+        """The expression for a candidate."""
+        return re.compile(f"[{self.chars}]{{0,{self.high}}}+")
 
     def secret(self, text: str, start: int, value: int, end: int) -> Secret | None:
-        """What is to be masked of a whole match; `None` when it is a false alarm."""
-        if end - value < LIMIT:
-            if "." in self.pattern.tail:  # a full stop after it
+        """What is to be masked of a candidate; `None` when it is a false alarm."""
+        found: bool | Secret = end - value >= LIMIT
+        if not found:
+            if "." in self.chars:  # a full stop after it
                 end = value + len(text[value:end].rstrip("."))
-            found = self.check(text, start, value, end)
-            if isinstance(found, Secret):
-                return found
-            if not found:
-                return None
-        return Secret(self.kind, value, end)
+            found = end - value >= self.low and self.check(text, start, value, end)
+        return Secret(self.kind, value, end) if found is True else found or None
 
     def has_begun(self, text: str, start: int, value: int) -> bool:
-        """Whether a match under way has something of a secret, as far as the text goes.
+        """Whether a candidate has something of a secret, as far as the text goes.
 
-        It has not after a name that tells of none, in the fixed beginning of a key (`github_pat_`), or in an
-        address whose next word has neither a password nor a digit: most likely it is the host.
+        It has not after a name that tells of none, or in an address whose next word has neither a password
+        nor a digit: most likely it is the host.
         """
-        if self.check is _is_assigned:
-            return _kind_by_name(text, start, value) is not None
+        if self.check is _is_assigned and _kind_by_name(text, start, value) is None:
+            return False
         there = text[value:]
-        if self.check is _in_url:
-            return ":" in there or any(map(str.isdigit, there))
-        return not self.pattern.word.startswith(there)
+        return bool(there) and (self.check is not _in_url or ":" in there or any(map(str.isdigit, there)))
 
 
 _TURN = re.compile(r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[0-9]|(?<=[0-9])[A-Za-z]")
@@ -114,44 +140,37 @@ def _is_exactly(pattern: str) -> Check:
     return lambda text, _start, value, end: whole.fullmatch(text, value, end) is not None
 
 
-def _prefixed(kind: str, prefix: str, chars: str, low: int, check: Check = _always) -> Shape:
-    return Shape(kind, Pattern((VALUE, prefix, Run(chars, low))), check)
-
-
 def _provider_keys() -> Iterator[Shape]:
-    for letter in "pousr":
-        yield _prefixed("github-token", f"gh{letter}_", _WORD, 30)
-    yield _prefixed("github-token", "github_pat_", f"{_WORD}_", 36)
-    yield _prefixed("serai-token", "srt_", _URL_SAFE, 40)
-    for kind in ("pat", "dt", "rt", "ptt", "ft", "oas", "cbt", "agent"):
-        yield _prefixed("gitlab-token", f"gl{kind}-", _URL_SAFE, 20, _has_digits)
-    for letter in "abeprs":
-        yield _prefixed("slack-token", f"xox{letter}-", rf"{_WORD}\-", 16, _has_digits)
-    yield _prefixed("slack-token", "xapp-", rf"{_WORD}\-", 16, _has_digits)
-    yield _prefixed("anthropic-key", "sk-ant-", _URL_SAFE, 20, _is_provider_key)
-    yield _prefixed("api-key", "sk-", _URL_SAFE, 20, _is_provider_key)
-    for prefix in ("sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"):
-        yield _prefixed("stripe-key", prefix, _WORD, 16, _has_digits)
-    for prefix in ("AKIA", "ASIA"):
-        yield _prefixed("aws-key-id", prefix, _WORD, 16, _is_exactly("[A-Z0-9]{20}"))
-    yield _prefixed("google-key", "AIza", _URL_SAFE, 35, _is_exactly(r"[\w\-]{39}"))
-    yield _prefixed("google-secret", "GOCSPX-", _URL_SAFE, 20)
-    yield _prefixed("google-token", "ya29.", _URL_SAFE, 20, _has_digits)
-    yield _prefixed("huggingface-token", "hf_", _WORD, 30)
-    yield _prefixed("npm-token", "npm_", _WORD, 30)
-    yield _prefixed("pypi-token", "pypi-", _URL_SAFE, 50, _has_digits)
-    yield _prefixed("docker-token", "dckr_pat_", _URL_SAFE, 20)
-    yield _prefixed("digitalocean-token", "dop_v1_", _WORD, 40)
-    yield _prefixed("vault-token", "hvs.", _URL_SAFE, 20, _has_digits)
-    yield _prefixed("sendgrid-key", "SG.", rf"{_URL_SAFE}.", 40, _is_provider_key)
-    for prefix in ("gsk_", "xai-", "nvapi-", "pplx-", "r8_"):
-        yield _prefixed("api-key", prefix, _URL_SAFE, 30, _is_provider_key)
-    yield _prefixed("age-key", "AGE-SECRET-KEY-1", _WORD, 40)
+    yield Shape("github-token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), _WORD, 30, _always)
+    yield Shape("github-token", ("github_pat_",), f"{_WORD}_", 36, _always)
+    yield Shape("serai-token", ("srt_",), _URL_SAFE, 40, _always)
+    gitlab = ("glpat-", "gldt-", "glrt-", "glptt-", "glft-", "gloas-", "glcbt-", "glagent-")
+    yield Shape("gitlab-token", gitlab, _URL_SAFE, 20, _has_digits)
+    slack = ("xoxa-", "xoxb-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xapp-")
+    yield Shape("slack-token", slack, rf"{_WORD}\-", 16, _has_digits)
+    yield Shape("anthropic-key", ("sk-ant-",), _URL_SAFE, 20, _is_provider_key)
+    yield Shape("api-key", ("sk-",), _URL_SAFE, 20, _is_provider_key)
+    stripe = ("sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_")
+    yield Shape("stripe-key", stripe, _WORD, 16, _has_digits)
+    yield Shape("aws-key-id", ("AKIA", "ASIA"), _WORD, 16, _is_exactly("[A-Z0-9]{16}"))
+    yield Shape("google-key", ("AIza",), _URL_SAFE, 35, _is_exactly(r"[\w\-]{35}"))
+    yield Shape("google-secret", ("GOCSPX-",), _URL_SAFE, 20, _always)
+    yield Shape("google-token", ("ya29.",), _URL_SAFE, 20, _has_digits)
+    yield Shape("huggingface-token", ("hf_",), _WORD, 30, _always)
+    yield Shape("npm-token", ("npm_",), _WORD, 30, _always)
+    yield Shape("pypi-token", ("pypi-",), _URL_SAFE, 50, _has_digits)
+    yield Shape("docker-token", ("dckr_pat_",), _URL_SAFE, 20, _always)
+    yield Shape("digitalocean-token", ("dop_v1_",), _WORD, 40, _always)
+    yield Shape("vault-token", ("hvs.",), _URL_SAFE, 20, _has_digits)
+    yield Shape("sendgrid-key", ("SG.",), f"{_URL_SAFE}.", 40, _is_provider_key)
+    others = ("gsk_", "xai-", "nvapi-", "pplx-", "r8_")
+    yield Shape("api-key", others, _URL_SAFE, 30, _is_provider_key)
+    yield Shape("age-key", ("AGE-SECRET-KEY-1",), _WORD, 40, _always)
     # All parts but the last are bounded, so that other base64 of JSON is let go soon.
-    header = (VALUE, "eyJ", Run(_URL_SAFE, 8, 512), ".")
-    rest = Run(f"{_URL_SAFE}.", 8)
-    yield Shape("jwt", Pattern((*header, "eyJ", rest)), _always)
-    yield Shape("jwt", Pattern((*header, Run(_URL_SAFE, 0, 512), ".", rest)), _always)
+    part = f"[{_URL_SAFE}]{{0,512}}+"
+    header = rf"(?={part}(?:\.|\Z))"
+    jwt = rf"[{_URL_SAFE}]{{8,512}}+\.(?:eyJ[{_URL_SAFE}.]{{8,}}|{part}\.[{_URL_SAFE}.]{{8,}})"
+    yield Shape("jwt", ("eyJ",), f"{_URL_SAFE}.", 20, _is_exactly(jwt), header)
 
 
 _NAMES = (
@@ -171,7 +190,8 @@ _VALUE_CHARS = r"A-Za-z0-9_\-+/.~!@#$%^*"  # none of what may stand between a na
 _QUOTES = "\"'`\\\\"
 _KEY = re.compile(r"[A-Za-z0-9_\-]+")
 SEPARATORS = ":=>"
-ASSIGNED = rf"[ \t]{{0,8}}+[{_QUOTES}]{{0,4}}+[{_VALUE_CHARS}]{{8}}"
+_BEFORE_VALUE = rf"[ \t]{{0,8}}+[{_QUOTES}]{{0,4}}+"
+ASSIGNED = rf"{_BEFORE_VALUE}[{_VALUE_CHARS}]{{8}}"
 """What follows after a name and a separator."""
 
 
@@ -220,38 +240,26 @@ def _kind_by_name(text: str, start: int, value: int) -> str | None:
 
 
 def _assignments() -> Iterator[Shape]:
-    rest = (
-        Run(r"A-Za-z0-9_", 0, 12),
-        Run(_QUOTES, 0, 3),
-        Run(r"\]", 0, 1),
-        Run(r" \t", 0, 8),
-        Run(SEPARATORS, 1, 3),
-        Run(r" \t", 0, 8),
-        Run(_QUOTES, 0, 4),
-        VALUE,
-        Run(_VALUE_CHARS, 8),
-    )
-    for name in _NAMES:
-        yield Shape("secret", Pattern((name, *rest), any_case=True, at_word=False), _is_assigned)
-    flag = ("--", Run(r"a-z0-9\-", 2, 18), Run(" =", 1, 1), Run(_QUOTES, 0, 3), VALUE, Run(_VALUE_CHARS, 8))
-    yield Shape("secret", Pattern(flag, at_word=False), _is_assigned)
+    rest = rf"[A-Za-z0-9_]{{0,12}}+[{_QUOTES}]{{0,3}}+\]?+[ \t]{{0,8}}+[{SEPARATORS}]{{1,3}}+{_BEFORE_VALUE}"
+    yield Shape("secret", _NAMES, _VALUE_CHARS, 8, _is_assigned, rest, any_case=True, at_word=False)
+    flag = rf"[a-z0-9\-]{{2,18}}+[ =][{_QUOTES}]{{0,3}}+"
+    yield Shape("secret", ("--",), _VALUE_CHARS, 8, _is_assigned, flag, at_word=False)
 
 
 def _credentials() -> Iterator[Shape]:
-    token = (VALUE, Run(rf"{_WORD}\-._~+/", 16))
-    bearer, basic = (Pattern((word, Run(" ", 1, 2), *token), any_case=True) for word in ("bearer", "basic"))
-    yield Shape("bearer-token", bearer, _is_somewhat_random)
-    yield Shape("basic-credentials", basic, _is_random)
+    token = rf"{_WORD}\-._~+/"
+    yield Shape("bearer-token", ("bearer ",), token, 16, _is_somewhat_random, " ?+", any_case=True)
+    yield Shape("basic-credentials", ("basic ",), token, 16, _is_random, " ?+", any_case=True)
     # The scheme alone begins with a common letter; after what ends a header's name it is found at once.
-    for before in (":", ": ", ':"', ': "', ": '", ':\\"', ': \\"'):
-        scheme = Pattern((f"{before}token", Run(" ", 1, 2), *token), any_case=True, at_word=False)
-        yield Shape("token", scheme, _is_somewhat_random)
-    userinfo = Run(r"^\s/@\"'<>{}()\[\]\\`|,", 1, 256)
-    yield Shape("url-password", Pattern(("://", VALUE, userinfo, "@"), at_word=False), _in_url)
+    names = tuple(f"{before}token " for before in (":", ": ", ':"', ': "', ": '", ':\\"', ': \\"'))
+    yield Shape("token", names, token, 16, _is_somewhat_random, " ?+", any_case=True, at_word=False)
+    userinfo = r"^\s/@\"'<>{}()\[\]\\`|,"
+    yield Shape("url-password", ("://",), userinfo, 1, _in_url, at_word=False, high=256)
 
 
 def _in_url(text: str, _start: int, value: int, end: int) -> bool | Secret:
-    end -= 1  # the @
+    if not text.startswith("@", end):
+        return False
     user, colon, password = text[value:end].partition(":")
     if looks_random(user) and len(user) >= 16:
         return Secret("url-credentials", value, end)
@@ -260,15 +268,9 @@ def _in_url(text: str, _start: int, value: int, end: int) -> bool | Secret:
     return Secret("url-password", value + len(user) + 1, end)
 
 
-def _private_keys() -> Iterator[Shape]:
-    # Only its header: what follows is read line by line, however long it is.
-    header = (VALUE, "-----BEGIN ", Run("A-Z0-9 ", 0, 60), "-----")
-    yield Shape(PRIVATE_KEY, Pattern(header, at_word=False), _is_private)
+# Only its header: what follows is read line by line, however long it is.
+_KEY_HEADER = r"[A-Z0-9 ]{0,30}PRIVATE KEY[A-Z0-9 ]{0,20}-----"
+_PRIVATE = Shape(PRIVATE_KEY, ("-----BEGIN ",), "", 0, _always, _KEY_HEADER, at_word=False)
 
-
-def _is_private(text: str, _start: int, value: int, end: int) -> bool:
-    return "PRIVATE KEY" in text[value:end]
-
-
-SHAPES: tuple[Shape, ...] = (*_private_keys(), *_provider_keys(), *_credentials(), *_assignments())
+SHAPES: tuple[Shape, ...] = (_PRIVATE, *_provider_keys(), *_credentials(), *_assignments())
 """At one place in a text, a shape that stands earlier wins."""

@@ -10,10 +10,21 @@ not after a crash. Items of a batch that are not kept (a rejection, a terminal's
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from serai.store.sqlite.reader import Reader
+    from serai.store.sqlite.writer import Tuning, Writer
+
+T = TypeVar("T")
+
+_SHORTEST_REST = 0.004
+"""Between two pieces of pruning, in seconds: at most a quarter of the time is spent deleting."""
 
 
 class Row(NamedTuple):
@@ -175,28 +186,33 @@ class Opening(NamedTuple):
     """Whether numbers were given out of which the store knows nothing: what they stood for is gone."""
 
 
-class Store(Protocol):
+class Store(ABC):
     """A database for the journal. One batch is written at a time; reads may overlap it.
 
     Errors are those of `serai.errors`: `StorageUnavailable` when nothing was written and trying again may
     help (a full disk), `StorageFailed` when it is not known what was written (a failed sync), `Fenced` when
-    another owner has taken over a session, `StorageUnreadable` and its kin when opening.
+    another owner has taken over a session, `StorageUnreadable` and its kin when opening. Reading raises
+    `DatabaseCorrupt` when it meets damage, and `StorageUnavailable` when the store is not open or cannot be
+    read now.
 
     Cancelling a read is harmless. Cancelling `append` leaves open whether the batch was written.
     """
 
+    _tuning: Tuning
+
+    @abstractmethod
     async def open(self) -> Opening:
         """Open, check and migrate. Records the gap between `last_committed` and `first_new`."""
-        ...
 
+    @abstractmethod
     async def close(self) -> None:
         """Close, and record that it was closed. Closing again does nothing.
 
         Raises:
             StorageFailed: The last sync failed. It is closed all the same.
         """
-        ...
 
+    @abstractmethod
     def append(self, batch: Batch) -> asyncio.Future[int]:
         """Write a batch as one transaction. The future's result is the number of its first item.
 
@@ -204,32 +220,39 @@ class Store(Protocol):
 
         An empty batch is allowed; so is one whose items are all `None`, which need not touch the disk.
         """
-        ...
 
     # -- reading -------------------------------------------------------------------------------------------
 
+    @abstractmethod
+    async def _ask(self, job: Callable[[Reader], T]) -> T:
+        """Ask the reader something."""
+
+    async def _fetch(self, query: str, *values: str | int) -> list[Any]:
+        return await self._ask(lambda reader: reader.fetch(query, values))
+
     async def sessions(self) -> list[SessionRow]:
         """All sessions that are not disposed of, the last modified one first."""
-        ...
+        return [SessionRow(*row) for row in await self._fetch("sessions")]
 
     async def head(self, uri: str) -> HeadRow | None:
         """The newest head of a session."""
-        ...
+        return next((HeadRow(*row) for row in await self._fetch("head", uri)), None)
 
     async def turns(self, uri: str, *, before: int | None = None, limit: int | None = None) -> list[TurnRow]:
         """The last turns of a session that are not truncated, oldest first; those below an ordinal."""
-        ...
+        bounds = (sys.maxsize if before is None else before, -1 if limit is None else limit)
+        return [TurnRow(*row) for row in reversed(await self._fetch("turns", uri, *bounds))]
 
     async def rows(self, channel: str, after: int) -> list[StoredRow]:
         """The rows of one channel above a number, ascending."""
-        ...
+        return await self._ask(lambda reader: reader.rows(channel, after))
 
     async def events(self, uri: str, after: int, limit: int) -> list[EventRow]:
         """The first events of a session above a number, ascending; not more than a limit.
 
         Where the first one is not the next one, those between them were pruned.
         """
-        ...
+        return await self._ask(lambda reader: reader.events(uri, after, limit))
 
     async def replay(
         self, channels: Sequence[str], *, after: int, until: int, max_rows: int, max_bytes: int
@@ -238,33 +261,37 @@ class Store(Protocol):
 
         `None` when they are too many, or when rows above `after` were pruned: then they are not all there.
         """
-        ...
+        return await self._ask(lambda reader: reader.replay(channels, after, until, max_rows, max_bytes))
 
     async def gaps(self) -> list[tuple[int, int]]:
         """For each start, the last committed number before it and the first new one."""
-        ...
+        return await self._fetch("openings")
 
     async def client(self, client_id: str) -> ClientRow | None:
         """What a client id is bound to."""
-        ...
+        return next((ClientRow(*row) for row in await self._fetch("client", client_id)), None)
 
     async def mark(self, client_id: str) -> int:
         """How far a client has counted; 0 when it has not."""
-        ...
+        return next((mark for (mark,) in await self._fetch("mark", client_id)), 0)
 
     async def blob(self, digest: str) -> BlobRow | None:
         """Large content by its digest."""
-        ...
+        return next((BlobRow(*row) for row in await self._fetch("blob", digest)), None)
 
     async def relay(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows of a named query of the relay (`sqlite/sql/relay.sql`)."""
-        ...
+        return await self._ask(lambda reader: reader.relay(query, values))
 
     # -- care ----------------------------------------------------------------------------------------------
 
+    @abstractmethod
+    async def _write(self, job: Callable[[Writer], T]) -> T:
+        """Have the writer do something."""
+
     async def index_words(self) -> bool:
         """Index some messages and turns for searching, if any are new. Returns whether more are left."""
-        ...
+        return await self._write(lambda writer: writer.index_words())
 
     async def prune(self, days: int, *, whole: Collection[str] = ()) -> list[str]:
         """Delete rows that are more than so many days old and that no state needs.
@@ -272,23 +299,30 @@ class Store(Protocol):
         Of a session those go that its newest head reflects, also when it is disposed of; of the channels in
         `whole` all go; of any other channel none does. Heads, turns and all else stay. Numbers go on.
 
-        It takes its time: batches are written meanwhile. Cancelling it, or a crash, leaves some of the rows
-        for the next time.
+        It goes in short pieces, between batches. Cancelling it, or a crash, leaves some of the rows for the
+        next time. Pages that become free are overwritten, and used again: a file does not get shorter.
 
         Returns:
             The sessions of which old rows stay, because their heads do not reflect them.
 
         Raises:
+            StorageFailed: It is not known what is on the disk.
+            StorageUnavailable: The disk is full, or the store was closed. Some rows are left.
             ValueError: It is not at least one day.
         """
-        ...
+        first_day = first_day_kept(self._tuning.now(), days)
+        behind: set[str] = set()
+        after: int | None = 0
+        while after is not None:
+            piece = await self._write(lambda writer, after=after: writer.prune(first_day, whole, after))
+            behind |= piece.behind
+            after = piece.until
+            await asyncio.sleep(max(_SHORTEST_REST, 3 * piece.seconds))
+        return sorted(behind)
 
+    @abstractmethod
     async def check(self, *, full: bool) -> list[str]:
         """What is wrong with the database; empty when nothing is."""
-        ...
-
-
-T = TypeVar("T")
 
 
 def settled(result: T) -> asyncio.Future[T]:

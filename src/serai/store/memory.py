@@ -8,17 +8,17 @@ like the loss of one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from serai.errors import SeraiError, StorageUnavailable
-from serai.store.contract import Batch, Opening, failed, first_day_kept, settled
+from serai.store.contract import Batch, Opening, Store, failed, settled
 from serai.store.sqlite import care
 from serai.store.sqlite.connection import Database
 from serai.store.sqlite.locator import Tail
 from serai.store.sqlite.migrations import migrate
-from serai.store.sqlite.reader import Reader, ReadingStore
+from serai.store.sqlite.reader import Reader
 from serai.store.sqlite.writer import Tuning, Writer
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ T = TypeVar("T")
 _USUAL = Tuning()
 
 
-class MemoryStore(ReadingStore):
+class MemoryStore(Store):
     """A `Store` without a disk. Cancelling any of its methods is harmless: none of them waits.
 
     Args:
@@ -78,20 +78,8 @@ class MemoryStore(ReadingStore):
     async def _ask(self, job: Callable[[Reader], T]) -> T:
         return job(self._reader)
 
-    async def index_words(self) -> bool:
-        """See `Store`."""
-        return self._writer.index_words()
-
-    async def prune(self, days: int, *, whole: Collection[str] = ()) -> list[str]:
-        """See `Store`."""
-        first_day = first_day_kept(self._tuning.now(), days)
-        behind: set[str] = set()
-        after: int | None = 0
-        while after is not None:
-            piece = self._writer.prune(first_day, whole, after)
-            behind |= piece.behind
-            after = piece.until
-        return sorted(behind)
+    async def _write(self, job: Callable[[Writer], T]) -> T:
+        return job(self._writer)
 
     async def check(self, *, full: bool) -> list[str]:
         """See `Store`."""

@@ -74,6 +74,7 @@ def test_no_type_is_left_out_of_the_list() -> None:
         "Action",
         "EmptyResult",
         "RootParams",
+        "ResourceParams",
         "SessionInputAnswered",  # two types here: draft and submitted
         "ToolCallWithResult",  # what two states share
     }

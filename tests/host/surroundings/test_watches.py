@@ -17,7 +17,6 @@ from serai.host.surroundings import watches as module
 from serai.host.surroundings.watches import create_watch
 from serai.host.turn import Turn
 from serai.machine.files import Roots
-from serai.machine.safe_paths import Identity
 from serai.store.memory import MemoryStore
 
 WITHIN = 30.0
@@ -42,23 +41,22 @@ async def host(tmp_path: Path) -> AsyncGenerator[Host]:
     await host.close()
 
 
-@pytest.mark.parametrize("name", ["a", "a/b"])
 async def test_a_link_that_is_put_there_between_looking_and_watching_is_not_followed(
-    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work, outside = tmp_path / "work", tmp_path / "outside"
     (work / "a/b").mkdir(parents=True)
     (outside / "b").mkdir(parents=True)
     found = module._found
 
-    def swapped(uri: str, roots: Roots) -> tuple[Path, Identity]:
+    def swapped(uri: str, roots: Roots) -> Path:
         result = found(uri, roots)
         (work / "a").rename(work / "away")
         (work / "a").symlink_to(outside)
         return result
 
     monkeypatch.setattr(module, "_found", swapped)
-    params = CreateResourceWatchParams(channel=ROOT, uri=f"{work.as_uri()}/{name}", recursive=True)
+    params = CreateResourceWatchParams(channel=ROOT, uri=f"{work.as_uri()}/a/b", recursive=True)
     with pytest.raises(ProtocolError):
         await create_watch(host, params, "c")
 

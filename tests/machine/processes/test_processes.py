@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from machine.processes.watching import LIMIT, runs, until, written_pid
+from machine.processes.watching import LIMIT, runs, written_pid
 from serai.errors import ProcessNotStarted
 from serai.machine.processes import processes as module
 from serai.machine.processes.child import Exit, Kept
@@ -141,11 +141,12 @@ async def test_a_start_that_nobody_waits_for_is_undone(
     start = asyncio.create_task(processes.start(["sleep", "60"], what="unwanted"))
     await begun.wait()
     start.cancel()
+    await asyncio.sleep(0)
+    start.cancel()
+    go_on.set()
     with pytest.raises(asyncio.CancelledError):
         await start
-    go_on.set()
-    await until(lambda: bool(processes._children))
-    await until(lambda: not processes._children)
+    assert not processes._children
 
 
 async def test_a_host_that_closes_starts_no_more(processes: Processes) -> None:

@@ -29,6 +29,9 @@ from serai.ahp.types import (
 _DOING = 31
 """The status bits that say what a session is doing; the others are the person's flags, or not ours."""
 
+_GROWS = {a.SessionDeltaAction: MarkdownResponsePart, a.SessionReasoningAction: ReasoningResponsePart}
+"""The parts that an action adds text to."""
+
 _ENDS = {
     a.SessionTurnCompleteAction: TurnState.COMPLETE,
     a.SessionTurnCancelledAction: TurnState.CANCELLED,
@@ -135,17 +138,11 @@ class LiveSession(LiveState[SessionState]):
         self._refresh_status()
         self._flag(SessionStatus.IS_READ, on=False)
 
-    @handlers.on(a.SessionDeltaAction)
-    def _delta(self, action: a.SessionDeltaAction, _now: Number) -> None:
+    @handlers.on(*_GROWS)
+    def _text_grows(self, action: a.SessionDeltaAction | a.SessionReasoningAction, _now: Number) -> None:
         turn = self._turn
         if turn is not None and turn.id == action.turn_id:
-            turn.grow(action.part_id, MarkdownResponsePart, action.content)
-
-    @handlers.on(a.SessionReasoningAction)
-    def _reasoning(self, action: a.SessionReasoningAction, _now: Number) -> None:
-        turn = self._turn
-        if turn is not None and turn.id == action.turn_id:
-            turn.grow(action.part_id, ReasoningResponsePart, action.content)
+            turn.grow(action.part_id, _GROWS[type(action)], action.content)
 
     @handlers.on(a.SessionResponsePartAction)
     def _response_part(self, action: a.SessionResponsePartAction, _now: Number) -> None:

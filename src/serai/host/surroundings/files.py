@@ -293,7 +293,8 @@ def _asked(params: ResourceRequestParams, home: Path) -> tuple[Root, Access]:
     root = wanted(params)
     access = (Access.READ if root.readable else Access(0)) | (Access.WRITE if root.writable else Access(0))
     try:
-        find(params.uri, Roots.of(root).closing(home), access).close()
+        with find(params.uri, Roots.of(root).closing(home), access):
+            pass
     except ProtocolError as error:
         if error.number != AhpErrorCode.NOT_FOUND:  # what is not there yet may be written later
             raise

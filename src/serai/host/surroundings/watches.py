@@ -21,7 +21,6 @@ from serai.errors import ProtocolError, SeraiError
 from serai.host.channels import Channel
 from serai.machine.files import Access, Root, Roots, find
 from serai.machine.files.refusals import not_found
-from serai.machine.safe_paths import Identity, identity
 from serai.machine.watch.watch import Watch
 
 if TYPE_CHECKING:
@@ -108,11 +107,10 @@ async def create_watch(host: Host, params: CreateResourceWatchParams, client_id:
         InvalidParams: There are too many patterns.
     """
     roots = await host.files.for_client(client_id)
-    path, identity = await asyncio.to_thread(_found, params.uri, roots)
+    path = await asyncio.to_thread(_found, params.uri, roots)
     hides = await asyncio.to_thread(_hiding, host.home)
     watch = await host.watches.watch(
         path,
-        of=identity,
         recursive=bool(params.recursive),
         includes=params.includes.items if params.includes else (),
         excludes=params.excludes.items if params.excludes else (),
@@ -129,15 +127,12 @@ async def create_watch(host: Host, params: CreateResourceWatchParams, client_id:
     return uri
 
 
-def _found(uri: str, roots: Roots) -> tuple[Path, Identity]:
-    """Where a name really leads, and what the folder is that is there, or that the file there is in.
-
-    That folder is watched, and not what the name becomes later.
-    """
+def _found(uri: str, roots: Roots) -> Path:
+    """Where a name really leads. That is watched, and no link that is put there later is followed."""
     with find(uri, roots, Access.READ) as place:
         if place.info is None:
             raise not_found(uri)
-        return Path(place.path), identity(place.info) if place.is_directory else place.above[-1]
+        return Path(place.path)
 
 
 def _hiding(home: Path) -> Callable[[str], bool]:

@@ -74,7 +74,7 @@ def _copy_file(source: Place, destination: Place, *, exclusive: bool) -> None:
             held.callback(os.close, like)
         with (
             told(destination.uri),
-            Draft(destination.directory, destination.name, notes=notes_folder()) as draft,
+            Draft(destination.here, destination.name, notes=notes_folder()) as draft,
         ):
             new = draft.file(mode=stat.S_IMODE(info.st_mode) & 0o777, like=like)
             copy_range(original, new, 0, info.st_size)
@@ -88,7 +88,7 @@ def _copy_directory(source: Place, destination: Place, info: os.stat_result) -> 
 
     def opened(directory: int, name: str) -> int:
         go_on()
-        shown = source.uri if directory == source.directory else f"{source.uri} (at {name!r})"
+        shown = source.uri if directory == source.here else f"{source.uri} (at {name!r})"
         found = look(directory, name)
         if found is not None and stat.S_ISDIR(found.st_mode):
             with told(shown):
@@ -97,11 +97,11 @@ def _copy_directory(source: Place, destination: Place, info: os.stat_result) -> 
 
     with (
         told(destination.uri),
-        Draft(destination.directory, destination.name, notes=notes_folder()) as draft,
+        Draft(destination.here, destination.name, notes=notes_folder()) as draft,
     ):
         if destination.look() is not None:
             raise exists(destination.uri)
-        copy_entry(source.directory, source.name, destination.directory, draft.beside, opened=opened)
+        copy_entry(source.here, source.name, destination.here, draft.beside, opened=opened)
         with alone_at(destination):
             draft.commit(exclusive=True)
 
@@ -139,7 +139,7 @@ def _rename(source: Place, destination: Place, *, exclusive: bool) -> None:
         if destination.look() is not None and exclusive:
             raise exists(destination.uri)
         old, new = source.name, destination.name
-        old_in, new_in = source.directory, destination.directory
+        old_in, new_in = source.here, destination.here
         try:
             if exclusive:
                 rename_exclusively(old, new, source_in=old_in, destination_in=new_in)
@@ -174,19 +174,19 @@ def delete(params: ResourceDeleteParams, roots: Roots) -> EmptyResult:
         if info is None:
             raise not_found(params.uri)
         if not stat.S_ISDIR(info.st_mode):
-            os.unlink(place.name, dir_fd=place.directory)
+            os.unlink(place.name, dir_fd=place.here)
         elif params.recursive:
-            remove_tree(place.directory, place.name)
+            remove_tree(place.here, place.name)
         else:
             try:
-                os.rmdir(place.name, dir_fd=place.directory)
+                os.rmdir(place.name, dir_fd=place.here)
             except OSError as error:
                 if error.errno not in _NOT_EMPTY:
                     raise
                 raise InvalidParams(
                     f"{params.uri} is not empty; ask for it with 'recursive'", field="params.recursive"
                 ) from None
-        sync_directory(place.directory)
+        sync_directory(place.here)
     return EmptyResult()
 
 
@@ -196,5 +196,5 @@ def make_directory(params: ResourceMkdirParams, roots: Roots) -> EmptyResult:
     Raises:
         ProtocolError: `ALREADY_EXISTS` when it, or something above it, is no directory; `PERMISSION_DENIED`.
     """
-    find_or_make(params.uri, roots).close()
+    find_or_make(params.uri, roots)
     return EmptyResult()

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Self
 
 from serai.errors import ProtocolError
 from serai.machine.files.refusals import denied, exists, not_found, outside, told, translated, wrong_kind
@@ -24,32 +24,22 @@ from serai.uris import path_of
 _USUAL = frozenset({stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK})
 
 
-class Place:
-    """A name in a directory that is held open. Use it in a `with`, which closes the directory."""
+class Place(Walk):
+    """A name in a directory that is held open: where a URI leads, once it was walked."""
 
-    def __init__(self, uri: str, walk: Walk) -> None:
+    def __init__(self, uri: str, roots: Roots) -> None:
+        closed: set[Identity] = set()
+        for path in roots.closed:
+            with suppress(OSError):
+                closed.add(identity(Path(path).stat()))
+        super().__init__("/", os.fspath(path_of(uri)), avoid=closed)
         self.uri = uri
         """As it was asked for."""
-        self.path = f"/{walk.path}"
-        """Where it really is."""
-        self.name = walk.name
-        self.info = walk.info
-        """What was found there, a link not followed; `None` when there was nothing."""
-        self.above: tuple[Identity, ...] = walk.above
-        """The directories that it is in, from `/` on."""
-        self.directory = walk.keep()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the directory. Doing it again does nothing."""
-        if self.directory >= 0:
-            os.close(self.directory)
-            self.directory = -1
+    @property
+    def path(self) -> str:
+        """Where it really is, with the names that are still ahead."""
+        return f"/{super().path}"
 
     def look(self) -> os.stat_result | None:
         """What is there now, a link not followed; `None` when there is nothing.
@@ -58,7 +48,7 @@ class Place:
             ProtocolError: It is a device, a pipe or a socket.
             OSError: The system does not say.
         """
-        self.info = look(self.directory, self.name)
+        self.info = look(self.here, self.name)
         _refuse_unusual(self.info, self.uri)
         return self.info
 
@@ -69,7 +59,7 @@ class Place:
 
     def open(self, *, flags: int = os.O_RDONLY) -> tuple[int, os.stat_result]:
         """See `open_regular`."""
-        return open_regular(self.directory, self.name, self.uri, flags=flags)
+        return open_regular(self.here, self.name, self.uri, flags=flags)
 
     def open_directory(self) -> int:
         """Open the directory that is there, to list it. The caller closes it.
@@ -80,9 +70,10 @@ class Place:
         if self.info is not None and not self.is_directory:
             raise wrong_kind(self.uri, "is no directory")
         with told(self.uri):
-            return open_directory(self.directory, self.name)
+            return open_directory(self.here, self.name)
 
 
+@contextmanager
 def find(
     uri: str,
     roots: Roots,
@@ -91,7 +82,7 @@ def find(
     follow: bool = True,
     itself: bool = True,
     whole: bool = False,
-) -> Place:
+) -> Generator[Place]:
     """Where a URI leads, when that may be had. The last name need not be there, all before it must.
 
     Args:
@@ -107,45 +98,44 @@ def find(
             name that is not UTF-8 or too long, follows too many links or ends at a device, a pipe or a
             socket; `NOT_FOUND` when it is inside and a directory on the way is missing.
     """
-    with _walk(uri, roots) as walk:
+    with Place(uri, roots) as place:
         try:
-            walk.go(follow=follow)
+            place.go(follow=follow)
         except OSError as error:
-            raise _failed(walk, error, uri, roots, access) from error
-        _judge(walk, uri, roots, access, itself=itself, whole=whole)
-        _refuse_unusual(walk.info, uri)
-        return Place(uri, walk)
+            raise _failed(place, error, roots, access) from error
+        _judge(place, roots, access, itself=itself, whole=whole)
+        _refuse_unusual(place.info, uri)
+        yield place
 
 
-def find_or_make(uri: str, roots: Roots) -> Place:
-    """The same for a directory that is to be written. It is made, with those above it, where it is missing.
+def find_or_make(uri: str, roots: Roots) -> None:
+    """See that there is a directory, to be written. It is made, with those above it, where it is missing.
 
     Raises:
         ProtocolError: As `find`; `ALREADY_EXISTS` when something on the way is no directory.
     """
-    with _walk(uri, roots) as walk:
+    with Place(uri, roots) as place:
         while True:
             try:
-                walk.go(follow=True)
+                place.go(follow=True)
                 break
             except OSError as error:
-                is_inside = roots.allow(f"/{walk.path}", Access.WRITE)
+                is_inside = roots.allow(place.path, Access.WRITE)
                 if is_inside and isinstance(error, NotADirectoryError):
                     raise exists(uri) from None
                 if not is_inside or not isinstance(error, FileNotFoundError):
-                    raise _failed(walk, error, uri, roots, Access.WRITE) from error
+                    raise _failed(place, error, roots, Access.WRITE) from error
                 with told(uri):
-                    walk.make()
-        _judge(walk, uri, roots, Access.WRITE)
-        _refuse_unusual(walk.info, uri)
-        if walk.info is None:
+                    place.make()
+        _judge(place, roots, Access.WRITE)
+        _refuse_unusual(place.info, uri)
+        if place.info is None:
             with told(uri), suppress(FileExistsError):
-                os.mkdir(walk.name, dir_fd=walk.here)
-                share_folder(walk.here, walk.name)
-            walk.info = look(walk.here, walk.name)
-        if walk.info is None or not stat.S_ISDIR(walk.info.st_mode):
+                os.mkdir(place.name, dir_fd=place.here)
+                share_folder(place.here, place.name)
+            place.look()
+        if not place.is_directory:
             raise exists(uri)
-        return Place(uri, walk)
 
 
 def open_regular(
@@ -186,37 +176,26 @@ def etag(info: os.stat_result) -> str:
 # -- walking and judging -------------------------------------------------------------------------------------
 
 
-def _walk(uri: str, roots: Roots) -> Walk:
-    closed: set[Identity] = set()
-    for path in roots.closed:
-        with suppress(OSError):
-            closed.add(identity(Path(path).stat()))
-    return Walk("/", os.fspath(path_of(uri)), avoid=closed)
-
-
-def _failed(walk: Walk, error: OSError, uri: str, roots: Roots, access: Access) -> ProtocolError:
+def _failed(place: Place, error: OSError, roots: Roots, access: Access) -> ProtocolError:
     """What is told of a way that could not be walked: outside, nothing but that."""
-    if isinstance(error, PathRefused) or roots.allow(f"/{walk.path}", access):
-        return translated(error, uri)
-    return outside(uri, access)
+    if isinstance(error, PathRefused) or roots.allow(place.path, access):
+        return translated(error, place.uri)
+    return outside(place.uri, access)
 
 
-def _judge(
-    walk: Walk, uri: str, roots: Roots, access: Access, *, itself: bool = True, whole: bool = False
-) -> None:
-    path = f"/{walk.path}"
+def _judge(place: Place, roots: Roots, access: Access, *, itself: bool = True, whole: bool = False) -> None:
+    uri, path = place.uri, place.path
     try:
         path.encode()
     except UnicodeEncodeError:
         raise denied(uri, "a name on the way is not UTF-8") from None
-    is_directory = walk.info is not None and stat.S_ISDIR(walk.info.st_mode)
-    itself = itself or not is_directory
-    if (walk.name == "." and not itself) or not roots.allow(path, access, itself=itself):
+    itself = itself or not place.is_directory
+    if (place.name == "." and not itself) or not roots.allow(path, access, itself=itself):
         if not itself and roots.allow(path, access):
             why = "only what is in it can be moved or deleted: it is a session's folder, or was granted"
             raise denied(uri, why)
         raise outside(uri, access)
-    if whole and walk.info is not None and identity(walk.info) in _above(roots.closed):
+    if whole and place.info is not None and identity(place.info) in _above(roots.closed):
         raise denied(uri, "it belongs to the host itself")
 
 

@@ -92,4 +92,4 @@ def alone_at(*places: Place) -> Generator[None]:
 def _where(place: Place) -> _Where:
     # Names that one file system takes for the same must share a lock, whatever another one does with them.
     name = unicodedata.normalize("NFKC", place.name.casefold()).casefold()
-    return identity(os.fstat(place.directory)), name
+    return identity(os.fstat(place.here)), name

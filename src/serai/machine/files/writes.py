@@ -79,7 +79,7 @@ def _check_version(info: os.stat_result, params: ResourceWriteParams) -> None:
 def _write_new(place: Place, data: bytes, params: ResourceWriteParams, *, exclusive: bool) -> None:
     if params.if_match is not None:
         raise conflict(params.uri, "is gone, and was to be changed")
-    with Draft(place.directory, place.name, notes=notes_folder()) as draft:
+    with Draft(place.here, place.name, notes=notes_folder()) as draft:
         write_all(draft.file(), data)
         draft.commit(exclusive=exclusive)
 
@@ -112,7 +112,7 @@ def _rewrite(
         _check_version(info, params)
         size = info.st_size
         cut = max(0, size - position) if mode == ResourceWriteMode.APPEND else min(position, size)
-        with Draft(place.directory, place.name, notes=notes_folder()) as draft:
+        with Draft(place.here, place.name, notes=notes_folder()) as draft:
             new = draft.file(like=descriptor)
             copy_range(descriptor, new, 0, cut)
             write_all(new, data)

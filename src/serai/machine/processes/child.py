@@ -209,21 +209,15 @@ class Child:
 
 # -- work that must not stop half-way, for callers who may ---------------------------------------------------
 
-_under_way: set[asyncio.Task[Any]] = set()  # the loop itself would forget them
-
 
 async def uninterrupted(work: Coroutine[Any, Any, T], undo: Callable[[T], Coroutine[Any, Any, object]]) -> T:
-    """What the work returns. If this is cancelled, the work goes on to its end, and is undone then."""
-    task = _keep(asyncio.create_task(work))
+    """What the work returns. Cancelling this lets it come to its end, has it undone, and is raised then."""
+    task = asyncio.ensure_future(work)
     try:
-        return await asyncio.shield(task)
+        return await to_its_end(task)
     except asyncio.CancelledError:
-
-        def done(task: asyncio.Task[T]) -> None:
-            if not task.cancelled() and task.exception() is None:
-                _keep(asyncio.create_task(undo(task.result())))
-
-        task.add_done_callback(done)
+        if not task.cancelled() and task.exception() is None:
+            await to_its_end(undo(task.result()))
         raise
 
 
@@ -244,9 +238,3 @@ async def to_its_end(work: Awaitable[T]) -> T:
             task.exception()  # it is known now: nobody else is told
         raise cancelled
     return task.result()
-
-
-def _keep(task: asyncio.Task[T]) -> asyncio.Task[T]:
-    _under_way.add(task)
-    task.add_done_callback(_under_way.discard)
-    return task

@@ -13,6 +13,7 @@ import subprocess
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -193,24 +194,17 @@ async def brief(
         OSError: It could not be started.
         ValueError: An argument or a variable cannot be given to a program.
     """
-    starting = asyncio.ensure_future(
-        asyncio.create_subprocess_exec(
-            *argv,
-            cwd=folder,
-            env=environment,
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            start_new_session=True,
-            umask=umask,
-        )
+    starting = asyncio.create_subprocess_exec(
+        *argv,
+        cwd=folder,
+        env=environment,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        start_new_session=True,
+        umask=umask,
     )
-    try:
-        process = await to_its_end(starting)
-    except asyncio.CancelledError:
-        if not starting.cancelled() and starting.exception() is None:
-            await to_its_end(_end(starting.result(), grace))
-        raise
+    process = await uninterrupted(starting, undo=partial(_end, grace=grace))
     try:
         yield process
     finally:

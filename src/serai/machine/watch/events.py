@@ -6,10 +6,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from serai.ahp.errors import AhpErrorCode
 from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
-from serai.machine.safe_paths import Identity
 
 QUIET = 0.02
 """Time in seconds without a change after which a batch is told."""
@@ -29,8 +27,8 @@ class WatchEvent(NamedTuple):
 class Sink(Protocol):
     """Gets the changes of a folder, on a thread."""
 
-    def opened(self, identity: Identity) -> None:
-        """What happens from now on in this folder will be told."""
+    def opened(self) -> None:
+        """What happens from now on in the folder will be told."""
 
     def told(self, events: Sequence[WatchEvent]) -> None:
         """A batch, in the order in which things happened."""
@@ -58,13 +56,6 @@ def watch_folder(
     else:
         from serai.machine.watch.portable import watch_folder as watch  # noqa: PLC0415 - the others
     return watch(root, recursive=recursive, prunes=prunes, sink=sink)
-
-
-def replaced(path: str) -> ProtocolError:
-    """Another thing is at that path than the one that was found (-32009)."""
-    return ProtocolError(
-        f"{path} was replaced while it was about to be watched", number=AhpErrorCode.PERMISSION_DENIED
-    )
 
 
 def watch_limit(path: str, setting: str, otherwise: str) -> ProtocolError:

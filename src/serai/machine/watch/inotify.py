@@ -28,7 +28,7 @@ from typing import Final, NamedTuple
 from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
 from serai.machine.files.refusals import not_found
-from serai.machine.safe_paths import MAX_DEPTH, Identity, PathRefused, identity, open_below
+from serai.machine.safe_paths import MAX_DEPTH, PathRefused, open_below
 from serai.machine.watch.events import LONGEST, QUIET, Sink, WatchEvent, watch_failed, watch_limit
 
 _ADDED, _UPDATED, _DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
@@ -163,7 +163,6 @@ class _WatchedTree:
     recursive: bool
     prunes: Callable[[str], bool]
     sink: Sink
-    identity: Identity = (0, 0)
     paths: dict[int, str] = field(default_factory=dict[int, str])
     """The folders, by their watches."""
     events: list[WatchEvent] = field(default_factory=list[WatchEvent])
@@ -214,8 +213,8 @@ class _Hub:
             if comes:
                 self._trees[tree] = None
                 with self._failing(tree):
-                    tree.identity = self._enter_root(tree)
-                    tree.sink.opened(tree.identity)
+                    self._enter_root(tree)
+                    tree.sink.opened()
             elif tree in self._trees:
                 self._drop(tree, None)
 
@@ -238,7 +237,7 @@ class _Hub:
 
     # -- folders -------------------------------------------------------------------------------------------
 
-    def _enter_root(self, tree: _WatchedTree) -> Identity:
+    def _enter_root(self, tree: _WatchedTree) -> None:
         try:
             handle = open_below("/", tree.root, os.O_DIRECTORY, links=False)
         except (FileNotFoundError, NotADirectoryError, PathRefused):
@@ -249,7 +248,6 @@ class _Hub:
             self._enter(tree, tree.root, handle)
             if not tree.paths:
                 raise watch_failed(tree.root, "it may not be read")
-            return identity(os.fstat(handle))
         finally:
             os.close(handle)
 
@@ -362,8 +360,7 @@ class _Hub:
         for tree in list(self._trees):
             tree.paths.clear()
             with self._failing(tree):
-                if self._enter_root(tree) != tree.identity:
-                    raise not_found(tree.root)
+                self._enter_root(tree)
                 tree.events.append(WatchEvent(_UPDATED, tree.root))
         self._has_happened()
 

@@ -16,7 +16,6 @@ from watchfiles import Change, watch
 from serai.ahp.types import ResourceChangeType
 from serai.errors import ProtocolError
 from serai.machine.files.refusals import not_found
-from serai.machine.safe_paths import identity
 from serai.machine.watch.events import LONGEST, QUIET, Sink, WatchEvent, watch_failed
 
 _ADDED, _UPDATED, _DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
@@ -73,7 +72,7 @@ def _watch(
             # watchfiles goes by the path. So it is asked afterwards whether that has led elsewhere.
             if os.path.realpath(root) != root:
                 raise not_found(root)
-            sink.opened(identity(os.stat(root)))  # noqa: PTH116 - a str
+            sink.opened()
         if events := in_order(found, lambda path: _listed(path, leaves_out)):
             sink.told(events)
 

@@ -24,8 +24,7 @@ from urllib.parse import quote_from_bytes
 from serai.ahp.types import ResourceChange, ResourceChangeType
 from serai.errors import ProtocolError
 from serai.machine.files.refusals import not_found
-from serai.machine.safe_paths import Identity
-from serai.machine.watch.events import WatchEvent, replaced, watch_failed, watch_folder
+from serai.machine.watch.events import WatchEvent, watch_failed, watch_folder
 from serai.machine.watch.globs import PathFilter
 from serai.uris import uri_of
 
@@ -36,18 +35,13 @@ PENDING_LIMIT = 100_000
 
 _ADDED, _UPDATED, _DELETED = ResourceChangeType.ADDED, ResourceChangeType.UPDATED, ResourceChangeType.DELETED
 
-_TOGETHER: dict[tuple[ResourceChangeType, ResourceChangeType], ResourceChangeType | None] = {
-    (_ADDED, _ADDED): _ADDED,
-    (_ADDED, _UPDATED): _ADDED,
-    (_ADDED, _DELETED): None,
-    (_UPDATED, _ADDED): _UPDATED,
-    (_UPDATED, _UPDATED): _UPDATED,
-    (_UPDATED, _DELETED): _DELETED,
-    (_DELETED, _ADDED): _UPDATED,
-    (_DELETED, _UPDATED): _UPDATED,
-    (_DELETED, _DELETED): _DELETED,
+_TOGETHER = {
+    (False, True): _ADDED,
+    (True, True): _UPDATED,
+    (True, False): _DELETED,
+    (False, False): None,
 }
-"""What was told first, what came then, and what it comes to. `None`: nobody needs to hear of it."""
+"""Whether a resource was there before, whether it is there now, and what that comes to."""
 
 
 class Pending:
@@ -75,7 +69,7 @@ class Pending:
             for below in [each for each in self._kinds if each.startswith(f"{uri}/")]:
                 self._forget(below)
         before = self._kinds.get(uri)
-        together = kind if before is None else _TOGETHER[before, kind]
+        together = kind if before is None else _TOGETHER[before is not _ADDED, kind is not _DELETED]
         if uri in self._swept:
             together = _DELETED if kind is _DELETED else _ADDED
         elif whole and together is _DELETED:
@@ -133,8 +127,8 @@ class Watch:
         self._over = False
         self._error: ProtocolError | None = None
         self._loop = asyncio.get_running_loop()
-        self.ready: asyncio.Future[Identity] = self._loop.create_future()
-        """What the folder is, once everything is watched; fails with a `ProtocolError` when it cannot be."""
+        self.ready: asyncio.Future[None] = self._loop.create_future()
+        """Done once everything is watched; fails with a `ProtocolError` when it cannot be."""
         self._ended: asyncio.Future[None] = self._loop.create_future()
         """Done when nothing more comes."""
         self._gone = False
@@ -178,9 +172,9 @@ class Watch:
 
     # -- in the thread of the watch: see `Sink` ------------------------------------------------------------
 
-    def opened(self, identity: Identity) -> None:
+    def opened(self) -> None:
         """The folder is watched."""
-        self._call(lambda: None if self.ready.done() else self.ready.set_result(identity))
+        self._call(lambda: None if self.ready.done() else self.ready.set_result(None))
 
     def told(self, events: Sequence[WatchEvent]) -> None:
         """See `Sink`."""
@@ -275,7 +269,6 @@ class Watches:
         includes: Iterable[str] = (),
         excludes: Iterable[str] = (),
         hides: Callable[[str], bool] = lambda _path: False,
-        of: Identity | None = None,
     ) -> Watch:
         """Watch a folder or a file. Everything that happens after it returns is told.
 
@@ -288,14 +281,11 @@ class Watches:
             excludes: Patterns of what is not. An excluded folder costs nothing.
             hides: Says of a path below the root, in which links are resolved, whether nothing is told of it.
                 Called in a thread.
-            of: What the folder was found to be; of a file, what the folder is that it is in. If another one
-                is there by now, it is not watched.
 
         Raises:
             InvalidParams: The patterns are too many.
-            ProtocolError: There is no such path (-32008), it is not the one that is meant (-32009), or the
-                system does not watch it (-32603, with `watch_limit` or `watch_failed` and a remedy in its
-                data).
+            ProtocolError: There is no such path (-32008), or the system does not watch it (-32603, with
+                `watch_limit` or `watch_failed` and a remedy in its data).
         """
         name = os.fspath(root)
         chosen = await asyncio.to_thread(PathFilter, [*includes], [*excludes])
@@ -303,13 +293,10 @@ class Watches:
         watch = Watch(name, is_file=is_file, recursive=recursive, chosen=chosen, hides=hides)
         self._open = {each for each in self._open if not each.is_over} | {watch}
         try:
-            found = await asyncio.shield(watch.ready)
+            await asyncio.shield(watch.ready)
         except BaseException:
             await watch.close()
             raise
-        if of is not None and found != of:
-            await watch.close()
-            raise replaced(name)
         return watch
 
     async def close(self) -> None:

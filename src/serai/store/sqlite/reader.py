@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any
 
-from serai.store.contract import (
-    BlobRow,
-    ClientRow,
-    EventRow,
-    HeadRow,
-    SessionRow,
-    StoredRow,
-    TurnRow,
-)
+from serai.store.contract import EventRow, StoredRow
 from serai.store.sqlite import relay
 from serai.store.sqlite.connection import SQL, Database, table_of
 from serai.store.sqlite.locator import Tail, numbers_after
-
-T = TypeVar("T")
 
 
 class Reader:
@@ -117,65 +105,3 @@ class Reader:
                 locators = self._db.execute(SQL["locators"], (channel, after))
                 found.extend(numbers_after(after, (data for (data,) in locators), tail))
         return names, found if len(names) == 1 else array("q", sorted(found))
-
-
-class ReadingStore(ABC):
-    """What a `Store` answers from its rows. Whoever inherits this says how its `Reader` is asked.
-
-    All of these raise `DatabaseCorrupt` when they meet damage, and `StorageUnavailable` when the store is not
-    open or cannot be read now.
-    """
-
-    @abstractmethod
-    async def _ask(self, job: Callable[[Reader], T]) -> T:
-        """Ask the reader something."""
-
-    async def _fetch(self, query: str, *values: str | int) -> list[Any]:
-        return await self._ask(lambda reader: reader.fetch(query, values))
-
-    async def sessions(self) -> list[SessionRow]:
-        """See `Store`."""
-        return [SessionRow(*row) for row in await self._fetch("sessions")]
-
-    async def head(self, uri: str) -> HeadRow | None:
-        """See `Store`."""
-        return next((HeadRow(*row) for row in await self._fetch("head", uri)), None)
-
-    async def turns(self, uri: str, *, before: int | None = None, limit: int | None = None) -> list[TurnRow]:
-        """See `Store`."""
-        bounds = (sys.maxsize if before is None else before, -1 if limit is None else limit)
-        return [TurnRow(*row) for row in reversed(await self._fetch("turns", uri, *bounds))]
-
-    async def rows(self, channel: str, after: int) -> list[StoredRow]:
-        """See `Store`."""
-        return await self._ask(lambda reader: reader.rows(channel, after))
-
-    async def events(self, uri: str, after: int, limit: int) -> list[EventRow]:
-        """See `Store`."""
-        return await self._ask(lambda reader: reader.events(uri, after, limit))
-
-    async def replay(
-        self, channels: Sequence[str], *, after: int, until: int, max_rows: int, max_bytes: int
-    ) -> list[StoredRow] | None:
-        """See `Store`."""
-        return await self._ask(lambda reader: reader.replay(channels, after, until, max_rows, max_bytes))
-
-    async def gaps(self) -> list[tuple[int, int]]:
-        """See `Store`."""
-        return await self._fetch("openings")
-
-    async def client(self, client_id: str) -> ClientRow | None:
-        """See `Store`."""
-        return next((ClientRow(*row) for row in await self._fetch("client", client_id)), None)
-
-    async def mark(self, client_id: str) -> int:
-        """See `Store`."""
-        return next((mark for (mark,) in await self._fetch("mark", client_id)), 0)
-
-    async def blob(self, digest: str) -> BlobRow | None:
-        """See `Store`."""
-        return next((BlobRow(*row) for row in await self._fetch("blob", digest)), None)
-
-    async def relay(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """See `Store`."""
-        return await self._ask(lambda reader: reader.relay(query, values))

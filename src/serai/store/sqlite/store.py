@@ -7,7 +7,7 @@ was committed from the log into the file. None of it runs on the event loop.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -15,23 +15,21 @@ from typing import TypeVar
 import apsw
 
 from serai.errors import SeraiError, StorageUnavailable
-from serai.store.contract import Batch, Opening, failed, first_day_kept, settled
+from serai.store.contract import Batch, Opening, Store, failed, settled
 from serai.store.sqlite import care
 from serai.store.sqlite.connection import read_fault
 from serai.store.sqlite.engine import Engine
-from serai.store.sqlite.reader import Reader, ReadingStore
-from serai.store.sqlite.writer import Tuning
+from serai.store.sqlite.reader import Reader
+from serai.store.sqlite.writer import Tuning, Writer
 
 __all__ = ["SqliteStore", "Tuning"]
 
 T = TypeVar("T")
 
 _USUAL = Tuning()
-_SHORTEST_REST = 0.004
-"""Between two pieces of pruning, in seconds: at most a quarter of the time is spent deleting."""
 
 
-class SqliteStore(ReadingStore):
+class SqliteStore(Store):
     """A `Store` in one file, encrypted with ChaCha20.
 
     Cancelling a read, a check or `prune` is harmless. Cancelling `append` or `close` does not stop
@@ -89,32 +87,6 @@ class SqliteStore(ReadingStore):
 
     # -- care ----------------------------------------------------------------------------------------------
 
-    async def index_words(self) -> bool:
-        """See `Store`."""
-        engine = self._opened()
-        return await engine.writing.run(engine.writer.index_words)
-
-    async def prune(self, days: int, *, whole: Collection[str] = ()) -> list[str]:
-        """See `Store`. It goes in short pieces, between batches.
-
-        Pages that become free are overwritten, and used again: the file does not get shorter.
-
-        Raises:
-            StorageFailed: It is not known what is on the disk.
-            StorageUnavailable: The disk is full, or the store was closed. Some rows are left.
-            ValueError: It is not at least one day.
-        """
-        first_day = first_day_kept(self._tuning.now(), days)
-        behind: set[str] = set()
-        after: int | None = 0
-        while after is not None:
-            engine = self._opened()
-            piece = await engine.writing.run(partial(engine.writer.prune, first_day, whole, after))
-            behind |= piece.behind
-            after = piece.until
-            await asyncio.sleep(max(_SHORTEST_REST, 3 * piece.seconds))
-        return sorted(behind)
-
     async def check(self, *, full: bool) -> list[str]:
         """See `Store`. It reads on a connection of its own: cancel it before the store is closed."""
         guest = self._opened().connect_guest()
@@ -137,6 +109,10 @@ class SqliteStore(ReadingStore):
         if self._engine is None:
             raise StorageUnavailable("the store is not open")
         return self._engine
+
+    async def _write(self, job: Callable[[Writer], T]) -> T:
+        engine = self._opened()
+        return await engine.writing.run(lambda: job(engine.writer))
 
     async def _ask(self, job: Callable[[Reader], T]) -> T:
         engine = self._opened()

@@ -325,7 +325,8 @@ def _look(roots: Roots, uri: str) -> _Before | None:
         ToolFailed: It is large, or no text.
     """
     try:
-        find(uri, roots, Access.WRITE).close()
+        with find(uri, roots, Access.WRITE):
+            pass
         with open_content(c.ResourceReadParams(channel=ROOT, uri=uri), roots) as content:
             if content.encoding != c.ContentEncoding.UTF8 or content.size > _MOST_BYTES:
                 raise ToolFailed(
@@ -340,7 +341,7 @@ def _look(roots: Roots, uri: str) -> _Before | None:
 
 def _write(roots: Roots, uri: str, text: str, etag: str | None) -> None:
     if etag is None:
-        find_or_make(uri_of(path_of(uri).parent), roots).close()
+        find_or_make(uri_of(path_of(uri).parent), roots)
     encoding = c.ContentEncoding.UTF8.value
     write(
         c.ResourceWriteParams(
