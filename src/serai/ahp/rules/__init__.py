@@ -27,13 +27,14 @@ CLIENT_ACTIONS: frozenset[type[Value]] = frozenset({
 })  # fmt: skip
 """What a client may dispatch. All else comes from the host alone."""
 
+_ACTIONS_OF = {channel.live: channel.actions for channel in CHANNEL_TYPES}
+
 
 def judge(state: LiveState[Any], action: a.StateAction, sender: str) -> Judgement:
     """What is to become of an action that a client dispatched, given the state of its channel."""
     if isinstance(action, Unknown):
         return rejected("unknown_action", f"this host knows no action {action.raw.get('type')!r}")
-    channel = next(channel for channel in CHANNEL_TYPES if isinstance(state, channel.live))
-    if type(action) not in channel.actions:
+    if type(action) not in _ACTIONS_OF[type(state)]:
         return rejected("wrong_channel", "the action belongs to another kind of channel")
     if type(action) not in CLIENT_ACTIONS:
         return rejected("server_only", "only the host dispatches this action")

@@ -160,7 +160,7 @@ class HostTerminal(Channel):
 
     def judge(self, action: a.StateAction, sender: str) -> Judgement:
         """What is to become of a client's action. A terminal whose holder is gone, anyone may claim."""
-        judgement = judge(self.live, action, sender)
+        judgement = judge(self.live.whole, action, sender)
         if not isinstance(action, a.TerminalClaimedAction):
             return judgement
         if judgement.verdict is Verdict.REJECT and self._owner.is_there(self.live.head.claim):

@@ -6,8 +6,10 @@ told; a client that has been there all along has seen everything anyway.
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from serai.ahp import actions as a
-from serai.ahp.reducers import LiveTerminal
+from serai.ahp.reducers import LiveState, LiveTerminal
 from serai.ahp.reducers.channels import with_text
 from serai.ahp.types import (
     Number,
@@ -24,18 +26,26 @@ _PART = 256
 """What a part counts for beside its text: many small commands are bounded too."""
 _LINE = 4096
 """How far the next line may begin after the place where text is cut."""
+_MANY = 4096
+"""Most pieces of text that wait beside the state."""
 
 
-class BoundedTerminal(LiveTerminal):
-    """A terminal's live state of which never more than the bound is kept, and about half of it at least.
+class BoundedTerminal(LiveState[TerminalState]):
+    """A terminal's live state, in the place of `LiveTerminal`.
 
-    Text is cut rarely and much of it at once, so that a character's cost does not depend on the bound.
+    Never more than the bound is kept, and about half of it at least: text is cut rarely and much of it at
+    once, so that a character's cost does not depend on the bound. Text waits beside the state until someone
+    looks: most of a flood is let go before anyone does.
     """
 
-    __slots__ = ("_bound", "_size", "cut", "notice")
+    __slots__ = ("_bound", "_live", "_size", "_texts", "cut", "notice")
+
+    handlers = LiveTerminal.handlers
 
     def __init__(self, state: TerminalState, bound: int = SCROLLBACK) -> None:
-        super().__init__(state)
+        self._live = LiveTerminal(state)
+        self._texts: list[str] = []
+        """Text that comes after the state's own, not yet part of it."""
         self.cut = 0
         """How many characters have been cut since the beginning, or since it was cleared."""
         self.notice = ""
@@ -44,33 +54,60 @@ class BoundedTerminal(LiveTerminal):
         self._size = sum(map(_size, state.content))
         self._keep_bound()
 
+    @property
+    def head(self) -> TerminalState:
+        """The state but for output that is still growing: to look at, not to change or keep."""
+        return self._live.head
+
+    @property
+    def whole(self) -> LiveTerminal:
+        """The state as the rules know it: to look at, not to change or keep."""
+        if self._texts:
+            self._live.apply(a.TerminalDataAction(data="".join(self._texts)), 0)
+            self._texts.clear()
+        return self._live
+
+    def snapshot(self) -> TerminalState:
+        """The state as a value of its own."""
+        return self.whole.snapshot()
+
     def apply(self, action: a.StateAction, now: Number) -> None:
         """Change the state, and cut what is too much."""
-        super().apply(action, now)
+        if isinstance(action, a.TerminalDataAction):
+            self._texts.append(action.data)
+            self._size += len(action.data)
+            if len(self._texts) > _MANY:
+                self._texts = ["".join(self._texts)]
+        else:
+            self.whole.apply(action, now)
         match action:
-            case a.TerminalDataAction():
-                self._size += len(action.data)
             case a.TerminalCommandExecutedAction():
                 self._size += _PART * 2 + len(action.command_line)  # and text after it begins a part
             case a.TerminalClearedAction():
                 self._size = self.cut = 0
                 self.notice = ""
             case _:
-                return
+                pass
         self._keep_bound()
 
     def _keep_bound(self) -> None:
         if self._size <= self._bound:
             return
-        self._settle()
-        content = self._state.content[1:] if self.notice else self._state.content
+        state = self._live.snapshot()
+        content = state.content[1:] if self.notice else state.content
+        match content[-1:]:
+            case [TerminalCommandPart(is_complete=False) | TerminalUnclassifiedPart() as last]:
+                content[-1] = with_text(last, _text(last) + "".join(self._texts))
+            case _:
+                content.append(TerminalUnclassifiedPart(value="".join(self._texts)))
+        self._texts.clear()
         content, cut = _newest(content, self._bound // 2)
         self.cut += cut
         self.notice = f"[… {self.cut:,} characters cut]\r\n" if self.cut else ""
         if self.notice:
-            content = [TerminalUnclassifiedPart(value=self.notice), *content]
+            content.insert(0, TerminalUnclassifiedPart(value=self.notice))
         self._size = sum(map(_size, content))
-        self._state.content = content
+        self._live = LiveTerminal(replace(state, content=content))
 
 
 def _newest(content: list[TerminalContentPart], room: int) -> tuple[list[TerminalContentPart], int]:
