@@ -76,7 +76,7 @@ def _blocks(text: str, start: int) -> Iterator[tuple[int, int]]:
     yield start, len(text)
 
 
-def by_rarest(rare: str, words: Iterable[tuple[str, bool]]) -> dict[str, list[str]]:
+def _by_rarest(rare: str, words: Iterable[tuple[str, bool]]) -> dict[str, list[str]]:
     """Expressions for words, which may be in any case, each found at the rarest of its characters.
 
     Whatever begins with a common letter takes long: at each of them all that may follow is tried.
@@ -97,16 +97,12 @@ def _alternatives(branches: Iterable[tuple[str, list[str]]]) -> re.Pattern[str]:
     return re.compile("|".join(f"{re.escape(first)}(?:{'|'.join(rests)})" for first, rests in branches))
 
 
-def needles(groups: dict[str, list[str]]) -> list[tuple[str, re.Pattern[str]]]:
-    """Rare characters, each with the expression for what stands around it: to look for in much text."""
-    return [(char, _alternatives([(char, rests)])) for char, rests in groups.items()]
-
-
 def _needs() -> list[tuple[str, re.Pattern[str]]]:
-    groups = by_rarest(_RAREST, (word for word in _WORDS if not set(_RAREST).isdisjoint(word[0])))
+    """Rare characters, each with the expression for what stands around it: to look for in much text."""
+    groups = _by_rarest(_RAREST, (word for word in _WORDS if not set(_RAREST).isdisjoint(word[0])))
     for separator in SEPARATORS:  # a name, or its beginning, may be a plain word
         groups.setdefault(separator, []).append(ASSIGNED)
-    return needles(groups)
+    return [(char, _alternatives([(char, rests)])) for char, rests in groups.items()]
 
 
 # A word also begins after an escape in JSON (`\\n`), in a URL (`%3D`) or of a terminal (`ESC[31m`).
@@ -118,5 +114,5 @@ _LEADS = re.compile(
 )
 """Each shape has an empty group at its end, by which it is known: at its beginning `re` would take longer."""
 _WORDS = [(word, shape.any_case) for shape in SHAPES for word in shape.words]
-_GLANCE = _alternatives(by_rarest(_RARE, ((word[:_ANCHOR], any_case) for word, any_case in _WORDS)).items())
+_GLANCE = _alternatives(_by_rarest(_RARE, ((word[:_ANCHOR], any_case) for word, any_case in _WORDS)).items())
 _NEEDS = _needs()

@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import NamedTuple
 from urllib.parse import quote, quote_plus, unquote
 
-from serai.redact.finder import by_rarest, needles
 from serai.redact.shapes import looks_random
 
 SHORTEST = 8
@@ -127,7 +126,7 @@ class ManagedValues:
         """Whether no value begins in the text, but perhaps in its last seven characters: the usual case."""
         first = 0
         if len(text) > _LARGE + self._longest:
-            if any(char in text and around.search(text) for char, around in self._needles):
+            if any(char in text and around.search(text) for char, around in self._leads):
                 return False
             first = len(text) - self._longest  # one that is not whole begins here, or later
         windows = self._windows
@@ -137,9 +136,18 @@ class ManagedValues:
         return True
 
     @cached_property
-    def _needles(self) -> list[tuple[str, re.Pattern[str]]]:
-        """The rarest of each value's first characters, with what stands around it."""
-        return needles(by_rarest(_RARE, ((piece[:SHORTEST], False) for piece in self._masks)))
+    def _leads(self) -> list[tuple[str, re.Pattern[str]]]:
+        """The rarest character of each value, with what stands around it in one of them."""
+        groups: dict[str, list[str]] = {}
+        for piece in self._masks:
+            place = min(range(len(piece) - 2), key=[_RARE.find(c) for c in piece].__getitem__)
+            before, after = piece[max(0, place - 3) : place + 1], piece[place + 1 : place + 5]
+            around = f"{re.escape(after)}(?<={re.escape(before + after)})"
+            groups.setdefault(piece[place], []).append(around)
+        return [
+            (char, re.compile(f"{re.escape(char)}(?:{'|'.join(dict.fromkeys(group))})"))
+            for char, group in groups.items()
+        ]
 
     def beginning_at_end(self, text: str, done: int = 0) -> int:
         """How many characters at the end of the text may be the beginning of a value: at most seven."""
