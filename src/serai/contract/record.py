@@ -63,9 +63,8 @@ def _aware(names: list[str]) -> Callable[[Any], None]:
     return refuse_naive
 
 
-def encode(record: Record) -> bytes:
-    """Write a record as JSON."""
-    return _encode(record)
+encode: Callable[[Record], bytes] = msgspec.json.Encoder().encode
+"""Writes a record as JSON."""
 
 
 @overload
@@ -100,10 +99,9 @@ def convert(value: Any, as_type: Any) -> Any:
 
 def to_wire(record: Record) -> dict[str, Any]:
     """A record as plain JSON values (dicts, lists, strings, ...), under the names of the wire."""
-    return _decode_plain(_encode(record))  # msgspec.to_builtins would leave tuples as they are
+    return _decode_plain(encode(record))  # msgspec.to_builtins would leave tuples as they are
 
 
-_encode = msgspec.json.Encoder().encode
 _decode_plain = msgspec.json.Decoder().decode
 
 

@@ -74,6 +74,7 @@ class SessionBox:
             raise ValueError(f"{participant.handle} is no session of this host")
         self.uri = participant.session
         self._host = host
+        self._peek = host.sessions.peek
         self._ledger = host.ledger
         self._participant = participant
         self._policy = policy
@@ -110,7 +111,7 @@ class SessionBox:
 
     @property
     def _session(self) -> Session | None:
-        return self._host.sessions.peek(self.uri)
+        return self._peek(self.uri)
 
     def take(self, record: DeliveryRecord, message: RelayMessage) -> DeliveryRecord:
         """Have a message enter now, or wait for its boundary."""
