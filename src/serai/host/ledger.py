@@ -142,8 +142,8 @@ class Ledger:
         urgent = record.priority == Priority.URGENT
         self._unwritten[record.id] = record
 
-        def add() -> list[RelayWrite]:
-            return [RelayWrite("add_delivery", (message, agent, urgent, *self._written(record.id)))]
+        def add() -> RelayWrite:
+            return RelayWrite("add_delivery", (message, agent, urgent, *self._written(record.id)))
 
         data = {"deliveryId": record.id, "messageId": record.message_id, "mode": record.mode}
         at = record.created_at
@@ -166,7 +166,7 @@ class Ledger:
             seen[record.id] = record
         is_to_come = record.id in self._unwritten
         self._unwritten[record.id] = record
-        return () if is_to_come else lambda: [RelayWrite("put_delivery", self._written(record.id))]
+        return () if is_to_come else lambda: RelayWrite("put_delivery", self._written(record.id))
 
     @asynccontextmanager
     async def reading(self, query: str, *values: Any) -> AsyncGenerator[Iterator[Found]]:

@@ -28,8 +28,8 @@ _ABOUT = 256
 
 Delta: TypeAlias = SessionDeltaAction | SessionReasoningAction | SessionToolCallDeltaAction
 """An action that only adds text to a part, and so may be committed with the cheaper sync."""
-Writes: TypeAlias = Sequence[RelayWrite] | Callable[[], Sequence[RelayWrite]]
-"""Changes of the relay's tables; or what makes them when their transaction begins, as things are then."""
+Writes: TypeAlias = Sequence[RelayWrite] | Callable[[], RelayWrite]
+"""Changes of the relay's tables; or what makes one when its transaction begins, as things are then."""
 _OF_PARTS = (SessionDeltaAction, SessionReasoningAction)
 _DELTAS = frozenset({*_OF_PARTS, SessionToolCallDeltaAction})
 
@@ -181,9 +181,11 @@ def fill(batch: Batch, entries: list[Entry], touched: Iterable[KeptSession]) -> 
     rows, relay = batch.items, batch.relay
     for entry in entries:
         if type(entry) is Record:
-            if writes := entry.writes:
-                number = len(rows)
-                relay += [(number, write) for write in (writes() if callable(writes) else writes)]
+            writes = entry.writes
+            if callable(writes):
+                relay.append((len(rows), writes()))
+            elif writes:
+                relay += [(len(rows), write) for write in writes]
             rows.append(Row(entry.channel, entry.json, None) if entry.kept else None)
         elif type(entry) is Item:
             rows.append(row := entry.row())

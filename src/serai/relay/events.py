@@ -85,12 +85,13 @@ class EventStream:
         self._add(place, event)
 
     def _add(self, place: Place, event: dict[str, Any]) -> None:
-        if len(self._recent) == _RECENT:
-            self._complete_after = self._recent[0][0]
+        recent = self._recent
+        if len(recent) == _RECENT:
+            self._complete_after, _ = recent[0]
             if self._complete_after[1]:
                 self._last_lost = self._complete_after
         self._last = place
-        self._recent.append((place, event))
+        recent.append((place, event))
         for wake in self._wakes:
             wake.set()
 
