@@ -205,12 +205,13 @@ async def test_a_turn_waits_for_room_and_loses_nothing(tmp_path: Path) -> None:
     async with house_on(disk, tmp_path / "history.db") as house, connecting(house.url) as client:
         await client.initialize(ROOT)
         session = await ready_session(client)
-        message = {"text": "write 3000"}
+        message = {"text": "write 20000"}
         await client.dispatch(session, "turnStarted", turnId="t", userMessage=message)
         for _ in range(3):
             await client.hear("delta")
             with disk.failing("write", "-wal", apsw.SQLITE_FULL):
                 await unavailable(house)
+                await client.request("ping")  # what was committed before is heard by then
                 before = len(client.envelopes)
                 await client.request("ping")
                 assert len(client.envelopes) == before, "nothing is published that is not committed"
