@@ -6,6 +6,7 @@ import asyncio
 import os
 from datetime import UTC, datetime
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -35,7 +36,14 @@ from serai.contract import (
     WorkspaceEvent,
     to_wire,
 )
-from serai.errors import CapabilityUnsupported, DeliveryFinal, Forbidden, LeaseLost, NameTaken
+from serai.errors import (
+    CapabilityUnsupported,
+    ConnectionLost,
+    DeliveryFinal,
+    Forbidden,
+    LeaseLost,
+    NameTaken,
+)
 from serai.relay.harness import FunctionSession, define_harness
 from serai.relay.policy import RelayPolicy
 from serai.relay.predicates import events
@@ -102,6 +110,27 @@ async def test_text_that_a_function_returns_is_its_answer_in_the_thread() -> Non
         assert told == [("alice", "hello"), ("worker", "hello (dm)")]
         assert record.answer is not None
         assert (record.answer.text, record.answer.reply_id) == ("hello (dm)", thread[1].id)
+        await relay.close()
+
+
+async def test_an_answer_that_could_not_be_sent_is_sent_again_and_not_worked_out_again() -> None:
+    heard: list[str] = []
+
+    async def answer(message: RelayMessage, _context: MessageContext) -> str:
+        heard.append(message.text)
+        return "done"
+
+    async with ports() as port:
+        session, relay = define_harness("worker", answer), await port.connect(await port.token("worker"))
+        await relay.register(session)
+        sends, session.reply = session.reply, AsyncMock(side_effect=ConnectionLost("the host is gone"))
+        record = await became(port, (await sent(port)).id, DeliveryState.DEFERRED)
+        session.reply = sends
+        await port.house.call("deliveries.retry", deliveryId=record.id)
+        record = await became(port, record.id, DeliveryState.DELIVERED)
+        assert heard == ["hello"]
+        thread = (await port.house.call("messages.thread", messageId=record.message_id)).messages
+        assert [message.text for message in thread] == ["hello", "done"]
         await relay.close()
 
 

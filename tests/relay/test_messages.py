@@ -25,6 +25,7 @@ from serai.errors import (
     UnknownDelivery,
     UnknownMessage,
     UnknownRoom,
+    UnknownTarget,
 )
 from serai.harness.callback import CallbackHarness
 from serai.host.turn import Turn
@@ -525,6 +526,15 @@ async def test_what_waits_for_a_session_that_is_disposed_of_fails(house: Inn) ->
     await house.host.dispose("ahp-session:/one")
     record = await house.final(record.id)
     assert (record.state, record.error) == (DeliveryState.FAILED, "session_disposed")
+
+
+async def test_who_is_gone_comes_into_no_room(house: Inn) -> None:
+    await house.session("one")
+    await house.call("rooms.create", name="ops")
+    await house.host.dispose("ahp-session:/one")
+    for method in ("rooms.join", "rooms.invite"):
+        with pytest.raises(UnknownTarget):
+            await house.call(method, room="#ops", agent="@demo")
 
 
 async def test_who_types_is_offered_the_rooms_and_the_others(house: Inn) -> None:

@@ -13,7 +13,14 @@ from msgspec.structs import replace
 
 from serai import contract as c
 from serai.contract import DeliveryState, Role
-from serai.errors import DeliveryFinal, Forbidden, InvalidParams, UnknownDelivery, UnknownMessage
+from serai.errors import (
+    DeliveryFinal,
+    Forbidden,
+    InvalidParams,
+    UnknownDelivery,
+    UnknownMessage,
+    UnknownTarget,
+)
 from serai.host.identities import Participant
 from serai.host.ledger import ALL, record_of
 from serai.redact.managed import SHORTEST
@@ -210,14 +217,14 @@ class Calls:
 
     async def _rooms_join(self, caller: Caller, params: c.RoomParams) -> KeptRoom:
         kept = self._channel(caller, params.room, to_write=True)
-        return self._rooms.join(kept, self._about(caller, params.agent))
+        return self._rooms.join(kept, _present(self._about(caller, params.agent)))
 
     async def _rooms_leave(self, caller: Caller, params: c.RoomParams) -> KeptRoom:
         return self._rooms.leave(self._channel(caller, params.room), self._about(caller, params.agent))
 
     async def _rooms_invite(self, caller: Caller, params: c.InviteParams) -> KeptRoom:
         kept = self._channel(caller, params.room, to_write=True)
-        return self._rooms.join(kept, self._identities.get(params.agent))
+        return self._rooms.join(kept, _present(self._identities.get(params.agent)))
 
     def _channel(self, caller: Caller, name: str, *, to_write: bool = False) -> KeptRoom:
         """A room and no conversation: who is in one of those never changes, and it is not archived."""
@@ -374,6 +381,13 @@ class Calls:
             what = f"a secret has a name, and at least {SHORTEST} characters"
             raise InvalidParams(what, field="params")
         return c.Empty()
+
+
+def _present(participant: Participant) -> Participant:
+    """Go on only with someone whose session is there, or can be woken."""
+    if participant.gone:
+        raise UnknownTarget(f"{participant.handle} is gone: its session was disposed of")
+    return participant
 
 
 def _seconds(milliseconds: int) -> float:

@@ -45,19 +45,26 @@ class FunctionSession(c.BasicSession):
         super().__init__(identity, capabilities)
         self._receive = receive
         self._turn = asyncio.Lock()
+        self._unsent: dict[str, str] = {}
+        """The answers that could not be sent, by their deliveries."""
         self._handlers: set[c.EventHandler] = set()
-        self.reply: Callable[[str, str], Awaitable[str]] | None = None
-        """Answers a message, by its id, in its thread, and returns the answer's id. `register` sets it."""
+        self.reply: Callable[[str, str, str], Awaitable[str]] | None = None
+        """Answers a message, by its id, in its thread, and returns the answer's id. `register` sets it.
+
+        The last word is the delivery's id: for one delivery there is one answer, however often it is sent.
+        """
 
     async def receive_message(self, message: c.RelayMessage, context: c.MessageContext) -> c.MessageReceipt:
         """Call the function, once the calls before are done."""
         async with self._turn:
-            answer = await self._receive(message, context)
+            answer = self._unsent.get(context.id) or await self._receive(message, context)
             if not isinstance(answer, str):
                 return answer or c.Delivered(delivery_id=context.id)
             told = {"text": answer}
             if self.reply is not None and self.capabilities.messaging.send:
-                told["replyId"] = await self.reply(message.id, answer)
+                self._unsent[context.id] = answer  # if it cannot be sent now it is not worked out again
+                told["replyId"] = await self.reply(message.id, answer, context.id)
+                del self._unsent[context.id]
             return c.Delivered(delivery_id=context.id, metadata={"answer": told})
 
     def on_event(self, handler: c.EventHandler) -> c.Unsubscribe:
@@ -202,9 +209,10 @@ class Registration:
             except SeraiError as error:
                 _log.warning("the event %s of %s was not reported: %s", event.type, handle, error)
 
-    async def _reply(self, message_id: str, text: str) -> str:
+    async def _reply(self, message_id: str, text: str, delivery_id: str) -> str:
         """Answer a message as the session, also over a connection of the owner's."""
-        return (await self.relay.reply(message_id, text, **{"as": self.identity.handle})).message.id
+        more = {"as": self.identity.handle, "idempotencyKey": f"answer to {delivery_id}"}
+        return (await self.relay.reply(message_id, text, **more)).message.id
 
     # -- what the relay asks -------------------------------------------------------------------------------
 

@@ -123,6 +123,19 @@ async def test_a_name_is_bounded_and_has_nothing_but_text(inn: Inn, name: str | 
     assert listed.title == title
 
 
+async def test_a_credential_in_what_an_agent_runs_is_masked_in_its_title(inn: Inn) -> None:
+    done: asyncio.Future[HostTerminal] = asyncio.get_running_loop().create_future()
+    command = f"echo ghp_{'a1B2c3' * 6}"
+
+    async def answer(turn: Turn) -> None:
+        terminal = await turn.terminal(["true"], title=command)
+        await terminal.wait()
+        done.set_result(terminal)
+
+    await inn.begin(answer)
+    assert (await done).live.head.title == "echo ghp_[masked:github-token]"
+
+
 async def test_a_secret_in_a_name_is_masked_also_when_something_divides_it(inn: Inn) -> None:
     inn.host.redactor.register("THE_KEY", "correct-horse-battery")
     claim = TerminalClientClaim(client_id="c")

@@ -164,7 +164,7 @@ class Terminals:
         if uri in self._all:
             raise ProtocolError(f"{uri} exists already", number=AhpErrorCode.ALREADY_EXISTS)
         state = TerminalState(
-            title=self._title(title) or self._title(argv[0] if argv else "") or "shell",
+            title=self._title(title, claim) or self._title(argv[0] if argv else "", claim) or "shell",
             claim=claim,
             cwd=folder.as_uri(),
             cols=cols,
@@ -265,9 +265,10 @@ class Terminals:
             raise InvalidParams(f"{cwd} is no folder of this machine", field="params.cwd")
         return folder
 
-    def _title(self, wanted: str | None) -> str:
+    def _title(self, wanted: str | None, claim: TerminalClaim) -> str:
         """A title as it is shown. Nothing may divide a secret before it is masked."""
-        return self._host.redactor.redact(cleaned(wanted or ""), observed=False)[:TITLE_SHOWN]
+        observed = not isinstance(claim, TerminalClientClaim)  # what a person typed is theirs
+        return self._host.redactor.redact(cleaned(wanted or ""), observed=observed)[:TITLE_SHOWN]
 
     async def dispose(self, uri: str, client_id: str, sender: Subscriber) -> None:
         """End a terminal and forget it, for a client.
