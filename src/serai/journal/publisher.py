@@ -65,10 +65,7 @@ class Publisher:
                 continue
             seq += 1
             if type(entry) is Record:
-                try:
-                    entry.told(seq)
-                except Exception:  # noqa: BLE001 - one effect that fails must not stop the journal for all
-                    _log.exception("an effect failed after number %d", seq)
+                _do(entry.told, seq)
             elif type(entry) is Item:
                 if entry.only_to is None:
                     if self.subscriptions.is_followed(entry.channel):
