@@ -33,6 +33,11 @@ async def agent(turn: Turn) -> None:  # noqa: C901 - one agent that does all tha
     words = turn.message.text
     if words == "think":
         await turn.think("let me see")
+    if words == "count":
+        await turn.say("ha")
+        await turn.used(UsageInfo(input_tokens=1))
+        await turn.say("lf")
+        return
     if words == "tool":
         call = await turn.tool("ls", "List files", message="ls", confirmed="not-needed")
         await call.done("Listed 2 files", text="a b")
@@ -230,6 +235,10 @@ class TestOnce:
         assert (code, out) == (0, "you said tool\n")
         assert "* List files: Listed 2 files" in notes
 
+    async def test_what_is_told_of_the_cost_parts_no_word(self) -> None:
+        code, out, _ = await self.once("count")
+        assert (code, out) == (0, "half\n")
+
     async def test_a_failure_is_1(self) -> None:
         code, out, notes = await self.once("fail")
         assert (code, out) == (1, "")
@@ -261,7 +270,7 @@ class TestPeople:
             desk.keyboard.type("think")
             await desk.screen.shows("\n> ", times=2)
             assert "\x1b[2mlet me see\x1b[0m\n(a notice)" in desk.text
-            assert "\x1b[2m(3 tokens in, 4 out)\n\x1b[0m" in desk.text
+            assert "\x1b[2m(3 tokens in, 4 out)\x1b[0m\n" in desk.text
             desk.keyboard.type("escape")
             await desk.screen.shows("you said escape")
             assert "a[2Jbc\td" in desk.text

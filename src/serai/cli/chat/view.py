@@ -31,6 +31,7 @@ from serai.ahp.types import (
     ToolResultTextContent,
     Turn,
     TurnState,
+    UsageInfo,
 )
 from serai.cli.console.markdown import DIM, RED
 from serai.cli.console.output import about_size, cut, plain
@@ -207,9 +208,14 @@ class TurnView:
         # By call that runs: the lines on what is no text that were shown.
         self._calls: dict[str, set[str]] = {}
         self._is_thinking = False
+        # Shown at the turn's end: it may be told in the middle of a word.
+        self._usage: UsageInfo | None = None
 
     def show(self, event: TurnEvent) -> None:
         """Show one event. Questions are not shown here, they are asked; for the end of calls see `finish`."""
+        if isinstance(event, UsageReported):
+            self._usage = event.usage
+            return
         if self._is_thinking != isinstance(event, ReasoningAdded):
             self._is_thinking = not self._is_thinking
             self._terminal.new_line()
@@ -224,9 +230,6 @@ class TurnView:
                 self._terminal.note(f"({plain(content)})")
             case ContentAdded(content=content):
                 self._terminal.note(f"[{content.content_type or 'content'}: {content.uri}]")
-            case UsageReported(usage=usage):
-                self._terminal.new_line()
-                self._terminal.dim(f"({usage.input_tokens or 0} tokens in, {usage.output_tokens or 0} out)\n")
             case TurnEnded():
                 self._show_end(event)
             case _:
@@ -251,13 +254,17 @@ class TurnView:
 
     def _show_end(self, event: TurnEnded) -> None:
         self._calls.clear()
+        self._terminal.new_line()
+        if usage := self._usage:
+            self._usage = None
+            self._terminal.dim(f"({usage.input_tokens or 0} tokens in, {usage.output_tokens or 0} out)")
+            self._terminal.new_line()
         if event.error is not None:
             self._terminal.note(
                 f"The turn failed: {event.error.message} [{event.error.error_type}]", style=RED
             )
         elif event.state != TurnState.COMPLETE:
             self._terminal.note(f"(the turn was {event.state})")
-        self._terminal.new_line()
 
 
 def turn_told(turn: Turn) -> list[str]:
