@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -12,8 +12,10 @@ from serai.ahp.notifications import DispatchActionParams
 from serai.ahp.types import Count
 from serai.contract import Role
 from serai.errors import InvalidParams, SeraiError
-from serai.serve.ahp.peer import AhpPeer
 from serai.serve.ahp.subscriptions import loaded
+
+if TYPE_CHECKING:
+    from serai.serve.ahp.peer import AhpPeer
 
 _ANSWERS = (
     a.SessionToolCallResultConfirmedAction,
@@ -35,7 +37,7 @@ class _LooseDispatch(Struct, tag_field="method", tag="dispatchAction"):
     params: _LooseParams
 
 
-def dispatched(peer: AhpPeer, params: DispatchActionParams) -> Coroutine[Any, Any, None] | None:
+def take_action(peer: AhpPeer, params: DispatchActionParams) -> Coroutine[Any, Any, None] | None:
     """Deal with an action, at once where its channel is in memory. On a channel that is not, ignore it."""
     if peer.host.is_loaded(params.channel):
         _dispatch(peer, params)
@@ -43,7 +45,7 @@ def dispatched(peer: AhpPeer, params: DispatchActionParams) -> Coroutine[Any, An
     return _dispatch_later(peer, params) if peer.host.sessions.knows(params.channel) else None
 
 
-def unreadable(peer: AhpPeer, data: bytes, error: InvalidParams) -> None:
+def send_unreadable_back(peer: AhpPeer, data: bytes, error: InvalidParams) -> None:
     """Send an action back that has the wrong content, if that much can be made out."""
     try:
         params = wire.decode(data, _LooseDispatch).params

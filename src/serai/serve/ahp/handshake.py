@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
@@ -17,10 +17,12 @@ from serai.completions.completion import TRIGGERS
 from serai.errors import InvalidParams, ProtocolError, StorageUnavailable
 from serai.host.host import Host
 from serai.journal.envelopes import MAX_BYTES, MAX_ENVELOPES, envelope
-from serai.serve.ahp.peer import AhpPeer
 from serai.serve.ahp.subscriptions import follow, loaded, states
 from serai.store.contract import ClientRow, StoredRow
 from serai.telemetry.otlp import CAPABILITIES, parse
+
+if TYPE_CHECKING:
+    from serai.serve.ahp.peer import AhpPeer
 
 _log = logging.getLogger(__name__)
 

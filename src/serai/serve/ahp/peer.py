@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from serai import jsonrpc
 from serai.ahp import codec, wire
@@ -31,6 +31,9 @@ from serai.errors import (
 from serai.host.clients import Count
 from serai.host.host import Host
 from serai.jsonrpc.messages import TOO_MANY_REQUESTS
+from serai.serve.ahp.actions import send_unreadable_back, take_action
+from serai.serve.ahp.commands import COMMANDS
+from serai.serve.ahp.subscriptions import unsubscribe
 from serai.serve.frames import text_frame
 from serai.serve.websocket import WebSocket
 
@@ -59,37 +62,11 @@ _Incoming: TypeAlias = jsonrpc.Request | jsonrpc.Notification | _Unreadable
 _Work: TypeAlias = Coroutine[Any, Any, None]
 
 
-class Command(NamedTuple):
-    """How a command is served."""
-
-    serve: Callable[[AhpPeer, jsonrpc.Request], _Work | None]
-    """Answers the request, by itself or with what it returns. What it raises is the answer, too."""
-    alongside: bool = False
-    """Whether what comes after it need not wait: it may take long, and nothing depends on it."""
-    only_asks: bool = False
-    """Whether it changes nothing, so that it may be refused at any time until it is answered."""
-    for_responders: bool = False
-    """Whether it is for devices, too, that read and answer. What else these may do is in `actions`."""
-    is_first: bool = False
-    """Whether it may come before the handshake, or is it."""
-
-
-class Service(NamedTuple):
-    """What is done with the messages of a client."""
-
-    commands: Mapping[str, Command]
-    dispatched: Callable[[AhpPeer, DispatchActionParams], _Work | None]
-    unreadable: Callable[[AhpPeer, bytes, InvalidParams], None]
-    """Gets an action whose content does not fit."""
-    unsubscribe: Callable[[AhpPeer, UnsubscribeParams], None]
-
-
 class AhpPeer:
     """A client, as the host sees it over one connection."""
 
-    def __init__(self, host: Host, link: WebSocket, service: Service) -> None:
+    def __init__(self, host: Host, link: WebSocket) -> None:
         self.host = host
-        self._service = service
         self.journal = host.journal
         self.link = link
         self.client_id = ""
@@ -188,7 +165,7 @@ class AhpPeer:
             case jsonrpc.Notification() if self.client_id:
                 return self._notified(message)
             case _Unreadable(data, InvalidParams(id=None) as error) if self.client_id:
-                self._service.unreadable(self, data, error)  # a notification: nobody waits for an answer
+                send_unreadable_back(self, data, error)  # a notification: nobody waits for an answer
                 return None
             case _Unreadable(error=error) if not (isinstance(error, InvalidParams) and error.id is None):
                 self.fail(error)
@@ -199,10 +176,10 @@ class AhpPeer:
     def _notified(self, message: jsonrpc.Notification) -> _Work | None:
         match message.params:
             case UnsubscribeParams() as params:
-                self._service.unsubscribe(self, params)
+                unsubscribe(self, params)
                 return None
             case DispatchActionParams() as params:
-                return self._service.dispatched(self, params)
+                return take_action(self, params)
             case _:
                 return None
 
@@ -216,33 +193,39 @@ class AhpPeer:
         return None
 
     def _request(self, request: jsonrpc.Request) -> _Work | None:
+        work = self._serve(request)
+        if work is None:
+            self._under_way -= 1
+            return None
+        if not COMMANDS[request.method].alongside:
+            return self._finish(request, work)
+        task = asyncio.create_task(self._finish(request, work))
+        self._alongside.add(task)
+        task.add_done_callback(self._alongside.discard)
+        return None
+
+    def _serve(self, request: jsonrpc.Request) -> Coroutine[Any, Any, Any] | None:
+        """Begin to serve a request. Returns what will give its result; `None` when it has been answered."""
         unavailable = self.journal.unavailable
         if unavailable is not None and request.method != "ping":
-            self._under_way -= 1
             self.refuse(request, unavailable)  # what it would wait for may not come for long
             return None
         try:
-            command = self._service.commands.get(request.method)
+            command = COMMANDS.get(request.method)
             self._check_order(request.method, is_first=command is not None and command.is_first)
             if command is None:
                 raise MethodNotFound(f"this host does not serve {request.method!r} yet")
             if self.link.role == Role.RESPONDER and not command.for_responders:
                 problem = f"this device may read and answer, and nothing else: not {request.method}"
                 raise ProtocolError(problem, number=AhpErrorCode.PERMISSION_DENIED)
-            work = command.serve(self, request)
+            result = command.serve(self, request)
+            if isinstance(result, Coroutine):
+                return cast("Coroutine[Any, Any, Any]", result)
+            if not command.answers_itself:
+                self.respond(request, result)
         except SeraiError as error:
-            self._under_way -= 1
             self.refuse(request, error)
-            return None
-        if work is None:
-            self._under_way -= 1
-            return None
-        if command.alongside:
-            task = asyncio.create_task(self._finish(request, work))
-            self._alongside.add(task)
-            task.add_done_callback(self._alongside.discard)
-            return None
-        return self._finish(request, work)
+        return None
 
     def _check_order(self, method: str, *, is_first: bool) -> None:
         if not self.client_id and not is_first:
@@ -250,9 +233,11 @@ class AhpPeer:
         if self.client_id and is_first and method != "ping":
             raise InvalidRequest("this connection is initialized already")
 
-    async def _finish(self, request: jsonrpc.Request, work: _Work) -> None:
+    async def _finish(self, request: jsonrpc.Request, work: Coroutine[Any, Any, Any]) -> None:
         try:
-            await work
+            result = await work
+            if not COMMANDS[request.method].answers_itself:
+                self.respond(request, result)
         except SeraiError as error:
             self.refuse(request, error)
         except Exception:  # noqa: BLE001 - a request gets an answer, whatever happens
@@ -270,7 +255,7 @@ class AhpPeer:
         for room: it has happened, and is not undone.
         """
         message = _framed(jsonrpc.Success(id=request.id, result=result))
-        only_asked = self._service.commands[request.method].only_asks
+        only_asked = COMMANDS[request.method].only_asks
         self.journal.then(
             lambda _seq: self.link.respond(message),
             instead=(lambda reason: self.refuse(request, reason)) if only_asked else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
@@ -14,8 +15,10 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.notifications import UnsubscribeParams
 from serai.errors import ProtocolError, StorageUnavailable
 from serai.host.host import Host
-from serai.serve.ahp.peer import AhpPeer
 from serai.telemetry.otlp import parse
+
+if TYPE_CHECKING:
+    from serai.serve.ahp.peer import AhpPeer
 
 
 async def subscribe(peer: AhpPeer, request: jsonrpc.Request) -> None:
