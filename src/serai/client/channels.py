@@ -24,9 +24,9 @@ from serai.client.address import HostAddress
 from serai.client.connection import Connection, Handler, Opener
 from serai.client.events import (
     ClientEvent,
+    ClosableQueue,
     Connected,
     Disconnected,
-    Inbox,
     SessionAdded,
     SessionChanged,
     SessionRemoved,
@@ -105,7 +105,7 @@ class ChannelClient:
         self._subscribing: dict[URI, asyncio.Lock] = {}
         self._errands: set[asyncio.Task[None]] = set()
         self._listeners: list[Callable[[ClientEvent], None]] = []
-        self._readers: list[Inbox[ClientEvent]] = []
+        self._readers: list[ClosableQueue[ClientEvent]] = []
         self._is_known = False
         self._line = Lifeline(
             opener,
@@ -180,7 +180,7 @@ class ChannelClient:
         Raises:
             SeraiError: The client failed.
         """
-        inbox: Inbox[ClientEvent] = Inbox()
+        inbox: ClosableQueue[ClientEvent] = ClosableQueue()
         self._readers.append(inbox)
         try:
             async for event in inbox:

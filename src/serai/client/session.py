@@ -194,11 +194,11 @@ class SessionClient:
 
         A turn's own stream tells what is open while it runs, too. Leave the loop to hear no more.
         """
-        told = OpenQuestions()
+        known = OpenQuestions()
         while True:
-            for event in told.look(self._live()):
+            for event in known.update(self._live()):
                 yield event
-            await self.until(lambda _state: told.has_news(self._live()))
+            await self.until(lambda _state: known.has_news(self._live()))
 
     def events(self, after: int = 0) -> AsyncGenerator[SessionEvent, None]:
         """What happens in the session, by number: all after one, then each event as it happens.
@@ -230,8 +230,8 @@ class SessionClient:
             SessionGone: There is no such session any more.
             ConnectionLost: The host cannot be reached, or this client was not made by `connect`.
         """
-        told = msgspec.json.decode(await self._fetched("messages"), type=dict[str, list[SessionMessage]])
-        return told["messages"]
+        answer = msgspec.json.decode(await self._fetched("messages"), type=dict[str, list[SessionMessage]])
+        return answer["messages"]
 
     async def cost(self) -> dict[str, int | None]:
         """What the session has cost: `spentMicrocents`, `unpricedRequests`, and its bound where it has one.

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from serai.ahp import actions as a
 from serai.ahp.types import URI, TerminalCommandPart, TerminalState, TerminalUnclassifiedPart
-from serai.client.events import Inbox
+from serai.client.events import ClosableQueue
 from serai.errors import SeraiError, SessionGone
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class TerminalClient:
     def __init__(self, client: ChannelClient, uri: URI) -> None:
         self.uri = uri
         self._client = client
-        self._readers: list[Inbox[TerminalOutput]] = []
+        self._readers: list[ClosableQueue[TerminalOutput]] = []
 
     @property
     def state(self) -> TerminalState:
@@ -55,7 +55,7 @@ class TerminalClient:
             SessionGone: The terminal was disposed of, or left.
             ConnectionLost: The client was closed, or gave up.
         """
-        inbox: Inbox[TerminalOutput] = Inbox()
+        inbox: ClosableQueue[TerminalOutput] = ClosableQueue()
         _show(self.state, inbox, is_anew=False)
         self._readers.append(inbox)
         try:
@@ -108,7 +108,7 @@ class TerminalClient:
             inbox.end(error)
 
 
-def _show(state: TerminalState, inbox: Inbox[TerminalOutput], *, is_anew: bool) -> None:
+def _show(state: TerminalState, inbox: ClosableQueue[TerminalOutput], *, is_anew: bool) -> None:
     text = terminal_text(state)
     if text or is_anew:
         inbox.put(TerminalOutput(text, is_anew=is_anew))

@@ -36,7 +36,7 @@ from serai.client import (
     TurnStarted,
     TurnStream,
 )
-from serai.client.events import Inbox
+from serai.client.events import ClosableQueue
 from serai.errors import AuthRequired, SeraiError
 
 _PATIENCE = 2.0
@@ -89,9 +89,11 @@ class Chat:
         self._has_person = terminal.is_interactive and not as_json
         self._view = TurnView(terminal)
         self._completions = ChatCompletions(client, session, _COMMANDS)
-        terminal.offers = self._completions.offers
+        terminal.suggest = self._completions.suggest
         self._questions = ChatQuestions(session, terminal, self._listen, self._decided)
-        self._heard: Inbox[Callable[[], None]] = Inbox()  # what to do about what was heard, in order
+        self._heard: ClosableQueue[Callable[[], None]] = (
+            ClosableQueue()
+        )  # what to do about what was heard, in order
         self._tasks: set[asyncio.Task[None]] = set()
         self._errands: set[asyncio.Task[None]] = set()  # what was asked of the host
         self._reading: asyncio.Task[None] | None = None
@@ -117,7 +119,7 @@ class Chat:
             with signals({signal.SIGINT: self._interrupt}):
                 self._begin()
                 while self._exit is None:
-                    (await self._heard.get())()
+                    (await anext(self._heard))()
                     if self._is_signing_in and self._exit is None:
                         await self._sign_in()
                 if self._errands and self._client.is_connected and self._interrupts == 0:
@@ -198,7 +200,7 @@ class Chat:
             self._reading = _spawn(self._read_line(), self._tasks)
 
     async def _read_line(self) -> None:
-        self._later(self._written, await self._terminal.lines.read())
+        self._later(self._written, await anext(self._terminal.lines, None))
 
     def _do(self, work: Awaitable[Any], note: str | None = None, question: Question | None = None) -> None:
         """Ask something of the host without waiting for it: Ctrl-C has to work meanwhile.

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 from serai.cli.console.terminal import signals
 from serai.client import Client, ClientEvent, Connected, Disconnected, TerminalClient, TerminalOutput
-from serai.client.events import Inbox
+from serai.client.events import ClosableQueue
 from serai.client.terminal import terminal_text
 from serai.errors import SeraiError
 
@@ -66,7 +66,7 @@ class _Visit:
     def __init__(self, client: Client, terminal: TerminalClient) -> None:
         self._client = client
         self._terminal = terminal
-        self._typed: Inbox[str] = Inbox()
+        self._typed: ClosableQueue[str] = ClosableQueue()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._is_lost = False
         self._is_first = True
@@ -149,7 +149,7 @@ class _Visit:
         """Send what is typed, in its order. What comes while the host is slow goes together."""
         async for text in self._typed:
             while len(self._typed):
-                text += await self._typed.get()  # noqa: PLW2901 - more of it
+                text += await anext(self._typed)  # noqa: PLW2901 - more of it
             if text:
                 try:
                     await self._terminal.write(text)

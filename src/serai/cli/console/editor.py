@@ -33,13 +33,14 @@ from prompt_toolkit.utils import get_cwidth
 
 from serai.cli.console.markdown import BOLD, DIM, LineStream, diff_style
 from serai.cli.console.output import clean
-from serai.cli.console.terminal import Ask, Lines, PlainTerminal
+from serai.cli.console.terminal import Ask, PlainTerminal
+from serai.client.events import ClosableQueue
 from serai.redact import Redactor
 from serai.redact.managed import managed_from_environment
 
 
 class _History(FileHistory):
-    """What was written, in a file for its owner alone, without the secrets that can be told."""
+    """Earlier messages, in a file for its owner alone, with known secrets masked."""
 
     def __init__(self, file: Path) -> None:
         file.touch(0o600)
@@ -50,26 +51,26 @@ class _History(FileHistory):
         super().store_string(self._redactor.redact(string))
 
 
-class _Offers(Completer):
-    """What Tab offers: it is asked for while the person writes on, and not while they answer something."""
+class _TabCompleter(Completer):
+    """Completes messages while the person goes on writing. Answers to questions are not completed."""
 
     def __init__(self, terminal: EditedTerminal) -> None:
         self._terminal = terminal
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """Nothing: only `get_completions_async` is called."""
+        """Return nothing: only `get_completions_async` is called."""
         del document, complete_event
         return ()
 
     async def get_completions_async(
         self, document: Document, complete_event: CompleteEvent
     ) -> AsyncGenerator[Completion]:
-        """All offers, at once."""
+        """Yield all completions at once."""
         del complete_event
         place, terminal = document.cursor_position, self._terminal
-        if terminal.offers is None or terminal.asked is not None:
+        if terminal.suggest is None or terminal.asked is not None:
             return
-        for text, start, about in await terminal.offers(document.text, place):
+        for text, start, about in await terminal.suggest(document.text, place):
             space = "" if text.endswith("/") else " "  # into a folder one goes on
             yield Completion(f"{text}{space}", start - place, display=text, display_meta=about)
 
@@ -78,7 +79,7 @@ class EditedTerminal(PlainTerminal):
     """The person's terminal, while a block lasts: see `open_editor`."""
 
     def __init__(self, history: Path, *, has_colour: bool) -> None:
-        super().__init__(Lines(), sys.stdout, sys.stdout, is_interactive=True, has_colour=has_colour)
+        super().__init__(ClosableQueue(), sys.stdout, sys.stdout, is_interactive=True, has_colour=has_colour)
         # Where the cursor is need not be asked: the answer could come when someone else reads.
         self._output = Vt100_Output(
             sys.stdout,
@@ -96,7 +97,7 @@ class EditedTerminal(PlainTerminal):
             self._before_input,
             history=_History(history),
             key_bindings=self._keys(),
-            completer=_Offers(self),
+            completer=_TabCompleter(self),
             complete_while_typing=False,
             erase_when_done=True,
             output=self._output,
