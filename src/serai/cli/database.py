@@ -1,4 +1,8 @@
-"""`serai backup`, `serai restore`, `serai sessions purge` and `--disposed`: the commands on the database."""
+"""The commands on the contents of the home: the database, disposed sessions and discarded changes.
+
+They are `serai backup`, `serai restore`, `serai sessions purge`, `serai sessions --disposed` and `serai
+changes`. They need no host.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,19 @@ import argparse
 import asyncio
 import contextlib
 import os
+import time
 from pathlib import Path
 
 from serai.ahp.channels import is_run
 from serai.ahp.types import SessionSummary
+from serai.changes.undo import Trash
 from serai.cli.console.output import about_size, progress
 from serai.cli.console.target import is_on_this_machine, match
 from serai.cli.console.terminal import choose, open_terminal
 from serai.config.keys import DatabaseKey, find_database_key
 from serai.config.load import load
 from serai.config.paths import Paths, find_paths
-from serai.errors import ConfigInvalid, SessionGone, StorageUnreadable
+from serai.errors import ConfigInvalid, DiscardUnknown, SessionGone, StorageUnreadable
 from serai.host.changes.changesets import erase_changes
 from serai.journal.sessions import summary_of
 from serai.store.sqlite.backup import back_up, disposed_sessions, purge, restore
@@ -156,3 +162,45 @@ async def _agreed(uris: list[str]) -> bool:
         terminal.note("\n".join(uris))
         words = {"y": True, "yes": True, "n": False, "no": False, "": False}
         return await choose(terminal, "Erase for good? This cannot be undone. [y/N] ", words) or False
+
+
+# -- discarded changes -----------------------------------------------------------------------------------
+
+
+def configure_changes(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai changes`."""
+    parser.epilog = "What a discard took away is kept for a week, with all that was in it."
+    parser.set_defaults(run=_list_discards)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    commands.add_parser("list", help="list what was discarded").set_defaults(run=_list_discards)
+    undo = commands.add_parser("undo", help="give everything back that a discard took away")
+    undo.add_argument("discard", metavar="ID", nargs="?", help="which one; by default the last discard")
+    undo.set_defaults(run=_undo)
+
+
+def _list_discards(options: argparse.Namespace) -> int:
+    found = Trash(find_paths(options.home, os.environ).home).discards()
+    for one in found:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.at))
+        cut_short = "" if one.is_done else " (cut short)"
+        print(f"{one.id}  {when}  {one.what}{cut_short}  {one.directory}")
+    if not found:
+        print("Nothing was discarded in the last week.")
+    return 0
+
+
+def _undo(options: argparse.Namespace) -> int:
+    trash = Trash(find_paths(options.home, os.environ).home)
+    found = [
+        one
+        for one in trash.discards()
+        if (one.id.startswith(options.discard) if options.discard else one.undoes is None)
+    ]
+    if not found:
+        raise DiscardUnknown(
+            "there is no such discard" if options.discard else "nothing was discarded in the last week",
+            remedy="`serai changes list` lists them",
+        )
+    trash.undo(found[0])
+    print(f"Gave back {found[0].what} in {found[0].directory}.")
+    return 0

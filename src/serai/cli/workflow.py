@@ -200,7 +200,7 @@ async def _begun(client: Client, options: argparse.Namespace) -> tuple[SessionCl
     run = await client.create_session(
         "workflow",
         uri=f"{RUN}:/{uuid.uuid4()}",
-        working_directory=here().as_uri(),
+        working_directory=here(),
         config={"file": options.file},
     )
     print(f"Run {run.id}", file=sys.stderr)

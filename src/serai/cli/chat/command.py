@@ -18,7 +18,6 @@ from serai.cli.chat.conversation import Chat
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.target import add_connection_options, is_on_this_machine, run_connected
 from serai.cli.console.terminal import PlainTerminal, choose, open_terminal
-from serai.cli.hosted import participants
 from serai.cli.sessions import find_session, session_table
 from serai.client import Client, SessionClient
 from serai.client.agent_session import is_agent_file, named_agent
@@ -140,7 +139,7 @@ async def _earlier(client: Client, terminal: PlainTerminal, folder: Path | None)
 
 
 async def _create(
-    client: Client, agent: str | None, own: str | None, uri: str, directory: str | None
+    client: Client, agent: str | None, own: str | None, uri: str, directory: Path | None
 ) -> SessionClient:
     """Make a session with an agent of the host, or with one that a file describes: by its name or slug."""
     try:
@@ -158,11 +157,12 @@ async def _create(
 async def _begin(client: Client, terminal: PlainTerminal, options: argparse.Namespace) -> SessionClient:
     """Begin a session; where nobody is signed in to its agent, that is offered first."""
     uri = f"ahp-session:/{uuid.uuid4()}"
-    directory = options.directory.as_uri() if options.directory else None
     own = named_agent(options.agent) if options.agent and is_agent_file(options.agent) else None
     try:
-        return await _create(client, options.agent, own, uri, directory)
+        return await _create(client, options.agent, own, uri, options.directory)
     except ProtocolError as error:
+        from serai.cli.agents import participants  # noqa: PLC0415 - needed only to explain the error
+
         name = (options.agent or "").removeprefix("@")
         there = await participants(options.url, options.token, home=options.home)
         if error.number != AhpErrorCode.PROVIDER_NOT_FOUND or name not in there:

@@ -16,7 +16,7 @@ from serai.ahp.extensions import LOGIN
 from serai.ahp.types import PendingMessage, TurnState
 from serai.cli.chat.completion import ChatCompletions
 from serai.cli.chat.questions import ChatQuestions, Decision, Question, is_open
-from serai.cli.chat.view import TurnView, diff_of, one_line, output_elsewhere, turn_told, why_held
+from serai.cli.chat.view import TurnView, diff_of, one_line, output_elsewhere, turn_lines, why_held
 from serai.cli.console.output import json_text
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.terminal import PlainTerminal, signals
@@ -159,7 +159,7 @@ class Chat:
         if LOGIN in (state.meta or {}):
             self._terminal.note("(nobody is signed in to the agent: /signin does it)")
         if state.turns:
-            told = "\n".join(turn_told(state.turns[-1]))
+            told = "\n".join(turn_lines(state.turns[-1]))
             self._terminal.note(f"(turns so far: {len(state.turns)}; the last one:)\n{told}")
 
     # -- what comes in -------------------------------------------------------------------------------------

@@ -267,7 +267,7 @@ class TurnView:
             self._terminal.note(f"(the turn was {event.state})")
 
 
-def turn_told(turn: Turn) -> list[str]:
+def turn_lines(turn: Turn) -> list[str]:
     """A turn that is over, in lines."""
     lines = [f"> {turn.user_message.text}"]
     for part in turn.response_parts:
