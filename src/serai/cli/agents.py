@@ -30,7 +30,7 @@ from serai.ahp.extensions import AGENTS, AgentsParams
 from serai.ahp.types import ROOT
 from serai.cli.console.output import clean, cut, print_json, progress, table
 from serai.cli.console.signin import SignInDialog
-from serai.cli.console.target import add_client_command, add_command, add_json_option
+from serai.cli.console.target import add_command, add_json_option
 from serai.cli.console.terminal import open_terminal
 from serai.client import Client, connect
 from serai.config.load import load
@@ -60,20 +60,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.set_defaults(run=_list)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    probe = add_command(commands, "probe", "start an agent in an empty folder, and ask it what it can do")
-    probe.set_defaults(run=_probe)
-    install = add_command(commands, "install", "install an agent on this machine, and say what went wrong")
-    install.set_defaults(run=_install)
+    probe = add_command(
+        commands, "probe", "start an agent in an empty folder, and ask it what it can do", run=_probe
+    )
+    install = add_command(
+        commands, "install", "install an agent on this machine, and say what went wrong", run=_install
+    )
     signin = add_command(
         commands,
         "signin",
         "sign in to an agent of the host: in a terminal there, or in the way that it offers",
+        client=_sign_in,
         epilog="It ends with 0 unless nobody is signed in.",
     )
     for each in (probe, install, signin):
         each.add_argument("agent", metavar="NAME", help="an agent's name, or another name of it")
     signin.add_argument("--method", metavar="ID", help="one of the ways that there are")
-    add_client_command(signin, _sign_in)
     for each in (parser, probe):
         add_json_option(each)
 

@@ -17,7 +17,7 @@ from serai.ahp.channels import is_run
 from serai.ahp.types import SessionSummary
 from serai.changes.undo import Trash
 from serai.cli.console.output import about_size, progress
-from serai.cli.console.target import is_on_this_machine, match
+from serai.cli.console.target import add_command, is_on_this_machine, match
 from serai.cli.console.terminal import choose, open_terminal
 from serai.config.keys import DatabaseKey, find_database_key
 from serai.config.load import load
@@ -172,10 +172,9 @@ def configure_changes(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "What a discard took away is kept for a week, with all that was in it."
     parser.set_defaults(run=_list_discards)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    commands.add_parser("list", help="list what was discarded").set_defaults(run=_list_discards)
-    undo = commands.add_parser("undo", help="give everything back that a discard took away")
+    add_command(commands, "list", "list what was discarded", run=_list_discards)
+    undo = add_command(commands, "undo", "give everything back that a discard took away", run=_undo)
     undo.add_argument("discard", metavar="ID", nargs="?", help="which one; by default the last discard")
-    undo.set_defaults(run=_undo)
 
 
 def _list_discards(options: argparse.Namespace) -> int:

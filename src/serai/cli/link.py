@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from serai.cli.console.target import called_by
-from serai.cli.relay import add_relay_command, show as show_result
+from serai.cli.console.target import add_command, add_relay_command, called_by
+from serai.cli.relay import show as show_result
 from serai.client.address import find_address, nearest_url
 from serai.config.keys import find_token
 from serai.config.load import load
@@ -136,10 +136,9 @@ def configure_pair(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--address", metavar="URL", help="where the device reaches the host: https://NAME")
     add_relay_command(parser, _pair)
     verbs = parser.add_subparsers(title="what else to do", metavar="WHAT")
-    add_relay_command(verbs.add_parser("list", help="show which devices there are"), _list)
-    revoke = verbs.add_parser("revoke", help="let a device in no longer, and cut it off")
+    add_command(verbs, "list", "show which devices there are", relay=_list)
+    revoke = add_command(verbs, "revoke", "let a device in no longer, and cut it off", relay=_revoke)
     revoke.add_argument("device", metavar="ID|NAME")
-    add_relay_command(revoke, _revoke)
 
 
 async def _pair(relay: Relay, options: argparse.Namespace) -> int:

@@ -6,47 +6,17 @@ Each is a method of the relay: its options are the parameters, and what comes ba
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from functools import partial
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import msgspec
 
 from serai import contract as c
 from serai.cli.console.output import json_text, progress
-from serai.cli.console.target import add_connection_options, add_json_option
+from serai.cli.console.target import RelayCommand, add_command, add_relay_command
 from serai.errors import InvalidParams
 from serai.relay.sdk import Relay
-
-RelayCommand = Callable[[Relay, argparse.Namespace], Awaitable[int]]
-
-
-def add_relay_command(parser: argparse.ArgumentParser, command: RelayCommand) -> None:
-    """Have a parser run a command with a connected relay. `--json` prints what the relay returns."""
-    add_connection_options(parser)
-    add_json_option(parser)
-    parser.set_defaults(run=partial(_run, command))
-
-
-def _run(command: RelayCommand, options: argparse.Namespace) -> int:
-    async def run() -> int:
-        async with await Relay.connect(options.url, options.token, home=options.home) as relay:
-            return await command(relay, options)
-
-    return asyncio.run(run())
-
-
-def _add_verb(
-    verbs: Any, name: str, summary: str, command: RelayCommand, *arguments: str
-) -> argparse.ArgumentParser:
-    """Add what a command can do besides, with the arguments that it takes."""
-    parser: argparse.ArgumentParser = verbs.add_parser(name, help=summary)
-    for argument in arguments:
-        parser.add_argument(argument, metavar=argument.upper())
-    add_relay_command(parser, command)
-    return parser
 
 
 def calling(method: str, lines: Callable[[Any], list[str]], *fields: str) -> RelayCommand:
@@ -189,15 +159,15 @@ def configure_rooms(parser: argparse.ArgumentParser) -> None:
     add_relay_command(parser, listed)
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
     made = calling("rooms.create", lambda room: [_room_line(room)], "name", "topic")
-    create = _add_verb(verbs, "create", "make a room", made, "name")
+    create = add_command(verbs, "create", "make a room", "name", relay=made)
     create.add_argument("--topic", help="what it is about")
     said = calling("messages.list", lambda found: [*map(line_of_message, found.messages)], "room", "limit")
-    read = _add_verb(verbs, "read", "show what was said in a room", said, "room")
+    read = add_command(verbs, "read", "show what was said in a room", "room", relay=said)
     read.add_argument("--limit", type=int, default=50)
     for verb, summary in _ROOM_VERBS.items():
         more = "archived" if verb == "archive" else "agent"
         changed = calling(f"rooms.{verb}", lambda room: [_room_line(room)], "room", more)
-        one = _add_verb(verbs, verb, summary, changed, "room")
+        one = add_command(verbs, verb, summary, "room", relay=changed)
         if verb == "archive":
             one.add_argument("--undo", dest="archived", action="store_false", help="let people write again")
         else:
@@ -232,10 +202,10 @@ def configure_deliveries(parser: argparse.ArgumentParser) -> None:
         changed = calling(
             f"deliveries.{verb}", lambda record: [line_of_delivery(record)], "deliveryId=delivery"
         )
-        _add_verb(verbs, verb, summary, changed, "delivery")
+        add_command(verbs, verb, summary, "delivery", relay=changed)
     flushed = calling("deliveries.flush", _delivery_lines, "agent=handle", "mode")
     summary = "let in what waits for a participant, whatever it waits for"
-    flush = _add_verb(verbs, "flush", summary, flushed, "handle")
+    flush = add_command(verbs, "flush", summary, "handle", relay=flushed)
     flush.add_argument(
         "--mode", choices=[mode.value for mode in c.DeliveryMode], help="only those in one mode"
     )
@@ -259,7 +229,9 @@ def configure_actions(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai actions`."""
     add_relay_command(parser, calling("actions.list", lambda found: [*map(_action_line, found.actions)]))
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
-    invoke = _add_verb(verbs, "invoke", "ask for an action, and wait for its outcome", _invoke, "name")
+    invoke = add_command(
+        verbs, "invoke", "ask for an action, and wait for its outcome", "name", relay=_invoke
+    )
     invoke.add_argument("input", metavar="JSON", nargs="?", help="what it is called with")
     invoke.add_argument("--wait", metavar="SECONDS", type=float, default=600.0, help="how long to wait")
 
@@ -326,16 +298,16 @@ def configure_token(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai token`."""
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT", required=True)
     made = calling("tokens.create", lambda made: [made.token], "agent", "kind", "label")
-    create = _add_verb(verbs, "create", "make a token; it is shown this once", made)
+    create = add_command(verbs, "create", "make a token; it is shown this once", relay=made)
     whom = create.add_mutually_exclusive_group(required=True)
     whom.add_argument("--for", dest="agent", metavar="NAME", help="a participant, perhaps a new one")
     whom.add_argument("--observer", action="store_true", help="to look on, and nothing else")
     create.add_argument("--kind", choices=list(c.IdentityKind), help="what a new one is (default: agent)")
     create.add_argument("--label", default="", help="what it is for")
     listed = calling("tokens.list", lambda found: [*map(_token, found.tokens)] or ["There is none."])
-    _add_verb(verbs, "list", "show which tokens there are", listed)
+    add_command(verbs, "list", "show which tokens there are", relay=listed)
     revoked = calling("tokens.revoke", lambda _: ["It is revoked."], "id")
-    _add_verb(verbs, "revoke", "have a token open nothing any more", revoked, "id")
+    add_command(verbs, "revoke", "have a token open nothing any more", "id", relay=revoked)
 
 
 def _token(info: c.TokenInfo) -> str:
@@ -349,12 +321,12 @@ def configure_webhooks(parser: argparse.ArgumentParser) -> None:
     add_relay_command(parser, listed)
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
     made = calling("webhooks.create", lambda made: [made.webhook.id, made.secret], "url=to", "types")
-    create = verbs.add_parser("create", help="have events posted; what signs them is shown this once")
+    summary = "have events posted; what signs them is shown this once"
+    create = add_command(verbs, "create", summary, relay=made)
     create.add_argument("to", metavar="URL")
     create.add_argument("types", metavar="TYPE", nargs="*", help="such as 'delivery.*'; by default all")
-    add_relay_command(create, made)
     deleted = calling("webhooks.delete", lambda _: ["It is deleted."], "id")
-    _add_verb(verbs, "delete", "have nothing posted there any more", deleted, "id")
+    add_command(verbs, "delete", "have nothing posted there any more", "id", relay=deleted)
 
 
 def _webhook(one: c.Webhook) -> str:

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("status", _status, "say whether it is installed, and runs"),
         ("uninstall", _uninstall, "stop it, and start it no more; sessions stay"),
     ):
-        add_command(commands, name, does).set_defaults(run=run)
+        add_command(commands, name, does, run=run)
 
 
 def systemd_unit(command: Sequence[str], environment: Mapping[str, str]) -> str:

@@ -18,7 +18,6 @@ from serai.ahp.types import URI, Number, SessionLifecycle, SessionState, Session
 from serai.cli.chat.view import turn_lines, why_held
 from serai.cli.console.output import clean, print_json, short_ids, table
 from serai.cli.console.target import (
-    ClientCommand,
     add_client_command,
     add_command,
     add_json_option,
@@ -40,7 +39,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     listing = add_command(commands, "list", "list all sessions (the same as no command)")
     parser.set_defaults(disposed=False)
     for each in (parser, listing):
-        _options(each, _list)
+        add_json_option(each)
+        add_client_command(each, _list)
         each.add_argument(
             "--disposed",
             action="store_true",
@@ -54,19 +54,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("rename", _rename, "give one another title"),
         ("archive", _archive, "put one away"),
     ):
-        command = add_command(commands, name, summary)
+        command = add_command(commands, name, summary, client=run)
+        add_json_option(command)
         command.add_argument("session", metavar="SESSION", help="its id, the beginning of its id, or its URI")
         if name == "rename":
             command.add_argument("title", metavar="TITLE")
         if name == "archive":
             command.add_argument("--undo", action="store_true", help="take it out again")
-        _options(command, run)
     configure_purge(add_command(commands, "purge", "erase sessions for good"))
-
-
-def _options(parser: argparse.ArgumentParser, command: ClientCommand) -> None:
-    add_json_option(parser)
-    add_client_command(parser, command)
 
 
 def _start_list(options: argparse.Namespace) -> int:

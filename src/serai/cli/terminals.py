@@ -1,4 +1,4 @@
-"""`serai terminals`: which terminals the host has, a new one, and the way into one."""
+"""`serai terminals`: lists the terminals of the host, opens a new one, and attaches to one."""
 
 from __future__ import annotations
 
@@ -29,14 +29,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         add_json_option(each)
         add_client_command(each, _list)
     otherwise = "Where nobody can type, its URI is printed instead."
-    opening = add_command(
-        commands, "open", "start a shell in a new one, and go into it; Ctrl-] leaves it", epilog=otherwise
-    )
+    summary = "start a shell in a new one, and go into it; Ctrl-] leaves it"
+    opening = add_command(commands, "open", summary, client=_open, epilog=otherwise)
     opening.add_argument("--name", help="what people see")
-    add_client_command(opening, _open)
-    attaching = add_command(commands, "attach", "go into one: see what it shows, and type; Ctrl-] leaves it")
+    summary = "go into one: see what it shows, and type; Ctrl-] leaves it"
+    attaching = add_command(commands, "attach", summary, client=_attach)
     attaching.add_argument("terminal", metavar="TERMINAL", help="its id, the beginning of its id, or its URI")
-    add_client_command(attaching, _attach)
     attaching.set_defaults(run=partial(_start_attach, attaching))
 
 

@@ -23,7 +23,6 @@ from serai.cli.console.output import progress
 from serai.cli.console.target import (
     add_client_command,
     add_command,
-    add_connection_options,
     add_json_option,
     match,
     run_connected,
@@ -47,30 +46,45 @@ from serai.session.yaml import Document
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands of `serai workflow`."""
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    check = add_command(
+    add_command(
         commands,
         "check",
         "say whether a workflow can run, and if not, where it is wrong",
+        "file",
+        run=_check,
         epilog=(
             "Agents are those in the file, in .serai/agents/ of this directory if it is trusted, and in "
             "agents/ beside your serai.toml; models are those of [models] there."
         ),
     )
-    check.set_defaults(run=_check)
-    fmt = add_command(
+    add_command(
         commands,
         "fmt",
         "write a workflow in its one form: keys sorted, each text in the same quotes",
+        "file",
+        run=_format,
         epilog="A file with comments is left as it is: they have no place in that form.",
     )
-    fmt.set_defaults(run=_format)
-    show = add_command(commands, "show", "draw a workflow: as text, or as an SVG file")
+    show = add_command(commands, "show", "draw a workflow: as text, or as an SVG file", "file", run=_show)
     show.add_argument("-o", dest="output", metavar="FILE.svg", help="write a picture there instead")
-    show.set_defaults(run=_show)
-    for command in (check, fmt, show):
-        command.add_argument("file", metavar="FILE")
-    configure_run(add_command(commands, "run", "run a workflow on this machine's host, and follow it"))
-    configure_runs(add_command(commands, "runs", "list the runs of workflows, the last one first"))
+    run = add_command(
+        commands,
+        "run",
+        "run a workflow on this machine's host, and follow it",
+        client=_run,
+        epilog=(
+            "What happens is told as in a chat, and so is asked what has to be. Where standard output is no "
+            "terminal, it gets the output alone. The exit code is 0 when the run was completed."
+        ),
+    )
+    run.add_argument("file", metavar="FILE", nargs="?", help="the workflow")
+    run.add_argument("--input", metavar="TEXT", help="what the workflow is given: {{input}}")
+    run.add_argument(
+        "--resume", metavar="ID", help="follow a run that there is: its id, or the beginning of it"
+    )
+    run.set_defaults(run=partial(_checked_run, run))
+    runs = add_command(commands, "runs", "list the runs of workflows, the last one first", client=_list_runs)
+    add_json_option(runs)
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -152,27 +166,6 @@ async def _export(client: Client, options: argparse.Namespace) -> int:
 
 
 # -- runs --------------------------------------------------------------------------------------------------
-
-
-def configure_run(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `serai workflow run`."""
-    parser.epilog = (
-        "What happens is told as in a chat, and so is asked what has to be. Where standard output is no "
-        "terminal, it gets the output alone. The exit code is 0 when the run was completed."
-    )
-    parser.add_argument("file", metavar="FILE", nargs="?", help="the workflow")
-    parser.add_argument("--input", metavar="TEXT", help="what the workflow is given: {{input}}")
-    parser.add_argument(
-        "--resume", metavar="ID", help="follow a run that there is: its id, or the beginning of it"
-    )
-    add_connection_options(parser)
-    parser.set_defaults(run=partial(_checked_run, parser), command=_run)
-
-
-def configure_runs(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `serai workflow runs`."""
-    add_json_option(parser)
-    add_client_command(parser, _list_runs)
 
 
 def _checked_run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""The channels that a client follows, kept up to date over lost connections."""
+"""The channels that a client follows. Lost connections do not matter: their state is brought up to date."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
 from functools import partial
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from serai import jsonrpc
 from serai.ahp import actions as a, codec, commands as c, notifications as n
@@ -33,7 +32,7 @@ from serai.client.events import (
     SignInNeeded,
 )
 from serai.client.lending import Shelf
-from serai.client.reconnect import Delays, Lifeline, backoff
+from serai.client.reconnect import Delays, ReconnectingClient, backoff
 from serai.errors import (
     AccessRefused,
     ConnectionLost,
@@ -52,23 +51,23 @@ _log = logging.getLogger(__name__)
 
 _VERSIONS = ["0.2.0"]
 
-# Asking these twice does no harm, so they are asked again when the connection is lost before the answer.
 _REPEATABLE = frozenset(
     {"ping", "listSessions", "fetchTurns", "resolveSessionConfig", "sessionConfigCompletions", "completions"}
     | {"resourceRead", "resourceList", "resourceResolve", "createSession", "disposeSession", "authenticate"}
     | {"createTerminal", "disposeTerminal", SIGN_IN_METHODS}
 )
+"""Requests that are repeated when the connection is lost before the answer: that does no harm."""
 
-# What a repeated request is answered with when the first one had been carried out.
 _DONE_ALREADY = {
     "createSession": AhpErrorCode.SESSION_ALREADY_EXISTS,
     "disposeSession": AhpErrorCode.SESSION_NOT_FOUND,
     "createTerminal": AhpErrorCode.ALREADY_EXISTS,
     "disposeTerminal": AhpErrorCode.NOT_FOUND,
 }
+"""Error of a repeated request whose first try was carried out."""
 
 Follower: TypeAlias = "SessionClient | TerminalClient"
-"""Who hears of one channel."""
+"""Receiver of the actions of one channel."""
 
 
 class _Dispatched(NamedTuple):
@@ -78,8 +77,8 @@ class _Dispatched(NamedTuple):
     answer: asyncio.Future[None]
 
 
-class ChannelClient:
-    """The channels of a host, kept up to date over lost connections. `Client` has what people use."""
+class ChannelClient(ReconnectingClient):
+    """The channels of a host. `Client` adds what people use."""
 
     def __init__(
         self,
@@ -90,16 +89,16 @@ class ChannelClient:
         delays: Delays = backoff,
         address: HostAddress | None = None,
     ) -> None:
-        self.delays = delays
-        """How long to wait before each try to connect again."""
+        served: dict[str, Handler] = {name: partial(self._respond, name) for name in RESOURCE_REQUESTS}
+        super().__init__(opener, served, delays)
         self.address = address
-        """Where the host is, if it is known: for what is asked over HTTP."""
+        """Address of the host, if it is known, for requests over HTTP."""
         self._initial = list(dict.fromkeys(subscriptions))
         self._state = ClientState(client_id or f"serai-{uuid.uuid4()}")
         self._dispatched: dict[int, _Dispatched] = {}
-        """What the host has not answered, by our numbers."""
+        """Actions that the host has not answered, by our numbers."""
         self.shelf = Shelf(self._state.client_id)
-        """The plugins that are published."""
+        """Published plugins."""
         self._handlers: dict[str, Handler] = {}
         self._followers: dict[URI, Follower] = {}
         self._subscribing: dict[URI, asyncio.Lock] = {}
@@ -107,62 +106,23 @@ class ChannelClient:
         self._listeners: list[Callable[[ClientEvent], None]] = []
         self._readers: list[ClosableQueue[ClientEvent]] = []
         self._is_known = False
-        self._line = Lifeline(
-            opener,
-            self._shake_hands,
-            heard=self._notified,
-            handlers={method: partial(self._respond, method) for method in RESOURCE_REQUESTS},
-            delays=delays,
-            lost=lambda reason, retry_in: self._tell(Disconnected(reason, retry_in)),
-            failed=self._failed,
-        )
+        """True once the host has answered the first handshake."""
 
     # -- the connection ------------------------------------------------------------------------------------
 
-    async def open(self) -> Self:
-        """Connect. `async with` does it, and so does `await client`.
-
-        Raises:
-            ConnectionLost: The host cannot be reached. Only the first time: later it is tried again.
-            AccessRefused: The host does not let this client in.
-        """
-        await self._line.open()
-        return self
-
     async def close(self) -> None:
-        """End the connection. Whoever still waits gets `ConnectionLost`. Turns go on on the host."""
+        """End the connection. Whoever still waits gets `ConnectionLost`. Turns continue on the host."""
         try:
-            await self._line.close()
+            await super().close()
         finally:
             for task in self._errands:
                 task.cancel()
             await asyncio.gather(*self._errands, return_exceptions=True)
 
-    def __await__(self) -> Generator[Any, None, Self]:
-        return self.open().__await__()
-
-    async def __aenter__(self) -> Self:
-        return await self.open()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
     @property
     def client_id(self) -> str:
         """How the host knows this client."""
         return self._state.client_id
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether the host can be reached at this moment."""
-        return self._line.connection is not None
-
-    @property
-    def failure(self) -> SeraiError | None:
-        """Why this client will never be connected again: it was closed, was refused, or gave up."""
-        return self._line.failure
 
     def on_event(self, listener: Callable[[ClientEvent], None]) -> Callable[[], None]:
         """Call a function with each event of the connection and of the root channel.
@@ -237,7 +197,7 @@ class ChannelClient:
         """
         is_repeated = False
         while True:
-            connection = await self._line.ready()
+            connection = await self._ready()
             try:
                 return await connection.request(method, params)
             except ConnectionLost:
@@ -275,7 +235,7 @@ class ChannelClient:
         """
         async with self._subscribing.setdefault(uri, asyncio.Lock()):
             while self.failure is not None or uri not in self._state.subscriptions:
-                connection = await self._line.ready()
+                connection = await self._ready()
                 params = self._state.subscribe(uri)
                 try:
                     await connection.request("subscribe", params, partial(self._subscribed, params))
@@ -296,10 +256,8 @@ class ChannelClient:
     def unsubscribe(self, uri: URI) -> None:
         """Follow a channel no more. Whoever waits for something on it gets `SessionGone`."""
         params = self._state.unsubscribe(uri)
-        if self._line.connection is not None:
-            self._line.connection.send(
-                codec.encode(jsonrpc.Notification(method="unsubscribe", params=params))
-            )
+        if self._connection is not None:
+            self._connection.send(codec.encode(jsonrpc.Notification(method="unsubscribe", params=params)))
         self._forget(uri, SessionGone(f"{uri} is not followed any more"))
 
     async def dispatch(self, uri: URI, action: a.StateAction) -> None:
@@ -326,8 +284,8 @@ class ChannelClient:
         dispatched = self._dispatched[params.client_seq] = _Dispatched(
             params, asyncio.get_running_loop().create_future()
         )
-        if self._line.connection is not None:  # else it is sent when there is one
-            self._line.connection.send(frame)
+        if self._connection is not None:  # else it is sent when there is one
+            self._connection.send(frame)
         await dispatched.answer
 
     def _answered(self, envelope: a.ActionEnvelope) -> None:
@@ -424,7 +382,7 @@ class ChannelClient:
         if how != "replayed":
             for follower in list(self._followers.values()):
                 follower.caught_up()
-        self._line.up(connection)
+        self._connected(connection)
         self._tell(Connected(how, tuple(lost)))
 
     def _notified(self, method: str, params: Any) -> None:
@@ -460,14 +418,17 @@ class ChannelClient:
         if follower is not None:
             follower.failed(error)
 
+    def _lost(self, reason: str, retry_in: float) -> None:
+        self._tell(Disconnected(reason, retry_in))
+
     def _failed(self, error: SeraiError) -> None:
         self._unanswerable(error)
         for follower in self._followers.values():
             follower.failed(error)
-        if not self._line.is_closed:
+        if not self._is_closed:
             self._tell(Disconnected(str(error), None))
         for reader in self._readers:
-            reader.end(None if self._line.is_closed else error)
+            reader.end(None if self._is_closed else error)
 
 
 def _frame_of(dispatched: n.DispatchActionParams) -> bytes:
