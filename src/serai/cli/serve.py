@@ -9,8 +9,7 @@ import logging
 import os
 import socket
 import sys
-from importlib import import_module
-from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, cast
 
 from msgspec.structs import replace
@@ -40,6 +39,9 @@ from serai.version import __version__
 from serai.web.assets import Page
 
 _log = logging.getLogger(__name__)
+
+_LOOK_SECONDS = 1.0
+"""Seconds between two looks at the person's settings."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -137,39 +139,31 @@ async def _run(
         {digest(token)} if token else (),
         started=started,
         page=Page().routes,
-        look_for_agents=lambda host: _look_for_agents(host, configuration),
-        agents_changed=lambda: _stamp(paths.user_config),
+        background=lambda host: _keep_agents(host, configuration),
         first_codes=codes if opens_page else codes[:1],
     )
 
 
 def function_agent(words: str) -> HostedHarness:
-    """A function as an agent of its own name, given as `module:function`.
+    """Return a function as an agent of the same name, given as `module:function`.
 
     Raises:
-        ConfigInvalid: There is no such module or function, it fails on import, or is none for an agent.
+        ConfigInvalid: There is no such module or function, its import fails, or it cannot be an agent.
     """
-    module_name, _, name = words.partition(":")
-    if not module_name or not name.isidentifier():
+    name = words.rpartition(":")[2]
+    if not words.rpartition(":")[0] or not name.isidentifier():
         raise ConfigInvalid(f"--agent {words}: this is no function", remedy="Write it as module:function")
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
-        module = import_module(module_name)
+        answer: Any = resolve_name(words)
+        summary = (inspect.getdoc(answer) or "").partition("\n")[0]
+        return CallbackHarness(name.replace("_", "-"), cast("Answer", answer), description=summary)
     except Exception as error:
-        said = f"{type(error).__name__}: {error}"
         raise ConfigInvalid(
-            f"--agent {words}: the module {module_name} cannot be imported ({said})",
+            f"--agent {words}: {type(error).__name__}: {error}",
             remedy="Start the host in the folder of the module, or install it",
         ) from error
-    answer: Any = getattr(module, name, None)
-    if not callable(answer):
-        raise ConfigInvalid(f"--agent {words}: there is no function {name} in {module.__name__}")
-    try:
-        told = (inspect.getdoc(answer) or "").partition("\n")[0]
-        return CallbackHarness(name.replace("_", "-"), cast("Answer", answer), description=told)
-    except TypeError as error:
-        raise ConfigInvalid(f"--agent {words}: {error}") from error
 
 
 def _model_harnesses(configuration: Configuration, redactor: Redactor) -> list[HostedHarness]:
@@ -190,8 +184,24 @@ def _model_harnesses(configuration: Configuration, redactor: Redactor) -> list[H
     return [models, WorkflowHarness(models)]
 
 
+async def _keep_agents(host: Host, configuration: Configuration) -> None:
+    """Offer the installed agents, and look for them again when the person's settings change."""
+    host.agent_list.look_again = lambda: host.look_for(_look_for_agents(host, configuration))
+    before = None
+    while True:
+        try:
+            found = configuration.paths.user_config.stat()
+            stamp = (found.st_mtime_ns, found.st_size)
+        except OSError:
+            stamp = (0, 0)  # there is no file
+        if stamp != before:
+            before = stamp
+            host.agent_list.look_again()
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
 async def _look_for_agents(host: Host, configuration: Configuration) -> None:
-    """Offer the agents that are installed. Nothing of it is loaded before the host is ready."""
+    """Offer the agents that are installed. Their modules are not loaded before the host is ready."""
     from serai.agents.catalogue.agents import known_agents  # noqa: PLC0415 - the same
     from serai.agents.catalogue.finder import Finder  # noqa: PLC0415 - see above
     from serai.cli.agents import managed_secrets  # noqa: PLC0415 - the same
@@ -205,15 +215,6 @@ async def _look_for_agents(host: Host, configuration: Configuration) -> None:
     catalogue, _ = await known_agents(configuration, lambda warning: _log.warning("%s", warning))
     host.redactor.register_all(managed_secrets(catalogue))
     await offer_installed(host, catalogue, Finder())
-
-
-def _stamp(file: Path) -> tuple[int, int] | None:
-    """What is different once a file has changed."""
-    try:
-        told = file.stat()
-    except OSError:
-        return None
-    return told.st_mtime_ns, told.st_size
 
 
 def _folder_agent(paths: Paths, directory: str) -> str | None:
