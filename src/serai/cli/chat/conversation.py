@@ -15,7 +15,7 @@ from serai.ahp.channels import is_run
 from serai.ahp.extensions import LOGIN
 from serai.ahp.types import PendingMessage, TurnState
 from serai.cli.chat.completion import ChatCompletions
-from serai.cli.chat.questions import ChatQuestions, Decision, Question, is_open
+from serai.cli.chat.questions import ChatQuestions, Decision, Question
 from serai.cli.chat.view import TurnView, diff_of, one_line, output_elsewhere, turn_lines, why_held
 from serai.cli.console.output import json_text
 from serai.cli.console.signin import SignInDialog
@@ -99,7 +99,8 @@ class Chat:
         self._reading: asyncio.Task[None] | None = None
         self._sign_in_dialog: asyncio.Task[bool] | None = None
         self._own_turns: set[str] = set()
-        self._aside: set[str] = set()  # the questions that no turn told of
+        # The lines of a pipe are messages: whoever wrote them knew of no question.
+        self._hears_questions = once is None and (terminal.is_interactive or as_json)
         self._is_busy = False
         self._no_more_lines = False
         self._interrupts = 0
@@ -139,8 +140,7 @@ class Chat:
             if not self._is_busy:
                 self._tell_held(why_held(self._session.state))
         _spawn(self._follow_turns(), self._tasks)
-        # The lines of a pipe are messages: whoever wrote them knew of no question.
-        if self._once is None and (self._terminal.is_interactive or self._as_json):
+        if self._hears_questions:
             _spawn(self._follow_questions(), self._tasks)
         if self._terminal.is_interactive:
             self._want_line()
@@ -192,7 +192,7 @@ class Chat:
         with contextlib.suppress(SeraiError):  # who follows the turns says why
             async with contextlib.aclosing(self._session.questions()) as questions:
                 async for event in questions:
-                    self._later(self._asked_aside, event)
+                    self._later(self._asked, event)
 
     def _want_line(self) -> None:
         """Take one line, and no second one before that has been looked at."""
@@ -390,17 +390,7 @@ class Chat:
     def _decided(self, question: Question, decision: Decision) -> None:
         self._do(decision(self._session), question=question)
 
-    def _asked_aside(self, event: QuestionAsked | QuestionClosed) -> None:
-        """What is asked while a turn runs, that turn tells, in its place among all else."""
-        live = self._session.live
-        if isinstance(event, QuestionAsked):
-            if live is None or live.turn is not None or not is_open(self._session, event):
-                return
-            self._aside.add(event.request.id)
-        elif event.request_id in self._aside:
-            self._aside.remove(event.request_id)
-        else:
-            return
+    def _asked(self, event: QuestionAsked | QuestionClosed) -> None:
         if self._as_json:
             self._print(event)
         was_asked = bool(self._questions)
@@ -411,6 +401,8 @@ class Chat:
     # -- the turn ------------------------------------------------------------------------------------------
 
     def _happened(self, event: TurnEvent, diff: str) -> None:
+        if self._hears_questions and isinstance(event, QuestionAsked | QuestionClosed):
+            return  # they are heard apart from the turn, since they also come without one
         if self._as_json:
             self._print(event)
         else:
