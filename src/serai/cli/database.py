@@ -124,27 +124,24 @@ def configure_purge(parser: argparse.ArgumentParser) -> None:
         "sessions", metavar="SESSION", nargs="+", help="an id, the beginning of one, or a URI"
     )
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.set_defaults(run=_purge)
+    parser.set_defaults(run=lambda options: asyncio.run(_purge(options)))
 
 
-def _purge(options: argparse.Namespace) -> int:
-    return asyncio.run(_erase(find_paths(options.home, os.environ), options.sessions, sure=options.yes))
-
-
-async def _erase(paths: Paths, names: list[str], *, sure: bool) -> int:
+async def _purge(options: argparse.Namespace) -> int:
+    paths = find_paths(options.home, os.environ)
     key = database_key(paths, of_present=True)
     store = SqliteStore(paths.database, key.value)
     await store.open()  # fails while a host runs on it
     try:
         known = [row.uri for row in await store.sessions()]
         known += [row.uri for row in await asyncio.to_thread(disposed_sessions, paths.database, key.value)]
-        uris = list(dict.fromkeys(match("session", name, known, _LISTS) for name in names))
+        uris = list(dict.fromkeys(match("session", name, known, _LISTS) for name in options.sessions))
         for uri in uris:
             if uri not in known and await store.head(uri) is None:
                 raise SessionGone(f"there is no session {uri}", remedy=_LISTS)
     finally:
         await store.close()
-    if not sure and not await _agreed(uris):
+    if not options.yes and not await _agreed(uris):
         print("Nothing was erased.")
         return 1
     for uri in uris:

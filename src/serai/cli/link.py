@@ -173,14 +173,13 @@ async def _devices(relay: Relay) -> list[TokenInfo]:
 
 
 async def _list(relay: Relay, options: argparse.Namespace) -> int:
-    devices = TokensResult(tokens=tuple(await _devices(relay)))
-    show_result(devices, options, lambda result: [_line(one) for one in result.tokens] or ["There is none."])
+    devices = await _devices(relay)
+    lines: list[str] = []
+    for one in devices:
+        may = "reads and answers" if one.role == Role.RESPONDER else "everything"
+        lines.append(f"{one.id}  {one.created_at:%Y-%m-%d}  {may:<17}  {one.label}")
+    show_result(TokensResult(tokens=tuple(devices)), options, lambda _: lines or ["There is none."])
     return 0
-
-
-def _line(device: TokenInfo) -> str:
-    may = "reads and answers" if device.role == Role.RESPONDER else "everything"
-    return f"{device.id}  {device.created_at:%Y-%m-%d}  {may:<17}  {device.label}"
 
 
 async def _revoke(relay: Relay, options: argparse.Namespace) -> int:

@@ -51,8 +51,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for name, run, summary in (
         ("show", _show, "show one with its turns"),
         ("dispose", _dispose, "end one: it is no longer listed, and what it was stays in the database"),
-        ("rename", _rename, "give one another title"),
-        ("archive", _archive, "put one away"),
+        ("rename", _change, "give one another title"),
+        ("archive", _change, "put one away"),
     ):
         command = add_command(commands, name, summary, client=run)
         add_json_option(command)
@@ -67,8 +67,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def _start_list(options: argparse.Namespace) -> int:
     if not options.disposed:
         return run_connected(options)
-    rows = find_disposed(options)
-    return print_sessions(rows, options, none="No session is disposed of and kept.", is_over=True)
+    none = "No session is disposed of and kept."
+    return print_sessions(find_disposed(options), options, none=none, is_over=True)
 
 
 async def find_session(client: Client, name: str) -> URI:
@@ -120,23 +120,17 @@ async def _dispose(client: Client, options: argparse.Namespace) -> int:
     return 0
 
 
-async def _rename(client: Client, options: argparse.Namespace) -> int:
+async def _change(client: Client, options: argparse.Namespace) -> int:
     session = await client.open_session(await find_session(client, options.session))
-    await session.set_title(options.title)
-    return _changed(session.state, options)
-
-
-async def _archive(client: Client, options: argparse.Namespace) -> int:
-    session = await client.open_session(await find_session(client, options.session))
-    await session.archive(archived=not options.undo)
-    return _changed(session.state, options)
-
-
-def _changed(state: SessionState, options: argparse.Namespace) -> int:
-    if options.json:
-        print_json(state.summary)
+    if "title" in options:
+        await session.set_title(options.title)
     else:
-        print(f"{session_id(state.summary.resource)}  {_title(state.summary)}  {status_words(state.summary)}")
+        await session.archive(archived=not options.undo)
+    summary = session.state.summary
+    if options.json:
+        print_json(summary)
+    else:
+        print(f"{session.id}  {_title(summary)}  {status_words(summary)}")
     return 0
 
 

@@ -48,10 +48,16 @@ async def _list(client: Client, options: argparse.Namespace) -> int:
     terminals = _all(client)
     if options.json:
         print_json(terminals)
-    elif terminals:
-        print("\n".join(_table(terminals)))
-    else:
+        return 0
+    if not terminals:
         print("There are no terminals. `serai terminals open` starts one.", file=sys.stderr)
+        return 0
+    ids = short_ids([session_id(info.resource) for info in terminals])
+    rows = [["ID", "TITLE", "HELD BY", "STATUS"]]
+    for name, info in zip(ids, terminals, strict=True):
+        status = "runs" if info.exit_code is None else f"ended with {info.exit_code}"
+        rows.append([name, info.title, _holder(info), status])
+    print("\n".join(table(rows, gives_way=1)))
     return 0
 
 
@@ -80,15 +86,6 @@ async def _go_into(client: Client, terminal: TerminalClient) -> int:
 
 def _all(client: Client) -> list[TerminalInfo]:
     return (client.root.terminals or []) if client.root else []
-
-
-def _table(terminals: list[TerminalInfo]) -> list[str]:
-    ids = short_ids([session_id(info.resource) for info in terminals])
-    rows = [["ID", "TITLE", "HELD BY", "STATUS"]]
-    for name, info in zip(ids, terminals, strict=True):
-        status = "runs" if info.exit_code is None else f"ended with {info.exit_code}"
-        rows.append([name, info.title, _holder(info), status])
-    return table(rows, gives_way=1)
 
 
 def _holder(info: TerminalInfo) -> str:

@@ -521,13 +521,9 @@ class SessionClient:
                 found.set_exception(error)
 
     def _new_stream(self, turn_id: str) -> TurnStream:
-        stream = TurnStream(turn_id, self._unfollow)
+        stream = TurnStream(turn_id, self._streams.remove)
         self._streams.append(stream)
         return stream
-
-    def _unfollow(self, stream: TurnStream) -> None:
-        if stream in self._streams:
-            self._streams.remove(stream)
 
     def _live(self) -> LiveSession:
         live = self.live

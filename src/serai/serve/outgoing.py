@@ -128,7 +128,9 @@ class Outgoing:
         # In ticks after this one a write may go out at once: none did in them so far, and nothing is in its
         # way.
         self._straight_after = _NEVER
-        self._socket = _socket_of(transport)
+        # The socket, to be written to beside the transport, which owns it; -1 where that cannot be done.
+        socket, tls = transport.get_extra_info("socket"), transport.get_extra_info("sslcontext")
+        self._socket: int = -1 if socket is None or tls is not None else socket.fileno()
         # While a message goes out in pieces, everything else waits; and once half of it is out, nothing but
         # the other half may follow, or the end of the connection.
         self._in_pieces = False
@@ -324,10 +326,3 @@ class Outgoing:
             if self._outbox.unasked > self._bound:
                 self._outbox.clear()
                 self._close(4408, "read too slowly")
-
-
-def _socket_of(transport: asyncio.Transport) -> int:
-    """The socket to write to beside the transport, which owns it; -1 if that cannot be done."""
-    socket = transport.get_extra_info("socket")
-    is_encrypted = transport.get_extra_info("sslcontext") is not None
-    return -1 if socket is None or is_encrypted else socket.fileno()

@@ -23,7 +23,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -49,11 +49,6 @@ _PARSE = 4096
 
 # A control frame holds 125 bytes, two of them for the code.
 _MAX_REASON = 123
-
-
-def _chosen_protocol(_protocol: ServerProtocol, offered: Sequence[Subprotocol]) -> Subprotocol | None:
-    """The page's, whose browser insists on an answer; with others nothing is agreed."""
-    return Subprotocol(PROTOCOL) if PROTOCOL in offered else None
 
 
 def websocket_class(
@@ -108,7 +103,10 @@ class WebSocket(asyncio.Protocol):
         self._known = known
         self._loop = asyncio.get_running_loop()
         self._protocol = ServerProtocol(
-            max_size=limits.message_bytes, logger=logger, select_subprotocol=_chosen_protocol
+            max_size=limits.message_bytes,
+            logger=logger,
+            # Only the page offers one: its browser insists on an answer.
+            select_subprotocol=lambda _, offered: Subprotocol(PROTOCOL) if PROTOCOL in offered else None,
         )
         # Its debugging log would hold tokens and everything that is said.
         self._protocol.debug = False

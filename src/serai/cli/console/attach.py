@@ -26,8 +26,8 @@ _KEYS, _SCREEN = 0, 1
 _PATIENCE = 2.0
 """Seconds that leaving waits for the last keys to arrive."""
 
-# Queries of a program to its terminal. They were answered when they were sent. Answered again, whenever someone
-# looks, the answers would be typed into the program that runs now.
+# Queries of a program to its terminal. They were answered when they were sent. If they were answered again,
+# whenever someone looks, the answers would be typed into the program that runs now.
 _QUESTIONS = re.compile(
     r"\x1b\[[?>=]?[0-9;]*[cn]|\x1b\[\?[0-9;]*\$p|\x1b\[[0-9;]*t|\x1b\[>[0-9;]*q"
     r"|\x1b\][0-9;]*\?(?:\x07|\x1b\\)|\x1bP[+$]q[^\x1b]*\x1b\\|\x1bZ|\x05"
@@ -168,7 +168,7 @@ def _end_words(terminal: TerminalClient) -> str:
 
 
 def _back_to_normal(shown: str) -> str:
-    """Return the sequences that reset the modes of a program, and leave the alternate screen if it is shown."""
+    """Return the sequences that reset the modes of a program and leave the alternate screen."""
     on_other = shown.rfind(_OTHER_SCREEN) > shown.rfind(_FIRST_SCREEN)
     return f"{_BACK_TO_NORMAL}{_FIRST_SCREEN if on_other else ''}\r\n"
 

@@ -73,20 +73,12 @@ async def _check_folders(params: c.CreateSessionParams | c.ResolveSessionConfigP
         problem = await asyncio.to_thread(problem_with_folder, params.working_directory, may_be_missing=True)
         if problem is not None:
             raise InvalidParams(problem, field="params.workingDirectory")
-    more = folders_in(params.config or {})
-    problem = await asyncio.to_thread(_problem_with_folders, more) if more else None
-    if problem is not None:
-        field = f"params.config.{ADDITIONAL_DIRECTORIES}"
-        raise InvalidParams(f"config.{ADDITIONAL_DIRECTORIES}: {problem}", field=field)
-
-
-def _problem_with_folders(folders: list[str]) -> str | None:
-    """Return the first problem with these folders, given as URIs or paths."""
-    for folder in folders:
+    for folder in folders_in(params.config or {}):
         uri = uri_of(folder) if folder.startswith("/") else folder
-        if problem := problem_with_folder(uri, may_be_missing=True):
-            return f"{folder[:200]!a}: {problem}"
-    return None
+        problem = await asyncio.to_thread(problem_with_folder, uri, may_be_missing=True)
+        if problem is not None:
+            field = f"config.{ADDITIONAL_DIRECTORIES}"
+            raise InvalidParams(f"{field}: {folder[:200]!a}: {problem}", field=f"params.{field}")
 
 
 async def _session(peer: AhpPeer, channel: str) -> Session:

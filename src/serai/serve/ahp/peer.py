@@ -212,7 +212,11 @@ class AhpPeer:
             return None
         try:
             command = COMMANDS.get(request.method)
-            self._check_order(request.method, is_first=command is not None and command.is_first)
+            is_first = command is not None and command.is_first
+            if not self.client_id and not is_first:
+                raise InvalidRequest(f"{request.method} comes before initialize: that must be first")
+            if self.client_id and is_first and request.method != "ping":
+                raise InvalidRequest("this connection is initialized already")
             if command is None:
                 raise MethodNotFound(f"this host does not serve {request.method!r} yet")
             if self.link.role == Role.RESPONDER and not command.for_responders:
@@ -226,12 +230,6 @@ class AhpPeer:
         except SeraiError as error:
             self.refuse(request, error)
         return None
-
-    def _check_order(self, method: str, *, is_first: bool) -> None:
-        if not self.client_id and not is_first:
-            raise InvalidRequest(f"{method} comes before initialize: that must be first")
-        if self.client_id and is_first and method != "ping":
-            raise InvalidRequest("this connection is initialized already")
 
     async def _finish(self, request: jsonrpc.Request, work: Coroutine[Any, Any, Any]) -> None:
         try:
@@ -280,7 +278,10 @@ class AhpPeer:
 
     def refuse(self, request: jsonrpc.Request, error: SeraiError) -> None:
         """The same, for a request."""
-        self.fail(_answer_to(request, error))
+        if not isinstance(error, ProtocolError):
+            error = ProtocolError(str(error), data=error.to_wire())
+        error.id = request.id
+        self.fail(error)
 
     def become(self, client_id: str) -> None:
         """From now on this is the connection of that client."""
@@ -337,10 +338,3 @@ def _settle(answer: asyncio.Future[Any], result: Any, error: SeraiError | None) 
 
 def _framed(response: jsonrpc.Success | jsonrpc.Failure) -> bytes:
     return text_frame(codec.encode(response))
-
-
-def _answer_to(request: jsonrpc.Request, error: SeraiError) -> ProtocolError:
-    if not isinstance(error, ProtocolError):
-        error = ProtocolError(str(error), data=error.to_wire())
-    error.id = request.id
-    return error
