@@ -1,13 +1,14 @@
-"""The commands of the relay: messages, rooms, deliveries, actions, events, and what the owner alone may do.
+"""The commands of the relay: messages, rooms, deliveries, actions, events, tokens, webhooks and secrets.
 
-Each is a method of the relay: its options are the parameters, and what comes back is printed.
+Each command calls a method of the relay with its options as parameters, and prints the result.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
+from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
@@ -19,22 +20,32 @@ from serai.errors import InvalidParams
 from serai.relay.sdk import Relay
 
 
-def calling(method: str, lines: Callable[[Any], list[str]], *fields: str) -> RelayCommand:
-    """A command that calls one method with the options of these names, and prints what it returns.
+def calling(
+    method: str,
+    lines: Callable[[Any], list[str]],
+    *fields: str,
+    failed: Callable[[Any], bool] = lambda _result: False,
+) -> RelayCommand:
+    """Return a command that calls one method, and prints its result.
 
-    A field `url=to` is called `url` there and `to` among the options.
+    Args:
+        method: The method.
+        lines: Makes lines for people of the result.
+        fields: The parameters, each from the option of its name. `url=to` takes `url` from the option `to`.
+        failed: Tells whether the result is a failure of the command.
     """
 
     async def call(relay: Relay, options: argparse.Namespace) -> int:
         params = {one.partition("=")[0]: getattr(options, one.rpartition("=")[2], None) for one in fields}
-        show(await relay.call(method, **params), options, lines)
-        return 0
+        result = await relay.call(method, **params)
+        show(result, options, lines)
+        return 1 if failed(result) else 0
 
     return call
 
 
 def show(result: c.Record, options: argparse.Namespace, lines: Callable[[Any], list[str]]) -> None:
-    """Print what a method returned: as JSON, or as lines for people."""
+    """Print the result of a method: as JSON, or as lines for people."""
     if options.json:
         print(json_text(c.to_wire(result)))
     else:
@@ -43,14 +54,14 @@ def show(result: c.Record, options: argparse.Namespace, lines: Callable[[Any], l
 
 
 def line_of_message(message: c.RelayMessage) -> str:
-    """A message on a line or more, for people."""
+    """Return a message as text for people."""
     where = f" in {message.channel.name}" if message.channel else ""
     reply = " (reply)" if message.thread_id else ""
     return f"{message.created_at:%H:%M} @{message.sender.name}{where}{reply}: {message.text}  [{message.id}]"
 
 
 def line_of_delivery(record: c.DeliveryRecord) -> str:
-    """A delivery on a line, for people."""
+    """Return a delivery as a line for people."""
     waits = f", waits for {record.waits_for}" if record.waits_for else ""
     error = f": {record.error}" if record.error else ""
     asked = f" (asked for {record.requested_mode.value})" if record.requested_mode else ""
@@ -200,7 +211,10 @@ def configure_deliveries(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
     for verb, summary in _DELIVERY_VERBS.items():
         changed = calling(
-            f"deliveries.{verb}", lambda record: [line_of_delivery(record)], "deliveryId=delivery"
+            f"deliveries.{verb}",
+            lambda record: [line_of_delivery(record)],
+            "deliveryId=delivery",
+            failed=_is_final if verb == "retry" else lambda _record: False,
         )
         add_command(verbs, verb, summary, "delivery", relay=changed)
     flushed = calling("deliveries.flush", _delivery_lines, "agent=handle", "mode")
@@ -209,6 +223,12 @@ def configure_deliveries(parser: argparse.ArgumentParser) -> None:
     flush.add_argument(
         "--mode", choices=[mode.value for mode in c.DeliveryMode], help="only those in one mode"
     )
+
+
+def _is_final(record: c.DeliveryRecord) -> bool:
+    if not record.is_open:
+        print("serai: it is final, so it was not tried again; 'redeliver' does that", file=sys.stderr)
+    return not record.is_open
 
 
 def _delivery_lines(found: c.DeliveriesResult) -> list[str]:
@@ -270,7 +290,26 @@ def configure_listen(parser: argparse.ArgumentParser) -> None:
     add_relay_command(parser, _listen)
 
 
+_EVENT_TYPES = (
+    *c.AgentSessionEventType,
+    *(f"agent.status.{status}" for status in ("changed", *c.AgentStatus)),
+    *("agent.registered", "session.event", "delivery.created", "action.registered"),
+    *(f"message.{what}" for what in ("created", "updated", "read", "reacted")),
+    *(f"room.{what}" for what in ("created", "updated", "archived", "joined", "left", "muted", "unmuted")),
+    *("token.created", "token.revoked"),
+)
+"""The types of events that there are."""
+
+
+def _check_types(patterns: Iterable[str]) -> None:
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in _EVENT_TYPES):
+            known = ", ".join(sorted({name.partition(".")[0] for name in _EVENT_TYPES}))
+            raise InvalidParams(f"there are no events {pattern!r}; they begin with {known}", field="types")
+
+
 async def _listen(relay: Relay, options: argparse.Namespace) -> int:
+    _check_types(options.types)
     events = relay.follow(*options.types, agent=options.agent, room=options.room, after=options.after)
     await _print(events, options)
     return 0
@@ -282,16 +321,16 @@ async def _print(events: AsyncGenerator[c.WorkspaceEvent], options: argparse.Nam
 
 
 def line_of_event(event: c.WorkspaceEvent) -> str:
-    """An event on a line, for people."""
+    """Return an event as a line for people."""
     data: dict[str, Any] = {"message": {}, "agent": {}, "event": {}, **event.data}
     kind = " ".join(filter(None, (event.type, data["event"].get("type"))))
     who = data["agent"] if isinstance(data["agent"], str) else data["agent"].get("handle")
     text = " ".join(data["message"].get("text", "").split())[:100]
-    told = (kind, data.get("deliveryId"), who, data.get("reason"), text)
-    return "  ".join(filter(None, (event.id, f"{event.at:%H:%M:%S}", *told)))
+    words = (event.id, f"{event.at:%H:%M:%S}", kind, data.get("deliveryId"), who, data.get("reason"), text)
+    return "  ".join(filter(None, words))
 
 
-# -- what the owner alone may do -------------------------------------------------------------------------
+# -- administration by the owner -------------------------------------------------------------------------
 
 
 def configure_token(parser: argparse.ArgumentParser) -> None:
@@ -304,15 +343,22 @@ def configure_token(parser: argparse.ArgumentParser) -> None:
     whom.add_argument("--observer", action="store_true", help="to look on, and nothing else")
     create.add_argument("--kind", choices=list(c.IdentityKind), help="what a new one is (default: agent)")
     create.add_argument("--label", default="", help="what it is for")
-    listed = calling("tokens.list", lambda found: [*map(_token, found.tokens)] or ["There is none."])
-    add_command(verbs, "list", "show which tokens there are", relay=listed)
+    add_command(verbs, "list", "show which tokens there are", relay=_list_tokens)
     revoked = calling("tokens.revoke", lambda _: ["It is revoked."], "id")
     add_command(verbs, "revoke", "have a token open nothing any more", "id", relay=revoked)
 
 
-def _token(info: c.TokenInfo) -> str:
-    made = f"{info.created_at:%Y-%m-%d}"
-    return f"{info.id}  {info.role.value}  {info.agent or ''}  {made}  {info.label}".rstrip()
+async def _list_tokens(relay: Relay, options: argparse.Namespace) -> int:
+    found: c.TokensResult = await relay.call("tokens.list")
+    agents: c.AgentsResult = await relay.call("agents.list", gone=True)
+    kinds = {one.identity.handle: one.identity.kind.value for one in agents.agents}
+
+    def line(info: c.TokenInfo) -> str:
+        words = [info.id, info.role.value, info.agent, kinds.get(info.agent or "")]
+        return "  ".join(filter(None, [*words, f"{info.created_at:%Y-%m-%d}", info.label]))
+
+    show(found, options, lambda result: [*map(line, result.tokens)] or ["There is none."])
+    return 0
 
 
 def configure_webhooks(parser: argparse.ArgumentParser) -> None:

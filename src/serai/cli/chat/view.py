@@ -237,15 +237,20 @@ class TurnView:
 
     def finish(self, call: ToolCallState, elsewhere: str) -> None:
         """Show how a call has ended, with what `output_elsewhere` has found."""
+        if isinstance(call, ToolCallCompletedState) and call.tool_call_id not in self._calls:
+            self._show_begun(call)  # it was over before anything of it was heard
         known = self._calls.pop(call.tool_call_id, None) if isinstance(call, ToolCallBase) else None
         for line in _call_told(call, elsewhere=elsewhere, has_run=known is not None):
             if line.removeprefix("  | ") not in (known or ()):
                 self._terminal.note(line, style=DIM if line.startswith("  | ") else "")
 
+    def _show_begun(self, call: ToolCallRunningState | ToolCallCompletedState) -> None:
+        self._calls[call.tool_call_id] = set()
+        self._terminal.note(f"* {call.display_name}: {one_line(plain(call.invocation_message))}")
+
     def _show_running(self, call: ToolCallRunningState) -> None:
         if call.tool_call_id not in self._calls:
-            self._calls[call.tool_call_id] = set()
-            self._terminal.note(f"* {call.display_name}: {one_line(plain(call.invocation_message))}")
+            self._show_begun(call)
         known = self._calls[call.tool_call_id]
         for line in filter(None, map(about, call.content or ())):
             if line not in known:
