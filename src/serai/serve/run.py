@@ -17,7 +17,7 @@ from serai.errors import StorageFailed
 from serai.host.host import Host
 from serai.relay.inbox import Caller
 from serai.relay.workspace import Workspace
-from serai.serve import Peer
+from serai.serve import SocketPeer
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.door import raise_descriptor_limit
 from serai.serve.mcp import McpEndpoint
@@ -54,7 +54,7 @@ class Peers:
         self._workspace = workspace
         self._links: WeakSet[WebSocket] = WeakSet()
 
-    def peer_of(self, link: WebSocket) -> Peer:
+    def peer_of(self, link: WebSocket) -> SocketPeer:
         """Return the peer for a new connection."""
         self._links.add(link)
         is_relay = link.path == "/relay"

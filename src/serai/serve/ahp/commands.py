@@ -174,7 +174,7 @@ async def create_terminal(peer: AhpPeer, request: jsonrpc.Request) -> None:
 
 
 class ServedCommand(NamedTuple):
-    """How a command is served."""
+    """The function of a command, and the rules for serving it."""
 
     serve: _Serve
     """Returns the result, or a coroutine that does. An error that it raises is the answer, too."""
