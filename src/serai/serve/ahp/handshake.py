@@ -104,8 +104,7 @@ async def _known(peer: AhpPeer, client_id: str) -> ClientRow | None:
 
     Raises:
         ProtocolError: It belongs to another token. If that token is not accepted any more, the client id
-            passes
-            on to the token that replaced it.
+            passes on to the token that replaced it.
     """
     await peer.journal.committed(patient=False)  # an earlier connection may have bound it just now
     known = await peer.journal.store.client(client_id)
