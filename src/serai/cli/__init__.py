@@ -48,7 +48,7 @@ _COMMANDS = {
     "acp": ("protocols", "look into the Agent Client Protocol"),
     "ahp": ("protocols", "look into the Agent Host Protocol"),
 }
-"""Every subcommand: its module, and what it does. The module has `configure(parser)`, which sets `run`, or a
+"""Module and summary of every subcommand. The module has `configure(parser)`, which sets `run`, or a
 `configure_NAME` for each of its commands."""
 
 
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"serai: {error} [{error.code}]", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # Whoever read our output has gone. What is left of it must not be tried again at the exit.
+        # The reader of our output is gone. The rest must not be written again at the exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
@@ -79,20 +79,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _fill_in_streams() -> None:
-    """Whoever started us may have closed what we read or write: then it is empty, or goes nowhere.
-
-    In this order, so that each gets its own number back, and no file of ours does.
-    """
+    """Replace closed standard streams by the null device, so that no file of ours gets their numbers."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - it stays open
 
 
 def read_words(words: Sequence[str]) -> argparse.Namespace:
-    """What the words of a command line mean: their options, with `run`, which does it.
+    """Parse a command line. The options have `run`, which runs the command.
 
     Raises:
-        SystemExit: They mean nothing, or ask for help; that has been printed.
+        SystemExit: The words are invalid, or ask for help. A message has been printed.
     """
     parser = _Parser(
         prog="serai",
@@ -115,7 +112,7 @@ def read_words(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _alone(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
-    """Without a command: the page, for a person at a terminal; for a program, the help."""
+    """Run `serai` without a command: open the page for a person at a terminal, else print the help."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         parser.print_help()
         return 0
@@ -125,7 +122,7 @@ def _alone(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 
 
 def _command_in(words: Sequence[str]) -> str | None:
-    """The first word that is no option, nor the directory of `--home`."""
+    """Return the first word that is neither an option nor the directory of `--home`."""
     before = ""
     for word in words:
         if not word.startswith("-") and before != "--home":
@@ -135,11 +132,11 @@ def _command_in(words: Sequence[str]) -> str | None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser of ours or of a command: what may stand before a command may stand after it, too."""
+    """A parser whose common options may stand before or after a command."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        # Without a default, as all that commands share: that of a subcommand would undo what stood before it.
+        # Common options have no default: that of a subcommand would replace a value before the subcommand.
         self.add_argument(
             "--home",
             metavar="DIR",

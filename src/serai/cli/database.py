@@ -32,11 +32,11 @@ _LISTS = "`serai sessions` and `serai sessions --disposed` list them"
 
 
 def database_key(paths: Paths, *, of_present: bool = False) -> DatabaseKey:
-    """The key of the database, from wherever the host would take it. None is made.
+    """Return the key of the database, from the same place as the host. None is made.
 
     Args:
         paths: The home.
-        of_present: Whether the database has to be there.
+        of_present: True if the database has to exist.
 
     Raises:
         ConfigInvalid: A configuration file is wrong, or the file with the key cannot be used.
@@ -96,12 +96,12 @@ def _restore(options: argparse.Namespace) -> int:
 
 
 def find_disposed(options: argparse.Namespace) -> list[SessionSummary]:
-    """The sessions that were disposed of and are kept, the last modified one first.
+    """Return the disposed sessions that are kept, the last modified first.
 
-    A host does not speak of them: they are read from its database, also while it runs.
+    They are read from the database, also while the host runs: the host itself does not list them.
 
     Raises:
-        ConfigInvalid: The options mean a host on another machine.
+        ConfigInvalid: The options name a host on another machine.
         StorageUnreadable: There is no database, or it cannot be opened.
     """
     named = options.url or (None if options.home else os.environ.get("SERAI_URL"))
@@ -124,10 +124,14 @@ def configure_purge(parser: argparse.ArgumentParser) -> None:
         "sessions", metavar="SESSION", nargs="+", help="an id, the beginning of one, or a URI"
     )
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.set_defaults(run=lambda options: asyncio.run(_purge(options)))
+    parser.set_defaults(run=_purge)
 
 
-async def _purge(options: argparse.Namespace) -> int:
+def _purge(options: argparse.Namespace) -> int:
+    return asyncio.run(_erase(options))
+
+
+async def _erase(options: argparse.Namespace) -> int:
     paths = find_paths(options.home, os.environ)
     key = database_key(paths, of_present=True)
     store = SqliteStore(paths.database, key.value)

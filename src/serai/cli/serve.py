@@ -1,4 +1,4 @@
-"""`serai serve`: start the host."""
+"""`serai serve`: starts the host."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def serve_and_open(home: str | None) -> int:
-    """Start the host in the foreground, with the settings that there are, and open its page."""
+    """Start the host in the foreground with its settings, and open its page."""
     parser = argparse.ArgumentParser()
     configure(parser)
     options = parser.parse_args([])
@@ -81,10 +81,10 @@ def _serve(options: argparse.Namespace, *, opens_page: bool = False) -> int:
     }
     configuration = load(paths, os.environ, flags=flags)
     level, screen = configuration.settings.log_level.upper(), logging.StreamHandler()
-    screen.setLevel(level)  # whoever follows the log may want finer lines: they are not for the screen
+    screen.setLevel(level)  # clients that follow the log may want finer lines
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     logging.basicConfig(level=level, format=form, handlers=[screen])
-    # A line for each request to a model tells nobody anything.
+    # A line for each request to a model is of no use.
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     paths.make_home()
     key = find_database_key(paths, os.environ, use_keyring=configuration.settings.use_keyring)
@@ -109,7 +109,7 @@ async def _run(
     redactor.register("SERAI_DATABASE_KEY", key.value if isinstance(key.value, str) else key.value.hex())
     names = called_by(settings.host)
     if names[0] != settings.host.strip("[]"):
-        # Whoever listens on all addresses of a machine is called by them. No page of others has such a name.
+        # A host on all addresses of a machine is called by them. Foreign pages have no such names.
         own = [socket.gethostname().lower(), *(f"[{one}]" if ":" in one else one for one in names[1:])]
         settings = replace(settings, allowed_hosts=(*settings.allowed_hosts, *own))
 
@@ -167,7 +167,7 @@ def function_agent(words: str) -> HostedHarness:
 
 
 def _model_harnesses(configuration: Configuration, redactor: Redactor) -> list[HostedHarness]:
-    """Agents that are models, and workflows of them, where `[models]` has any; else not loaded."""
+    """Return the agents that are models, and workflows of them, if `[models]` has any."""
     if not configuration.models:
         return []
     from serai.harness.model.harness import ModelHarness  # noqa: PLC0415 - see above
@@ -218,10 +218,10 @@ async def _look_for_agents(host: Host, configuration: Configuration) -> None:
 
 
 def _folder_agent(paths: Paths, directory: str) -> str | None:
-    """The agent that the `serai.toml` of a working directory has chosen for its sessions.
+    """Return the agent that the `serai.toml` of a working directory chooses for its sessions.
 
-    A file that cannot be read changes nothing, and is reported: one broken folder must not stop the host, nor
-    keep anyone from the sessions in it, whatever a stranger has put there.
+    An unreadable file changes nothing, and is logged: one broken folder must not stop the host, nor block the
+    sessions in it, whatever a stranger has put there.
     """
     folder = directory_of(directory)
     try:

@@ -1,4 +1,4 @@
-"""`serai workflow` and `serai export`: look at workflow files, check, write, run and make them."""
+"""`serai workflow` and `serai export`: check, format, draw, run and export workflow files."""
 
 from __future__ import annotations
 
@@ -124,8 +124,8 @@ def _read(path: Path) -> Document:
 
 
 def put_file(path: Path, text: str) -> None:
-    """Write a file whole, or leave what was there."""
-    path = path.resolve()  # what a link leads to is meant
+    """Write a file completely, or leave the old one unchanged."""
+    path = path.resolve()  # follow links
     try:
         with ExitStack() as stack:
             directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
@@ -139,7 +139,7 @@ def put_file(path: Path, text: str) -> None:
 
 
 def _known(options: argparse.Namespace) -> Known:
-    """What a host that is started here would know."""
+    """Return the agents and models that a host in this folder would know."""
     paths, folder = find_paths(options.home, os.environ), here()
     servers = load(paths, os.environ).models
     trusted = Trust(paths.trust).is_trusted(folder)
@@ -189,7 +189,7 @@ async def _run(client: Client, options: argparse.Namespace) -> int:
 
 
 async def _begun(client: Client, options: argparse.Namespace) -> tuple[SessionClient, TurnStream]:
-    """Begin a run, and give it its input."""
+    """Begin a run with its input."""
     run = await client.create_session(
         "workflow",
         uri=f"{RUN}:/{uuid.uuid4()}",
@@ -210,10 +210,10 @@ async def _found(client: Client, name: str) -> tuple[SessionClient, TurnStream]:
 
 
 async def find_run(client: Client, name: str) -> URI:
-    """The run that a person means: by its URI, its id, or the beginning of its id.
+    """Return the run with this URI, id or beginning of an id.
 
     Raises:
-        SessionGone: There is none, or more than one.
+        SessionGone: There is no such run, or more than one.
     """
     if is_run(name):
         return name
@@ -222,14 +222,14 @@ async def find_run(client: Client, name: str) -> URI:
 
 
 def _output(turn: Turn) -> str:
-    """What the last node answered: each node begins with a notice, and each answer is a part of its own."""
-    said: list[str] = []
+    """Return the answer of the last node. Each node begins with a notice, and each answer is its own part."""
+    answer: list[str] = []
     for part in turn.response_parts:
         if isinstance(part, SystemNotificationResponsePart | ToolCallResponsePart):
-            said.clear()
+            answer.clear()
         elif isinstance(part, MarkdownResponsePart):
-            said.append(part.content)
-    return "".join(said)
+            answer.append(part.content)
+    return "".join(answer)
 
 
 async def _list_runs(client: Client, options: argparse.Namespace) -> int:

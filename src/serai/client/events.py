@@ -1,7 +1,6 @@
-"""The events that a client hears, of a turn and of its connection, and the queues for their readers.
+"""The events of a turn and of the connection, and the queue for their readers.
 
-The events of a turn come in the order in which the host let them happen. As JSON each has a
-`type`, for programs.
+The events of a turn come in the order of the host. As JSON each has a `type`, for programs.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ class TextAdded(_TaggedEvent, frozen=True, tag="text"):
 
 
 class ReasoningAdded(_TaggedEvent, frozen=True, tag="reasoning"):
-    """More of what the model thinks."""
+    """More of the model's reasoning."""
 
     part_id: str
     text: str
@@ -91,55 +90,55 @@ class ContentAdded(_TaggedEvent, frozen=True, tag="content"):
 
 
 class NoticeGiven(_TaggedEvent, frozen=True, tag="notice"):
-    """Something that neither the agent nor the person said."""
+    """A notice that comes neither from the agent nor from a person."""
 
     content: StringOrMarkdown
 
 
 class ToolWaiting(_TaggedEvent, frozen=True, tag="tool.waiting"):
-    """Someone is asked whether a call may run: answer with `approve` or `deny`."""
+    """A call that needs a confirmation: answer with `approve` or `deny`."""
 
     call: ToolCallPendingConfirmationState
 
 
 class ToolRunning(_TaggedEvent, frozen=True, tag="tool.running"):
-    """A tool is at work. It comes again whenever the tool shows something new."""
+    """A call that runs. The event comes again whenever the tool shows something new."""
 
     call: ToolCallRunningState
 
 
 class ResultWaiting(_TaggedEvent, frozen=True, tag="tool.result_waiting"):
-    """Someone is asked whether a result may be used: answer with `confirm_result`."""
+    """A result that needs a confirmation: answer with `confirm_result`."""
 
     call: ToolCallPendingResultConfirmationState
 
 
 class ToolFinished(_TaggedEvent, frozen=True, tag="tool.finished"):
-    """A call is over: it was completed, well or not, or it did not run."""
+    """A call that is over: it succeeded, failed, or did not run."""
 
     call: ToolCallCompletedState | ToolCallCancelledState
 
 
 class QuestionAsked(_TaggedEvent, frozen=True, tag="question.asked"):
-    """The agent asks something: answer with `answer` or `decline`."""
+    """A question of the agent: answer with `answer` or `decline`."""
 
     request: SessionInputRequest
 
 
 class QuestionClosed(_TaggedEvent, frozen=True, tag="question.closed"):
-    """A question is no longer open: someone has answered, or the turn is over."""
+    """A question that is closed: someone has answered, or the turn is over."""
 
     request_id: str
 
 
 class UsageReported(_TaggedEvent, frozen=True, tag="usage"):
-    """What the turn has used so far."""
+    """Usage of the turn so far."""
 
     usage: UsageInfo
 
 
 class TurnEnded(_TaggedEvent, frozen=True, tag="turn.ended"):
-    """The turn is over; nothing comes after it."""
+    """The end of the turn, and the last event."""
 
     state: str
     """`complete`, `cancelled` or `error`; `removed` when someone truncated the session before it."""
@@ -167,12 +166,12 @@ TurnEvent: TypeAlias = (
 
 
 class Connected(_TaggedEvent, frozen=True, tag="connected"):
-    """The host is there, for the first time or again."""
+    """The connection is made, for the first time or again."""
 
     how: str
-    """`initialized`: from the beginning; `replayed`: nothing was missed; `snapshots`: the state, afresh."""
+    """`initialized`: for the first time; `replayed`: nothing was missed; `snapshots`: with fresh states."""
     lost: tuple[URI, ...] = ()
-    """Channels that were followed and are gone."""
+    """Followed channels that do not exist any more."""
 
 
 class Disconnected(_TaggedEvent, frozen=True, tag="disconnected"):
@@ -180,7 +179,7 @@ class Disconnected(_TaggedEvent, frozen=True, tag="disconnected"):
 
     reason: str
     retry_in: float | None = None
-    """When the next try begins, in seconds; `None` when there will be none."""
+    """Seconds until the next try; `None` when there will be none."""
 
 
 class SessionAdded(_TaggedEvent, frozen=True, tag="session.added"):
@@ -196,14 +195,14 @@ class SessionRemoved(_TaggedEvent, frozen=True, tag="session.removed"):
 
 
 class SessionChanged(_TaggedEvent, frozen=True, tag="session.changed"):
-    """What a list of sessions shows of one has changed."""
+    """The summary of a session has changed."""
 
     session: URI
     changes: SessionSummaryChanges
 
 
 class SignInNeeded(_TaggedEvent, frozen=True, tag="auth.required"):
-    """A protected resource needs a token: hand it over with `Client.authenticate`."""
+    """A protected resource needs a token: give it with `Client.authenticate`."""
 
     resource: str
     reason: str | None = None

@@ -1,4 +1,4 @@
-"""One conversation on a terminal: what comes in, and what is done about it."""
+"""One conversation on a terminal: its input, its events, and the reactions to them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from serai.client.events import ClosableQueue
 from serai.errors import AuthRequired, SeraiError
 
 _PATIENCE = 2.0
-"""How long leaving may take when something is still to be told to the host, in seconds."""
+"""Seconds that leaving waits for requests to the host."""
 
 _USAGE = {
     "/cancel": "stop the running turn (Ctrl-C does it, too)",
@@ -66,9 +66,9 @@ _NOTHING_WAITS = "No message waits."
 
 
 class Chat:
-    """One conversation. All that happens, happens in `run`, one thing after the other.
+    """One conversation. All reactions to events happen in `run`, one after the other.
 
-    With `once` it sends that message, or follows that turn, and ends with its answer; with `as_json` it
+    With `once` it sends that message, or follows that turn, and ends with the answer. With `as_json` it
     prints events for a program.
     """
 
@@ -95,7 +95,7 @@ class Chat:
             ClosableQueue()
         )  # what to do about what was heard, in order
         self._tasks: set[asyncio.Task[None]] = set()
-        self._errands: set[asyncio.Task[None]] = set()  # what was asked of the host
+        self._errands: set[asyncio.Task[None]] = set()  # requests to the host
         self._reading: asyncio.Task[None] | None = None
         self._sign_in_dialog: asyncio.Task[bool] | None = None
         self._own_turns: set[str] = set()
@@ -110,7 +110,7 @@ class Chat:
         self._exit: int | None = None
 
     async def run(self) -> int:
-        """Talk. Returns the exit code.
+        """Run the conversation. Returns the exit code.
 
         Raises:
             SeraiError: The session is gone, or the host for good.
@@ -147,7 +147,7 @@ class Chat:
         self._show_prompt()
 
     def _greet(self) -> None:
-        """Say whom one talks to, and what was said last."""
+        """Show the agent, the session and the last turn."""
         state = self._session.state
         agent, title = state.summary.provider, state.summary.title
         named = f"{agent} {title!r}" if title else agent
@@ -159,10 +159,10 @@ class Chat:
         if LOGIN in (state.meta or {}):
             self._terminal.note("(nobody is signed in to the agent: /signin does it)")
         if state.turns:
-            told = "\n".join(turn_lines(state.turns[-1]))
-            self._terminal.note(f"(turns so far: {len(state.turns)}; the last one:)\n{told}")
+            last = "\n".join(turn_lines(state.turns[-1]))
+            self._terminal.note(f"(turns so far: {len(state.turns)}; the last one:)\n{last}")
 
-    # -- what comes in -------------------------------------------------------------------------------------
+    # -- input and events ----------------------------------------------------------------------------------
 
     def _later(self, do: Callable[..., None], *about: Any) -> None:
         self._heard.put(partial(do, *about))
@@ -189,13 +189,13 @@ class Chat:
             self._later(self._happened, event, diff)
 
     async def _follow_questions(self) -> None:
-        with contextlib.suppress(SeraiError):  # who follows the turns says why
+        with contextlib.suppress(SeraiError):  # the task that follows the turns reports it
             async with contextlib.aclosing(self._session.questions()) as questions:
                 async for event in questions:
                     self._later(self._asked, event)
 
     def _want_line(self) -> None:
-        """Take one line, and no second one before that has been looked at."""
+        """Read one line, unless a line is being read already."""
         if self._reading is None and not self._no_more_lines:
             self._reading = _spawn(self._read_line(), self._tasks)
 
@@ -203,12 +203,12 @@ class Chat:
         self._later(self._written, await anext(self._terminal.lines, None))
 
     def _do(self, work: Awaitable[Any], note: str | None = None, question: Question | None = None) -> None:
-        """Ask something of the host without waiting for it: Ctrl-C has to work meanwhile.
+        """Send a request to the host without waiting for it: Ctrl-C has to work meanwhile.
 
         Args:
-            work: What does it.
-            note: What to say when it is done.
-            question: What it answers.
+            work: The request.
+            note: A note for when it is done.
+            question: The question that it answers.
         """
 
         async def run() -> None:
@@ -229,7 +229,7 @@ class Chat:
         self._reading = None
         if text is None:
             self._no_more_lines = True
-            if self._is_busy and self._questions:  # what no turn waits for, others may answer
+            if self._is_busy and self._questions:  # others may still answer
                 self._questions.answer(None)
                 self._show_prompt()
             elif self._terminal.is_interactive or not self._is_busy:
@@ -282,14 +282,14 @@ class Chat:
                 self._do(self._session.set_title(rest), "The session has a new title.")
 
     async def _pass_on(self, command: str, text: str) -> None:
-        """Send a command that is not the chat's own, if the host or the agent knows it."""
+        """Send a command that is not the chat's own, if the host or the agent has it."""
         if await self._completions.has(command):
             self._later(self._send, text)
         else:
             self._tell(f"There is no command {command}. /help lists those that there are.")
 
     def _send(self, text: str) -> None:
-        """Send a message: now, or after the turn that runs."""
+        """Send a message, now or after the running turn."""
         attachments = self._completions.attachments(text)
         if self._is_busy:
             self._do(self._session.queue(text, attachments=attachments), _QUEUED)
@@ -320,7 +320,7 @@ class Chat:
         if turn is None:
             self._terminal.note("No turn is running.")
         else:
-            self._questions.clear()  # what it asks needs no answer any more
+            self._questions.clear()  # its questions need no answer any more
             self._do(self._session.dispatch(a.SessionTurnCancelledAction(turn_id=turn.id)))
 
     def _leave(self) -> None:
@@ -338,7 +338,7 @@ class Chat:
         command = "workflow run --resume" if is_run(self._session.uri) else "chat"
         return f"serai {command} {self._session.id}"
 
-    # -- messages that wait --------------------------------------------------------------------------------
+    # -- queued messages -----------------------------------------------------------------------------------
 
     @property
     def _waiting(self) -> list[PendingMessage]:
@@ -346,7 +346,7 @@ class Chat:
         return (live.head.queued_messages if live is not None else None) or []
 
     def _tell_held(self, why: str | None) -> None:
-        """Say which messages wait until someone goes on, and why."""
+        """List the messages that are held, with the reason."""
         if why is not None and self._waiting:
             how = "/go sends them, /drop NUMBER takes one back, or write on and they follow"
             self._terminal.note(f"(held, since {why}: {how})\n{self._listed()}")
@@ -356,7 +356,7 @@ class Chat:
         return "\n".join(f"  {place}  {text}" for place, text in enumerate(texts, start=1))
 
     def _go_on(self) -> None:
-        """Send the first of the messages that wait; the others follow it."""
+        """Send the first held message; the others follow it."""
         if not self._waiting:
             self._tell(_NOTHING_WAITS)
         elif self._is_busy:
@@ -381,7 +381,7 @@ class Chat:
     # -- questions -----------------------------------------------------------------------------------------
 
     def _listen(self) -> None:
-        """Something is asked: wait for a line, if there will be one."""
+        """Wait for the answer to a question, if there will be more lines."""
         if self._no_more_lines:
             self._questions.answer(None)
         else:
@@ -394,7 +394,7 @@ class Chat:
         if self._as_json:
             self._print(event)
         was_asked = bool(self._questions)
-        self._questions.heed(event)
+        self._questions.update(event)
         if was_asked:
             self._show_prompt()
 
@@ -415,7 +415,7 @@ class Chat:
             case TurnEnded():
                 self._ended(event)
             case _:
-                self._questions.heed(event, diff)
+                self._questions.update(event, diff)
 
     def _ended(self, event: TurnEnded) -> None:
         self._interrupts = 0
@@ -437,18 +437,18 @@ class Chat:
     # -- signing in ----------------------------------------------------------------------------------------
 
     def _offer_sign_in(self) -> None:
-        """Whoever sent the message that was refused is asked, if there is a person to ask."""
+        """Offer a sign-in to the person who sent the refused message."""
         last = self._session.state.turns[-1]
         if self._has_person and last.id in self._own_turns:
             self._is_signing_in, self._refused = True, last.user_message.text
 
     async def _sign_in(self) -> None:
-        """Have the person sign in, and send again what was refused. Ctrl-C stops it."""
+        """Run the sign-in, and send the refused message again. Ctrl-C stops it."""
         dialog = SignInDialog(self._client, self._terminal)
         agent = self._session.state.summary.provider
         text, self._refused = self._refused, None
         if self._reading is not None:
-            self._reading.cancel()  # what is typed belongs to the dialog
+            self._reading.cancel()  # the input belongs to the dialog
             self._reading = None
         self._sign_in_dialog = work = asyncio.create_task(dialog.run(agent, offer=text is not None))
         try:
@@ -480,7 +480,7 @@ class Chat:
             case SignInNeeded(resource=resource):
                 self._terminal.note(f"(a sign-in is needed: {resource})")
             case _:
-                pass  # other sessions are not talked about here
+                pass  # an event of another session
 
     def _give_up(self, error: SeraiError) -> None:
         raise error
@@ -496,7 +496,7 @@ class Chat:
         self._show_prompt()
 
     def _tell(self, text: str) -> None:
-        """Answer the person, whatever the agent is just saying."""
+        """Write a note for the person, above the agent's text."""
         self._terminal.note(text, aside=True)
         self._show_prompt()
 
@@ -504,7 +504,7 @@ class Chat:
         self._terminal.raw(json_text(event))
 
     def _show_prompt(self) -> None:
-        """The agent is done: the person may write. Where something is asked, that is what they answer."""
+        """Show the prompt, if the agent is done and no question is open."""
         if self._questions:
             self._want_line()
         if self._is_busy or self._questions or self._is_signing_in or self._exit is not None:
