@@ -102,9 +102,11 @@ def enter(options: argparse.Namespace) -> int:
     paths = find_paths(options.home, os.environ)
     holder = FileLock(paths.database).holder()
     if holder is None:
-        from serai.cli.serve import serve_and_open  # noqa: PLC0415 - a host is a lot to load
+        from serai.cli import read_words  # noqa: PLC0415 - it imports this module
 
-        return serve_and_open(options.home)
+        serve = read_words(["serve"])
+        serve.home, serve.opens_page = options.home, True
+        return serve.run(serve)
     if holder.address is None:
         raise ConfigInvalid("a host is just starting on this home", remedy="Try again in a moment")
     name, _, port = holder.address.rpartition(":")

@@ -351,7 +351,7 @@ def configure_token(parser: argparse.ArgumentParser) -> None:
 async def _list_tokens(relay: Relay, options: argparse.Namespace) -> int:
     found: c.TokensResult = await relay.call("tokens.list")
     agents: c.AgentsResult = await relay.call("agents.list", gone=True)
-    kinds = {one.identity.handle: str(one.identity.kind) for one in agents.agents}
+    kinds = {one.identity.handle: one.identity.kind for one in agents.agents}
 
     def line(info: c.TokenInfo) -> str:
         words = [info.id, info.role.value, info.agent, kinds.get(info.agent or "")]

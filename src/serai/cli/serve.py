@@ -58,19 +58,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="your own function as an agent; the module is looked for in this folder, too",
     )
     parser.add_argument("--log-level", choices=["debug", "info", "warning", "error"], help="(info)")
-    parser.set_defaults(run=_serve)
+    parser.set_defaults(run=_serve, opens_page=False)
 
 
-def serve_and_open(home: str | None) -> int:
-    """Start the host in the foreground with its settings, and open its page."""
-    parser = argparse.ArgumentParser()
-    configure(parser)
-    options = parser.parse_args([])
-    options.home = home
-    return _serve(options, opens_page=True)
-
-
-def _serve(options: argparse.Namespace, *, opens_page: bool = False) -> int:
+def _serve(options: argparse.Namespace) -> int:
     keep_private()
     paths = find_paths(options.home, os.environ)
     flags = {
@@ -90,7 +81,7 @@ def _serve(options: argparse.Namespace, *, opens_page: bool = False) -> int:
     key = find_database_key(paths, os.environ, use_keyring=configuration.settings.use_keyring)
     token = find_token(paths) if configuration.settings.require_token else None
     functions = [function_agent(words) for words in options.agent or ()]
-    asyncio.run(_run(configuration, key, token, functions, opens_page=opens_page))
+    asyncio.run(_run(configuration, key, token, functions, opens_page=options.opens_page))
     return 0
 
 

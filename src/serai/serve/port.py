@@ -181,20 +181,10 @@ async def _bind(host: str, port: int) -> list[socket.socket]:
         one.setblocking(False)
         sockets.append(one)
         port = int(one.getsockname()[1])
-    if not sockets:
-        raise _explained(refused, host, port) from refused
-    return sockets
-
-
-def _explained(error: OSError | None, host: str, port: int) -> ConfigInvalid:
-    match error.errno if error else None:
-        case errno.EADDRINUSE:
-            problem = f"port {port} of {host} is taken by another program"
-            remedy = "Stop that program, or choose another port (0 takes a free one)"
-        case errno.EACCES | errno.EPERM:
-            problem = f"port {port} of {host} may not be used by this user"
-            remedy = "Choose a port above 1023"
-        case _:
-            problem = f"{host!r} is not an address of this machine"
-            remedy = "Use one that is, such as 127.0.0.1"
-    return ConfigInvalid(problem, remedy=remedy)
+    if sockets:
+        return sockets
+    problem = f"the port {port} of {host!r} cannot be used: {refused.strerror if refused else 'no address'}"
+    if refused is not None and refused.errno == errno.EADDRINUSE:
+        problem = f"port {port} of {host} is taken by another program"
+    remedy = "Choose another port, above 1023 (0 takes a free one), or an address of this machine"
+    raise ConfigInvalid(problem, remedy=remedy) from refused

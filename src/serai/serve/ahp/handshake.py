@@ -116,19 +116,6 @@ async def _known(peer: AhpPeer, client_id: str) -> ClientRow | None:
     return known
 
 
-async def _become(peer: AhpPeer, client_id: str) -> int:
-    """Make this the connection of a client. Returns the last number of the client in the store.
-
-    The number is read only then, so that it includes actions from an earlier connection that is still ending.
-    """
-    peer.become(client_id)
-    try:
-        return await peer.journal.store.mark(client_id)
-    except BaseException:
-        peer.become_nobody()
-        raise
-
-
 def _bind(peer: AhpPeer, client_id: str, version: str) -> None:
     """Bind a client id to a token with the next commit."""
     peer.journal.side.clients.append(ClientRow(client_id, version, peer.link.token_digest))
@@ -150,7 +137,13 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
                     f"the client {params.client_id!r} is not known; initialize instead",
                     number=AhpErrorCode.NOT_FOUND,
                 )
-            mark = await _become(peer, params.client_id)
+            peer.become(params.client_id)
+            try:
+                # Read only now: it includes actions from an earlier connection that is still ending.
+                mark = await journal.store.mark(params.client_id)
+            except BaseException:
+                peer.become_nobody()
+                raise
             if known.token != peer.link.token_digest:
                 _bind(peer, params.client_id, known.version)
             peer.count = host.clients.go_on_counting(params.client_id, mark)
