@@ -70,7 +70,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "prompt", metavar="[PROMPT]", help="what is asked (default: what is piped in)"
     )
     prompt.required = False  # as with nargs="?", which would not be found behind an option
-    parser.add_argument("-p", "--prompt", dest="said", metavar="TEXT", help="the prompt, as an option")
+    parser.add_argument(
+        "-p", "--prompt", dest="prompt_option", metavar="TEXT", help="the prompt, as an option"
+    )
     parser.add_argument("--prompt-file", metavar="FILE", help="a file with the prompt")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
@@ -114,10 +116,10 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     options.cwd = real(folder)
     if not is_folder(options.cwd):
         parser.error(f"--cwd: there is no folder {folder}")
-    prompts = (options.prompt, options.said, options.prompt_file)
+    prompts = (options.prompt, options.prompt_option, options.prompt_file)
     if sum(each is not None for each in prompts) > 1:
         parser.error("the prompt was given more than once")
-    prompt = _read(options.prompt_file) if options.prompt_file else options.prompt or options.said
+    prompt = _read(options.prompt_file) if options.prompt_file else options.prompt or options.prompt_option
     words = [text for text in (prompt, _piped()) if text]
     if not words:
         parser.error("there is nothing to ask: give a PROMPT, or pipe it in")

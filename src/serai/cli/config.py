@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         epilog=(
             "Flags win over the environment (SERAI_PORT for port), the environment over serai.toml of the "
             "working directory, and that over your own serai.toml. What concerns the host as a whole is not "
-            "taken from the file of a working directory, which is told."
+            "taken from the file of a working directory; a note says so."
         ),
     )
     show.add_argument(

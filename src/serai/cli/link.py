@@ -140,7 +140,7 @@ def configure_pair(parser: argparse.ArgumentParser) -> None:
     add_relay_command(parser, _pair)
     verbs = parser.add_subparsers(title="what else to do", metavar="WHAT")
     add_command(verbs, "list", "show which devices there are", relay=_list)
-    revoke = add_command(verbs, "revoke", "let a device in no longer, and cut it off", relay=_revoke)
+    revoke = add_command(verbs, "revoke", "revoke a device, and close its connections", relay=_revoke)
     revoke.add_argument("device", metavar="ID|NAME")
 
 

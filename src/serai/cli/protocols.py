@@ -111,8 +111,8 @@ def _result(data: bytes) -> Mapping[str, Any]:
     if is_object(recorded := document.get("initialize")):
         document = recorded
     if "error" in document and "result" not in document:
-        said = document["error"]
-        text = said.get("message") if is_object(said) else said
+        error = document["error"]
+        text = error.get("message") if is_object(error) else error
         raise Mismatch(f"the agent answered with an error: {text}", field="error")
     if "result" in document:
         return object_of(document["result"])

@@ -77,8 +77,8 @@ def configure_send(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", metavar="TEXT", help="what to say; '-' reads it from standard input")
     parser.add_argument("--as", dest="sender", metavar="NAME", help="a person or service of yours")
     parser.add_argument("--mode", choices=[mode.value for mode in c.DeliveryMode], help="when it may surface")
-    parser.add_argument("--urgent", action="store_true", help="before what else waits")
-    parser.add_argument("--deadline", metavar="TIME", help="of no use after this, as 2027-01-31T12:00:00Z")
+    parser.add_argument("--urgent", action="store_true", help="deliver it before other messages")
+    parser.add_argument("--deadline", metavar="TIME", help="expires then, as 2027-01-31T12:00:00Z")
     parser.add_argument("--key", help="an idempotency key: sent again under it, it is the same message")
     parser.add_argument(
         "--wait",
@@ -155,10 +155,10 @@ def _hit(hit: c.SearchHit) -> str:
 # -- rooms -----------------------------------------------------------------------------------------------
 
 _ROOM_VERBS = {
-    "join": "be in a room, or have an agent be in it",
-    "leave": "be in a room no longer",
-    "archive": "let nobody write in a room any more",
-    "mute": "hear only of mentions in a room",
+    "join": "join a room, or add an agent to it",
+    "leave": "leave a room, or remove an agent from it",
+    "archive": "archive a room: nobody can write in it any more",
+    "mute": "get only mentions from a room",
 }
 
 
@@ -172,8 +172,8 @@ def configure_rooms(parser: argparse.ArgumentParser) -> None:
     made = calling("rooms.create", lambda room: [_room_line(room)], "name", "topic")
     create = add_command(verbs, "create", "make a room", "name", relay=made)
     create.add_argument("--topic", help="what it is about")
-    said = calling("messages.list", lambda found: [*map(line_of_message, found.messages)], "room", "limit")
-    read = add_command(verbs, "read", "show what was said in a room", "room", relay=said)
+    messages = calling("messages.list", _message_lines, "room", "limit")
+    read = add_command(verbs, "read", "show what was said in a room", "room", relay=messages)
     read.add_argument("--limit", type=int, default=50)
     for verb, summary in _ROOM_VERBS.items():
         more = "archived" if verb == "archive" else "agent"
@@ -185,6 +185,10 @@ def configure_rooms(parser: argparse.ArgumentParser) -> None:
             one.add_argument("agent", metavar="AGENT", nargs="?", help="by default you")
 
 
+def _message_lines(found: c.MessagesResult) -> list[str]:
+    return [*map(line_of_message, found.messages)]
+
+
 def _room_line(room: c.Room) -> str:
     topic = f": {room.topic}" if room.topic else ""
     archived = " (archived)" if room.archived else ""
@@ -194,8 +198,8 @@ def _room_line(room: c.Room) -> str:
 # -- deliveries ------------------------------------------------------------------------------------------
 
 _DELIVERY_VERBS = {
-    "retry": "try a delivery again now",
-    "cancel": "give a delivery up",
+    "retry": "retry a delivery now",
+    "cancel": "cancel a delivery",
     "redeliver": "deliver the message of a final delivery once more",
 }
 
@@ -204,8 +208,8 @@ def configure_deliveries(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai deliveries`."""
     parser.add_argument("--agent", metavar="HANDLE", help="only those for one participant")
     parser.add_argument("--state", choices=[state.value for state in c.DeliveryState])
-    parser.add_argument("--stuck", action="store_true", help="only those that someone should look at")
-    parser.add_argument("--watch", action="store_true", help="go on and tell what becomes of them")
+    parser.add_argument("--stuck", action="store_true", help="only those that need attention")
+    parser.add_argument("--watch", action="store_true", help="continue, and print their events")
     parser.add_argument("--limit", type=int, default=50)
     add_relay_command(parser, _list_deliveries)
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
@@ -218,7 +222,7 @@ def configure_deliveries(parser: argparse.ArgumentParser) -> None:
         )
         add_command(verbs, verb, summary, "delivery", relay=changed)
     flushed = calling("deliveries.flush", _delivery_lines, "agent=handle", "mode")
-    summary = "let in what waits for a participant, whatever it waits for"
+    summary = "deliver everything that waits for a participant"
     flush = add_command(verbs, "flush", summary, "handle", relay=flushed)
     flush.add_argument(
         "--mode", choices=[mode.value for mode in c.DeliveryMode], help="only those in one mode"
@@ -249,9 +253,7 @@ def configure_actions(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai actions`."""
     add_relay_command(parser, calling("actions.list", lambda found: [*map(_action_line, found.actions)]))
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
-    invoke = add_command(
-        verbs, "invoke", "ask for an action, and wait for its outcome", "name", relay=_invoke
-    )
+    invoke = add_command(verbs, "invoke", "invoke an action, and wait for its outcome", "name", relay=_invoke)
     invoke.add_argument("input", metavar="JSON", nargs="?", help="what it is called with")
     invoke.add_argument("--wait", metavar="SECONDS", type=float, default=600.0, help="how long to wait")
 
@@ -337,15 +339,15 @@ def configure_token(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai token`."""
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT", required=True)
     made = calling("tokens.create", lambda made: [made.token], "agent", "kind", "label")
-    create = add_command(verbs, "create", "make a token; it is shown this once", relay=made)
+    create = add_command(verbs, "create", "make a token; it is shown only now", relay=made)
     whom = create.add_mutually_exclusive_group(required=True)
     whom.add_argument("--for", dest="agent", metavar="NAME", help="a participant, perhaps a new one")
-    whom.add_argument("--observer", action="store_true", help="to look on, and nothing else")
+    whom.add_argument("--observer", action="store_true", help="for an observer, who may only read")
     create.add_argument("--kind", choices=list(c.IdentityKind), help="what a new one is (default: agent)")
     create.add_argument("--label", default="", help="what it is for")
     add_command(verbs, "list", "show which tokens there are", relay=_list_tokens)
     revoked = calling("tokens.revoke", lambda _: ["It is revoked."], "id")
-    add_command(verbs, "revoke", "have a token open nothing any more", "id", relay=revoked)
+    add_command(verbs, "revoke", "revoke a token", "id", relay=revoked)
 
 
 async def _list_tokens(relay: Relay, options: argparse.Namespace) -> int:
@@ -367,12 +369,12 @@ def configure_webhooks(parser: argparse.ArgumentParser) -> None:
     add_relay_command(parser, listed)
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
     made = calling("webhooks.create", lambda made: [made.webhook.id, made.secret], "url=to", "types")
-    summary = "have events posted; what signs them is shown this once"
+    summary = "have events posted to a URL; the signing secret is shown only now"
     create = add_command(verbs, "create", summary, relay=made)
     create.add_argument("to", metavar="URL")
     create.add_argument("types", metavar="TYPE", nargs="*", help="such as 'delivery.*'; by default all")
     deleted = calling("webhooks.delete", lambda _: ["It is deleted."], "id")
-    add_command(verbs, "delete", "have nothing posted there any more", "id", relay=deleted)
+    add_command(verbs, "delete", "delete a webhook", "id", relay=deleted)
 
 
 def _webhook(one: c.Webhook) -> str:

@@ -73,7 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "run a workflow on this machine's host, and follow it",
         client=_run,
         epilog=(
-            "What happens is told as in a chat, and so is asked what has to be. Where standard output is no "
+            "The run is shown as in a chat, with its questions. Where standard output is no "
             "terminal, it gets the output alone. The exit code is 0 when the run was completed."
         ),
     )

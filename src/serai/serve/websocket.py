@@ -108,7 +108,7 @@ class WebSocket(asyncio.Protocol):
             # Only the page offers one: its browser insists on an answer.
             select_subprotocol=lambda _, offered: Subprotocol(PROTOCOL) if PROTOCOL in offered else None,
         )
-        # Its debugging log would hold tokens and everything that is said.
+        # Its debugging log would hold tokens and the content of all messages.
         self._protocol.debug = False
         self._peer: SocketPeer | None = None
         self._open = False

@@ -63,9 +63,9 @@ def ask_call(call: ToolCallPendingConfirmationState, diff: str = "") -> Dialog:
     def refuse(option: str | None, **why: str | None) -> Decision:
         return lambda session: session.deny(call.tool_call_id, option=option, **why)
 
-    said = yield _menu(call, options, f"{_about(call)}\n{diff}")
-    while said is not None:
-        word = said.strip().casefold()
+    line = yield _menu(call, options, f"{_about(call)}\n{diff}")
+    while line is not None:
+        word = line.strip().casefold()
         option = _option(options, word)
         if option is not None:
             return (allow if option.kind == ConfirmationOptionKind.APPROVE else refuse)(option.id)
@@ -80,7 +80,7 @@ def ask_call(call: ToolCallPendingConfirmationState, diff: str = "") -> Dialog:
             changed = yield from _edited(call.tool_input or "")
             if changed is not None:
                 return allow(yes, changed)
-        said = yield _menu(call, options)
+        line = yield _menu(call, options)
     return refuse(None, reason="there was nobody to ask")
 
 
@@ -94,11 +94,11 @@ def ask_result(call: ToolCallPendingResultConfirmationState) -> Dialog:
 
 def _yes_or_no(intro: str, question: str) -> Generator[Ask, str | None, bool]:
     choices = frozenset({"y", "yes", "n", "no"})
-    said = yield Ask(intro + question, choices=choices)
-    while said is not None and (word := said.strip().casefold()) not in {"n", "no", "/decline"}:
+    line = yield Ask(intro + question, choices=choices)
+    while line is not None and (word := line.strip().casefold()) not in {"n", "no", "/decline"}:
         if word in {"y", "yes"}:
             return True
-        said = yield Ask(question, choices=choices)
+        line = yield Ask(question, choices=choices)
     return False
 
 
@@ -135,8 +135,8 @@ def _edited(before: str) -> Generator[Ask, str | None, str | None]:
     """Ask for a new input; `None` for no change. JSON has to stay JSON."""
     problem, text = "", before
     while True:
-        said = yield Ask(f"{problem}New input (empty for no change): ", prefill=text)
-        text = (said or "").strip()
+        line = yield Ask(f"{problem}New input (empty for no change): ", prefill=text)
+        text = (line or "").strip()
         if text in {"", before.strip()}:
             return None
         if not _is_json(before) or _is_json(text):
@@ -182,10 +182,10 @@ def _ask(
     problem = ""
     while True:
         is_secret = getattr(question, "format", None) == "password"
-        said = yield Ask(f"{intro}{problem}{_wording(question, default)}", secret=is_secret)
+        line = yield Ask(f"{intro}{problem}{_wording(question, default)}", secret=is_secret)
         intro = ""
-        text = (said or "").strip()
-        if said is None or text == "/decline":
+        text = (line or "").strip()
+        if line is None or text == "/decline":
             return None
         if not text and (default is not None or not question.required):
             return {question.id: default}

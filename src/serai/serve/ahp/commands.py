@@ -1,6 +1,6 @@
 """The commands of clients: the function that serves each, and most of these functions.
 
-A function returns the result of its command, and raises what the client is told instead. Larger ones are in
+A function returns the result of its command, or raises the error for the client. Larger ones are in
 `handshake`, `subscriptions` and `resources`.
 """
 
