@@ -72,28 +72,20 @@ def _value_of(question: SessionInputQuestion, value: Any) -> SessionInputAnswerV
             return SessionInputBooleanAnswerValue(value=value)
         case SessionInputNumberQuestion(), int() | float() if not isinstance(value, bool):
             return SessionInputNumberAnswerValue(value=value)
-        case SessionInputSingleSelectQuestion(), str():
-            chosen, free = _split(question, [value])
-            return SessionInputSelectedAnswerValue(value="".join(chosen), freeform_values=free or None)
-        case SessionInputMultiSelectQuestion(), str() | [*_]:
-            several: list[Any] = [value] if isinstance(value, str) else list(value)
-            if any(not isinstance(one, str) for one in several):
+        case (SessionInputSingleSelectQuestion(), str()) | (SessionInputMultiSelectQuestion(), str() | [*_]):
+            values: list[Any] = [value] if isinstance(value, str) else list(value)
+            if any(not isinstance(one, str) for one in values):
                 return None
-            chosen, free = _split(question, several)
+            options = {option.id for option in question.options}
+            free = [one for one in values if one not in options and question.allow_freeform_input]
+            chosen = [one for one in values if one not in free]
+            if isinstance(question, SessionInputSingleSelectQuestion):
+                return SessionInputSelectedAnswerValue(value="".join(chosen), freeform_values=free or None)
             return SessionInputSelectedManyAnswerValue(value=chosen, freeform_values=free or None)
         case ((SessionInputTextQuestion() | Unknown()), str()):
             return SessionInputTextAnswerValue(value=value)
         case _:
             return None
-
-
-def _split(
-    question: SessionInputSingleSelectQuestion | SessionInputMultiSelectQuestion, values: list[str]
-) -> tuple[list[str], list[str]]:
-    """Split values into ids of options and free text, if the question allows that."""
-    options = {option.id for option in question.options}
-    free = [one for one in values if one not in options] if question.allow_freeform_input else []
-    return [one for one in values if one not in free], free
 
 
 def _id_of(question: SessionInputQuestion) -> str:

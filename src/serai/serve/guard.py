@@ -175,13 +175,15 @@ class Guard:
         hosts, origins = found["host"], found["origin"]
         host = _authority(hosts[0]) if len(hosts) == 1 else None
         if host is None or not self._is_ours(host):
-            one = f"the name {hosts[0][:100]!r} is not one of this host" if hosts else ""
-            problem = one if len(hosts) == 1 else "one Host is needed"
+            problem = "one Host is needed"
+            if len(hosts) == 1:
+                problem = f"the name {hosts[0][:100]!r} is not one of this host"
             remedy = "Use localhost, or add the name to the allowed hosts"
             return Refusal(403, "host_refused", problem, remedy)
         if not all(self._is_welcome(origin, host) for origin in origins) or len(origins) > 1:
-            one = f"pages of {origins[0][:100]!r} may not connect"
-            problem = one if len(origins) == 1 else "one Origin is allowed"
+            problem = "one Origin is allowed"
+            if len(origins) == 1:
+                problem = f"pages of {origins[0][:100]!r} may not connect"
             remedy = "Use the host's own page, or add the page to the allowed origins"
             return Refusal(403, "origin_refused", problem, remedy)
         if not needs_token:
