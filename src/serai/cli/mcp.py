@@ -43,7 +43,7 @@ def _run(options: argparse.Namespace) -> int:
                 sys.stdout.buffer.write(answer.replace(b"\n", b"") + b"\n")
                 sys.stdout.buffer.flush()
 
-    with ThreadPoolExecutor(_MOST_CALLS) as calls:  # at its end, what was asked is answered
+    with ThreadPoolExecutor(_MOST_CALLS) as calls:  # its end waits for all answers
         for line in sys.stdin.buffer:
             if line.strip():
                 calls.submit(forward, line)
@@ -55,7 +55,7 @@ def _answer(options: argparse.Namespace, line: bytes) -> bytes | None:
     try:
         request = msgspec.json.decode(line, type=dict[str, Any])
     except msgspec.DecodeError:
-        request = {}  # the host says what is wrong with it
+        request = {}  # the host answers with the error
     try:
         return _post(options, line)
     except (SeraiError, OSError, http.client.HTTPException) as error:

@@ -73,7 +73,7 @@ async def _attach(client: Client, options: argparse.Namespace) -> int:
     uri = match("terminal", options.terminal, [info.resource for info in _all(client)])
     terminal = await client.open_terminal(uri)
     if isinstance(claim := terminal.state.claim, TerminalSessionClaim):
-        await client.open_session(claim.session)  # who follows a session holds its terminals
+        await client.open_session(claim.session)  # followers of a session hold its terminals
     return await _go_into(client, terminal)
 
 

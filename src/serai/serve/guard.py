@@ -158,7 +158,7 @@ class Guard:
         """Decide on an HTTP request. `path` is the path by which it will be routed."""
         is_open = path in OPEN_PATHS or path.startswith(OPEN_FOLDER)
         decision = self._decide(path, query, headers, needs_token=not is_open)
-        # What is posted to the relay says its method inside; there the relay decides.
+        # The body of a POST to the relay names the method, so the relay decides.
         if isinstance(decision, Refusal) or method in _READING_METHODS or path == "/relay":
             return decision
         if decision.role == Role.RESPONDER:
@@ -195,7 +195,7 @@ class Guard:
         """Tell whether a host is ours: configured, or a loopback name (ports are forwarded, so any port)."""
         if host.host in _LOOPBACK_NAMES:
             return True
-        # Without a port it is that of http or of https; which one, the request does not say.
+        # Without a port it is the port of http or https: the request does not tell which.
         ports = {host.port} if host.port is not None else {80, 443}
         return any(host.host == own.host and (own.port is None or own.port in ports) for own in self._hosts)
 

@@ -79,7 +79,7 @@ class Outgoing:
         ticked: Called after the write at the end of a tick.
     """
 
-    # Two hundred followers of one stream are two hundred calls of `send`: what it looks at is close together.
+    # Two hundred followers of one stream mean two hundred calls of `send`: its attributes are close together.
     __slots__ = (
         "_bound",
         "_close",
@@ -218,7 +218,7 @@ class Outgoing:
         waiting = outbox.waiting
         if self._in_pieces:
             if not self._paused and (controls := outbox.take_first()):
-                self.write_now(controls)  # between two pieces they may stand
+                self.write_now(controls)  # control frames may go between two pieces
             return
         while (waiting or self._rest) and not self._paused:
             self.write_now(self._next())
@@ -276,7 +276,7 @@ class Outgoing:
         if self._half_out:
             self._outbox.clear()
         self._straight_after = _NEVER
-        self._writable.set()  # who waits finds that there is nothing to wait for
+        self._writable.set()  # waiting writers find that the connection is not open
 
     def clear(self) -> None:
         """Throw away all waiting frames, but not the rest of a buffer that was begun."""

@@ -356,7 +356,7 @@ class WebSocket(asyncio.Protocol):
             self.transport.close()
         else:
             # The client may be in the middle of sending. If the socket were closed now, its system would
-            # throw away our last frame; so what comes is read, and ignored, until it has understood.
+            # throw away our last frame; so its bytes are read, and ignored, until it has closed.
             self.transport.write_eof()
 
     # -- the end -------------------------------------------------------------------------------------------

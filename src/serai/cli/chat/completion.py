@@ -20,7 +20,7 @@ _PATIENCE = 2.0
 
 
 class ChatCompletions:
-    """Completes messages to a session, and remembers what is to be attached to them.
+    """Completes messages to a session, and remembers their attachments.
 
     Args:
         client: The connection to the host.

@@ -91,15 +91,13 @@ class Chat:
         self._completions = ChatCompletions(client, session, _COMMANDS)
         terminal.suggest = self._completions.suggest
         self._questions = ChatQuestions(session, terminal, self._listen, self._decided)
-        self._heard: ClosableQueue[Callable[[], None]] = (
-            ClosableQueue()
-        )  # what to do about what was heard, in order
+        self._heard: ClosableQueue[Callable[[], None]] = ClosableQueue()  # reactions to events, in order
         self._tasks: set[asyncio.Task[None]] = set()
         self._errands: set[asyncio.Task[None]] = set()  # requests to the host
         self._reading: asyncio.Task[None] | None = None
         self._sign_in_dialog: asyncio.Task[bool] | None = None
         self._own_turns: set[str] = set()
-        # The lines of a pipe are messages: whoever wrote them knew of no question.
+        # The lines of a pipe are messages: their writer knew of no question.
         self._hears_questions = once is None and (terminal.is_interactive or as_json)
         self._is_busy = False
         self._no_more_lines = False

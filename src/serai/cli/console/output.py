@@ -15,7 +15,7 @@ from itertools import cycle
 from serai.ahp import wire
 from serai.ahp.types import Markdown, StringOrMarkdown
 
-# JSON lets these stand as they are. To a terminal some are commands, and others cannot be written at all.
+# JSON allows these characters, but a terminal takes some as commands, and others cannot be encoded.
 _ESCAPED = re.compile("[\x7f-\x9f\ud800-\udfff]")
 
 

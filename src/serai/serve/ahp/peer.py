@@ -208,7 +208,7 @@ class AhpPeer:
         """Start to serve a request. Returns the coroutine of its result; `None` if it is answered already."""
         unavailable = self.journal.unavailable
         if unavailable is not None and request.method != "ping":
-            self.refuse(request, unavailable)  # what it would wait for may not come for long
+            self.refuse(request, unavailable)  # the disk may stay unavailable for long
             return None
         try:
             command = COMMANDS.get(request.method)
