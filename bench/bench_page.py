@@ -34,7 +34,6 @@ from serai.serve.http import Readiness
 from serai.serve.port import serve_port
 from serai.serve.relay import RelayPeer, relay_routes
 from serai.serve.sessions import SessionRoutes
-from serai.serve.transcripts import TranscriptRoutes
 from serai.store.memory import MemoryStore
 from serai.web.assets import Page as ServedPage
 
@@ -147,7 +146,6 @@ async def _serving(folder: Path) -> AsyncGenerator[_Inn]:
             routes=[
                 *relay_routes(workspace),
                 *SessionRoutes(host).routes,
-                *TranscriptRoutes(host).routes,
                 *ServedPage().routes,
             ],
         )

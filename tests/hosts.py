@@ -29,7 +29,6 @@ from serai.serve.frames import text_frame
 from serai.serve.port import serve_port
 from serai.serve.run import run_host
 from serai.serve.sessions import SessionRoutes
-from serai.serve.transcripts import TranscriptRoutes
 from serai.store.contract import Store
 from serai.store.memory import MemoryStore
 from serai.store.sqlite.store import SqliteStore, Tuning
@@ -249,7 +248,6 @@ class House:
                 limits=self._limits,
                 routes=[
                     *SessionRoutes(self.host).routes,
-                    *TranscriptRoutes(self.host).routes,
                 ],
             )
         )

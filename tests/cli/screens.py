@@ -9,8 +9,9 @@ import io
 from client.hosts import soon
 from serai.cli import read_words
 from serai.cli.chat.command import converse
-from serai.cli.console.terminal import Lines, PlainTerminal
+from serai.cli.console.terminal import PlainTerminal
 from serai.client import Client
+from serai.client.events import ClosableQueue
 
 
 class Screen(io.StringIO):
@@ -32,7 +33,7 @@ class Screen(io.StringIO):
                 await self._news.wait()
 
 
-class Keyboard(Lines):
+class Keyboard(ClosableQueue[str]):
     """Lines of a person, or of a pipe."""
 
     def __init__(self, *lines: str, ends: bool = False) -> None:

@@ -36,6 +36,7 @@ def test_show_prints_every_value_and_where_it_comes_from(
     assert lines["port"] == ["8080", "environment", "(SERAI_PORT)"]
     assert lines["host"] == ['"127.0.0.1"', "default"]
     assert lines["require_token"] == ["true", "default"]
+    assert lines["relay.max_hops"] == ["8", "default"]
     assert not (place / "home").exists()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cli.programs import run, running, seated
 from serai.ahp.types import ChangesetSummary, SessionStatus, SessionSummary
-from serai.cli.watch import fleet
+from serai.cli.sessions import fleet
 from serai.client import ToolWaiting, connect
 
 NOW = 1e12

@@ -13,7 +13,7 @@ import msgspec
 from serai.ahp import codec
 from serai.client import Client, ConnectionLost
 from serai.client.connection import Transport
-from serai.client.events import Inbox
+from serai.client.events import ClosableQueue
 from serai.config.settings import Settings
 from serai.contract import Role
 from serai.harness.callback import STEERABLE, CallbackHarness
@@ -45,7 +45,7 @@ class MemoryTransport(Transport):
     """A client's end of an in-memory connection."""
 
     def __init__(self, received: Callable[[bytes], None], closed: Callable[[], None]) -> None:
-        self.inbox: Inbox[bytes] = Inbox()
+        self.inbox: ClosableQueue[bytes] = ClosableQueue()
         self.is_open = True
         self._received = received
         self._closed = closed
@@ -57,7 +57,7 @@ class MemoryTransport(Transport):
 
     async def receive(self) -> bytes:
         try:
-            return await self.inbox.get()
+            return await anext(self.inbox)
         except StopAsyncIteration:
             raise ConnectionLost("the connection broke") from None
 
@@ -182,18 +182,18 @@ class Scripted:
     """One connection of a `ScriptedHost`, as its script sees it."""
 
     def __init__(self) -> None:
-        self._received: Inbox[bytes] = Inbox()
+        self._received: ClosableQueue[bytes] = ClosableQueue()
         self.transport = MemoryTransport(self._received.put, self._received.end)
 
     async def expect(self, method: str) -> Any:
         """The next message, which has to be of that method, as JSON."""
-        message = msgspec.json.decode(await soon(self._received.get()))
+        message = msgspec.json.decode(await soon(anext(self._received)))
         assert message.get("method") == method, message
         return message
 
     async def response(self) -> Any:
         """The next message, which has to be a response, as JSON."""
-        message = msgspec.json.decode(await soon(self._received.get()))
+        message = msgspec.json.decode(await soon(anext(self._received)))
         assert "method" not in message, message
         return message
 
@@ -236,7 +236,7 @@ class ScriptedHost:
     """A host whose every word stands in the test: one script per connection, in their order."""
 
     def __init__(self) -> None:
-        self._connections: Inbox[Scripted] = Inbox()
+        self._connections: ClosableQueue[Scripted] = ClosableQueue()
         self.is_reachable = True
 
     async def opener(self) -> Transport:
@@ -248,7 +248,7 @@ class ScriptedHost:
 
     async def connection(self) -> Scripted:
         """The next connection that the client makes."""
-        return await soon(self._connections.get())
+        return await soon(anext(self._connections))
 
     def client(self, *subscriptions: str) -> Client:
         return Client(self.opener, client_id="me", subscriptions=subscriptions, delays=at_once)

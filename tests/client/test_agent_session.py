@@ -137,7 +137,8 @@ async def test_the_command_the_route_and_python_give_the_same_file_and_only_wher
     house: House, tmp_path: Path, capsys: pytest.CaptureFixture[str], agent: str
 ) -> None:
     async with connected(house) as client:
-        session = await soon(client.create_session(agent, working_directory=tmp_path.as_uri()))
+        session = await soon(client.create_session(agent, working_directory=tmp_path))
+        assert session.state.summary.working_directory == tmp_path.as_uri()
         await soon((await soon(session.prompt("help"))).result())
         before = files_in(tmp_path)
         text = await soon(session.export())

@@ -51,7 +51,7 @@ class TestPort:
     async def test_a_turn_and_a_host_that_comes_back(self) -> None:
         async with House(echo=echo) as house:
             async with serving(house) as url:
-                client = Client(connect(url, TOKEN)._line._opener, delays=at_once)
+                client = Client(connect(url, TOKEN)._opener, delays=at_once)
                 await soon(client.open())
                 session = await soon(client.create_session())
                 text = "hello " * 20_000  # longer than a frame's short forms

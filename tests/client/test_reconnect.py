@@ -117,11 +117,11 @@ class TestOurHost:
             session = await soon(client.create_session())
             turn = await soon(session.prompt("go"))
             [link] = [one for one in house.links if one.peer.client_id == client.client_id]
-            opener, client._line._opener = client._line._opener, unreachable
+            opener, client._opener = client._opener, unreachable
             link.transport.cut()
             await soon(_event(client, Disconnected))
             await soon(other.dispose_session(session.uri))
-            client._line._opener = opener
+            client._opener = opener
             connected = await soon(_event(client, Connected))
             assert connected.lost == (session.uri,)
             with pytest.raises(SessionGone):

@@ -122,5 +122,5 @@ async def test_a_client_that_knows_no_address_says_so() -> None:
 
     async with MemoryHouse(silent=silent) as house, house.client() as client:
         session = await soon(client.create_session())
-        with pytest.raises(ConnectionLost, match="where the host is"):
+        with pytest.raises(ConnectionLost, match="address of the host is not known"):
             session.events()

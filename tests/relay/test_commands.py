@@ -34,15 +34,17 @@ async def test_each_command_tells_what_its_method_returned(
         assert "later" in await run("rooms", "read", "ops")
         [delivery] = re.findall(r"dlv_\w+", await run("deliveries", "--agent", "@demo"))
         assert "@demo  failed: cancelled" in await run("deliveries", "cancel", delivery)
+        assert "@demo  failed: cancelled" in await run("deliveries", "retry", delivery, status=1)
         assert await run("deliveries", "flush", "@demo") == "There is none.\n"
         assert "later" in await run("search", "later")
         assert await run("inbox") == "Nothing waits.\n"
         assert (await run("token", "create", "--for", "ci", "--kind", "service")).startswith("srt_")
-        assert "agent  @ci" in (listed := await run("token", "list"))
+        assert "agent  @ci  service  2" in (listed := await run("token", "list"))
         assert await run("token", "revoke", listed.split()[0]) == "It is revoked.\n"
         assert len((await run("webhooks", "create", "http://127.0.0.1:9/x", "delivery.*")).split()) == 2
         assert "http://127.0.0.1:9/x  delivery.*" in await run("webhooks")
         assert await run("webhooks", "delete", "1") == "It is deleted.\n"
+        await run("listen", "nope.x", status=1)
         monkeypatch.setattr("sys.stdin", io.StringIO("a value of many words\n"))
         await run("secrets", "words")
         assert "[secret:words]" in await run("send", "@ci", "say a value of many words", "--json")

@@ -16,7 +16,7 @@ from websockets.frames import Close, Frame, Opcode
 
 from serai.config.settings import Settings
 from serai.relay.tokens import digest
-from serai.serve import Limits, Peer
+from serai.serve import Limits, SocketPeer
 from serai.serve.frames import text_frame
 from serai.serve.guard import Guard
 from serai.serve.outgoing import Ticker
@@ -291,7 +291,7 @@ class Offline:
         self.connections: set[Any] = set()
         self.made: list[Recorder] = []
 
-        def factory(connection: WebSocket) -> Peer:
+        def factory(connection: WebSocket) -> SocketPeer:
             self.made.append(make(connection))
             return self.made[-1]
 
@@ -355,7 +355,7 @@ async def listening(
     peers: list[Recorder] = []
     started: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
-    def factory(connection: WebSocket) -> Peer:
+    def factory(connection: WebSocket) -> SocketPeer:
         peer = make(connection)
         peers.append(peer)
         return peer

@@ -321,7 +321,3 @@ class TestBind:
             refuse_open_bind(host, [])
         assert caught.value.remedy
         refuse_open_bind(host, [digest(TOKEN)])
-
-    def test_what_is_not_a_digest_is_refused(self) -> None:
-        with pytest.raises(ConfigInvalid):
-            Guard(digests=[TOKEN], port=7777)

@@ -22,33 +22,33 @@ _COMMANDS = {
     "ask": ("ask", "ask an agent something, without a host"),
     "chat": ("chat.command", "talk to a session"),
     "sessions": ("sessions", "see and manage sessions"),
-    "watch": ("watch", "see what all sessions are doing, live"),
+    "watch": ("sessions", "see all sessions, live"),
     "send": ("relay", "send a message to a room, an agent or a person"),
-    "inbox": ("relay", "see what waits for you"),
+    "inbox": ("relay", "see your messages"),
     "rooms": ("relay", "see, make and change rooms"),
     "search": ("relay", "look for words in messages and sessions"),
-    "deliveries": ("relay", "see what became of messages; try again, flush, cancel"),
-    "actions": ("relay", "see what agents and programs do for others; ask for it"),
-    "listen": ("relay", "follow what happens in the workspace"),
-    "pair": ("link", "let a phone or another browser in; list and revoke those that are"),
+    "deliveries": ("relay", "see the deliveries of messages; retry, flush, cancel"),
+    "actions": ("relay", "see and invoke the actions of agents and programs"),
+    "listen": ("relay", "follow the events of the workspace"),
+    "pair": ("link", "pair a phone or another browser; list and revoke devices"),
     "token": ("relay", "make tokens for participants and observers"),
-    "webhooks": ("relay", "have events posted to a URL"),
-    "secrets": ("relay", "have a value masked that is read from standard input"),
-    "mcp": ("mcp", "be an MCP server with the tools of the host's relay, over standard input and output"),
+    "webhooks": ("relay", "post events to a URL"),
+    "secrets": ("relay", "mask a secret value, read from standard input"),
+    "mcp": ("mcp", "run an MCP server with the tools of the host's relay, over standard input and output"),
     "agents": ("agents", "see which agents there are; ask one what it can do"),
     "export": ("workflow", "write a session as a workflow file"),
     "workflow": ("workflow", "check, format and draw workflow files"),
-    "changes": ("changes", "see what was discarded, and undo it"),
+    "changes": ("database", "see what was discarded, and undo it"),
     "terminals": ("terminals", "see, open and use the host's terminals"),
-    "doctor": ("doctor", "look at database, key, agents, port and leftovers"),
+    "doctor": ("doctor", "check database, key, agents, port and leftovers"),
     "backup": ("database", "copy the database, also while the host runs"),
-    "restore": ("database", "put a copy in the place of the database"),
-    "service": ("service", "have the system start the host when you log in"),
+    "restore": ("database", "replace the database by a copy"),
+    "service": ("service", "start the host whenever you log in"),
     "config": ("config", "show and change settings and where they come from; trust folders"),
     "acp": ("protocols", "look into the Agent Client Protocol"),
     "ahp": ("protocols", "look into the Agent Host Protocol"),
 }
-"""Every subcommand: its module, and what it does. The module has `configure(parser)`, which sets `run`, or a
+"""Module and summary of every subcommand. The module has `configure(parser)`, which sets `run`, or a
 `configure_NAME` for each of its commands."""
 
 
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"serai: {error} [{error.code}]", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # Whoever read our output has gone. What is left of it must not be tried again at the exit.
+        # The reader of our output is gone. The rest must not be written again at the exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
@@ -79,20 +79,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _fill_in_streams() -> None:
-    """Whoever started us may have closed what we read or write: then it is empty, or goes nowhere.
-
-    In this order, so that each gets its own number back, and no file of ours does.
-    """
+    """Replace closed standard streams by the null device, so that no file of ours gets their numbers."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - it stays open
 
 
 def read_words(words: Sequence[str]) -> argparse.Namespace:
-    """What the words of a command line mean: their options, with `run`, which does it.
+    """Parse a command line. The options have `run`, which runs the command.
 
     Raises:
-        SystemExit: They mean nothing, or ask for help; that has been printed.
+        SystemExit: The words are invalid, or ask for help. A message has been printed.
     """
     parser = _Parser(
         prog="serai",
@@ -115,7 +112,7 @@ def read_words(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _alone(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
-    """Without a command: the page, for a person at a terminal; for a program, the help."""
+    """Run `serai` without a command: open the page for a person at a terminal, else print the help."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         parser.print_help()
         return 0
@@ -125,7 +122,7 @@ def _alone(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 
 
 def _command_in(words: Sequence[str]) -> str | None:
-    """The first word that is no option, nor the directory of `--home`."""
+    """Return the first word that is neither an option nor the directory of `--home`."""
     before = ""
     for word in words:
         if not word.startswith("-") and before != "--home":
@@ -135,11 +132,11 @@ def _command_in(words: Sequence[str]) -> str | None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser of ours or of a command: what may stand before a command may stand after it, too."""
+    """A parser whose common options may stand before or after a command."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        # Without a default, as all that commands share: that of a subcommand would undo what stood before it.
+        # Common options have no default: that of a subcommand would replace a value before the subcommand.
         self.add_argument(
             "--home",
             metavar="DIR",

@@ -1,9 +1,10 @@
-"""`serai agents`: which there are, what is installed, what one says of itself, and signing in to one."""
+"""`serai agents`: lists the known agents, asks one what it can do, installs one and signs in to one."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
 import subprocess
 import sys
@@ -25,20 +26,28 @@ from serai.agents.catalogue.introduction import (
     signed_in_of,
 )
 from serai.agents.catalogue.programs import Surroundings
+from serai.ahp.extensions import AGENTS, AgentsParams
+from serai.ahp.types import ROOT
 from serai.cli.console.output import clean, cut, print_json, progress, table
 from serai.cli.console.signin import SignInDialog
-from serai.cli.console.target import add_client_command, add_command, add_json_option
+from serai.cli.console.target import add_command, add_json_option
 from serai.cli.console.terminal import open_terminal
-from serai.cli.hosted import DEMO, hosted_agents
-from serai.client import Client
+from serai.client import Client, connect
 from serai.config.load import load
 from serai.config.paths import find_paths, here
 from serai.config.trust import Trust
-from serai.errors import AgentNotInstalled, AgentUnknown, AuthRequired
+from serai.errors import AgentNotInstalled, AgentUnknown, AuthRequired, SeraiError
 from serai.machine.processes.processes import Processes
 from serai.redact import Redactor
 from serai.redact.managed import managed_from_environment
+from serai.relay.sdk import Relay
+from serai.store.sqlite.lock import FileLock
 from serai.version import __version__
+
+DEMO = "demo"
+"""Name of the agent that is a part of Serai and always there."""
+_HOST_TIMEOUT = 5.0
+"""Seconds that a host has to list its agents."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -51,26 +60,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.set_defaults(run=_list)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    probe = add_command(commands, "probe", "start an agent in an empty folder, and ask it what it can do")
-    probe.set_defaults(run=_probe)
-    install = add_command(commands, "install", "install an agent on this machine, and say what went wrong")
-    install.set_defaults(run=_install)
+    probe = add_command(
+        commands, "probe", "start an agent in an empty folder, and ask it what it can do", run=_probe
+    )
+    install = add_command(
+        commands, "install", "install an agent on this machine, and say what went wrong", run=_install
+    )
     signin = add_command(
         commands,
         "signin",
         "sign in to an agent of the host: in a terminal there, or in the way that it offers",
+        client=_sign_in,
         epilog="It ends with 0 unless nobody is signed in.",
     )
     for each in (probe, install, signin):
         each.add_argument("agent", metavar="NAME", help="an agent's name, or another name of it")
     signin.add_argument("--method", metavar="ID", help="one of the ways that there are")
-    add_client_command(signin, _sign_in)
     for each in (parser, probe):
         add_json_option(each)
 
 
 def managed_secrets(definitions: Iterable[AgentDefinition]) -> dict[str, str]:
-    """The secrets that agents are started with, for a redactor: by names such as `agents.mine.API_KEY`."""
+    """Return the secrets in the environments of agents, by names such as `agents.mine.API_KEY`."""
     return {
         f"agents.{definition.id}.{name}": value
         for definition in definitions
@@ -111,7 +122,7 @@ async def _open(options: argparse.Namespace, name: str | None = None) -> tuple[K
 async def find_agents(
     home: str | None, folder: Path, warn: Callable[[str], None], name: str | None = None
 ) -> tuple[KnownAgents, Finder]:
-    """The agents that are known in a folder, or the one of a name; and who finds them on this machine."""
+    """Return the agents that are known in a folder, or the one of a name, with a finder for this machine."""
     paths = find_paths(home, os.environ)
     configuration = load(paths, os.environ, project=folder)
     for ignored in configuration.ignored:
@@ -121,18 +132,40 @@ async def find_agents(
     return known, Finder(Surroundings.here(project=project))
 
 
+async def hosted_agents(home: str | None) -> dict[str, str | None]:
+    """Return the agents of a running host by name, with the handles of those that only take messages."""
+    is_elsewhere = home is None and os.environ.get("SERAI_URL")
+    if is_elsewhere or FileLock(find_paths(home, os.environ).database).holder() is not None:
+        with contextlib.suppress(SeraiError, TimeoutError):  # the host is just stopping or starting
+            async with asyncio.timeout(_HOST_TIMEOUT), connect(home=home) as client:
+                listed = (await client.request(AGENTS, AgentsParams(channel=ROOT))).agents
+                connected = await participants(home=home)
+                return {**connected, **{one.provider: None for one in listed if one.installed}}
+    return {}
+
+
+async def participants(
+    url: str | None = None, token: str | None = None, *, home: str | None = None
+) -> dict[str, str]:
+    """Return the handles of the programs that are connected to the relay of a host, by name."""
+    async with await Relay.connect(url, token, home=home) as relay:
+        listed = (await relay.call("agents.list")).agents
+    connected = [one for one in listed if not one.session and one.capabilities and one.status != "offline"]
+    return {one.identity.handle.removeprefix("@"): one.identity.handle for one in connected}
+
+
 def _warn(warning: str) -> None:
     print(f"serai: {warning}", file=sys.stderr)
 
 
 def _probe(options: argparse.Namespace) -> int:
     with progress(f"Asking {clean(options.agent)}"):
-        found, told = asyncio.run(_ask(options))
-    remembered = _remember(options, found, told)
+        found, introduction = asyncio.run(_ask(options))
+    remembered = _remember(options, found, introduction)
     if options.json:
-        print_json(_introduction(found, told, remembered))
+        print_json(_introduction(found, introduction, remembered))
     else:
-        for line in _lines(found, told):
+        for line in _lines(found, introduction):
             print(cut(clean(line).replace("\n", " "), _LONGEST_LINE))
     return 0
 
@@ -168,16 +201,18 @@ def _install(options: argparse.Namespace) -> int:
     return 0
 
 
-def _remember(options: argparse.Namespace, found: FoundAgent, told: Introduction) -> Remembered | None:
-    """Keep what the agent has said. A sign-in that it had wanted, and does no longer, has come about."""
+def _remember(
+    options: argparse.Namespace, found: FoundAgent, introduction: Introduction
+) -> Remembered | None:
+    """Keep an agent's answers. If it no longer asks for a sign-in, someone has signed in."""
     find_paths(options.home, os.environ).make_home()
     memory = _memory(options)
-    memory.remember(found, told.handshake.capabilities)
+    memory.remember(found, introduction.handshake.capabilities)
     before = memory.recall(found)
-    if isinstance(told.problem, AuthRequired):
+    if isinstance(introduction.problem, AuthRequired):
         memory.remember(found, signed_in=False)
-    elif told.problem is None and before is not None and before.signed_in is False:
-        # Some agents make sessions for anyone, and refuse later: then this says nothing.
+    elif introduction.problem is None and before is not None and before.signed_in is False:
+        # Some agents make sessions for anyone and refuse later, so it is not known for sure.
         memory.remember(found, signed_in=None)
     return memory.recall(found)
 
@@ -200,8 +235,13 @@ def table_of(
     width: int | None = None,
     others: Mapping[str, str | None] | None = None,
 ) -> Iterator[str]:
-    """The table of agents, each with what it said of itself when it last ran; below it what is to be done."""
-    # The demo agent is a part of Serai: it is always there, and there is nothing to sign in to.
+    """Return the table of agents as lines, followed by how to install them or to sign in.
+
+    Args:
+        agents: Agents of this machine, with what each said about itself when it last ran.
+        width: The width of the terminal; by default it is asked.
+        others: Agents that only a running host has, with the handles of those that only take messages.
+    """
     demo = (DEMO, "yes", __version__, "not needed", "pretend")
     hosted = [
         (name, "yes", "-", "not needed", f"serai send {handle}" if handle else "on the host")
@@ -209,59 +249,43 @@ def table_of(
     ]
     rows = [_HEAD, demo, *hosted, *(_row(found, remembered) for found, remembered in agents)]
     yield from table(rows, gives_way=len(_HEAD) - 1, wraps=True, width=width)
-    advice = [(found.id, told) for found, remembered in agents if (told := _advice(found, remembered))]
+    advice = {found.id: text for found, remembered in agents if (text := _advice(found, remembered))}
     if advice:
-        longest = max(len(name) for name, _ in advice)
+        longest = max(map(len, advice))
         yield ""
         yield "To install them, or to sign in:"
-        for name, told in advice:
-            yield f"  {name.ljust(longest)}  {clean(told)}"
+        for name, text in advice.items():
+            yield f"  {name.ljust(longest)}  {clean(text)}"
 
 
 def _row(found: FoundAgent, remembered: Remembered | None) -> tuple[str, ...]:
     version = cut(clean(found.version or "-"), _LONGEST_VERSION)
     signed_in = {True: "yes", False: "no", None: "unknown"}[signed_in_of(found, remembered)]
-    return (
-        found.id,
-        "yes" if found.installed else "no",
-        version,
-        signed_in,
-        _short_abilities(found, remembered),
-    )
-
-
-def _short_abilities(found: FoundAgent, remembered: Remembered | None) -> str:
-    if found.launch is None:
-        return "-"
-    if remembered is None or remembered.capabilities is None:
-        return "unknown"  # nothing has been heard from it
-    return _abilities(remembered.capabilities)
+    can = "-"
+    if found.launch is not None:
+        known = remembered.capabilities if remembered else None
+        can = _abilities(known) if known else "unknown"
+    return found.id, "yes" if found.installed else "no", version, signed_in, can
 
 
 def _abilities(can: AgentCapabilities) -> str:
-    """What an agent can do, in short words."""
-    return " · ".join(" ".join(words) for words in _words(can) if words) or "the least"
-
-
-def _words(can: AgentCapabilities) -> Iterator[list[str]]:
-    """Sessions; how MCP servers are reached; what prompts may hold. What every agent has is left out."""
-    for words in (
-        {
-            "load": can.load_session,
-            "resume": can.resume_session,
-            "fork": can.fork_session,
-            "list": can.list_sessions,
-            "close": can.close_session,
-            "dirs": can.additional_directories,
-        },
-        {"http": can.mcp.http, "sse": can.mcp.sse},
-        {"image": can.prompt.image, "audio": can.prompt.audio, "context": can.prompt.embedded_context},
-    ):
-        yield [word for word, has in words.items() if has]
+    """Return an agent's capabilities in short words. Capabilities of every agent are left out."""
+    sessions = {
+        "load": can.load_session,
+        "resume": can.resume_session,
+        "fork": can.fork_session,
+        "list": can.list_sessions,
+        "close": can.close_session,
+        "dirs": can.additional_directories,
+    }
+    servers = {"http": can.mcp.http, "sse": can.mcp.sse}
+    prompts = {"image": can.prompt.image, "audio": can.prompt.audio, "context": can.prompt.embedded_context}
+    groups = [" ".join(word for word, has in one.items() if has) for one in (sessions, servers, prompts)]
+    return " · ".join(filter(None, groups)) or "the least"
 
 
 def _advice(found: FoundAgent, remembered: Remembered | None) -> str:
-    """What a person can do next, if anything."""
+    """Return how a person installs an agent or signs in, if that is needed."""
     install = found.definition.install
     if found.launch is None:
         if not found.installed and install:
@@ -295,48 +319,53 @@ def _document(found: FoundAgent, remembered: Remembered | None) -> dict[str, Any
     }
 
 
-def _introduction(found: FoundAgent, told: Introduction, remembered: Remembered | None) -> dict[str, Any]:
-    handshake = told.handshake
+def _introduction(
+    found: FoundAgent, introduction: Introduction, remembered: Remembered | None
+) -> dict[str, Any]:
+    handshake, models = introduction.handshake, introduction.models.models
+    is_refused = isinstance(introduction.problem, AuthRequired)
     return {
         **_document(found, remembered),
         "agentInfo": asdict(handshake.agent_info),
         "protocolVersion": handshake.protocol_version,
         "capabilities": handshake.capabilities,
         "authMethods": [method.raw for method in handshake.auth_methods],
-        "signedIn": False if isinstance(told.problem, AuthRequired) else signed_in_of(found, remembered),
-        "modes": asdict(told.modes) if told.modes else None,
-        "models": [asdict(model) for model in told.models.models] if told.models.models else None,
-        "configOptions": [option.raw for option in told.options],
-        "commands": list(told.commands),
-        "problem": told.problem.to_wire() if told.problem else None,
+        "signedIn": False if is_refused else signed_in_of(found, remembered),
+        "modes": asdict(introduction.modes) if introduction.modes else None,
+        "models": [asdict(model) for model in models] if models else None,
+        "configOptions": [option.raw for option in introduction.options],
+        "commands": list(introduction.commands),
+        "problem": introduction.problem.to_wire() if introduction.problem else None,
     }
 
 
-def _lines(found: FoundAgent, told: Introduction) -> Iterator[str]:
-    handshake = told.handshake
+def _lines(found: FoundAgent, introduction: Introduction) -> Iterator[str]:
+    handshake = introduction.handshake
     info = handshake.agent_info
     yield f"{info.title or info.name or found.label} {info.version or found.version or ''}".rstrip()
     yield f"  program       {found.path}"
     yield f"  can           {_abilities(handshake.capabilities)}"
     for method in handshake.auth_methods:
         yield _line("sign in", method.id, method.name, method.description)
-    if told.problem is not None:
-        yield f"  no session    {told.problem}"
+    if introduction.problem is not None:
+        yield f"  no session    {introduction.problem}"
         return
-    if told.modes is not None:
-        for mode in told.modes.available:
-            yield _line("mode", mode.id, mode.name, mode.description, is_now=mode.id == told.modes.current)
-    model = told.models.model_option
-    for choice in told.models.models:
+    if introduction.modes is not None:
+        for mode in introduction.modes.available:
+            yield _line(
+                "mode", mode.id, mode.name, mode.description, is_now=mode.id == introduction.modes.current
+            )
+    model = introduction.models.model_option
+    for choice in introduction.models.models:
         now = model is not None and choice.value == model.value
         yield _line("model", choice.value, choice.name, choice.description, is_now=now)
-    if not told.models.models:
+    if not introduction.models.models:
         yield "  model         unknown"
-    for option in told.options:
+    for option in introduction.options:
         if option is not model:
             values = ", ".join(choice.value for choice in option.choices) or option.type
             yield _line("option", f"{option.id} = {option.value}", values)
-    for command in told.commands:
+    for command in introduction.commands:
         yield _line("command", f"/{command.get('name')}", str(command.get("description") or ""))
 
 

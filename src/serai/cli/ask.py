@@ -1,11 +1,14 @@
-"""`serai ask`: one question to an agent. Only for those that a running host alone has, one is needed."""
+"""`serai ask`: asks an agent one question, on this machine or on the host that has the agent."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import io
 import os
 import sys
+import uuid
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -30,20 +33,29 @@ from serai.agents.ask.permissions import TOOL_KINDS
 from serai.agents.catalogue.agents import Catalogue
 from serai.agents.catalogue.finder import Finder
 from serai.agents.testing import ScriptedAgent, ScriptedTurn
-from serai.cli.agents import find_agents, managed_secrets
+from serai.cli.agents import DEMO, find_agents, hosted_agents, managed_secrets
 from serai.cli.console.output import print_json
 from serai.cli.console.terminal import PlainTerminal, choose, open_terminal, read_input
-from serai.cli.hosted import DEMO, ask_hosted
+from serai.client import connect
+from serai.client.address import find_address
 from serai.config.paths import here, is_folder, real
-from serai.errors import FileUnreadable, SeraiError
+from serai.contract import DeliveryState
+from serai.errors import ConfigInvalid, FileUnreadable, SeraiError
 from serai.redact import Redactor
 from serai.redact.managed import managed_from_environment
+from serai.relay.sdk import Relay
 
 _ASK = "ask"
 _DEMO_HELP = (
     "I need no key and no network. Without a host I say back what I am told. In a session I can do more: "
     "serai chat --agent demo, and then help."
 )
+
+_OWN_OPTIONS = (
+    *("schema", "model", "effort", "mode", "system_prompt"),
+    *("max_cost_usd", "permission", "allow_kind", "block_kind"),
+)
+"""Options that hold only for agents that this command starts itself."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +70,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "prompt", metavar="[PROMPT]", help="what is asked (default: what is piped in)"
     )
     prompt.required = False  # as with nargs="?", which would not be found behind an option
-    parser.add_argument("-p", "--prompt", dest="said", metavar="TEXT", help="the prompt, as an option")
+    parser.add_argument(
+        "-p", "--prompt", dest="prompt_option", metavar="TEXT", help="the prompt, as an option"
+    )
     parser.add_argument("--prompt-file", metavar="FILE", help="a file with the prompt")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
@@ -94,18 +108,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
             action="append",
             help=f"allow {what}; may be repeated",
         )
-    parser.set_defaults(run=partial(_checked, parser))
+    parser.set_defaults(run=partial(_run, parser))
 
 
-def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     folder = options.cwd or here()
     options.cwd = real(folder)
     if not is_folder(options.cwd):
         parser.error(f"--cwd: there is no folder {folder}")
-    told = (options.prompt, options.said, options.prompt_file)
-    if sum(each is not None for each in told) > 1:
+    prompts = (options.prompt, options.prompt_option, options.prompt_file)
+    if sum(each is not None for each in prompts) > 1:
         parser.error("the prompt was given more than once")
-    prompt = _read(options.prompt_file) if options.prompt_file else options.prompt or options.said
+    prompt = _read(options.prompt_file) if options.prompt_file else options.prompt or options.prompt_option
     words = [text for text in (prompt, _piped()) if text]
     if not words:
         parser.error("there is nothing to ask: give a PROMPT, or pipe it in")
@@ -123,17 +137,17 @@ async def _main(options: argparse.Namespace) -> int:
         warn = _warning(terminal)
         (catalogue, _), finder = await find_agents(options.home, options.cwd, warn, options.agent)
         if options.agent != DEMO and catalogue.resolve(options.agent) is None:
-            return await ask_hosted(options, catalogue, terminal)
-        told = _told(options, terminal, catalogue, finder)
+            return await _ask_hosted(options, catalogue, terminal)
+        choices = _choices(options, terminal, catalogue, finder)
         agent = ScriptedAgent(_demo, name=DEMO) if options.agent == DEMO else options.agent
         if options.schema:
             is_json = options.schema.lstrip().startswith("{")
             schema = options.schema if is_json else _read(options.schema)
-            answer = await ask_json(agent, options.prompt, schema, **told)
+            answer = await ask_json(agent, options.prompt, schema, **choices)
             document = {"data": answer.data, "raw": answer.raw, "repaired": answer.repaired}
             print_json({**document, **answer.result.to_wire()} if options.json else answer.data)
             return 0
-        turn = stream(agent, options.prompt, **told)
+        turn = stream(agent, options.prompt, **choices)
         result = await (turn.result() if options.json else _show(turn, terminal))
         if options.json:
             print_json(result.to_wire())
@@ -143,12 +157,12 @@ async def _main(options: argparse.Namespace) -> int:
     return 0
 
 
-def _told(
+def _choices(
     options: argparse.Namespace, terminal: PlainTerminal, catalogue: Catalogue, finder: Finder
 ) -> Options:
-    """What the words of the command mean to `serai.agents`."""
+    """Return the options of the command as options of `serai.agents`."""
     redactor = Redactor(managed_from_environment(os.environ) | managed_secrets(catalogue))
-    told: Options = {
+    choices: Options = {
         "catalogue": catalogue,
         "finder": finder,
         "cwd": options.cwd,
@@ -157,14 +171,14 @@ def _told(
     }
     for name in ("model", "effort", "mode", "system_prompt"):
         if (value := getattr(options, name)) is not None:
-            told[name] = value
+            choices[name] = value
     if options.max_cost_usd is not None:
-        told["costs"] = CostTracker(options.max_cost_usd)
+        choices["costs"] = CostTracker(options.max_cost_usd)
     if options.allow_kind or options.block_kind:
-        told["tools"] = ToolFilter(allow_kinds=options.allow_kind, block_kinds=options.block_kind or ())
+        choices["tools"] = ToolFilter(allow_kinds=options.allow_kind, block_kinds=options.block_kind or ())
     policy = options.permission or (_ASK if terminal.is_interactive else Policy.AUTO_REJECT)
-    told["permissions"] = PermissionPrompt(terminal).ask if policy == _ASK else Policy(policy)
-    return told
+    choices["permissions"] = PermissionPrompt(terminal).ask if policy == _ASK else Policy(policy)
+    return choices
 
 
 def _warning(terminal: PlainTerminal) -> Callable[[object], None]:
@@ -172,13 +186,13 @@ def _warning(terminal: PlainTerminal) -> Callable[[object], None]:
 
 
 async def _demo(turn: ScriptedTurn) -> None:
-    """The demo agent without a host: it says back what it is told."""
+    """Act as the demo agent without a host: repeat the prompt."""
     turn.think("I say back what I am told.")
     turn.say(_DEMO_HELP if turn.text == "help" else turn.text)
 
 
 async def _show(turn: AgentStream, terminal: PlainTerminal) -> AskResult:
-    """Show an answer as it comes. Where nobody is looking, it is the answer's text alone."""
+    """Show an answer as it comes. Where no person is, show its text alone."""
     paragraph: tuple[str | None, int] | None = None
     is_thinking = False
     seen: dict[str, str] = {}
@@ -211,6 +225,54 @@ async def _show(turn: AgentStream, terminal: PlainTerminal) -> AskResult:
         return await turn.result()
 
 
+async def _ask_hosted(options: argparse.Namespace, catalogue: Catalogue, terminal: PlainTerminal) -> int:
+    """Ask an agent of a running host. Returns the exit code. Cancelling it ends the session, too.
+
+    Raises:
+        AgentUnknown: The host does not know the agent either. The error lists all agents.
+        ConfigInvalid: An option cannot be used there.
+    """
+    agents, name = await hosted_agents(options.home), options.agent.removeprefix("@")
+    if name not in agents:
+        raise catalogue.unknown(name, also=(DEMO, *agents))
+    if wrong := [f"--{one.replace('_', '-')}" for one in _OWN_OPTIONS if getattr(options, one) is not None]:
+        raise ConfigInvalid(f"{name} answers on the host, where {', '.join(wrong)} cannot be chosen")
+    handle, answer = agents[name], io.StringIO()
+    with open_terminal(apart=True, out=answer) if options.json else contextlib.nullcontext(terminal) as shown:
+        code = await (_write_to(handle, options, shown) if handle else _converse(name, options, shown))
+    if options.json:
+        text = answer.getvalue().strip("\n")
+        print_json({"agent": name, "text": text, "stopReason": "error" if code else "end_turn"})
+    return code
+
+
+async def _converse(name: str, options: argparse.Namespace, terminal: PlainTerminal) -> int:
+    """Run one turn in a session that is disposed of afterwards."""
+    from serai.cli.chat.conversation import Chat  # noqa: PLC0415 - most questions do not need it
+
+    uri = f"ahp-session:/{uuid.uuid4()}"
+    folder = options.cwd if find_address(home=options.home).is_local else None
+    async with connect(home=options.home) as client:
+        try:
+            session = await client.create_session(name, uri=uri, working_directory=folder)
+            return await Chat(client, session, terminal, once=options.prompt).run()
+        finally:
+            with contextlib.suppress(SeraiError):
+                await client.dispose_session(uri)
+
+
+async def _write_to(handle: str, options: argparse.Namespace, terminal: PlainTerminal) -> int:
+    """Send one message, and show the answer that comes with its receipt."""
+    async with await Relay.connect(home=options.home) as relay:
+        sent = await relay.send(handle, options.prompt, wait_for="delivered", timeout_ms=600_000)
+        record = await relay.delivery(sent.deliveries[0].id)  # the answer is kept after the receipt
+    if record.answer is not None:
+        terminal.text(f"{record.answer.text}\n")
+    else:
+        terminal.note(f"serai: {handle} has not answered: {record.error or record.state.value}")
+    return 0 if record.state == DeliveryState.DELIVERED else 1
+
+
 class PermissionPrompt:
     """Asks the person at a terminal, one question at a time."""
 
@@ -219,7 +281,7 @@ class PermissionPrompt:
         self._one = asyncio.Lock()
 
     async def ask(self, asked: PermissionAsked) -> PermissionOption | bool:
-        """What the person chooses. Nothing is no."""
+        """Return the person's choice; an empty line is a no."""
         if not self._terminal.is_interactive:
             return False
         async with self._one:
@@ -235,7 +297,7 @@ class PermissionPrompt:
 
 
 def _piped() -> str:
-    """What is piped in, or comes from a file. A terminal is not waited for."""
+    """Read the standard input, unless it is a terminal."""
     return "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode(errors="replace").strip()
 
 

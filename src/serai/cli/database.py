@@ -1,4 +1,8 @@
-"""`serai backup`, `serai restore`, `serai sessions purge` and `--disposed`: the commands on the database."""
+"""The commands on the contents of the home: the database, disposed sessions and discarded changes.
+
+They are `serai backup`, `serai restore`, `serai sessions purge`, `serai sessions --disposed` and `serai
+changes`. They need no host.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,19 @@ import argparse
 import asyncio
 import contextlib
 import os
+import time
 from pathlib import Path
 
 from serai.ahp.channels import is_run
 from serai.ahp.types import SessionSummary
+from serai.changes.undo import Trash
 from serai.cli.console.output import about_size, progress
-from serai.cli.console.target import is_on_this_machine, match
+from serai.cli.console.target import add_command, is_on_this_machine, match
 from serai.cli.console.terminal import choose, open_terminal
 from serai.config.keys import DatabaseKey, find_database_key
 from serai.config.load import load
 from serai.config.paths import Paths, find_paths
-from serai.errors import ConfigInvalid, SessionGone, StorageUnreadable
+from serai.errors import ConfigInvalid, DiscardUnknown, SessionGone, StorageUnreadable
 from serai.host.changes.changesets import erase_changes
 from serai.journal.sessions import summary_of
 from serai.store.sqlite.backup import back_up, disposed_sessions, purge, restore
@@ -26,11 +32,11 @@ _LISTS = "`serai sessions` and `serai sessions --disposed` list them"
 
 
 def database_key(paths: Paths, *, of_present: bool = False) -> DatabaseKey:
-    """The key of the database, from wherever the host would take it. None is made.
+    """Return the key of the database, from the same place as the host. None is made.
 
     Args:
         paths: The home.
-        of_present: Whether the database has to be there.
+        of_present: True if the database has to exist.
 
     Raises:
         ConfigInvalid: A configuration file is wrong, or the file with the key cannot be used.
@@ -90,12 +96,12 @@ def _restore(options: argparse.Namespace) -> int:
 
 
 def find_disposed(options: argparse.Namespace) -> list[SessionSummary]:
-    """The sessions that were disposed of and are kept, the last modified one first.
+    """Return the disposed sessions that are kept, the last modified first.
 
-    A host does not speak of them: they are read from its database, also while it runs.
+    They are read from the database, also while the host runs: the host itself does not list them.
 
     Raises:
-        ConfigInvalid: The options mean a host on another machine.
+        ConfigInvalid: The options name a host on another machine.
         StorageUnreadable: There is no database, or it cannot be opened.
     """
     named = options.url or (None if options.home else os.environ.get("SERAI_URL"))
@@ -122,23 +128,24 @@ def configure_purge(parser: argparse.ArgumentParser) -> None:
 
 
 def _purge(options: argparse.Namespace) -> int:
-    return asyncio.run(_erase(find_paths(options.home, os.environ), options.sessions, sure=options.yes))
+    return asyncio.run(_erase(options))
 
 
-async def _erase(paths: Paths, names: list[str], *, sure: bool) -> int:
+async def _erase(options: argparse.Namespace) -> int:
+    paths = find_paths(options.home, os.environ)
     key = database_key(paths, of_present=True)
     store = SqliteStore(paths.database, key.value)
     await store.open()  # fails while a host runs on it
     try:
         known = [row.uri for row in await store.sessions()]
         known += [row.uri for row in await asyncio.to_thread(disposed_sessions, paths.database, key.value)]
-        uris = list(dict.fromkeys(match("session", name, known, _LISTS) for name in names))
+        uris = list(dict.fromkeys(match("session", name, known, _LISTS) for name in options.sessions))
         for uri in uris:
             if uri not in known and await store.head(uri) is None:
                 raise SessionGone(f"there is no session {uri}", remedy=_LISTS)
     finally:
         await store.close()
-    if not sure and not await _agreed(uris):
+    if not options.yes and not await _agreed(uris):
         print("Nothing was erased.")
         return 1
     for uri in uris:
@@ -156,3 +163,44 @@ async def _agreed(uris: list[str]) -> bool:
         terminal.note("\n".join(uris))
         words = {"y": True, "yes": True, "n": False, "no": False, "": False}
         return await choose(terminal, "Erase for good? This cannot be undone. [y/N] ", words) or False
+
+
+# -- discarded changes -----------------------------------------------------------------------------------
+
+
+def configure_changes(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serai changes`."""
+    parser.epilog = "What a discard took away is kept for a week, with all that was in it."
+    parser.set_defaults(run=_list_discards)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    add_command(commands, "list", "list what was discarded", run=_list_discards)
+    undo = add_command(commands, "undo", "give everything back that a discard took away", run=_undo)
+    undo.add_argument("discard", metavar="ID", nargs="?", help="which one; by default the last discard")
+
+
+def _list_discards(options: argparse.Namespace) -> int:
+    found = Trash(find_paths(options.home, os.environ).home).discards()
+    for one in found:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.at))
+        cut_short = "" if one.is_done else " (cut short)"
+        print(f"{one.id}  {when}  {one.what}{cut_short}  {one.directory}")
+    if not found:
+        print("Nothing was discarded in the last week.")
+    return 0
+
+
+def _undo(options: argparse.Namespace) -> int:
+    trash = Trash(find_paths(options.home, os.environ).home)
+    found = [
+        one
+        for one in trash.discards()
+        if (one.id.startswith(options.discard) if options.discard else one.undoes is None)
+    ]
+    if not found:
+        raise DiscardUnknown(
+            "there is no such discard" if options.discard else "nothing was discarded in the last week",
+            remedy="`serai changes list` lists them",
+        )
+    trash.undo(found[0])
+    print(f"Gave back {found[0].what} in {found[0].directory}.")
+    return 0

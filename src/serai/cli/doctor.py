@@ -1,4 +1,4 @@
-"""`serai doctor`: what is well, what is not, and what to do about it."""
+"""`serai doctor`: checks the home, the host and the machine, and suggests remedies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from serai.store.sqlite.lock import FileLock, Holder
 _LIMITS = Path("/proc/sys/fs/inotify")
 _FEW_WATCHES = 8192
 _LITTLE_ROOM = 16 * 1024 * 1024
-"""With less than so many bytes on its disk a host may not be able to start, or to go on."""
+"""Free space on the disk below which a host may fail, in bytes."""
 
 
 class Finding(NamedTuple):
@@ -144,17 +144,17 @@ def _trust(paths: Paths) -> Finding:
 
 
 async def _agents(configuration: Configuration) -> Finding:
-    """Which agents a session can be begun with."""
+    """List the agents that can run sessions."""
     place = configuration.settings.agent_registry
     registry = await load_registry(place) if place else Registry()
     catalogue = make_catalogue(configuration.agents, registry.definitions)
     found = [one for one in await Finder().find_all(catalogue) if one.installed]
-    others = [_told(one) for one in found] or ["no other is installed"]
+    others = [_agent_words(one) for one in found] or ["no other is installed"]
     says = "; ".join([f"{DemoHarness().info.display_name} (demo): always there", *others])
     return _good("agents", says, "" if found else "'serai agents' tells how to install one")
 
 
-def _told(found: FoundAgent) -> str:
+def _agent_words(found: FoundAgent) -> str:
     name = f"{found.label} {found.version or ''}".rstrip()
     problem = found.reason if found.launch is None else "not signed in" if found.signed_in is False else ""
     return f"{name} ({found.id})" + (f": {problem}" if problem else "")
@@ -164,7 +164,7 @@ def _told(found: FoundAgent) -> str:
 
 
 def _running(holder: Holder, paths: Paths) -> Finding:
-    """The host of this home."""
+    """Check the host of this home."""
     says = f"{holder} holds this home"
     if holder.address is None:
         return _good("host", f"{says}; it does not listen yet, or it is no host")
@@ -172,11 +172,11 @@ def _running(holder: Holder, paths: Paths) -> Finding:
     name, _, port = holder.address.rpartition(":")
     try:
         url = nearest_url(name, int(port))
-        is_there = _asked(f"{url}/healthz") == {"status": "ok"}
-        told = _asked(f"{url}/readyz", token)
-    except Exception:  # noqa: BLE001 - whatever is there, it does not answer as a host does
-        is_there, told = False, None
-    match told:
+        is_there = _get(f"{url}/healthz") == {"status": "ok"}
+        ready = _get(f"{url}/readyz", token)
+    except Exception:  # noqa: BLE001 - the program there does not answer as a host does
+        is_there, ready = False, None
+    match ready:
         case {"status": "not_ready", "detail": {"message": str(message)} as detail}:
             return _bad("host", f"{says} and answers, but {message}", detail.get("remedy", ""))
         case _ if is_there:
@@ -187,7 +187,7 @@ def _running(holder: Holder, paths: Paths) -> Finding:
 
 
 def _free_port(configuration: Configuration) -> Finding:
-    """Without a host on this home: whether one could be started."""
+    """Check whether a host could be started, when none runs on this home."""
     host, port = configuration.settings.host, configuration.settings.port
     if port == 0:
         return _good("host", "none runs on this home; the next one takes any free port")
@@ -199,7 +199,7 @@ def _free_port(configuration: Configuration) -> Finding:
     return _bad("host", f"none runs on this home, and {host}:{port} is taken by another program", remedy)
 
 
-def _asked(url: str, token: str = "") -> Any:
+def _get(url: str, token: str = "") -> Any:
     from httpx2 import get  # noqa: PLC0415 - only where a host runs
 
     headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -215,7 +215,7 @@ def _git() -> Finding:
 
 
 def _watches(limits: Path = _LIMITS) -> Finding:
-    """How many folders may be watched. Elsewhere than on Linux the system sets no such limit."""
+    """Check the limit of watched folders, which only Linux has."""
     if sys.platform != "linux":
         return _good("watching", "this system has no limit of its own")
     try:
@@ -246,7 +246,7 @@ _CUT_SHORT = "Left by a run that was cut short. It can be removed."
 
 
 def _leftover_files(paths: Paths) -> Iterator[Finding]:
-    """Files that an interrupted run left behind, and old databases that were moved aside."""
+    """List files of interrupted runs, and old databases that were moved aside."""
     for pattern in ("*.partial", "*.new", "*.new-*", "*.replaced-*", "*.before-*"):
         remedy = _ASIDE if pattern in {"*.replaced-*", "*.before-*"} else _CUT_SHORT
         for file in sorted(paths.home.glob(f"{paths.database.name}{pattern}")):

@@ -1,7 +1,7 @@
-"""One-time links, and `serai pair`: how a browser, or a phone, gets in without a token in any address.
+"""One-time links, and `serai pair`: they let a browser or a phone in without a token in an address.
 
-A link is `http://HOST:PORT/#link=CODE`. What stands behind the `#` is sent to no server; the page gives the
-code for a token of its own, and then it opens nothing any more.
+A link is `http://HOST:PORT/#link=CODE`. The part behind the `#` is sent to no server. The page exchanges the
+code for a token of its own, and then the code is spent.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from serai.cli.console.target import called_by
-from serai.cli.relay import add_relay_command, show as show_result
+from serai.cli.console.target import add_command, add_relay_command, called_by
+from serai.cli.relay import show as show_result
 from serai.client.address import find_address, nearest_url
 from serai.config.keys import find_token
 from serai.config.load import load
@@ -29,7 +29,7 @@ from serai.relay.sdk import Relay
 from serai.store.sqlite.lock import FileLock
 
 Codes: TypeAlias = tuple[str, str]
-"""One for the browser of this machine, one for a phone."""
+"""Codes for the browser of this machine, and for a phone."""
 
 PHONES = """\
 Phones cannot reach this address: the host listens to this machine alone. Two ways to let them in, with TLS:
@@ -39,14 +39,14 @@ Start the host again, and run 'serai pair' again. docs/running.md tells more."""
 
 
 def link_of(address: str, code: str) -> str:
-    """The link that opens the page once."""
+    """Return the link that opens the page once."""
     return f"{address.rstrip('/')}/#link={code}"
 
 
 def address_for_phones(allowed_hosts: Sequence[str], host: str, port: int) -> str | None:
-    """Where others than this machine reach a host that listens there; `None` if nowhere.
+    """Return the address of a host for other machines; `None` if they cannot reach it.
 
-    A name that was allowed is a proxy's or a tunnel's, and those speak TLS.
+    An allowed name is that of a proxy or a tunnel, which speak TLS.
     """
     if allowed_hosts:
         return f"https://{allowed_hosts[0]}"
@@ -54,7 +54,7 @@ def address_for_phones(allowed_hosts: Sequence[str], host: str, port: int) -> st
 
 
 def qr_code(link: str, environ: Mapping[str, str]) -> str:
-    """A link as a picture of characters: two rows of squares in a line, dark ones dark on every screen."""
+    """Return a link as a QR code of characters, two rows of squares in a line."""
     import segno  # noqa: PLC0415 - not every command shows one
 
     drawn = io.StringIO()
@@ -66,9 +66,10 @@ def qr_code(link: str, environ: Mapping[str, str]) -> str:
 
 
 def open_browser(link: str, environ: Mapping[str, str]) -> bool:
-    """Open a link in the person's browser, if there is one before them. Returns whether it was tried.
+    """Open a link in the person's browser. Returns true if that was tried.
 
-    Not over SSH, where it would open far away, nor without a display. `BROWSER` names one, or `none`.
+    It is not tried over SSH, where the browser would open far away, nor without a display. `BROWSER` names
+    one, or `none`.
     """
     chosen = environ.get("BROWSER", "")
     if chosen.lower() == "none" or environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"):
@@ -80,12 +81,12 @@ def open_browser(link: str, environ: Mapping[str, str]) -> bool:
 
 
 def show(codes: Codes, local: str, far: str | None) -> None:
-    """Print a picture for a phone, and open the browser.
+    """Print a QR code for a phone, and open the browser.
 
     Args:
-        codes: What is in the link of the browser here, and what is in the picture: each works once.
-        local: Where this machine reaches the host.
-        far: Where others do.
+        codes: The codes for the browser here and for the phone. Each works once.
+        local: The host's address for this machine.
+        far: Its address for others.
     """
     is_open = open_browser(link_of(local, codes[0]), os.environ)
     print(qr_code(link_of(far or local, codes[1]), os.environ))
@@ -97,13 +98,15 @@ def show(codes: Codes, local: str, far: str | None) -> None:
 
 
 def enter(options: argparse.Namespace) -> int:
-    """What `serai` alone does at a terminal: find the host of this machine, or start it; open the page."""
+    """Run `serai` alone at a terminal: find the host of this machine, or start it, and open the page."""
     paths = find_paths(options.home, os.environ)
     holder = FileLock(paths.database).holder()
     if holder is None:
-        from serai.cli.serve import serve_and_open  # noqa: PLC0415 - a host is a lot to load
+        from serai.cli import read_words  # noqa: PLC0415 - it imports this module
 
-        return serve_and_open(options.home)
+        serve = read_words(["serve"])
+        serve.home, serve.opens_page = options.home, True
+        return serve.run(serve)
     if holder.address is None:
         raise ConfigInvalid("a host is just starting on this home", remedy="Try again in a moment")
     name, _, port = holder.address.rpartition(":")
@@ -136,10 +139,9 @@ def configure_pair(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--address", metavar="URL", help="where the device reaches the host: https://NAME")
     add_relay_command(parser, _pair)
     verbs = parser.add_subparsers(title="what else to do", metavar="WHAT")
-    add_relay_command(verbs.add_parser("list", help="show which devices there are"), _list)
-    revoke = verbs.add_parser("revoke", help="let a device in no longer, and cut it off")
+    add_command(verbs, "list", "show which devices there are", relay=_list)
+    revoke = add_command(verbs, "revoke", "revoke a device, and close its connections", relay=_revoke)
     revoke.add_argument("device", metavar="ID|NAME")
-    add_relay_command(revoke, _revoke)
 
 
 async def _pair(relay: Relay, options: argparse.Namespace) -> int:
@@ -158,7 +160,7 @@ async def _pair(relay: Relay, options: argparse.Namespace) -> int:
 
 
 def _address(options: argparse.Namespace) -> str:
-    """Where a device reaches the host that the options mean."""
+    """Return the address of the host for a device."""
     found = find_address(options.url, options.token, home=options.home)
     parts = urlsplit(found.url)
     here = f"{'https' if parts.scheme == 'wss' else 'http'}://{parts.netloc}"
@@ -174,14 +176,13 @@ async def _devices(relay: Relay) -> list[TokenInfo]:
 
 
 async def _list(relay: Relay, options: argparse.Namespace) -> int:
-    devices = TokensResult(tokens=tuple(await _devices(relay)))
-    show_result(devices, options, lambda result: [_line(one) for one in result.tokens] or ["There is none."])
+    devices = await _devices(relay)
+    lines: list[str] = []
+    for one in devices:
+        may = "reads and answers" if one.role == Role.RESPONDER else "everything"
+        lines.append(f"{one.id}  {one.created_at:%Y-%m-%d}  {may:<17}  {one.label}")
+    show_result(TokensResult(tokens=tuple(devices)), options, lambda _: lines or ["There is none."])
     return 0
-
-
-def _line(device: TokenInfo) -> str:
-    may = "reads and answers" if device.role == Role.RESPONDER else "everything"
-    return f"{device.id}  {device.created_at:%Y-%m-%d}  {may:<17}  {device.label}"
 
 
 async def _revoke(relay: Relay, options: argparse.Namespace) -> int:
@@ -190,8 +191,8 @@ async def _revoke(relay: Relay, options: argparse.Namespace) -> int:
         one for one in devices if one.label.casefold() == options.device.casefold()
     ]
     if len(found) != 1:
-        said = "there are several devices" if found else "there is no device"
-        raise InvalidParams(f"{said} {options.device!r}; 'serai pair list' shows their ids", field="device")
+        many = "there are several devices" if found else "there is no device"
+        raise InvalidParams(f"{many} {options.device!r}; 'serai pair list' shows their ids", field="device")
     await relay.call("tokens.revoke", id=found[0].id)
     print(f"{found[0].label} is revoked.")
     return 0

@@ -1,8 +1,8 @@
-"""`serai mcp`: the relay's tools over standard input and output, for agents that speak MCP only so.
+"""`serai mcp`: the relay's tools over standard input and output, for agents that speak only this form of MCP.
 
-Each line is posted to `/mcp` of the host, and what comes back is a line. Nothing of it is understood here, so
-this needs no SDK and starts quickly. The host is looked for with each message: it may have been started again
-elsewhere.
+Each line is posted to `/mcp` of the host, and the answer is printed as a line. The messages are not parsed,
+so this needs no SDK and starts quickly. The host is found anew for each message: it may have been restarted
+at another address.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from serai.client.address import find_address
 from serai.errors import ConnectionLost, SeraiError
 
 _LONGEST_CALL = 120.0
-"""Seconds after which the host has not answered. No tool takes so long."""
+"""Seconds that the host has to answer. No tool takes so long."""
 _MOST_CALLS = 64
-"""So many wait for their answers at a time; more wait in line."""
+"""Calls that wait for answers at once; more wait in a queue."""
 _INTERNAL = -32603
 
 
@@ -43,7 +43,7 @@ def _run(options: argparse.Namespace) -> int:
                 sys.stdout.buffer.write(answer.replace(b"\n", b"") + b"\n")
                 sys.stdout.buffer.flush()
 
-    with ThreadPoolExecutor(_MOST_CALLS) as calls:  # at its end, what was asked is answered
+    with ThreadPoolExecutor(_MOST_CALLS) as calls:  # its end waits for all answers
         for line in sys.stdin.buffer:
             if line.strip():
                 calls.submit(forward, line)
@@ -51,11 +51,11 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _answer(options: argparse.Namespace, line: bytes) -> bytes | None:
-    """What is answered to a message, if an answer is due."""
+    """Return the answer to a message; `None` if none is due."""
     try:
         request = msgspec.json.decode(line, type=dict[str, Any])
     except msgspec.DecodeError:
-        request = {}  # the host says what is wrong with it
+        request = {}  # the host answers with the error
     try:
         return _post(options, line)
     except (SeraiError, OSError, http.client.HTTPException) as error:
@@ -66,7 +66,7 @@ def _answer(options: argparse.Namespace, line: bytes) -> bytes | None:
 
 
 def _post(options: argparse.Namespace, line: bytes) -> bytes:
-    """What the host answers; nothing to a notification.
+    """Post a message to the host, and return its answer, which is empty for a notification.
 
     Raises:
         ConnectionLost: No host answers, or it refused.

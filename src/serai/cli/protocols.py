@@ -1,4 +1,4 @@
-"""`serai ahp` and `serai acp`: look into the protocols."""
+"""`serai ahp reduce` and `serai acp capabilities`: apply the rules of the protocols by hand."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ def configure_ahp(parser: argparse.ArgumentParser) -> None:
         commands,
         "reduce",
         "apply actions to a state and print the state that results, as JSON",
+        run=_reduce,
         epilog=(
             'The input is {"reducer", "initial", "actions", "now"?}: one of '
             f"{', '.join(_REDUCERS)}; a state; a list of actions; "
@@ -53,7 +54,6 @@ def configure_ahp(parser: argparse.ArgumentParser) -> None:
         ),
     )
     reduce.add_argument("file", **_FILE)
-    reduce.set_defaults(run=_reduce)
 
 
 def _reduce(options: argparse.Namespace) -> int:
@@ -86,13 +86,13 @@ def configure_acp(parser: argparse.ArgumentParser) -> None:
         commands,
         "capabilities",
         "print what an agent's handshake says that it can do, as JSON",
+        run=_capabilities,
         epilog=(
             "The input is what an agent answered to 'initialize': the whole response, or its result, or a "
             'recording {"agent", "initialize"} with the response in it.'
         ),
     )
     capabilities.add_argument("file", **_FILE)
-    capabilities.set_defaults(run=_capabilities)
 
 
 def _capabilities(options: argparse.Namespace) -> int:
@@ -101,7 +101,7 @@ def _capabilities(options: argparse.Namespace) -> int:
 
 
 def _result(data: bytes) -> Mapping[str, Any]:
-    """The result of `initialize`, wherever in the document it is."""
+    """Find the result of `initialize` in a document."""
     try:
         document = msgspec.json.decode(checked(data))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -111,8 +111,8 @@ def _result(data: bytes) -> Mapping[str, Any]:
     if is_object(recorded := document.get("initialize")):
         document = recorded
     if "error" in document and "result" not in document:
-        said = document["error"]
-        text = said.get("message") if is_object(said) else said
+        error = document["error"]
+        text = error.get("message") if is_object(error) else error
         raise Mismatch(f"the agent answered with an error: {text}", field="error")
     if "result" in document:
         return object_of(document["result"])

@@ -1,70 +1,51 @@
-"""The commands of the relay: messages, rooms, deliveries, actions, events, and what the owner alone may do.
+"""The commands of the relay: messages, rooms, deliveries, actions, events, tokens, webhooks and secrets.
 
-Each is a method of the relay: its options are the parameters, and what comes back is printed.
+Each command calls a method of the relay with its options as parameters, and prints the result.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from functools import partial
+from collections.abc import AsyncGenerator, Callable, Iterable
+from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
 
 from serai import contract as c
 from serai.cli.console.output import json_text, progress
-from serai.cli.console.target import add_connection_options, add_json_option
+from serai.cli.console.target import RelayCommand, add_command, add_relay_command
 from serai.errors import InvalidParams
 from serai.relay.sdk import Relay
 
-RelayCommand = Callable[[Relay, argparse.Namespace], Awaitable[int]]
 
+def calling(
+    method: str,
+    lines: Callable[[Any], list[str]],
+    *fields: str,
+    failed: Callable[[Any], bool] = lambda _result: False,
+) -> RelayCommand:
+    """Return a command that calls one method, and prints its result.
 
-def add_relay_command(parser: argparse.ArgumentParser, command: RelayCommand) -> None:
-    """Have a parser run a command with a connected relay. `--json` prints what the relay returns."""
-    add_connection_options(parser)
-    add_json_option(parser)
-    parser.set_defaults(run=partial(_run, command))
-
-
-def _run(command: RelayCommand, options: argparse.Namespace) -> int:
-    async def run() -> int:
-        async with await Relay.connect(options.url, options.token, home=options.home) as relay:
-            return await command(relay, options)
-
-    return asyncio.run(run())
-
-
-def _add_verb(
-    verbs: Any, name: str, summary: str, command: RelayCommand, *arguments: str
-) -> argparse.ArgumentParser:
-    """Add what a command can do besides, with the arguments that it takes."""
-    parser: argparse.ArgumentParser = verbs.add_parser(name, help=summary)
-    for argument in arguments:
-        parser.add_argument(argument, metavar=argument.upper())
-    add_relay_command(parser, command)
-    return parser
-
-
-def calling(method: str, lines: Callable[[Any], list[str]], *fields: str) -> RelayCommand:
-    """A command that calls one method with the options of these names, and prints what it returns.
-
-    A field `url=to` is called `url` there and `to` among the options.
+    Args:
+        method: The method.
+        lines: Makes lines for people of the result.
+        fields: The parameters, each from the option of its name. `url=to` takes `url` from the option `to`.
+        failed: Tells whether the result is a failure of the command.
     """
 
     async def call(relay: Relay, options: argparse.Namespace) -> int:
         params = {one.partition("=")[0]: getattr(options, one.rpartition("=")[2], None) for one in fields}
-        show(await relay.call(method, **params), options, lines)
-        return 0
+        result = await relay.call(method, **params)
+        show(result, options, lines)
+        return 1 if failed(result) else 0
 
     return call
 
 
 def show(result: c.Record, options: argparse.Namespace, lines: Callable[[Any], list[str]]) -> None:
-    """Print what a method returned: as JSON, or as lines for people."""
+    """Print the result of a method: as JSON, or as lines for people."""
     if options.json:
         print(json_text(c.to_wire(result)))
     else:
@@ -73,14 +54,14 @@ def show(result: c.Record, options: argparse.Namespace, lines: Callable[[Any], l
 
 
 def line_of_message(message: c.RelayMessage) -> str:
-    """A message on a line or more, for people."""
+    """Return a message as text for people."""
     where = f" in {message.channel.name}" if message.channel else ""
     reply = " (reply)" if message.thread_id else ""
     return f"{message.created_at:%H:%M} @{message.sender.name}{where}{reply}: {message.text}  [{message.id}]"
 
 
 def line_of_delivery(record: c.DeliveryRecord) -> str:
-    """A delivery on a line, for people."""
+    """Return a delivery as a line for people."""
     waits = f", waits for {record.waits_for}" if record.waits_for else ""
     error = f": {record.error}" if record.error else ""
     asked = f" (asked for {record.requested_mode.value})" if record.requested_mode else ""
@@ -96,8 +77,8 @@ def configure_send(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", metavar="TEXT", help="what to say; '-' reads it from standard input")
     parser.add_argument("--as", dest="sender", metavar="NAME", help="a person or service of yours")
     parser.add_argument("--mode", choices=[mode.value for mode in c.DeliveryMode], help="when it may surface")
-    parser.add_argument("--urgent", action="store_true", help="before what else waits")
-    parser.add_argument("--deadline", metavar="TIME", help="of no use after this, as 2027-01-31T12:00:00Z")
+    parser.add_argument("--urgent", action="store_true", help="deliver it before other messages")
+    parser.add_argument("--deadline", metavar="TIME", help="expires then, as 2027-01-31T12:00:00Z")
     parser.add_argument("--key", help="an idempotency key: sent again under it, it is the same message")
     parser.add_argument(
         "--wait",
@@ -174,10 +155,10 @@ def _hit(hit: c.SearchHit) -> str:
 # -- rooms -----------------------------------------------------------------------------------------------
 
 _ROOM_VERBS = {
-    "join": "be in a room, or have an agent be in it",
-    "leave": "be in a room no longer",
-    "archive": "let nobody write in a room any more",
-    "mute": "hear only of mentions in a room",
+    "join": "join a room, or add an agent to it",
+    "leave": "leave a room, or remove an agent from it",
+    "archive": "archive a room: nobody can write in it any more",
+    "mute": "get only mentions from a room",
 }
 
 
@@ -189,19 +170,23 @@ def configure_rooms(parser: argparse.ArgumentParser) -> None:
     add_relay_command(parser, listed)
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
     made = calling("rooms.create", lambda room: [_room_line(room)], "name", "topic")
-    create = _add_verb(verbs, "create", "make a room", made, "name")
+    create = add_command(verbs, "create", "make a room", "name", relay=made)
     create.add_argument("--topic", help="what it is about")
-    said = calling("messages.list", lambda found: [*map(line_of_message, found.messages)], "room", "limit")
-    read = _add_verb(verbs, "read", "show what was said in a room", said, "room")
+    messages = calling("messages.list", _message_lines, "room", "limit")
+    read = add_command(verbs, "read", "show what was said in a room", "room", relay=messages)
     read.add_argument("--limit", type=int, default=50)
     for verb, summary in _ROOM_VERBS.items():
         more = "archived" if verb == "archive" else "agent"
         changed = calling(f"rooms.{verb}", lambda room: [_room_line(room)], "room", more)
-        one = _add_verb(verbs, verb, summary, changed, "room")
+        one = add_command(verbs, verb, summary, "room", relay=changed)
         if verb == "archive":
             one.add_argument("--undo", dest="archived", action="store_false", help="let people write again")
         else:
             one.add_argument("agent", metavar="AGENT", nargs="?", help="by default you")
+
+
+def _message_lines(found: c.MessagesResult) -> list[str]:
+    return [*map(line_of_message, found.messages)]
 
 
 def _room_line(room: c.Room) -> str:
@@ -213,8 +198,8 @@ def _room_line(room: c.Room) -> str:
 # -- deliveries ------------------------------------------------------------------------------------------
 
 _DELIVERY_VERBS = {
-    "retry": "try a delivery again now",
-    "cancel": "give a delivery up",
+    "retry": "retry a delivery now",
+    "cancel": "cancel a delivery",
     "redeliver": "deliver the message of a final delivery once more",
 }
 
@@ -223,22 +208,31 @@ def configure_deliveries(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai deliveries`."""
     parser.add_argument("--agent", metavar="HANDLE", help="only those for one participant")
     parser.add_argument("--state", choices=[state.value for state in c.DeliveryState])
-    parser.add_argument("--stuck", action="store_true", help="only those that someone should look at")
-    parser.add_argument("--watch", action="store_true", help="go on and tell what becomes of them")
+    parser.add_argument("--stuck", action="store_true", help="only those that need attention")
+    parser.add_argument("--watch", action="store_true", help="continue, and print their events")
     parser.add_argument("--limit", type=int, default=50)
     add_relay_command(parser, _list_deliveries)
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
     for verb, summary in _DELIVERY_VERBS.items():
         changed = calling(
-            f"deliveries.{verb}", lambda record: [line_of_delivery(record)], "deliveryId=delivery"
+            f"deliveries.{verb}",
+            lambda record: [line_of_delivery(record)],
+            "deliveryId=delivery",
+            failed=_is_final if verb == "retry" else lambda _record: False,
         )
-        _add_verb(verbs, verb, summary, changed, "delivery")
+        add_command(verbs, verb, summary, "delivery", relay=changed)
     flushed = calling("deliveries.flush", _delivery_lines, "agent=handle", "mode")
-    summary = "let in what waits for a participant, whatever it waits for"
-    flush = _add_verb(verbs, "flush", summary, flushed, "handle")
+    summary = "deliver everything that waits for a participant"
+    flush = add_command(verbs, "flush", summary, "handle", relay=flushed)
     flush.add_argument(
         "--mode", choices=[mode.value for mode in c.DeliveryMode], help="only those in one mode"
     )
+
+
+def _is_final(record: c.DeliveryRecord) -> bool:
+    if not record.is_open:
+        print("serai: it is final, so it was not tried again; 'redeliver' does that", file=sys.stderr)
+    return not record.is_open
 
 
 def _delivery_lines(found: c.DeliveriesResult) -> list[str]:
@@ -259,7 +253,7 @@ def configure_actions(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai actions`."""
     add_relay_command(parser, calling("actions.list", lambda found: [*map(_action_line, found.actions)]))
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
-    invoke = _add_verb(verbs, "invoke", "ask for an action, and wait for its outcome", _invoke, "name")
+    invoke = add_command(verbs, "invoke", "invoke an action, and wait for its outcome", "name", relay=_invoke)
     invoke.add_argument("input", metavar="JSON", nargs="?", help="what it is called with")
     invoke.add_argument("--wait", metavar="SECONDS", type=float, default=600.0, help="how long to wait")
 
@@ -298,7 +292,26 @@ def configure_listen(parser: argparse.ArgumentParser) -> None:
     add_relay_command(parser, _listen)
 
 
+_EVENT_TYPES = (
+    *c.AgentSessionEventType,
+    *(f"agent.status.{status}" for status in ("changed", *c.AgentStatus)),
+    *("agent.registered", "session.event", "delivery.created", "action.registered"),
+    *(f"message.{what}" for what in ("created", "updated", "read", "reacted")),
+    *(f"room.{what}" for what in ("created", "updated", "archived", "joined", "left", "muted", "unmuted")),
+    *("token.created", "token.revoked"),
+)
+"""The types of events that there are."""
+
+
+def _check_types(patterns: Iterable[str]) -> None:
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in _EVENT_TYPES):
+            known = ", ".join(sorted({name.partition(".")[0] for name in _EVENT_TYPES}))
+            raise InvalidParams(f"there are no events {pattern!r}; they begin with {known}", field="types")
+
+
 async def _listen(relay: Relay, options: argparse.Namespace) -> int:
+    _check_types(options.types)
     events = relay.follow(*options.types, agent=options.agent, room=options.room, after=options.after)
     await _print(events, options)
     return 0
@@ -310,37 +323,44 @@ async def _print(events: AsyncGenerator[c.WorkspaceEvent], options: argparse.Nam
 
 
 def line_of_event(event: c.WorkspaceEvent) -> str:
-    """An event on a line, for people."""
+    """Return an event as a line for people."""
     data: dict[str, Any] = {"message": {}, "agent": {}, "event": {}, **event.data}
     kind = " ".join(filter(None, (event.type, data["event"].get("type"))))
     who = data["agent"] if isinstance(data["agent"], str) else data["agent"].get("handle")
     text = " ".join(data["message"].get("text", "").split())[:100]
-    told = (kind, data.get("deliveryId"), who, data.get("reason"), text)
-    return "  ".join(filter(None, (event.id, f"{event.at:%H:%M:%S}", *told)))
+    words = (event.id, f"{event.at:%H:%M:%S}", kind, data.get("deliveryId"), who, data.get("reason"), text)
+    return "  ".join(filter(None, words))
 
 
-# -- what the owner alone may do -------------------------------------------------------------------------
+# -- administration by the owner -------------------------------------------------------------------------
 
 
 def configure_token(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai token`."""
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT", required=True)
     made = calling("tokens.create", lambda made: [made.token], "agent", "kind", "label")
-    create = _add_verb(verbs, "create", "make a token; it is shown this once", made)
+    create = add_command(verbs, "create", "make a token; it is shown only now", relay=made)
     whom = create.add_mutually_exclusive_group(required=True)
     whom.add_argument("--for", dest="agent", metavar="NAME", help="a participant, perhaps a new one")
-    whom.add_argument("--observer", action="store_true", help="to look on, and nothing else")
+    whom.add_argument("--observer", action="store_true", help="for an observer, who may only read")
     create.add_argument("--kind", choices=list(c.IdentityKind), help="what a new one is (default: agent)")
     create.add_argument("--label", default="", help="what it is for")
-    listed = calling("tokens.list", lambda found: [*map(_token, found.tokens)] or ["There is none."])
-    _add_verb(verbs, "list", "show which tokens there are", listed)
+    add_command(verbs, "list", "show which tokens there are", relay=_list_tokens)
     revoked = calling("tokens.revoke", lambda _: ["It is revoked."], "id")
-    _add_verb(verbs, "revoke", "have a token open nothing any more", revoked, "id")
+    add_command(verbs, "revoke", "revoke a token", "id", relay=revoked)
 
 
-def _token(info: c.TokenInfo) -> str:
-    made = f"{info.created_at:%Y-%m-%d}"
-    return f"{info.id}  {info.role.value}  {info.agent or ''}  {made}  {info.label}".rstrip()
+async def _list_tokens(relay: Relay, options: argparse.Namespace) -> int:
+    found: c.TokensResult = await relay.call("tokens.list")
+    agents: c.AgentsResult = await relay.call("agents.list", gone=True)
+    kinds = {one.identity.handle: one.identity.kind for one in agents.agents}
+
+    def line(info: c.TokenInfo) -> str:
+        words = [info.id, info.role.value, info.agent, kinds.get(info.agent or "")]
+        return "  ".join(filter(None, [*words, f"{info.created_at:%Y-%m-%d}", info.label]))
+
+    show(found, options, lambda result: [*map(line, result.tokens)] or ["There is none."])
+    return 0
 
 
 def configure_webhooks(parser: argparse.ArgumentParser) -> None:
@@ -349,12 +369,12 @@ def configure_webhooks(parser: argparse.ArgumentParser) -> None:
     add_relay_command(parser, listed)
     verbs = parser.add_subparsers(title="what to do", metavar="WHAT")
     made = calling("webhooks.create", lambda made: [made.webhook.id, made.secret], "url=to", "types")
-    create = verbs.add_parser("create", help="have events posted; what signs them is shown this once")
+    summary = "have events posted to a URL; the signing secret is shown only now"
+    create = add_command(verbs, "create", summary, relay=made)
     create.add_argument("to", metavar="URL")
     create.add_argument("types", metavar="TYPE", nargs="*", help="such as 'delivery.*'; by default all")
-    add_relay_command(create, made)
     deleted = calling("webhooks.delete", lambda _: ["It is deleted."], "id")
-    _add_verb(verbs, "delete", "have nothing posted there any more", deleted, "id")
+    add_command(verbs, "delete", "delete a webhook", "id", relay=deleted)
 
 
 def _webhook(one: c.Webhook) -> str:

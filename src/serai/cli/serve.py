@@ -1,4 +1,4 @@
-"""`serai serve`: start the host."""
+"""`serai serve`: starts the host."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import logging
 import os
 import socket
 import sys
-from importlib import import_module
-from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, cast
 
 from msgspec.structs import replace
@@ -41,6 +40,9 @@ from serai.web.assets import Page
 
 _log = logging.getLogger(__name__)
 
+_LOOK_SECONDS = 1.0
+"""Seconds between two looks at the person's settings."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options of `serai serve`."""
@@ -56,19 +58,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="your own function as an agent; the module is looked for in this folder, too",
     )
     parser.add_argument("--log-level", choices=["debug", "info", "warning", "error"], help="(info)")
-    parser.set_defaults(run=_serve)
+    parser.set_defaults(run=_serve, opens_page=False)
 
 
-def serve_and_open(home: str | None) -> int:
-    """Start the host in the foreground, with the settings that there are, and open its page."""
-    parser = argparse.ArgumentParser()
-    configure(parser)
-    options = parser.parse_args([])
-    options.home = home
-    return _serve(options, opens_page=True)
-
-
-def _serve(options: argparse.Namespace, *, opens_page: bool = False) -> int:
+def _serve(options: argparse.Namespace) -> int:
     keep_private()
     paths = find_paths(options.home, os.environ)
     flags = {
@@ -79,16 +72,16 @@ def _serve(options: argparse.Namespace, *, opens_page: bool = False) -> int:
     }
     configuration = load(paths, os.environ, flags=flags)
     level, screen = configuration.settings.log_level.upper(), logging.StreamHandler()
-    screen.setLevel(level)  # whoever follows the log may want finer lines: they are not for the screen
+    screen.setLevel(level)  # clients that follow the log may want finer lines
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     logging.basicConfig(level=level, format=form, handlers=[screen])
-    # A line for each request to a model tells nobody anything.
+    # A line for each request to a model is of no use.
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     paths.make_home()
     key = find_database_key(paths, os.environ, use_keyring=configuration.settings.use_keyring)
     token = find_token(paths) if configuration.settings.require_token else None
     functions = [function_agent(words) for words in options.agent or ()]
-    asyncio.run(_run(configuration, key, token, functions, opens_page=opens_page))
+    asyncio.run(_run(configuration, key, token, functions, opens_page=options.opens_page))
     return 0
 
 
@@ -107,7 +100,7 @@ async def _run(
     redactor.register("SERAI_DATABASE_KEY", key.value if isinstance(key.value, str) else key.value.hex())
     names = called_by(settings.host)
     if names[0] != settings.host.strip("[]"):
-        # Whoever listens on all addresses of a machine is called by them. No page of others has such a name.
+        # A host on all addresses of a machine is called by them. Foreign pages have no such names.
         own = [socket.gethostname().lower(), *(f"[{one}]" if ":" in one else one for one in names[1:])]
         settings = replace(settings, allowed_hosts=(*settings.allowed_hosts, *own))
 
@@ -137,43 +130,35 @@ async def _run(
         {digest(token)} if token else (),
         started=started,
         page=Page().routes,
-        look_for_agents=lambda host: _look_for_agents(host, configuration),
-        agents_changed=lambda: _stamp(paths.user_config),
+        background=lambda host: _keep_agents(host, configuration),
         first_codes=codes if opens_page else codes[:1],
     )
 
 
 def function_agent(words: str) -> HostedHarness:
-    """A function as an agent of its own name, given as `module:function`.
+    """Return a function as an agent of the same name, given as `module:function`.
 
     Raises:
-        ConfigInvalid: There is no such module or function, it fails on import, or is none for an agent.
+        ConfigInvalid: There is no such module or function, its import fails, or it cannot be an agent.
     """
-    module_name, _, name = words.partition(":")
-    if not module_name or not name.isidentifier():
+    name = words.rpartition(":")[2]
+    if not words.rpartition(":")[0] or not name.isidentifier():
         raise ConfigInvalid(f"--agent {words}: this is no function", remedy="Write it as module:function")
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
-        module = import_module(module_name)
+        answer: Any = resolve_name(words)
+        summary = (inspect.getdoc(answer) or "").partition("\n")[0]
+        return CallbackHarness(name.replace("_", "-"), cast("Answer", answer), description=summary)
     except Exception as error:
-        said = f"{type(error).__name__}: {error}"
         raise ConfigInvalid(
-            f"--agent {words}: the module {module_name} cannot be imported ({said})",
+            f"--agent {words}: {type(error).__name__}: {error}",
             remedy="Start the host in the folder of the module, or install it",
         ) from error
-    answer: Any = getattr(module, name, None)
-    if not callable(answer):
-        raise ConfigInvalid(f"--agent {words}: there is no function {name} in {module.__name__}")
-    try:
-        told = (inspect.getdoc(answer) or "").partition("\n")[0]
-        return CallbackHarness(name.replace("_", "-"), cast("Answer", answer), description=told)
-    except TypeError as error:
-        raise ConfigInvalid(f"--agent {words}: {error}") from error
 
 
 def _model_harnesses(configuration: Configuration, redactor: Redactor) -> list[HostedHarness]:
-    """Agents that are models, and workflows of them, where `[models]` has any; else not loaded."""
+    """Return the agents that are models, and workflows of them, if `[models]` has any."""
     if not configuration.models:
         return []
     from serai.harness.model.harness import ModelHarness  # noqa: PLC0415 - see above
@@ -190,8 +175,24 @@ def _model_harnesses(configuration: Configuration, redactor: Redactor) -> list[H
     return [models, WorkflowHarness(models)]
 
 
+async def _keep_agents(host: Host, configuration: Configuration) -> None:
+    """Offer the installed agents, and look for them again when the person's settings change."""
+    host.agent_list.look_again = lambda: host.look_for(_look_for_agents(host, configuration))
+    before = None
+    while True:
+        try:
+            found = configuration.paths.user_config.stat()
+            stamp = (found.st_mtime_ns, found.st_size)
+        except OSError:
+            stamp = (0, 0)  # there is no file
+        if stamp != before:
+            before = stamp
+            host.agent_list.look_again()
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
 async def _look_for_agents(host: Host, configuration: Configuration) -> None:
-    """Offer the agents that are installed. Nothing of it is loaded before the host is ready."""
+    """Offer the agents that are installed. Their modules are not loaded before the host is ready."""
     from serai.agents.catalogue.agents import known_agents  # noqa: PLC0415 - the same
     from serai.agents.catalogue.finder import Finder  # noqa: PLC0415 - see above
     from serai.cli.agents import managed_secrets  # noqa: PLC0415 - the same
@@ -207,20 +208,11 @@ async def _look_for_agents(host: Host, configuration: Configuration) -> None:
     await offer_installed(host, catalogue, Finder())
 
 
-def _stamp(file: Path) -> tuple[int, int] | None:
-    """What is different once a file has changed."""
-    try:
-        told = file.stat()
-    except OSError:
-        return None
-    return told.st_mtime_ns, told.st_size
-
-
 def _folder_agent(paths: Paths, directory: str) -> str | None:
-    """The agent that the `serai.toml` of a working directory has chosen for its sessions.
+    """Return the agent that the `serai.toml` of a working directory chooses for its sessions.
 
-    A file that cannot be read changes nothing, and is reported: one broken folder must not stop the host, nor
-    keep anyone from the sessions in it, whatever a stranger has put there.
+    An unreadable file changes nothing, and is logged: one broken folder must not stop the host, nor block the
+    sessions in it, whatever a stranger has put there.
     """
     folder = directory_of(directory)
     try:

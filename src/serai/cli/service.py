@@ -1,4 +1,4 @@
-"""`serai service`: have the system start the host when you log in: a systemd unit, or a launchd agent."""
+"""`serai service`: has the system start the host at login, with a systemd unit or a launchd agent."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from serai.cli.console.target import add_command
 from serai.config.paths import find_paths
@@ -27,11 +28,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("status", _status, "say whether it is installed, and runs"),
         ("uninstall", _uninstall, "stop it, and start it no more; sessions stay"),
     ):
-        add_command(commands, name, does).set_defaults(run=run)
+        add_command(commands, name, does, run=run)
 
 
 def systemd_unit(command: Sequence[str], environment: Mapping[str, str]) -> str:
-    """The text of a systemd user unit."""
+    """Return the text of a systemd user unit."""
     lines = [
         "[Unit]",
         "Description=Serai, a host for AI agent sessions",
@@ -49,14 +50,14 @@ def systemd_unit(command: Sequence[str], environment: Mapping[str, str]) -> str:
 
 
 def _quoted(word: str, *, dollar: str = "$") -> str:
-    """A word as systemd reads it."""
+    """Quote a word for systemd."""
     for sign, written in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", dollar), ("\n", "\\n")):
         word = word.replace(sign, written)
     return f'"{word}"'
 
 
 def launchd_agent(command: Sequence[str], environment: Mapping[str, str], log: Path) -> bytes:
-    """The property list of a launchd agent."""
+    """Return the property list of a launchd agent."""
     return plistlib.dumps(
         {
             "Label": _LABEL,
@@ -69,11 +70,30 @@ def launchd_agent(command: Sequence[str], environment: Mapping[str, str], log: P
     )
 
 
-def _place() -> Path:
+class _Manager(NamedTuple):
+    """The system's manager of services: its file for the host, and its commands."""
+
+    file: Path
+    start: list[list[str]]
+    status: list[str]
+    stop: list[str]
+    hint: str = ""
+
+
+def _manager() -> _Manager:
     if sys.platform == "darwin":
-        return Path.home() / "Library/LaunchAgents" / f"{_LABEL}.plist"
-    settings = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(settings) / "systemd/user" / _UNIT
+        file = Path.home() / "Library/LaunchAgents" / f"{_LABEL}.plist"
+        load, unload = ["launchctl", "load", "-w", str(file)], ["launchctl", "unload", "-w", str(file)]
+        return _Manager(file, [load], ["launchctl", "list", _LABEL], unload)
+    settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    systemctl = ["systemctl", "--user"]
+    return _Manager(
+        settings / "systemd/user" / _UNIT,
+        [[*systemctl, "daemon-reload"], [*systemctl, "enable", "--now", _UNIT]],
+        [*systemctl, "is-active", _UNIT],
+        [*systemctl, "disable", "--now", _UNIT],
+        " To have it run also when nobody is logged in: loginctl enable-linger",
+    )
 
 
 def _refuse_root() -> None:
@@ -86,67 +106,52 @@ def _refuse_root() -> None:
 
 def _install(options: argparse.Namespace) -> int:
     _refuse_root()
-    paths = find_paths(options.home, os.environ)
+    paths, manager = find_paths(options.home, os.environ), _manager()
     command = [sys.executable, "-m", "serai", "serve"]
     if paths.source != "default":
         command += ["--home", str(paths.home)]
     # Agents are programs of the person's: they are found as in the terminal.
     environment = {"PATH": os.environ.get("PATH", os.defpath)}
-    place = _place()
-    place.parent.mkdir(parents=True, exist_ok=True)
+    manager.file.parent.mkdir(parents=True, exist_ok=True)
     if sys.platform == "darwin":
-        place.write_bytes(launchd_agent(command, environment, paths.home / "service.log"))
+        manager.file.write_bytes(launchd_agent(command, environment, paths.home / "service.log"))
     else:
-        place.write_text(systemd_unit(command, environment), encoding="utf-8")
-    print(f"{place} is written")
-    if sys.platform == "darwin":
-        return _told("The host runs.", ["launchctl", "load", "-w", str(place)])
-    return _told(
-        "The host runs. To have it run also when nobody is logged in: loginctl enable-linger",
-        ["systemctl", "--user", "daemon-reload"],
-        ["systemctl", "--user", "enable", "--now", _UNIT],
-    )
+        manager.file.write_text(systemd_unit(command, environment), encoding="utf-8")
+    print(f"{manager.file} is written")
+    return _run(f"The host runs.{manager.hint}", *manager.start)
 
 
 def _status(_options: argparse.Namespace) -> int:
-    place = _place()
-    if not place.exists():
+    manager = _manager()
+    if not manager.file.exists():
         print("The service is not installed.")
         return 1
-    print(f"{place} is there")
-    if sys.platform == "darwin":
-        return _told("The host runs.", ["launchctl", "list", _LABEL])
-    return _told("The host runs.", ["systemctl", "--user", "is-active", _UNIT])
+    print(f"{manager.file} is there")
+    return _run("The host runs.", manager.status)
 
 
 def _uninstall(_options: argparse.Namespace) -> int:
     _refuse_root()
-    place = _place()
-    if not place.exists():
+    manager = _manager()
+    if not manager.file.exists():
         print("The service is not installed.")
         return 0
-    stop = ["systemctl", "--user", "disable", "--now", _UNIT]
-    code = _told(
-        "It is stopped.", ["launchctl", "unload", "-w", str(place)] if sys.platform == "darwin" else stop
-    )
-    place.unlink()
-    print(f"{place} is gone. Sessions stay.")
+    code = _run("It is stopped.", manager.stop)
+    manager.file.unlink()
+    print(f"{manager.file} is gone. Sessions stay.")
     return code
 
 
-def _told(done: str, *commands: list[str]) -> int:
-    """Run commands of the system, and say what came of them."""
+def _run(done: str, *commands: list[str]) -> int:
+    """Run commands of the system, and print their outcome."""
     for command in commands:
         if shutil.which(command[0]) is None:
-            print(
-                f"serai: {command[0]} is not here: start the host with 'serai serve'",
-                file=sys.stderr,
-            )
+            print(f"serai: {command[0]} is not here: start the host with 'serai serve'", file=sys.stderr)
             return 1
         result = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - our words
         if result.returncode != 0:
-            said = (result.stderr or result.stdout).strip()
-            print(f"serai: {' '.join(command)} failed: {said}", file=sys.stderr)
+            output = (result.stderr or result.stdout).strip()
+            print(f"serai: {' '.join(command)} failed: {output}", file=sys.stderr)
             return 1
     print(done)
     return 0

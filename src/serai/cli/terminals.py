@@ -1,4 +1,4 @@
-"""`serai terminals`: which terminals the host has, a new one, and the way into one."""
+"""`serai terminals`: lists the terminals of the host, opens a new one, and attaches to one."""
 
 from __future__ import annotations
 
@@ -29,14 +29,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         add_json_option(each)
         add_client_command(each, _list)
     otherwise = "Where nobody can type, its URI is printed instead."
-    opening = add_command(
-        commands, "open", "start a shell in a new one, and go into it; Ctrl-] leaves it", epilog=otherwise
-    )
+    summary = "start a shell in a new one, and go into it; Ctrl-] leaves it"
+    opening = add_command(commands, "open", summary, client=_open, epilog=otherwise)
     opening.add_argument("--name", help="what people see")
-    add_client_command(opening, _open)
-    attaching = add_command(commands, "attach", "go into one: see what it shows, and type; Ctrl-] leaves it")
+    summary = "go into one: see what it shows, and type; Ctrl-] leaves it"
+    attaching = add_command(commands, "attach", summary, client=_attach)
     attaching.add_argument("terminal", metavar="TERMINAL", help="its id, the beginning of its id, or its URI")
-    add_client_command(attaching, _attach)
     attaching.set_defaults(run=partial(_start_attach, attaching))
 
 
@@ -50,10 +48,16 @@ async def _list(client: Client, options: argparse.Namespace) -> int:
     terminals = _all(client)
     if options.json:
         print_json(terminals)
-    elif terminals:
-        print("\n".join(_table(terminals)))
-    else:
+        return 0
+    if not terminals:
         print("There are no terminals. `serai terminals open` starts one.", file=sys.stderr)
+        return 0
+    ids = short_ids([session_id(info.resource) for info in terminals])
+    rows = [["ID", "TITLE", "HELD BY", "STATUS"]]
+    for name, info in zip(ids, terminals, strict=True):
+        status = "runs" if info.exit_code is None else f"ended with {info.exit_code}"
+        rows.append([name, info.title, _holder(info), status])
+    print("\n".join(table(rows, gives_way=1)))
     return 0
 
 
@@ -69,7 +73,7 @@ async def _attach(client: Client, options: argparse.Namespace) -> int:
     uri = match("terminal", options.terminal, [info.resource for info in _all(client)])
     terminal = await client.open_terminal(uri)
     if isinstance(claim := terminal.state.claim, TerminalSessionClaim):
-        await client.open_session(claim.session)  # who follows a session holds its terminals
+        await client.open_session(claim.session)  # followers of a session hold its terminals
     return await _go_into(client, terminal)
 
 
@@ -82,15 +86,6 @@ async def _go_into(client: Client, terminal: TerminalClient) -> int:
 
 def _all(client: Client) -> list[TerminalInfo]:
     return (client.root.terminals or []) if client.root else []
-
-
-def _table(terminals: list[TerminalInfo]) -> list[str]:
-    ids = short_ids([session_id(info.resource) for info in terminals])
-    rows = [["ID", "TITLE", "HELD BY", "STATUS"]]
-    for name, info in zip(ids, terminals, strict=True):
-        status = "runs" if info.exit_code is None else f"ended with {info.exit_code}"
-        rows.append([name, info.title, _holder(info), status])
-    return table(rows, gives_way=1)
 
 
 def _holder(info: TerminalInfo) -> str:

@@ -1,4 +1,4 @@
-"""`serai workflow` and `serai export`: look at workflow files, check, write, run and make them."""
+"""`serai workflow` and `serai export`: check, format, draw, run and export workflow files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from serai.cli.console.output import progress
 from serai.cli.console.target import (
     add_client_command,
     add_command,
-    add_connection_options,
     add_json_option,
     match,
     run_connected,
@@ -47,30 +46,45 @@ from serai.session.yaml import Document
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands of `serai workflow`."""
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    check = add_command(
+    add_command(
         commands,
         "check",
         "say whether a workflow can run, and if not, where it is wrong",
+        "file",
+        run=_check,
         epilog=(
             "Agents are those in the file, in .serai/agents/ of this directory if it is trusted, and in "
             "agents/ beside your serai.toml; models are those of [models] there."
         ),
     )
-    check.set_defaults(run=_check)
-    fmt = add_command(
+    add_command(
         commands,
         "fmt",
         "write a workflow in its one form: keys sorted, each text in the same quotes",
+        "file",
+        run=_format,
         epilog="A file with comments is left as it is: they have no place in that form.",
     )
-    fmt.set_defaults(run=_format)
-    show = add_command(commands, "show", "draw a workflow: as text, or as an SVG file")
+    show = add_command(commands, "show", "draw a workflow: as text, or as an SVG file", "file", run=_show)
     show.add_argument("-o", dest="output", metavar="FILE.svg", help="write a picture there instead")
-    show.set_defaults(run=_show)
-    for command in (check, fmt, show):
-        command.add_argument("file", metavar="FILE")
-    configure_run(add_command(commands, "run", "run a workflow on this machine's host, and follow it"))
-    configure_runs(add_command(commands, "runs", "list the runs of workflows, the last one first"))
+    run = add_command(
+        commands,
+        "run",
+        "run a workflow on this machine's host, and follow it",
+        client=_run,
+        epilog=(
+            "The run is shown as in a chat, with its questions. Where standard output is no "
+            "terminal, it gets the output alone. The exit code is 0 when the run was completed."
+        ),
+    )
+    run.add_argument("file", metavar="FILE", nargs="?", help="the workflow")
+    run.add_argument("--input", metavar="TEXT", help="what the workflow is given: {{input}}")
+    run.add_argument(
+        "--resume", metavar="ID", help="follow a run that there is: its id, or the beginning of it"
+    )
+    run.set_defaults(run=partial(_checked_run, run))
+    runs = add_command(commands, "runs", "list the runs of workflows, the last one first", client=_list_runs)
+    add_json_option(runs)
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -110,8 +124,8 @@ def _read(path: Path) -> Document:
 
 
 def put_file(path: Path, text: str) -> None:
-    """Write a file whole, or leave what was there."""
-    path = path.resolve()  # what a link leads to is meant
+    """Write a file completely, or leave the old one unchanged."""
+    path = path.resolve()  # follow links
     try:
         with ExitStack() as stack:
             directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
@@ -125,7 +139,7 @@ def put_file(path: Path, text: str) -> None:
 
 
 def _known(options: argparse.Namespace) -> Known:
-    """What a host that is started here would know."""
+    """Return the agents and models that a host in this folder would know."""
     paths, folder = find_paths(options.home, os.environ), here()
     servers = load(paths, os.environ).models
     trusted = Trust(paths.trust).is_trusted(folder)
@@ -154,27 +168,6 @@ async def _export(client: Client, options: argparse.Namespace) -> int:
 # -- runs --------------------------------------------------------------------------------------------------
 
 
-def configure_run(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `serai workflow run`."""
-    parser.epilog = (
-        "What happens is told as in a chat, and so is asked what has to be. Where standard output is no "
-        "terminal, it gets the output alone. The exit code is 0 when the run was completed."
-    )
-    parser.add_argument("file", metavar="FILE", nargs="?", help="the workflow")
-    parser.add_argument("--input", metavar="TEXT", help="what the workflow is given: {{input}}")
-    parser.add_argument(
-        "--resume", metavar="ID", help="follow a run that there is: its id, or the beginning of it"
-    )
-    add_connection_options(parser)
-    parser.set_defaults(run=partial(_checked_run, parser), command=_run)
-
-
-def configure_runs(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `serai workflow runs`."""
-    add_json_option(parser)
-    add_client_command(parser, _list_runs)
-
-
 def _checked_run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     if bool(options.file) is bool(options.resume):
         parser.error("name a FILE, or with --resume a run")
@@ -196,11 +189,11 @@ async def _run(client: Client, options: argparse.Namespace) -> int:
 
 
 async def _begun(client: Client, options: argparse.Namespace) -> tuple[SessionClient, TurnStream]:
-    """Begin a run, and give it its input."""
+    """Begin a run with its input."""
     run = await client.create_session(
         "workflow",
         uri=f"{RUN}:/{uuid.uuid4()}",
-        working_directory=here().as_uri(),
+        working_directory=here(),
         config={"file": options.file},
     )
     print(f"Run {run.id}", file=sys.stderr)
@@ -217,10 +210,10 @@ async def _found(client: Client, name: str) -> tuple[SessionClient, TurnStream]:
 
 
 async def find_run(client: Client, name: str) -> URI:
-    """The run that a person means: by its URI, its id, or the beginning of its id.
+    """Return the run with this URI, id or beginning of an id.
 
     Raises:
-        SessionGone: There is none, or more than one.
+        SessionGone: There is no such run, or more than one.
     """
     if is_run(name):
         return name
@@ -229,14 +222,14 @@ async def find_run(client: Client, name: str) -> URI:
 
 
 def _output(turn: Turn) -> str:
-    """What the last node answered: each node begins with a notice, and each answer is a part of its own."""
-    said: list[str] = []
+    """Return the answer of the last node. Each node begins with a notice, and each answer is its own part."""
+    answer: list[str] = []
     for part in turn.response_parts:
         if isinstance(part, SystemNotificationResponsePart | ToolCallResponsePart):
-            said.clear()
+            answer.clear()
         elif isinstance(part, MarkdownResponsePart):
-            said.append(part.content)
-    return "".join(said)
+            answer.append(part.content)
+    return "".join(answer)
 
 
 async def _list_runs(client: Client, options: argparse.Namespace) -> int:

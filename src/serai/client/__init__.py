@@ -5,7 +5,7 @@ async with serai.connect() as client:
     turn = await session.prompt("Hello")
     print((await turn.result()).text)
 
-Each module lists what it offers, and all of that can be imported from here.
+The names in `__all__` of each module can be imported from here.
 """
 
 from serai.client.agent_session import *

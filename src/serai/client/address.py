@@ -1,7 +1,7 @@
-"""Where the host is, and the token that opens its door.
+"""The address of the host, and its token.
 
-What is given counts first, then the environment (`SERAI_URL`, `SERAI_TOKEN`), then the host of this machine:
-where it says that it listens, or else the default port, and the token in its state directory.
+Arguments come first, then the environment (`SERAI_URL`, `SERAI_TOKEN`), then the host of this machine: the
+address in its lock file, or else the default port, and the token in its state directory.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from serai.errors import ConfigInvalid
 
 DEFAULT_URL = "http://127.0.0.1:7777"
 
-# Who listens everywhere listens here, too: on the addresses of one kind.
 _HERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - nothing is bound to it
+"""Loopback address for each address that stands for all addresses."""
 
 _SCHEMES = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
 
@@ -36,7 +36,7 @@ class HostAddress(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """Whether the host is on this machine."""
+        """True when the host is on this machine."""
         return is_loopback(urlsplit(self.url).hostname or "")
 
 
@@ -47,17 +47,16 @@ def find_address(
     *,
     home: str | os.PathLike[str] | None = None,
 ) -> HostAddress:
-    """Where to connect to.
+    """Find the host to connect to.
 
     Args:
         url: `http://…` or `ws://…`, as `serai serve` prints it. A token in it (`?tkn=`) is taken out.
-        token: Counts before one in the URL.
+        token: The token; it comes before one in the URL.
         environ: The environment; by default that of the process.
-        home: Where a host of this machine keeps its files. Named here, that host counts before the
-            environment's.
+        home: The folder of a host on this machine. It comes before the environment.
 
     Raises:
-        ConfigInvalid: The URL is not one of a host.
+        ConfigInvalid: The URL is not the address of a host.
     """
     environ = os.environ if environ is None else environ
     paths = find_paths(home, environ)
@@ -65,13 +64,13 @@ def find_address(
     named = url or (None if of_home else environ.get("SERAI_URL"))
     found = _read(named or _own_host(paths) or DEFAULT_URL)
     token = token or found.token or (None if of_home else environ.get("SERAI_TOKEN")) or None
-    if token is None and (found.is_local or not named):  # no other machine gets to see the token of this one
+    if token is None and (found.is_local or not named):  # no other machine gets this machine's token
         token = _kept_token(paths)
     return HostAddress(found.url, token)
 
 
 def _own_host(paths: Paths) -> str | None:
-    """Where the host of a home is, or was last: it writes that into its lock (`serai.store.sqlite.lock`)."""
+    """Return the present or last address of the host of a home, from its lock (`serai.store.sqlite.lock`)."""
     try:
         holder = json.loads(paths.database.with_name(f"{paths.database.name}.lock").read_bytes())
         address: str = holder["address"]
@@ -79,12 +78,12 @@ def _own_host(paths: Paths) -> str | None:
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
     if not port.isdecimal() or int(port) == 0:
-        return None  # any free one, and it has not yet said which
+        return None  # it takes any free port, and has not written which
     return nearest_url(name, int(port))
 
 
 def nearest_url(host: str, port: int) -> str:
-    """The address by which this machine calls a host that listens on an address or a name of its own."""
+    """Return the URL of a host that listens on an address or a name of this machine."""
     name = host.strip("[]")
     name = _HERE.get(name, name)
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"

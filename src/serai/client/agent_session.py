@@ -6,7 +6,7 @@
         print((await turn.result()).text)
         print(await session.export())
 
-What it gives is a `SessionClient`, which can do more.
+Both methods return a `SessionClient`, which can do more.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CONTEXT = {
     "max_turns": "maxTurns",
     "max_tool_turns": "maxToolTurns",
 }
-"""What a session may be started with, and how AHP calls it."""
+"""Names in AHP for the context of a session."""
 
 
 class AgentSession:
@@ -46,33 +46,33 @@ class AgentSession:
         model: str | None = None,
         **context: Any,
     ) -> SessionClient:
-        """Open a session. It is idle then, and saved.
+        """Create a session. It is idle and saved when this returns.
 
         Args:
             client: The connection to the host.
             agent: The agent's file, or its slug; by default the model of `[chat]` with the built-in tools.
-            working_dir: Where it works; by default here.
+            working_dir: Its folder; by default the current one.
             model: Another model than the agent's, as `NAME:ID`.
-            context: `active_file`, `selection`, `git_ref`, `fs_scope_tier`, `variables`; and what is taken
-                away from the agent: `tools`, `allowed_commands`, `max_turns`, `max_tool_turns`.
+            context: `active_file`, `selection`, `git_ref`, `fs_scope_tier`, `variables`; and restrictions of
+                the agent: `tools`, `allowed_commands`, `max_turns`, `max_tool_turns`.
 
         Raises:
             TypeError: There is no such context.
-            ProtocolError: There cannot be such a session; the message says why.
+            ProtocolError: The session cannot be created; the message says why.
         """
         if unknown := context.keys() - _CONTEXT.keys():
             raise TypeError(f"there is no context {', '.join(sorted(unknown))}")
         return await client.create_session(
             "model",
             custom_agent=named_agent(agent) if agent is not None else None,
-            working_directory=_uri(working_dir or "."),
+            working_directory=working_dir or Path.cwd(),
             model=ModelSelection(id=model) if model else None,
             config={_CONTEXT[name]: value for name, value in context.items()} or None,
         )
 
     @staticmethod
     async def resume(client: Client, session: str) -> SessionClient:
-        """Go on with a session that there is, given its URI: with all that was said, and what is open.
+        """Continue a session, given its URI, with its history and its open questions.
 
         Raises:
             SessionGone: There is no such session.
@@ -81,14 +81,11 @@ class AgentSession:
 
 
 def is_agent_file(agent: str) -> bool:
-    """Whether an agent's name is that of a file."""
+    """Tell whether an agent's name is that of a file."""
     return agent.endswith((".yaml", ".yml"))
 
 
 def named_agent(agent: str | Path) -> str:
-    """An agent as the host knows it: a file by its URI, any other by its slug."""
-    return _uri(agent) if isinstance(agent, Path) or is_agent_file(agent) else agent
-
-
-def _uri(path: str | Path) -> str:
-    return Path(path).absolute().as_uri()
+    """Return an agent's name on the host: the URI of a file, or the slug."""
+    is_file = isinstance(agent, Path) or is_agent_file(agent)
+    return Path(agent).absolute().as_uri() if is_file else str(agent)

@@ -1,4 +1,4 @@
-"""Plain Python values as answers to questions."""
+"""Converts plain Python values into answers to questions."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from serai.ahp.wire import Unknown
 from serai.errors import Rejected
 
 AnswerValue: TypeAlias = str | bool | float | list[str] | tuple[str, ...] | None
-"""Text, a number, yes or no, the ids of options, or `None` for a question that is passed over.
+"""Text, a number, yes or no, ids of options, or `None` to skip a question.
 
-Text that is no option's id is free text, where the question allows it."""
+Text that is not the id of an option is free text, where the question allows it."""
 
 
 def answers_to(
     request: SessionInputRequest, values: Mapping[str, AnswerValue]
 ) -> dict[str, SessionInputAnswer]:
-    """All answers to a request, by the ids of its questions.
+    """Return the answers to a request, by the ids of its questions.
 
     Raises:
         Rejected: A question is not in the request, or a value is of the wrong kind.
@@ -52,7 +52,7 @@ def answers_to(
 
 
 def answer_to(question: SessionInputQuestion, value: AnswerValue) -> SessionInputAnswer:
-    """One answer. Whether it keeps the question's bounds, the host says.
+    """Return one answer. The host checks the bounds of the question.
 
     Raises:
         Rejected: The value is of the wrong kind.
@@ -72,28 +72,20 @@ def _value_of(question: SessionInputQuestion, value: Any) -> SessionInputAnswerV
             return SessionInputBooleanAnswerValue(value=value)
         case SessionInputNumberQuestion(), int() | float() if not isinstance(value, bool):
             return SessionInputNumberAnswerValue(value=value)
-        case SessionInputSingleSelectQuestion(), str():
-            chosen, free = _split(question, [value])
-            return SessionInputSelectedAnswerValue(value="".join(chosen), freeform_values=free or None)
-        case SessionInputMultiSelectQuestion(), str() | [*_]:
-            several: list[Any] = [value] if isinstance(value, str) else list(value)
-            if any(not isinstance(one, str) for one in several):
+        case (SessionInputSingleSelectQuestion(), str()) | (SessionInputMultiSelectQuestion(), str() | [*_]):
+            values: list[Any] = [value] if isinstance(value, str) else list(value)
+            if any(not isinstance(one, str) for one in values):
                 return None
-            chosen, free = _split(question, several)
+            options = {option.id for option in question.options}
+            free = [one for one in values if one not in options and question.allow_freeform_input]
+            chosen = [one for one in values if one not in free]
+            if isinstance(question, SessionInputSingleSelectQuestion):
+                return SessionInputSelectedAnswerValue(value="".join(chosen), freeform_values=free or None)
             return SessionInputSelectedManyAnswerValue(value=chosen, freeform_values=free or None)
         case ((SessionInputTextQuestion() | Unknown()), str()):
             return SessionInputTextAnswerValue(value=value)
         case _:
             return None
-
-
-def _split(
-    question: SessionInputSingleSelectQuestion | SessionInputMultiSelectQuestion, values: list[str]
-) -> tuple[list[str], list[str]]:
-    """The ids of options, and what is free text where the question allows it."""
-    options = {option.id for option in question.options}
-    free = [one for one in values if one not in options] if question.allow_freeform_input else []
-    return [one for one in values if one not in free], free
 
 
 def _id_of(question: SessionInputQuestion) -> str:

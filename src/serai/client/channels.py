@@ -1,4 +1,4 @@
-"""The channels that a client follows, kept up to date over lost connections."""
+"""The channels that a client follows. Lost connections do not matter: their state is brought up to date."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
 from functools import partial
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from serai import jsonrpc
 from serai.ahp import actions as a, codec, commands as c, notifications as n
@@ -24,16 +23,16 @@ from serai.client.address import HostAddress
 from serai.client.connection import Connection, Handler, Opener
 from serai.client.events import (
     ClientEvent,
+    ClosableQueue,
     Connected,
     Disconnected,
-    Inbox,
     SessionAdded,
     SessionChanged,
     SessionRemoved,
     SignInNeeded,
 )
 from serai.client.lending import Shelf
-from serai.client.reconnect import Delays, Lifeline, backoff
+from serai.client.reconnect import Delays, ReconnectingClient, backoff
 from serai.errors import (
     AccessRefused,
     ConnectionLost,
@@ -52,23 +51,23 @@ _log = logging.getLogger(__name__)
 
 _VERSIONS = ["0.2.0"]
 
-# Asking these twice does no harm, so they are asked again when the connection is lost before the answer.
 _REPEATABLE = frozenset(
     {"ping", "listSessions", "fetchTurns", "resolveSessionConfig", "sessionConfigCompletions", "completions"}
     | {"resourceRead", "resourceList", "resourceResolve", "createSession", "disposeSession", "authenticate"}
     | {"createTerminal", "disposeTerminal", SIGN_IN_METHODS}
 )
+"""Requests that are repeated when the connection is lost before the answer: that does no harm."""
 
-# What a repeated request is answered with when the first one had been carried out.
 _DONE_ALREADY = {
     "createSession": AhpErrorCode.SESSION_ALREADY_EXISTS,
     "disposeSession": AhpErrorCode.SESSION_NOT_FOUND,
     "createTerminal": AhpErrorCode.ALREADY_EXISTS,
     "disposeTerminal": AhpErrorCode.NOT_FOUND,
 }
+"""Error of a repeated request whose first try was carried out."""
 
 Follower: TypeAlias = "SessionClient | TerminalClient"
-"""Who hears of one channel."""
+"""Receiver of the actions of one channel."""
 
 
 class _Dispatched(NamedTuple):
@@ -78,8 +77,8 @@ class _Dispatched(NamedTuple):
     answer: asyncio.Future[None]
 
 
-class ChannelClient:
-    """The channels of a host, kept up to date over lost connections. `Client` has what people use."""
+class ChannelClient(ReconnectingClient):
+    """The channels of a host. `Client` adds what people use."""
 
     def __init__(
         self,
@@ -90,97 +89,56 @@ class ChannelClient:
         delays: Delays = backoff,
         address: HostAddress | None = None,
     ) -> None:
-        self.delays = delays
-        """How long to wait before each try to connect again."""
+        served: dict[str, Handler] = {name: partial(self._respond, name) for name in RESOURCE_REQUESTS}
+        super().__init__(opener, served, delays)
         self.address = address
-        """Where the host is, if it is known: for what is asked over HTTP."""
+        """Address of the host, if it is known, for requests over HTTP."""
         self._initial = list(dict.fromkeys(subscriptions))
         self._state = ClientState(client_id or f"serai-{uuid.uuid4()}")
         self._dispatched: dict[int, _Dispatched] = {}
-        """What the host has not answered, by our numbers."""
+        """Actions that the host has not answered, by our numbers."""
         self.shelf = Shelf(self._state.client_id)
-        """The plugins that are published."""
+        """Published plugins."""
         self._handlers: dict[str, Handler] = {}
         self._followers: dict[URI, Follower] = {}
         self._subscribing: dict[URI, asyncio.Lock] = {}
         self._errands: set[asyncio.Task[None]] = set()
         self._listeners: list[Callable[[ClientEvent], None]] = []
-        self._readers: list[Inbox[ClientEvent]] = []
+        self._readers: list[ClosableQueue[ClientEvent]] = []
         self._is_known = False
-        self._line = Lifeline(
-            opener,
-            self._shake_hands,
-            heard=self._notified,
-            handlers={method: partial(self._respond, method) for method in RESOURCE_REQUESTS},
-            delays=delays,
-            lost=lambda reason, retry_in: self._tell(Disconnected(reason, retry_in)),
-            failed=self._failed,
-        )
+        """True once the host has answered the first handshake."""
 
     # -- the connection ------------------------------------------------------------------------------------
 
-    async def open(self) -> Self:
-        """Connect. `async with` does it, and so does `await client`.
-
-        Raises:
-            ConnectionLost: The host cannot be reached. Only the first time: later it is tried again.
-            AccessRefused: The host does not let this client in.
-        """
-        await self._line.open()
-        return self
-
     async def close(self) -> None:
-        """End the connection. Whoever still waits gets `ConnectionLost`. Turns go on on the host."""
+        """End the connection. Whoever still waits gets `ConnectionLost`. Turns continue on the host."""
         try:
-            await self._line.close()
+            await super().close()
         finally:
             for task in self._errands:
                 task.cancel()
             await asyncio.gather(*self._errands, return_exceptions=True)
 
-    def __await__(self) -> Generator[Any, None, Self]:
-        return self.open().__await__()
-
-    async def __aenter__(self) -> Self:
-        return await self.open()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
     @property
     def client_id(self) -> str:
-        """How the host knows this client."""
+        """This client's id on the host."""
         return self._state.client_id
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether the host can be reached at this moment."""
-        return self._line.connection is not None
-
-    @property
-    def failure(self) -> SeraiError | None:
-        """Why this client will never be connected again: it was closed, was refused, or gave up."""
-        return self._line.failure
 
     def on_event(self, listener: Callable[[ClientEvent], None]) -> Callable[[], None]:
         """Call a function with each event of the connection and of the root channel.
 
-        It is called by the task that reads: it must not block. Returns a function that ends it.
+        It is called by the task that reads, and must not block. Returns a function that removes it.
         """
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     async def events(self) -> AsyncGenerator[ClientEvent, None]:
-        """The events from now on: connected, disconnected, sessions added, changed and removed.
-
-        It ends when the client is closed.
+        """Yield events from now on, until the client is closed.
 
         Raises:
             SeraiError: The client failed.
         """
-        inbox: Inbox[ClientEvent] = Inbox()
+        inbox: ClosableQueue[ClientEvent] = ClosableQueue()
         self._readers.append(inbox)
         try:
             async for event in inbox:
@@ -194,18 +152,18 @@ class ChannelClient:
         for listener in self._listeners.copy():
             try:
                 listener(event)
-            except Exception:  # noqa: BLE001 - it is the listener's own
+            except Exception:  # noqa: BLE001 - the fault of the listener
                 _log.exception("a listener failed on %r", event)
 
     def handle(self, method: str, handler: Handler) -> None:
-        """Answer a kind of request of the host: one of `resourceRead`, `resourceList` and so on.
+        """Handle a kind of request of the host, such as `resourceRead` or `resourceList`.
 
         The handler gets the parameters and returns the result (`serai.ahp.commands` has the types). It may
-        raise a `ProtocolError` with a number of its own, such as -32009 for what it does not allow. Requests
-        that nobody handles are answered with -32601.
+        raise a `ProtocolError` with its own number, such as -32009 for a refusal. Requests without a handler
+        are answered with -32601.
 
         Raises:
-            ValueError: A host never asks that.
+            ValueError: A host never sends such a request.
         """
         if method not in RESOURCE_REQUESTS:
             raise ValueError(f"a host never asks {method!r}")
@@ -219,7 +177,7 @@ class ChannelClient:
         return await self._handlers[method](params)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Start something that the client's end cancels, and waits for."""
+        """Start a task that the end of the client cancels and waits for."""
         task = asyncio.create_task(work)
         self._errands.add(task)
         task.add_done_callback(self._errands.discard)
@@ -228,16 +186,16 @@ class ChannelClient:
     # -- requests ------------------------------------------------------------------------------------------
 
     async def request(self, method: str, params: Value) -> Any:
-        """Ask the host anything, and return the typed result. Waits for the connection if need be.
+        """Send any request, and return the typed result. Waits for the connection if needed.
 
         Raises:
             ProtocolError: The host's error, with its number and data.
-            ConnectionLost: The client was closed or gave up; or the connection was lost before the answer,
-                and the request is not one that can be repeated without harm.
+            ConnectionLost: The client was closed or gave up; or the connection was lost before the answer of
+                a request that is not safe to repeat.
         """
         is_repeated = False
         while True:
-            connection = await self._line.ready()
+            connection = await self._ready()
             try:
                 return await connection.request(method, params)
             except ConnectionLost:
@@ -252,11 +210,11 @@ class ChannelClient:
     # -- channels ------------------------------------------------------------------------------------------
 
     def state(self, uri: URI) -> ChannelState | None:
-        """What to show of a channel: what is confirmed and what is hoped for. `None` if not followed."""
+        """Return a channel's confirmed state with our own actions on top. `None` if not followed."""
         return self._state.state(uri, _now())
 
     def live_session(self, uri: URI) -> LiveSession | None:
-        """What the host has confirmed of a session: to look at, not to change or keep."""
+        """Return a session's confirmed state, to be read only and not kept."""
         return self._state.session(uri)
 
     @property
@@ -265,9 +223,9 @@ class ChannelClient:
         return self._state.subscriptions
 
     async def subscribe(self, uri: URI) -> None:
-        """Follow a channel. One that is followed already is no error.
+        """Follow a channel. It may be followed already.
 
-        Cancelling it may leave the channel followed: `unsubscribe` ends that.
+        After a cancel the channel may be followed: `unsubscribe` ends that.
 
         Raises:
             ProtocolError: There is no such channel.
@@ -275,7 +233,7 @@ class ChannelClient:
         """
         async with self._subscribing.setdefault(uri, asyncio.Lock()):
             while self.failure is not None or uri not in self._state.subscriptions:
-                connection = await self._line.ready()
+                connection = await self._ready()
                 params = self._state.subscribe(uri)
                 try:
                     await connection.request("subscribe", params, partial(self._subscribed, params))
@@ -294,24 +252,22 @@ class ChannelClient:
             self._followers[uri].caught_up()
 
     def unsubscribe(self, uri: URI) -> None:
-        """Follow a channel no more. Whoever waits for something on it gets `SessionGone`."""
+        """Stop following a channel. Whoever waits for something on it gets `SessionGone`."""
         params = self._state.unsubscribe(uri)
-        if self._line.connection is not None:
-            self._line.connection.send(
-                codec.encode(jsonrpc.Notification(method="unsubscribe", params=params))
-            )
+        if self._connection is not None:
+            self._connection.send(codec.encode(jsonrpc.Notification(method="unsubscribe", params=params)))
         self._forget(uri, SessionGone(f"{uri} is not followed any more"))
 
     async def dispatch(self, uri: URI, action: a.StateAction) -> None:
-        """Let an action happen on a channel that is followed. It is shown at once.
+        """Send an action on a channel that is followed. It shows in the state at once.
 
-        Returns when the host has let it happen. Cancelling it does not take the action back.
+        Returns when the host has confirmed it. Cancelling does not take the action back.
 
         Raises:
-            Rejected: The host refused it; it is no longer shown.
+            Rejected: The host refused it; it is no longer in the state.
             SessionGone: The channel is not followed.
-            ConnectionLost: The client was closed or gave up, or no one knows what became of the action.
-            ParseError: It cannot be written as JSON. Nothing was done.
+            ConnectionLost: The client was closed or gave up, or the outcome of the action is not known.
+            ParseError: The action cannot be written as JSON, and was not sent.
         """
         if self.failure is not None:
             raise self.failure
@@ -326,12 +282,12 @@ class ChannelClient:
         dispatched = self._dispatched[params.client_seq] = _Dispatched(
             params, asyncio.get_running_loop().create_future()
         )
-        if self._line.connection is not None:  # else it is sent when there is one
-            self._line.connection.send(frame)
+        if self._connection is not None:  # else it is sent when there is one
+            self._connection.send(frame)
         await dispatched.answer
 
     def _answered(self, envelope: a.ActionEnvelope) -> None:
-        """An envelope came. If it answers an action of ours, that one is settled."""
+        """Settle the action of ours that an envelope answers, if it does."""
         origin = envelope.origin
         if origin is None or origin.client_id != self.client_id:
             return
@@ -340,12 +296,12 @@ class ChannelClient:
             return
         reason = envelope.rejection_reason
         if reason is None or (reason == "duplicate" and not self._is_missing(dispatched.params)):
-            self._settle(dispatched)  # of a duplicate, the answer got lost
+            self._settle(dispatched)  # a duplicate was confirmed, and the confirmation was lost
         else:
             self._settle(dispatched, Rejected(reason))
 
     def _is_missing(self, dispatched: n.DispatchActionParams) -> bool:
-        """Whether it was to begin a turn, and there is none: nobody must wait for what was refused."""
+        """Tell whether an action was to start a turn that does not exist, and so was refused."""
         session, action = self._state.session(dispatched.channel), dispatched.action
         if session is None or not isinstance(action, a.SessionTurnStartedAction):
             return False
@@ -353,7 +309,7 @@ class ChannelClient:
         return all(turn.id != action.turn_id for turn in turns)
 
     def _unanswerable(self, error: SeraiError, uri: URI | None = None) -> None:
-        """No answers will come any more, from this channel or at all."""
+        """Fail all actions that will not be answered any more, on one channel or all."""
         for dispatched in list(self._dispatched.values()):
             if uri is None or dispatched.params.channel == uri:
                 self._settle(dispatched, error)
@@ -368,10 +324,10 @@ class ChannelClient:
         else:
             dispatched.answer.set_exception(error)
 
-    # -- what the host says --------------------------------------------------------------------------------
+    # -- messages of the host -------------------------------------------------------------------------------
 
     async def _shake_hands(self, connection: Connection) -> None:
-        """Speak first. What the answer brings is taken up before the next frame (`then`)."""
+        """Send the first request. Its answer is handled before the next frame (`then`)."""
         if self._is_known:
             try:
                 await connection.request(
@@ -380,7 +336,7 @@ class ChannelClient:
             except ProtocolError as error:
                 if error.number == AhpErrorCode.PERMISSION_DENIED:
                     raise AccessRefused(str(error)) from error
-                _log.info("the host does not take the connection up again (%s): beginning anew", error)
+                _log.info("the host does not continue the connection (%s): starting anew", error)
             else:
                 return
         wanted = self._state.subscriptions if self._is_known else self._initial
@@ -403,28 +359,28 @@ class ChannelClient:
         self._is_known = True
         lost = [uri for uri in before if uri not in self._state.subscriptions]
         problem = "the host forgot this client before it answered: the outcome is not known"
-        remedy = "Look at the session, and do it again if need be"
+        remedy = "Look at the session, and do it again if needed"
         self._unanswerable(ConnectionLost(problem, remedy=remedy))
-        self._taken_up(connection, "initialized", lost)
+        self._continue(connection, "initialized", lost)
 
     def _reconnected(self, connection: Connection, result: c.ReconnectResult) -> None:
         is_replay = isinstance(result, c.ReconnectReplayResult)
         if is_replay:
-            # The way that live envelopes go. The state then finds nothing new in them.
+            # They are handled like live envelopes. The state then finds nothing new in them.
             for envelope in result.actions:
                 self._received(envelope)
         done = self._state.reconnected(result, _now())
-        for params in done.resend:  # the host knows the numbers that it has seen, and does nothing twice
+        for params in done.resend:  # the host ignores numbers that it has seen
             connection.send(_frame_of(params))
-        self._taken_up(connection, "replayed" if is_replay else "snapshots", done.lost)
+        self._continue(connection, "replayed" if is_replay else "snapshots", done.lost)
 
-    def _taken_up(self, connection: Connection, how: str, lost: list[URI]) -> None:
+    def _continue(self, connection: Connection, how: str, lost: list[URI]) -> None:
         for uri in lost:
             self._forget(uri, SessionGone(f"{uri} is no longer on the host"))
         if how != "replayed":
             for follower in list(self._followers.values()):
                 follower.caught_up()
-        self._line.up(connection)
+        self._connected(connection)
         self._tell(Connected(how, tuple(lost)))
 
     def _notified(self, method: str, params: Any) -> None:
@@ -443,7 +399,7 @@ class ChannelClient:
             case n.AuthRequiredParams():
                 self._tell(SignInNeeded(params.resource, params.reason))
             case _:
-                _log.debug("a notification that nobody reads: %s", method)
+                _log.debug("an unknown notification: %s", method)
 
     def _received(self, envelope: a.ActionEnvelope) -> None:
         has_happened = self._state.receive(envelope, _now())
@@ -460,14 +416,17 @@ class ChannelClient:
         if follower is not None:
             follower.failed(error)
 
+    def _lost(self, reason: str, retry_in: float) -> None:
+        self._tell(Disconnected(reason, retry_in))
+
     def _failed(self, error: SeraiError) -> None:
         self._unanswerable(error)
         for follower in self._followers.values():
             follower.failed(error)
-        if not self._line.is_closed:
+        if not self._is_closed:
             self._tell(Disconnected(str(error), None))
         for reader in self._readers:
-            reader.end(None if self._line.is_closed else error)
+            reader.end(None if self._is_closed else error)
 
 
 def _frame_of(dispatched: n.DispatchActionParams) -> bytes:

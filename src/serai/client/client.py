@@ -1,11 +1,13 @@
-"""The client: what can be asked of a host, and the way to its sessions."""
+"""The client of a host: its requests, sessions and terminals."""
 
 from __future__ import annotations
 
 import base64
 import os
+import re
 import uuid
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
@@ -43,6 +45,8 @@ __all__ = ["Client", "SignIn", "connect"]
 
 F = TypeVar("F", SessionClient, TerminalClient)
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
 
 def connect(
     url: str | None = None,
@@ -53,19 +57,19 @@ def connect(
     subscriptions: Iterable[URI] = (ROOT,),
     delays: Delays = backoff,
 ) -> Client:
-    """A client of a host: `async with serai.connect(url, token) as client`.
+    """Return a client of a host: `async with serai.connect(url, token) as client`.
 
     Args:
         url: The host's address, as `serai serve` prints it; by default `SERAI_URL`, else this machine's host.
-        token: What opens its door; by default `SERAI_TOKEN`, else what this machine's host has written down.
-        home: Where a host of this machine keeps its files; by default `SERAI_HOME`, else the usual place.
-        client_id: How the host knows this client. One that is kept lets a later process go on as the same
-            client. By default a new one.
+        token: Its token; by default `SERAI_TOKEN`, else the token of this machine's host.
+        home: The folder of a host on this machine; by default `SERAI_HOME`, else the usual place.
+        client_id: This client's id on the host; by default a new one. With the id of an earlier process, this
+            one continues as the same client.
         subscriptions: The channels to follow from the beginning.
-        delays: How long to wait before each try to connect again; by default longer and longer, for ever.
+        delays: Seconds to wait before each try to connect again; by default ever longer, without end.
 
     Raises:
-        ConfigInvalid: The URL is not one of a host.
+        ConfigInvalid: The URL is not the address of a host.
     """
     address = find_address(url, token, home=home)
     return Client(
@@ -81,64 +85,63 @@ class SignIn(Struct, frozen=True):
     """A sign-in that has begun, or is over."""
 
     method: SignInMethod
-    """How it is done."""
     terminal: TerminalClient | None = None
-    """Where the person goes on. When it has ended, `sign_in_methods` tells whether someone is signed in."""
+    """Terminal in which the person continues. After its end, `sign_in_methods` tells whether it worked."""
     signed_in: bool | None = None
-    """Whether someone is, where it is over already; `None` when nobody knows."""
+    """True if someone is signed in, where it is over already; `None` if that is not known."""
     message: str | None = None
-    """What the person has to do now."""
+    """Instruction for the person."""
 
 
 class Client(ChannelClient):
     """A connection to a host that outlives lost connections.
 
-    Use it in `async with`, or `await` it and `close` it. When the connection is lost it is made again, what
-    was missed is made up for, and what was not answered is sent again; calls simply take longer then. Any of
-    its coroutines may be cancelled: the client can be used as before, and what was sent may still happen.
+    Use it in `async with`, or `await` it and `close` it. When the connection is lost, the client connects
+    again, catches up, and repeats what was not answered; calls take longer meanwhile. All coroutines may be
+    cancelled: the client stays usable, and what was sent may still happen.
     """
 
     # -- the host ------------------------------------------------------------------------------------------
 
     @property
     def root(self) -> RootState | None:
-        """The root channel: which agents there are, and more. `None` when it is not followed."""
+        """State of the root channel: the agents and more. `None` when it is not followed."""
         state = self.state(ROOT)
         return state if isinstance(state, RootState) else None
 
     async def ping(self) -> None:
-        """Ask whether the host is there."""
+        """Check that the host answers."""
         await self.request("ping", c.PingParams(channel=ROOT))
 
     async def authenticate(self, resource: str, token: str) -> None:
-        """Hand over a token for a protected resource (`SignInNeeded`).
+        """Give the host a token for a protected resource (`SignInNeeded`).
 
         Raises:
-            ProtocolError: No agent has that resource, or the token is not good.
+            ProtocolError: No agent has that resource, or the token is wrong.
         """
         await self.request("authenticate", c.AuthenticateParams(channel=ROOT, resource=resource, token=token))
 
     async def sign_in_methods(self, agent: str) -> SignInMethodsResult:
-        """How one signs in to an agent, the best way first, and whether someone is.
+        """Return the ways to sign in to an agent, the best first, and whether someone is signed in.
 
-        After a sign-in in a terminal has ended, this waits until the host knows what came of it; sessions
-        that were refused have then been tried again.
+        After the end of a sign-in in a terminal, this waits until the host knows its outcome, and has tried
+        again to start the sessions that needed it.
 
         Args:
             agent: The kind of agent (`root.agents` lists them).
 
         Raises:
-            ProtocolError: There is no such agent; or (-32601) the host is no Serai.
+            ProtocolError: There is no such agent; or (-32601) the host is not a Serai host.
         """
         return await self.request(SIGN_IN_METHODS, SignInMethodsParams(channel=ROOT, provider=agent))
 
     async def sign_in(
         self, agent: str, method: str | None = None, *, size: tuple[int, int] | None = None
     ) -> SignIn:
-        """Begin to sign in to an agent. What is run comes from the host.
+        """Begin to sign in to an agent. The host chooses the command.
 
-        Where the agent does it itself, this returns when it is over: a person may take minutes. Cancelling
-        it stops the waiting.
+        If the agent itself does the sign-in, this returns at its end, which may take minutes. Cancelling
+        stops the waiting only.
 
         Args:
             agent: The kind of agent.
@@ -146,7 +149,7 @@ class Client(ChannelClient):
             size: Columns and rows of the terminal, if there is one.
 
         Raises:
-            ProtocolError: There is no such agent or method, or nobody was signed in.
+            ProtocolError: There is no such agent or method, or the sign-in failed.
         """
         cols, rows = size or (None, None)
         params = SignInParams(
@@ -162,10 +165,10 @@ class Client(ChannelClient):
         return SignIn(result.method, terminal, result.signed_in, result.message)
 
     async def read(self, uri: URI) -> bytes:
-        """The content that a `ContentRef` names.
+        """Return the content of a `ContentRef`.
 
         Raises:
-            ProtocolError: It is not there, or may not be read.
+            ProtocolError: The content does not exist, or may not be read.
         """
         result: c.ResourceReadResult = await self.request(
             "resourceRead", c.ResourceReadParams(channel=ROOT, uri=uri)
@@ -176,11 +179,11 @@ class Client(ChannelClient):
     # -- sessions ------------------------------------------------------------------------------------------
 
     async def list_sessions(self) -> list[SessionSummary]:
-        """All sessions of the host."""
+        """Return all sessions of the host."""
         return await self._listed(None)
 
     async def list_runs(self) -> list[SessionSummary]:
-        """All runs of workflows. Each is followed by its URI, as a session is."""
+        """Return all workflow runs. Each can be followed by its URI, like a session."""
         return await self._listed({"kind": "run"})
 
     async def _listed(self, wanted: FreeForm | None) -> list[SessionSummary]:
@@ -195,24 +198,24 @@ class Client(ChannelClient):
         uri: URI | None = None,
         model: ModelSelection | None = None,
         custom_agent: URI | None = None,
-        working_directory: URI | None = None,
+        working_directory: str | Path | None = None,
         config: FreeForm | None = None,
         fork: tuple[URI, str] | None = None,
     ) -> SessionClient:
-        """Make a session, and wait until its agent is there. Cancelled half-way, it may exist all the same.
+        """Create a session, and wait until its agent is ready. After a cancel it may exist all the same.
 
         Args:
             agent: The kind of agent (`root.agents` lists them); by default the host's own choice.
             uri: The session's URI; by default a new one.
             model: The model.
             custom_agent: A custom agent of that kind.
-            working_directory: Where it works, as a URI.
+            working_directory: Its folder, as a path on this machine or as a URI.
             config: Settings, as `resolveSessionConfig` offers them.
             fork: A session and the turn after which the new one begins.
 
         Raises:
             ProtocolError: There is no such agent, a setting is wrong, and so on.
-            SessionFailed: The agent did not start. The session exists, and says why.
+            SessionFailed: The agent did not start. The session exists, with the reason.
         """
         uri = uri or f"ahp-session:/{uuid.uuid4()}"
         params = c.CreateSessionParams(
@@ -220,7 +223,7 @@ class Client(ChannelClient):
             provider=agent,
             model=model,
             agent=AgentSelection(uri=custom_agent) if custom_agent else None,
-            working_directory=working_directory,
+            working_directory=_uri_of(working_directory),
             config=config,
             fork=c.SessionForkSource(session=fork[0], turn_id=fork[1]) if fork else None,
         )
@@ -230,7 +233,7 @@ class Client(ChannelClient):
         return session
 
     async def open_session(self, uri: URI) -> SessionClient:
-        """Follow a session that there is. The same session gives the same object.
+        """Follow a session. The same session gives the same object.
 
         Raises:
             SessionGone: There is no such session, or it was left again in the meantime.
@@ -243,7 +246,7 @@ class Client(ChannelClient):
             raise SessionGone(f"there is no session {uri}") from error
 
     async def dispose_session(self, uri: URI) -> None:
-        """End a session for all.
+        """Dispose of a session, for all clients.
 
         Raises:
             ProtocolError: There is no such session.
@@ -260,19 +263,19 @@ class Client(ChannelClient):
         *,
         uri: URI | None = None,
         name: str | None = None,
-        directory: URI | None = None,
+        directory: str | Path | None = None,
         size: tuple[int, int] | None = None,
     ) -> TerminalClient:
-        """Start a shell in a terminal of the host, held by this client: others may look.
+        """Start a shell in a terminal of the host, held by this client: others may only look.
 
         Args:
             uri: The terminal's URI; by default a new one.
-            name: What people see.
-            directory: Where it starts, as a URI; by default where the host works.
+            name: Its name for people.
+            directory: Its folder, as a path on this machine or as a URI; by default the host's folder.
             size: Its columns and rows; by default 80 and 24.
 
         Raises:
-            ProtocolError: The folder or the size cannot be, or the shell cannot be started.
+            ProtocolError: The folder or the size is invalid, or the shell cannot be started.
         """
         uri = uri or f"ahp-terminal:/{uuid.uuid4()}"
         cols, rows = size or (None, None)
@@ -280,7 +283,7 @@ class Client(ChannelClient):
             channel=uri,
             claim=TerminalClientClaim(client_id=self.client_id),
             name=name,
-            cwd=directory,
+            cwd=_uri_of(directory),
             cols=cols,
             rows=rows,
         )
@@ -288,7 +291,7 @@ class Client(ChannelClient):
         return await self.open_terminal(uri)
 
     async def open_terminal(self, uri: URI) -> TerminalClient:
-        """Follow a terminal that there is (`root.terminals`). The same one gives the same object.
+        """Follow a terminal (`root.terminals`). The same terminal gives the same object.
 
         Raises:
             ProtocolError: There is no such terminal.
@@ -307,3 +310,10 @@ class Client(ChannelClient):
                 del self._followers[uri]
             raise
         return follower
+
+
+def _uri_of(folder: str | Path | None) -> URI | None:
+    """Return a folder's URI, given its path or the URI itself."""
+    if folder is None or (isinstance(folder, str) and _SCHEME.match(folder)):
+        return folder
+    return Path(folder).absolute().as_uri()

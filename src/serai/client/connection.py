@@ -1,7 +1,7 @@
 """One connection to a host: frames over a WebSocket, and the JSON-RPC messages in them.
 
-Frames are handled in order, by one task: what a frame changes has been changed before the next one is looked
-at. Sending is a queue that another task empties, so that order is kept there too and nobody waits in line.
+Frames are handled in order, by one task, so the changes of a frame are complete before the next one. Sending
+puts frames into a queue that another task empties, so it keeps the order, and nobody waits.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ from serai.ahp.wire import Value
 from serai.client.address import HostAddress
 from serai.errors import AccessRefused, ConnectionLost, MethodNotFound, ProtocolError, SeraiError
 
-# A host may send a long session in one frame; more than this is a fault.
 _MAX_FRAME = 256 * 1024 * 1024
-
-# A host that does not say good-bye is not waited for.
+"""Largest frame, in bytes: a host may send a long session in one frame."""
 _CLOSE_TIMEOUT = 3.0
+"""Seconds that the host has to close the connection, too."""
 
 
 class Transport(Protocol):
-    """What carries the frames of a connection. `send` and `receive` are each called by one task at a time."""
+    """The carrier of a connection's frames. `send` and `receive` are each called by one task at a time."""
 
     async def send(self, frame: bytes) -> None:
         """Send one text frame.
@@ -44,7 +43,7 @@ class Transport(Protocol):
         ...
 
     async def receive(self) -> bytes:
-        """The next text frame.
+        """Return the next text frame.
 
         Raises:
             ConnectionLost: The connection is over; the message says why.
@@ -57,7 +56,7 @@ class Transport(Protocol):
 
 
 class _WebSocket:
-    """See `Transport`."""
+    """A WebSocket as a transport."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
@@ -79,11 +78,11 @@ class _WebSocket:
 
 
 Opener: TypeAlias = Callable[[], Awaitable[Transport]]
-"""Makes a connection. Raises `ConnectionLost` when a later try may work, else `AccessRefused`."""
+"""Opens a transport. Raises `ConnectionLost` when a later try may work, else `AccessRefused`."""
 
 
 def websocket_opener(address: HostAddress) -> Opener:
-    """Makes WebSockets to a host.
+    """Return an opener of WebSockets to a host.
 
     The token goes into a header, never into the address: addresses end up in logs.
     """
@@ -98,7 +97,7 @@ def websocket_opener(address: HostAddress) -> Opener:
                 compression=None,
                 max_size=_MAX_FRAME,
                 close_timeout=_CLOSE_TIMEOUT,
-                # What is on this machine is not behind a proxy, whatever the environment says.
+                # A host on this machine is not behind a proxy, whatever the environment says.
                 proxy=None if address.is_local else True,
             )
         except InvalidStatus as error:
@@ -128,11 +127,11 @@ def _closed(error: ConnectionClosed) -> ConnectionLost:
 
 
 def refusal(address: HostAddress, status: int, body: bytes) -> AccessRefused | ConnectionLost:
-    """What the host's own answer says, if it is one of a Serai host; else its status."""
+    """Return the error for a refused connection: the host's own, or one made of the status."""
     message, remedy = f"{address.url} answers {status} {responses.get(status, '')}".rstrip(), None
     with suppress(msgspec.DecodeError, KeyError):
-        told = msgspec.json.decode(body, type=dict[str, Any])
-        message, remedy = f"the host refused: {told['message']}", told.get("remedy")
+        answer = msgspec.json.decode(body, type=dict[str, Any])
+        message, remedy = f"the host refused: {answer['message']}", answer.get("remedy")
     if status == HTTPStatus.UNAUTHORIZED:
         remedy = "Give its token with `--token` or SERAI_TOKEN: it is in the file `token` of its home"
     if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -143,22 +142,22 @@ def refusal(address: HostAddress, status: int, body: bytes) -> AccessRefused | C
 _log = logging.getLogger(__name__)
 
 Handler: TypeAlias = Callable[[Any], Awaitable[Any]]
-"""Answers a request of the host: gets its parameters, returns its result or raises a `SeraiError`."""
+"""Handles a request of the host: gets its parameters, returns the result or raises a `SeraiError`."""
 
 OnNotification: TypeAlias = Callable[[str, Any], None]
-"""Hears of each notification: its method and its parameters."""
+"""Handles a notification, given its method and its parameters."""
 
 
 class Connection:
     """JSON-RPC over one transport. `run` has to be running for anything to happen.
 
     Args:
-        transport: What carries the frames.
+        transport: The carrier of the frames.
         heard: Called with each notification, in order, by the task that reads.
-        handlers: Who answers the host's requests, by method. Others are answered with -32601.
-        ended: Called once, when the connection is over, before anyone who waits for an answer hears of it.
-        codec: Of the protocol that is spoken.
-        most_requests: So many of ours are under way at once; more wait.
+        handlers: Handlers of the host's requests, by method. Others are answered with -32601.
+        ended: Called once at the end, before those who wait for answers get the error.
+        codec: The codec of the protocol.
+        most_requests: Most requests of ours at once; more wait.
     """
 
     def __init__(
@@ -182,10 +181,10 @@ class Connection:
         self._over: ConnectionLost | None = None
 
     async def run(self) -> ConnectionLost:
-        """Carry messages until the connection is over, and say why it is.
+        """Carry messages until the connection is over. Returns the reason.
 
-        Requests without an answer then raise that error. Cancelling it ends the connection, too. Whoever made
-        the transport closes it.
+        Requests without an answer then raise that error. Cancelling ends the connection, too. The caller
+        closes the transport.
         """
         tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._write())]
         try:
@@ -207,17 +206,17 @@ class Connection:
     # -- sending -------------------------------------------------------------------------------------------
 
     async def request(self, method: str, params: Value, then: Callable[[Any], None] | None = None) -> Any:
-        """Ask the host, and wait for the answer. Cancelling it takes nothing back that was sent.
+        """Send a request, and wait for the answer. Cancelling does not take the request back.
 
         Args:
             method: The command.
             params: Its parameters.
-            then: Called with the result by the task that reads, before the next frame: for an answer that
-                the frames after it build upon. It is called even if nobody waits any more.
+            then: Called with the result by the task that reads, before the next frame, which may depend on
+                it. It is called even if nobody waits any more.
 
         Raises:
             ProtocolError: The host's error, with its number and data.
-            Mismatch: The answer is not what that command answers.
+            Mismatch: The answer does not fit the command.
             ConnectionLost: No answer came.
         """
         async with self._slots:
@@ -240,7 +239,7 @@ class Connection:
             return await answer
 
     def send(self, frame: bytes) -> None:
-        """Send a frame after all that was sent before. On a connection that is over it does nothing."""
+        """Send a frame after all earlier ones. On a connection that is over it does nothing."""
         if self._over is None:
             self._outbox.put_nowait(frame)
 
@@ -262,11 +261,11 @@ class Connection:
                     self._answering.add(task)
                     task.add_done_callback(self._answering.discard)
                 case jsonrpc.Unreadable(error):
-                    _log.warning("the host sent something that cannot be read: %s", error)
-                    if error.id is not None:  # a request; whatever else it was, answering would not help
+                    _log.warning("the host sent an unreadable message: %s", error)
+                    if error.id is not None:  # a request: nothing else can be answered
                         self.send(self._peer.refuse(error))
                 case answer:
-                    _log.warning("the host answered what was not asked: %s", answer)
+                    _log.warning("the host answered an unknown request: %s", answer)
 
     async def _answer(self, request: jsonrpc.Request) -> None:
         handler = self._handlers.get(request.method)

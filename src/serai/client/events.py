@@ -1,7 +1,6 @@
-"""The events that a client hears, of a turn and of its connection, and the queues for their readers.
+"""The events of a turn and of the connection, and the queue for their readers.
 
-The events of a turn come in the order in which the host let them happen. As JSON each has a
-`type`, for programs.
+The events of a turn come in the order of the host. As JSON each has a `type`, for programs.
 """
 
 from __future__ import annotations
@@ -56,90 +55,90 @@ __all__ = [
 ]
 
 
-class _Event(Struct, frozen=True, tag_field="type", rename="camel", omit_defaults=True):
+class _TaggedEvent(Struct, frozen=True, tag_field="type", rename="camel", omit_defaults=True):
     pass
 
 
 # -- a turn ------------------------------------------------------------------------------------------------
 
 
-class TurnStarted(_Event, frozen=True, tag="turn.started"):
+class TurnStarted(_TaggedEvent, frozen=True, tag="turn.started"):
     """The host has begun the turn."""
 
     turn_id: str
     message: UserMessage
 
 
-class TextAdded(_Event, frozen=True, tag="text"):
+class TextAdded(_TaggedEvent, frozen=True, tag="text"):
     """More of the answer, in Markdown."""
 
     part_id: str
     text: str
 
 
-class ReasoningAdded(_Event, frozen=True, tag="reasoning"):
-    """More of what the model thinks."""
+class ReasoningAdded(_TaggedEvent, frozen=True, tag="reasoning"):
+    """More of the model's reasoning."""
 
     part_id: str
     text: str
 
 
-class ContentAdded(_Event, frozen=True, tag="content"):
+class ContentAdded(_TaggedEvent, frozen=True, tag="content"):
     """Content that is kept elsewhere; `Client.read` fetches it."""
 
     content: ContentRef
 
 
-class NoticeGiven(_Event, frozen=True, tag="notice"):
-    """Something that neither the agent nor the person said."""
+class NoticeGiven(_TaggedEvent, frozen=True, tag="notice"):
+    """A notice that comes neither from the agent nor from a person."""
 
     content: StringOrMarkdown
 
 
-class ToolWaiting(_Event, frozen=True, tag="tool.waiting"):
-    """Someone is asked whether a call may run: answer with `approve` or `deny`."""
+class ToolWaiting(_TaggedEvent, frozen=True, tag="tool.waiting"):
+    """A call that needs a confirmation: answer with `approve` or `deny`."""
 
     call: ToolCallPendingConfirmationState
 
 
-class ToolRunning(_Event, frozen=True, tag="tool.running"):
-    """A tool is at work. It comes again whenever the tool shows something new."""
+class ToolRunning(_TaggedEvent, frozen=True, tag="tool.running"):
+    """A call that runs. The event comes again whenever the tool shows something new."""
 
     call: ToolCallRunningState
 
 
-class ResultWaiting(_Event, frozen=True, tag="tool.result_waiting"):
-    """Someone is asked whether a result may be used: answer with `confirm_result`."""
+class ResultWaiting(_TaggedEvent, frozen=True, tag="tool.result_waiting"):
+    """A result that needs a confirmation: answer with `confirm_result`."""
 
     call: ToolCallPendingResultConfirmationState
 
 
-class ToolFinished(_Event, frozen=True, tag="tool.finished"):
-    """A call is over: it was completed, well or not, or it did not run."""
+class ToolFinished(_TaggedEvent, frozen=True, tag="tool.finished"):
+    """A call that is over: it succeeded, failed, or did not run."""
 
     call: ToolCallCompletedState | ToolCallCancelledState
 
 
-class QuestionAsked(_Event, frozen=True, tag="question.asked"):
-    """The agent asks something: answer with `answer` or `decline`."""
+class QuestionAsked(_TaggedEvent, frozen=True, tag="question.asked"):
+    """A question of the agent: answer with `answer` or `decline`."""
 
     request: SessionInputRequest
 
 
-class QuestionClosed(_Event, frozen=True, tag="question.closed"):
-    """A question is no longer open: someone has answered, or the turn is over."""
+class QuestionClosed(_TaggedEvent, frozen=True, tag="question.closed"):
+    """A question that is closed: someone has answered, or the turn is over."""
 
     request_id: str
 
 
-class UsageReported(_Event, frozen=True, tag="usage"):
-    """What the turn has used so far."""
+class UsageReported(_TaggedEvent, frozen=True, tag="usage"):
+    """Usage of the turn so far."""
 
     usage: UsageInfo
 
 
-class TurnEnded(_Event, frozen=True, tag="turn.ended"):
-    """The turn is over; nothing comes after it."""
+class TurnEnded(_TaggedEvent, frozen=True, tag="turn.ended"):
+    """The end of the turn, and the last event."""
 
     state: str
     """`complete`, `cancelled` or `error`; `removed` when someone truncated the session before it."""
@@ -166,44 +165,44 @@ TurnEvent: TypeAlias = (
 # -- the connection ----------------------------------------------------------------------------------------
 
 
-class Connected(_Event, frozen=True, tag="connected"):
-    """The host is there, for the first time or again."""
+class Connected(_TaggedEvent, frozen=True, tag="connected"):
+    """The connection is made, for the first time or again."""
 
     how: str
-    """`initialized`: from the beginning; `replayed`: nothing was missed; `snapshots`: the state, afresh."""
+    """`initialized`: for the first time; `replayed`: nothing was missed; `snapshots`: with fresh states."""
     lost: tuple[URI, ...] = ()
-    """Channels that were followed and are gone."""
+    """Followed channels that do not exist any more."""
 
 
-class Disconnected(_Event, frozen=True, tag="disconnected"):
+class Disconnected(_TaggedEvent, frozen=True, tag="disconnected"):
     """The connection is lost, or another try to get it back has failed."""
 
     reason: str
     retry_in: float | None = None
-    """When the next try begins, in seconds; `None` when there will be none."""
+    """Seconds until the next try; `None` when there will be none."""
 
 
-class SessionAdded(_Event, frozen=True, tag="session.added"):
+class SessionAdded(_TaggedEvent, frozen=True, tag="session.added"):
     """There is a new session on the host."""
 
     summary: SessionSummary
 
 
-class SessionRemoved(_Event, frozen=True, tag="session.removed"):
+class SessionRemoved(_TaggedEvent, frozen=True, tag="session.removed"):
     """A session is gone."""
 
     session: URI
 
 
-class SessionChanged(_Event, frozen=True, tag="session.changed"):
-    """What a list of sessions shows of one has changed."""
+class SessionChanged(_TaggedEvent, frozen=True, tag="session.changed"):
+    """The summary of a session has changed."""
 
     session: URI
     changes: SessionSummaryChanges
 
 
-class SignInNeeded(_Event, frozen=True, tag="auth.required"):
-    """A protected resource needs a token: hand it over with `Client.authenticate`."""
+class SignInNeeded(_TaggedEvent, frozen=True, tag="auth.required"):
+    """A protected resource needs a token: give it with `Client.authenticate`."""
 
     resource: str
     reason: str | None = None
@@ -217,8 +216,8 @@ ClientEvent: TypeAlias = (
 T = TypeVar("T")
 
 
-class Inbox(Generic[T]):
-    """Items for one task that reads them. Putting never waits; cancelling the reader loses nothing."""
+class ClosableQueue(Generic[T]):
+    """A queue with one reader: `async for item in queue`. Cancelling the reader loses nothing."""
 
     def __init__(self) -> None:
         self._items: deque[T] = deque()
@@ -232,27 +231,24 @@ class Inbox(Generic[T]):
     def __aiter__(self) -> AsyncIterator[T]:
         return self
 
-    async def __anext__(self) -> T:
-        return await self.get()
-
     def put(self, item: T) -> None:
-        """Add an item, unless this has ended."""
+        """Add an item without waiting. On a closed queue it does nothing."""
         if not self._ended:
             self._items.append(item)
             self._news.set()
 
     def end(self, error: SeraiError | None = None) -> None:
-        """No more will come. The reader gets what waits, then the end or the error."""
+        """Close the queue. The reader gets the items that are left, then the end or the error."""
         if not self._ended:
             self._ended, self._error = True, error
             self._news.set()
 
-    async def get(self) -> T:
-        """The next item.
+    async def __anext__(self) -> T:
+        """Return the next item.
 
         Raises:
-            StopAsyncIteration: There will be none.
-            SeraiError: There will be none, because of this.
+            StopAsyncIteration: The queue is closed and empty.
+            SeraiError: The queue was closed with this error.
         """
         while not self._items:
             if self._ended:

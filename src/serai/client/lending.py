@@ -1,4 +1,4 @@
-"""What a client lends to a session: tools, which it runs when the agent calls, and plugins to be read."""
+"""Tools that a client lends to a session and runs for its agent, and plugins that the host reads."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class ClientTool(Struct, frozen=True):
     """A tool of this client, for the agent of a session."""
 
     definition: ToolDefinition
-    """What the agent is told of it."""
+    """Description for the agent."""
     run: Callable[[Any], Awaitable[str | ToolCallResult]]
-    """Runs it with the input of a call: what its JSON says, or its text when that is no JSON. What it raises
-    is told to the agent. It is cancelled when the call is over before it has answered."""
+    """Runs the tool with the parsed input of a call, or with its text if that is not JSON. The agent gets the
+    message of an error. It is cancelled if the call ends before."""
 
 
 _Open: TypeAlias = ToolCallPendingConfirmationState | ToolCallRunningState
@@ -53,7 +53,7 @@ _OPEN = (ToolCallPendingConfirmationState, ToolCallRunningState)
 
 
 class Lender:
-    """Answers the calls that a session's agent makes of this client's tools, each of them once.
+    """Answers the agent's calls of this client's tools, each of them once.
 
     A call of a tool that is not lent is denied: nobody else would ever answer it.
     """
@@ -65,28 +65,28 @@ class Lender:
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
     ) -> None:
         self.tools: dict[str, ClientTool] = {}
-        """What is lent now, by name."""
+        """Tools that are lent now, by name."""
         self._client_id = client_id
         self._dispatch = dispatch
         self._spawn = spawn
-        # By turn and call: the task that answers it. It stays here until the call is over.
+        # By turn and call: the task that answers it, until the call is over.
         self._answering: dict[tuple[str, str], asyncio.Task[None]] = {}
 
     def heard(self, action: a.StateAction, session: LiveSession) -> None:
-        """An action was confirmed."""
+        """Handle a confirmed action."""
         if isinstance(action, a.ToolCallActionBase) and session.turn is not None:
             self._take_up(session.turn.id, session.turn.calls(action.tool_call_id))
         if self._answering:
             self._let_go(session)
 
     def caught_up(self, session: LiveSession) -> None:
-        """The session is known again, after a gap or for the first time."""
+        """Take up the session's state, after a gap or for the first time."""
         self._let_go(session)
         if session.turn is not None:
             self._take_up(session.turn.id, session.turn.calls())
 
     def stop(self) -> None:
-        """The session is not followed any more."""
+        """Stop all tools: the session is not followed any more."""
         answering, self._answering = self._answering, {}
         for task in answering.values():
             task.cancel()
@@ -138,7 +138,7 @@ class Lender:
         try:
             await self._dispatch(denial)
         except Rejected:
-            # It runs already, so that a host may have nothing to deny. Its agent waits all the same.
+            # It runs already, so the host may have nothing to deny. Its agent still waits.
             await self._complete(turn_id, call, _failed(why))
         except SeraiError as error:
             _log.warning("a call of %s could not be denied: %s", call.tool_name, error)
@@ -171,27 +171,27 @@ class ClientPlugin(Struct, frozen=True):
     """A plugin of this client, in the layout of Open Plugins."""
 
     name: str
-    """What people see. The plugins of a session have different names."""
+    """Name for people, unique in the session."""
     files: Mapping[str, str | bytes]
-    """What is in it, by its path: `skills/polish/SKILL.md`, `agents/reviewer.md` and so on."""
+    """Content of each file, by its path: `skills/polish/SKILL.md`, `agents/reviewer.md` and so on."""
     enabled: bool = True
 
     @property
     def nonce(self) -> str:
-        """Made of the content: a host that has read this very version does not ask again."""
+        """Digest of the content: a host that has read this version does not read it again."""
         content = msgspec.msgpack.encode(sorted(self.files.items()))
         return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 class Shelf:
-    """The plugins that a client has published, for the host to read. Each has a URI of its own."""
+    """The plugins that a client has published for the host to read, by URI."""
 
     def __init__(self, client_id: str) -> None:
         self._base = f"serai-plugin://{quote(client_id, safe='')}"
         self._plugins: dict[URI, ClientPlugin] = {}
 
     def put(self, session: URI, plugins: Sequence[ClientPlugin]) -> list[ClientPluginCustomization]:
-        """Have these for a session, and no others. Returns them as they are published.
+        """Replace the plugins of a session. Returns them in the form of AHP.
 
         Raises:
             ValueError: Two of them have the same name.
@@ -210,7 +210,7 @@ class Shelf:
         ]
 
     def answer(self, params: Any) -> c.ResourceReadResult | c.ResourceListResult | None:
-        """The answer to a request of the host; `None` when it is not about a plugin.
+        """Answer a request of the host; `None` if it is not about a plugin.
 
         Raises:
             ProtocolError: The plugin has no such file or folder.
@@ -224,7 +224,7 @@ class Shelf:
                 return None
 
     def _find(self, uri: URI) -> tuple[ClientPlugin, str] | None:
-        """The plugin that a URI leads into, and the path in it."""
+        """Return the plugin of a URI, and the path in it."""
         for base, plugin in self._plugins.items():
             if uri == base or uri.startswith(f"{base}/"):
                 return plugin, unquote(uri.removeprefix(base)).strip("/")

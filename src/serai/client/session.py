@@ -1,8 +1,8 @@
-"""A session, as a client works with it.
+"""The client of one session.
 
-Every method that changes something shows it in `state` at once, and returns when the host has let it happen.
-If the host refuses, it raises `Rejected`, which says why, and `state` is as if nothing had been done. Without
-a connection it waits until the host is back. Cancelling it takes back nothing that was sent.
+A change shows in `state` at once, and its method returns when the host has confirmed it. If the host refuses,
+the method raises `Rejected` with the reason, and the change leaves `state` again. Without a connection,
+methods wait until the host is back. Cancelling takes nothing back that was sent.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["SessionClient"]
 
 
-# Actions that only make something longer: nobody waits for them with `until`.
+# Actions that only make text longer: they do not wake `until`.
 _GROWING = (a.SessionDeltaAction, a.SessionReasoningAction, a.SessionToolCallDeltaAction)
 
 
@@ -60,7 +60,7 @@ class SessionClient:
         self._streams: list[TurnStream] = []
         self._waiting: list[tuple[Callable[[SessionState], bool], asyncio.Future[SessionState]]] = []
         self._end: SeraiError | None = None
-        """Why it was last no longer followed."""
+        """Reason why it is not followed any more."""
 
     # -- state ---------------------------------------------------------------------------------------------
 
@@ -71,9 +71,9 @@ class SessionClient:
 
     @property
     def state(self) -> SessionState:
-        """The session as the host has confirmed it, with what this client has dispatched on top.
+        """The session's confirmed state, with this client's own actions on top.
 
-        Of a client that was closed, it is the last state that was known.
+        After the client was closed, it is the last known state.
 
         Raises:
             SessionGone: The session is not followed any more.
@@ -85,17 +85,17 @@ class SessionClient:
 
     @property
     def live(self) -> LiveSession | None:
-        """What the host has confirmed: to look at, not to change or keep. `None` if not followed."""
+        """The confirmed state, to be read only and not kept. `None` if not followed."""
         return self._client.live_session(self.uri)
 
     @property
     def active_turn_id(self) -> str | None:
-        """The id of the turn that is running, as the host has confirmed it."""
+        """Id of the running turn, as the host has confirmed it."""
         turn = self._live().turn
         return turn.id if turn is not None else None
 
     async def until(self, condition: Callable[[SessionState], bool]) -> SessionState:
-        """Wait until the state is as wanted, and return it. It is not looked at for every piece of text.
+        """Wait until the state meets a condition, and return it. It is not checked for every piece of text.
 
         Raises:
             SessionGone: The session is not followed any more.
@@ -116,7 +116,7 @@ class SessionClient:
                 self._waiting.remove(waiting)
 
     async def ready(self) -> SessionState:
-        """Wait until the session's agent is there.
+        """Wait until the session's agent is ready.
 
         Raises:
             SessionFailed: The agent did not start.
@@ -133,7 +133,7 @@ class SessionClient:
     # -- turns ---------------------------------------------------------------------------------------------
 
     async def prompt(self, text: str, *, attachments: Sequence[MessageAttachment] = ()) -> TurnStream:
-        """Send a message to the agent, and follow the turn that it begins."""
+        """Send a message to the agent, and follow the turn that it starts."""
         turn_id = str(uuid.uuid4())
         stream = self._new_stream(turn_id)
         try:
@@ -144,7 +144,7 @@ class SessionClient:
         return stream
 
     async def send_message(self, text: str) -> TurnStream:
-        """Say something. It is what the contract of agent sessions calls `prompt`."""
+        """Send a message, as `prompt` does. This is its name in the contract of agent sessions."""
         return await self.prompt(text)
 
     async def begin_turn(
@@ -157,11 +157,11 @@ class SessionClient:
         return turn_id
 
     async def cancel(self) -> None:
-        """Stop the turn that is running."""
+        """Cancel the running turn."""
         await self.dispatch(a.SessionTurnCancelledAction(turn_id=self._running()))
 
     def follow_turn(self, turn_id: str) -> TurnStream:
-        """Follow a turn from its beginning, whoever began it; also one that is over.
+        """Follow a turn from its beginning, whoever started it; also one that is over.
 
         Raises:
             Rejected: There is no such turn.
@@ -175,7 +175,7 @@ class SessionClient:
         return stream
 
     async def turns(self) -> AsyncGenerator[TurnStream, None]:
-        """Every turn from the running one on, whoever begins it. Leave the loop to follow no more."""
+        """Yield every turn from the running one on, whoever starts it. Leave the loop to stop."""
         known = {turn.id for turn in self._live().head.turns}
 
         def new_ids() -> list[str]:
@@ -190,21 +190,21 @@ class SessionClient:
                 yield self.follow_turn(turn_id)
 
     async def questions(self) -> AsyncGenerator[QuestionAsked | QuestionClosed, None]:
-        """What the session asks, whether or not a turn runs: what is open now, and what comes.
+        """Yield the open questions, then new ones and answered ones, with or without a running turn.
 
-        A turn's own stream tells what is open while it runs, too. Leave the loop to hear no more.
+        The stream of a turn has the questions during the turn, too. Leave the loop to stop.
         """
-        told = OpenQuestions()
+        known = OpenQuestions()
         while True:
-            for event in told.look(self._live()):
+            for event in known.update(self._live()):
                 yield event
-            await self.until(lambda _state: told.has_news(self._live()))
+            await self.until(lambda _state: known.has_news(self._live()))
 
     def events(self, after: int = 0) -> AsyncGenerator[SessionEvent, None]:
-        """What happens in the session, by number: all after one, then each event as it happens.
+        """Yield the session's events by number: all after one, then each new one.
 
-        A connection that is lost is made again, and goes on with the next number. Where the host has let
-        earlier events go, `session:resync` comes in their place. Leave the loop to hear no more.
+        After a lost connection it continues with the next number. `session:resync` stands for events that the
+        host has deleted. Leave the loop to stop.
 
         Raises:
             SessionGone: There is no such session any more.
@@ -215,7 +215,7 @@ class SessionClient:
         return session_events(self._address(), self.uri, after, self._client.delays)
 
     async def export(self) -> str:
-        """The session as a workflow file, for a person to look through.
+        """Return the session as a workflow file, for a person to look through.
 
         Raises:
             SessionGone: There is no such session any more.
@@ -224,17 +224,17 @@ class SessionClient:
         return (await self._fetched("export")).decode()
 
     async def messages(self) -> list[SessionMessage]:
-        """The session's transcript.
+        """Return the session's transcript.
 
         Raises:
             SessionGone: There is no such session any more.
             ConnectionLost: The host cannot be reached, or this client was not made by `connect`.
         """
-        told = msgspec.json.decode(await self._fetched("messages"), type=dict[str, list[SessionMessage]])
-        return told["messages"]
+        answer = msgspec.json.decode(await self._fetched("messages"), type=dict[str, list[SessionMessage]])
+        return answer["messages"]
 
     async def cost(self) -> dict[str, int | None]:
-        """What the session has cost: `spentMicrocents`, `unpricedRequests`, and its bound where it has one.
+        """Return the session's cost: `spentMicrocents`, `unpricedRequests`, and its limit if it has one.
 
         Raises:
             SessionGone: There is no such session any more.
@@ -249,7 +249,7 @@ class SessionClient:
     def _address(self) -> HostAddress:
         address = self._client.address
         if address is None:
-            raise ConnectionLost("this is read over HTTP, and nobody knows where the host is")
+            raise ConnectionLost("this is read over HTTP, and the address of the host is not known")
         return address
 
     # -- tool calls ----------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ class SessionClient:
         """Let a tool call run.
 
         Args:
-            call_id: The call that waits (`ToolWaiting`).
+            call_id: The waiting call (`ToolWaiting`).
             option: The id of one of its options.
             edited_input: Other input for the tool, where the call is `editable`.
         """
@@ -286,9 +286,9 @@ class SessionClient:
         """Do not let a tool call run.
 
         Args:
-            call_id: The call that waits.
-            reason: Why, for all who look at the session.
-            suggestion: What the agent should do instead.
+            call_id: The waiting call.
+            reason: The reason, for all who look at the session.
+            suggestion: A suggestion for the agent.
             option: The id of one of its options.
         """
         await self.dispatch(
@@ -311,13 +311,13 @@ class SessionClient:
         )
 
     async def lend(self, *tools: ClientTool, display_name: str | None = None) -> None:
-        """Lend tools of this client to the agent, in place of those that it lent before; none ends it.
+        """Lend tools of this client to the agent, in place of earlier ones; without any, stop lending.
 
-        They run here when the agent calls them, as long as this session is followed. A client whose
-        connection was lost for too long is no longer asked, and lends them again.
+        They run here when the agent calls them, as long as this session is followed. After a connection was
+        lost for too long, lend them again.
 
         Args:
-            tools: The tools. Each has a name of its own.
+            tools: The tools, with different names.
             display_name: The client's name for people.
         """
         before, self._lender.tools = self._lender.tools, {tool.definition.name: tool for tool in tools}
@@ -328,14 +328,13 @@ class SessionClient:
             raise
 
     async def publish(self, *plugins: ClientPlugin, display_name: str | None = None) -> None:
-        """Publish plugins of this client, in place of those that it published before; none ends it.
+        """Publish plugins of this client, in place of earlier ones; without any, stop publishing.
 
-        The host reads them from here, and shows them in `state.customizations` with what is in them. They
-        stay as long as this session is followed. A client whose connection was lost for too long publishes
-        them again.
+        The host reads them from here, and shows them in `state.customizations` with their content. They stay
+        as long as this session is followed. After a connection was lost for too long, publish them again.
 
         Args:
-            plugins: The plugins. Each has a name of its own.
+            plugins: The plugins, with different names.
             display_name: The client's name for people.
 
         Raises:
@@ -345,7 +344,7 @@ class SessionClient:
         await self._take_part(plugins, display_name)
 
     async def _take_part(self, plugins: tuple[ClientPlugin, ...], display_name: str | None) -> None:
-        """Be the active client, with the tools that are lent and these plugins; with neither, no more."""
+        """Be the active client, with the lent tools and these plugins; without both, stop being it."""
         shelf, name = self._client.shelf, display_name or self._display_name
         published = shelf.put(self.uri, plugins)
         active = SessionActiveClient(
@@ -367,11 +366,11 @@ class SessionClient:
     # -- questions -----------------------------------------------------------------------------------------
 
     async def answer(self, request_id: str, answers: Mapping[str, AnswerValue] | None = None) -> None:
-        """Answer what the agent asks (`QuestionAsked`).
+        """Answer the agent's questions (`QuestionAsked`).
 
         Args:
             request_id: The request.
-            answers: By question: text, a number, yes or no, ids of options; `None` passes a question over.
+            answers: By question: text, a number, yes or no, ids of options; `None` skips a question.
         """
         requests = self._live().head.input_requests or ()
         request = next((one for one in requests if one.id == request_id), None)
@@ -386,25 +385,25 @@ class SessionClient:
         )
 
     async def decline(self, request_id: str, *, cancel: bool = False) -> None:
-        """Do not answer what the agent asks; with `cancel`, without having decided anything."""
+        """Decline to answer; with `cancel`, without a decision."""
         response = SessionInputResponseKind.CANCEL if cancel else SessionInputResponseKind.DECLINE
         await self.dispatch(a.SessionInputCompletedAction(request_id=request_id, response=response.value))
 
-    # -- messages that wait --------------------------------------------------------------------------------
+    # -- queued messages -----------------------------------------------------------------------------------
 
     async def queue(self, text: str, *, attachments: Sequence[MessageAttachment] = ()) -> str:
-        """Leave a message for after the running turn; an idle session takes it at once. Returns its id."""
-        return await self._leave(PendingMessageKind.QUEUED, text, attachments)
+        """Queue a message for after the running turn; an idle session takes it at once. Returns its id."""
+        return await self._queue(PendingMessageKind.QUEUED, text, attachments)
 
     async def steer(self, text: str, *, attachments: Sequence[MessageAttachment] = ()) -> str:
-        """Leave a message for the running turn, which takes it at its next boundary. Returns its id."""
-        return await self._leave(PendingMessageKind.STEERING, text, attachments)
+        """Queue a message for the running turn, which takes it at its next step. Returns its id."""
+        return await self._queue(PendingMessageKind.STEERING, text, attachments)
 
     async def unqueue(self, message_id: str, *, kind: str = PendingMessageKind.QUEUED.value) -> None:
-        """Take back a message that still waits."""
+        """Take back a queued message."""
         await self.dispatch(a.SessionPendingMessageRemovedAction(kind=kind, id=message_id))
 
-    async def _leave(
+    async def _queue(
         self, kind: PendingMessageKind, text: str, attachments: Sequence[MessageAttachment]
     ) -> str:
         message_id = str(uuid.uuid4())
@@ -417,23 +416,23 @@ class SessionClient:
     # -- the session ---------------------------------------------------------------------------------------
 
     async def set_title(self, title: str) -> None:
-        """Give the session another title."""
+        """Change the session's title."""
         await self.dispatch(a.SessionTitleChangedAction(title=title))
 
     async def archive(self, *, archived: bool = True) -> None:
-        """Put the session away, or take it out again."""
+        """Archive the session, or bring it back."""
         await self.dispatch(a.SessionIsArchivedChangedAction(is_archived=archived))
 
     async def mark_read(self, *, read: bool = True) -> None:
-        """Say that someone has read what is new."""
+        """Mark the session as read or unread."""
         await self.dispatch(a.SessionIsReadChangedAction(is_read=read))
 
     async def truncate(self, turn_id: str | None = None) -> None:
-        """End the history after a turn; without one, all of it goes. A running turn goes, too."""
+        """Remove the history after a turn, or all of it. A running turn is removed, too."""
         await self.dispatch(a.SessionTruncatedAction(turn_id=turn_id))
 
     async def fork(self, turn_id: str) -> SessionClient:
-        """Make a new session that begins with this one's history up to a turn.
+        """Create a session that starts with this one's history up to a turn.
 
         Raises:
             ProtocolError: There is no such turn.
@@ -441,12 +440,12 @@ class SessionClient:
         return await self._client.create_session(fork=(self.uri, turn_id))
 
     async def fetch_turns(self, before: str | None = None, limit: int | None = None) -> c.FetchTurnsResult:
-        """Finished turns, oldest first: those before one of them, or the latest."""
+        """Return finished turns, oldest first: those before one of them, or the latest."""
         params = c.FetchTurnsParams(channel=self.uri, before=before, limit=limit)
         return await self._client.request("fetchTurns", params)
 
     async def dispose(self) -> None:
-        """End the session for all. Whoever follows it gets `SessionGone`.
+        """Dispose of the session, for all clients. Whoever follows it gets `SessionGone`.
 
         Raises:
             ProtocolError: It is gone already.
@@ -454,19 +453,19 @@ class SessionClient:
         await self._client.dispose_session(self.uri)
 
     async def leave(self) -> None:
-        """Follow the session no more. It goes on on the host."""
+        """Stop following the session. It continues on the host."""
         self._client.unsubscribe(self.uri)
 
     async def dispatch(self, action: a.StateAction) -> None:
-        """Let any action happen: the way for what has no method here.
+        """Send any action, also one that has no method here.
 
         A choice of model or agent during a turn is answered when the turn ends.
 
         Raises:
             Rejected: The host refused it.
             SessionGone: The session was disposed of, or is not followed any more.
-            ConnectionLost: The client was closed or gave up, or the host forgot this client while the answer
-                was under way: then it is not known what became of the action.
+            ConnectionLost: The client was closed or gave up, or the outcome of the action is not known
+                because the host forgot this client before it answered.
         """
         if self.uri not in self._client.subscriptions:
             raise self._gone()
@@ -475,7 +474,7 @@ class SessionClient:
     # -- for the client ------------------------------------------------------------------------------------
 
     def heard(self, action: a.StateAction) -> None:
-        """An action was confirmed."""
+        """Handle a confirmed action."""
         live = self.live
         if live is None:
             return
@@ -486,7 +485,7 @@ class SessionClient:
         self._lender.heard(action, live)
 
     def caught_up(self) -> None:
-        """The state is known again, after a gap or for the first time."""
+        """Take up the state, after a gap or for the first time."""
         live = self.live
         if live is None:
             return
@@ -496,7 +495,7 @@ class SessionClient:
         self._lender.caught_up(live)
 
     def failed(self, error: SeraiError) -> None:
-        """Nothing more will be known of the session."""
+        """End all streams and waiters with an error."""
         self._end = error
         for stream in self._streams.copy():
             stream.fail(error)
@@ -517,17 +516,13 @@ class SessionClient:
             try:
                 if condition(state):
                     found.set_result(state)
-            except Exception as error:  # noqa: BLE001 - it belongs to whoever asked, not to the connection
+            except Exception as error:  # noqa: BLE001 - the fault of the condition, not of the connection
                 found.set_exception(error)
 
     def _new_stream(self, turn_id: str) -> TurnStream:
-        stream = TurnStream(turn_id, self._unfollow)
+        stream = TurnStream(turn_id, self._streams.remove)
         self._streams.append(stream)
         return stream
-
-    def _unfollow(self, stream: TurnStream) -> None:
-        if stream in self._streams:
-            self._streams.remove(stream)
 
     def _live(self) -> LiveSession:
         live = self.live

@@ -1,4 +1,4 @@
-"""The events of a session, read over HTTP: by their numbers, so that none is missed when a connection is."""
+"""Reads the events of a session over HTTP, by their numbers, so that a lost connection loses no event."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from httpx2 import Response
 
 _SILENCE = 45.0
-"""The host says something every 15 seconds: one that is silent for so long is gone."""
+"""Seconds of silence after which the host is gone: it gives a sign of life every 15 seconds."""
 
 
 async def session_events(
     address: HostAddress, uri: str, after: int, delays: Delays
 ) -> AsyncGenerator[SessionEvent, None]:
-    """The events of a session after a number, and then each as it happens; see `SessionClient.events`."""
+    """Yield the events of a session after a number, then each new one; see `SessionClient.events`."""
     waits: Iterator[float] | None = None
     while True:
         try:
@@ -46,7 +46,7 @@ async def session_events(
 async def opened(
     address: HostAddress, uri: str, what: str, headers: dict[str, str] | None = None
 ) -> AsyncGenerator[Response]:
-    """The host's answer about a session, its body unread.
+    """Open the host's answer about a session. Its body is not read yet.
 
     Raises:
         SessionGone: There is no such session any more.
@@ -58,7 +58,7 @@ async def opened(
     is_safe = parts.scheme == "wss"
     url = f"{'https' if is_safe else 'http'}://{parts.netloc}/sessions/{quote(uri, safe='')}/{what}"
     token = {"Authorization": f"Bearer {address.token}"} if address.token else {}
-    # What is on this machine is not behind a proxy, whatever the environment says.
+    # A host on this machine is not behind a proxy, whatever the environment says.
     asking = httpx2.AsyncClient(timeout=_SILENCE, verify=is_safe, trust_env=not address.is_local)
     try:
         async with asking, asking.stream("GET", url, headers={**(headers or {}), **token}) as response:
@@ -70,10 +70,10 @@ async def opened(
 
 
 async def _events(response: Response, last: int) -> AsyncGenerator[SessionEvent, None]:
-    """The events of a body. Each is one line of data; what else there is does not matter here.
+    """Yield the events of a body. Each is one line of data; other lines do not matter.
 
     Raises:
-        ConnectionLost: There are no more, or one is missing: it has to be asked for again.
+        ConnectionLost: The body has ended, or an event is missing and has to be requested again.
     """
     rest = b""
     async for piece in response.aiter_bytes():

@@ -1,4 +1,4 @@
-"""A terminal of the host, as a client follows and uses it."""
+"""The client of one terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from serai.ahp import actions as a
 from serai.ahp.types import URI, TerminalCommandPart, TerminalState, TerminalUnclassifiedPart
-from serai.client.events import Inbox
+from serai.client.events import ClosableQueue
 from serai.errors import SeraiError, SessionGone
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ __all__ = ["TerminalClient", "TerminalOutput"]
 
 
 class TerminalOutput(Struct, frozen=True):
-    """What a terminal shows next: text as programs write it, with their escape sequences."""
+    """Output of a terminal: text as programs write it, with escape sequences."""
 
     text: str
     is_anew: bool = False
-    """Whether all before it is gone: the terminal was cleared, or too much was missed to go on."""
+    """True when it replaces all before: the terminal was cleared, or too much was missed."""
 
 
 class TerminalClient:
@@ -32,11 +32,11 @@ class TerminalClient:
     def __init__(self, client: ChannelClient, uri: URI) -> None:
         self.uri = uri
         self._client = client
-        self._readers: list[Inbox[TerminalOutput]] = []
+        self._readers: list[ClosableQueue[TerminalOutput]] = []
 
     @property
     def state(self) -> TerminalState:
-        """The whole terminal, as it is now.
+        """The present state of the terminal.
 
         Raises:
             SessionGone: It is not followed any more.
@@ -47,15 +47,15 @@ class TerminalClient:
         return state
 
     async def output(self) -> AsyncGenerator[TerminalOutput, None]:
-        """What is on the terminal, then what comes, until its program ends. Leave the loop to stop.
+        """Yield the content of the terminal, then new output, until its program ends. Leave the loop to stop.
 
-        After a lost connection it goes on where it was, or anew.
+        After a lost connection it continues, or starts anew.
 
         Raises:
             SessionGone: The terminal was disposed of, or left.
             ConnectionLost: The client was closed, or gave up.
         """
-        inbox: Inbox[TerminalOutput] = Inbox()
+        inbox: ClosableQueue[TerminalOutput] = ClosableQueue()
         _show(self.state, inbox, is_anew=False)
         self._readers.append(inbox)
         try:
@@ -65,27 +65,27 @@ class TerminalClient:
             self._readers.remove(inbox)
 
     async def write(self, text: str) -> None:
-        """Type something. Returns when the host has it.
+        """Type text. Returns when the host has it.
 
         Raises:
-            Rejected: Someone else holds it, or the program has ended, or does not read what is typed.
+            Rejected: Someone else holds the terminal, or the program has ended or does not read its input.
         """
         await self._client.dispatch(self.uri, a.TerminalInputAction(data=text))
 
     async def resize(self, cols: int, rows: int) -> None:
-        """Give it another size, for all who look at it.
+        """Resize the terminal, for all who look at it.
 
         Raises:
-            Rejected: Someone else holds it, or there is no such size.
+            Rejected: Someone else holds the terminal, or the size is invalid.
         """
         await self._client.dispatch(self.uri, a.TerminalResizedAction(cols=cols, rows=rows))
 
     def leave(self) -> None:
-        """Follow it no more. Its program goes on."""
+        """Stop following the terminal. Its program continues."""
         self._client.unsubscribe(self.uri)
 
     def heard(self, action: a.StateAction) -> None:
-        """An action was confirmed."""
+        """Handle a confirmed action."""
         for inbox in self._readers:
             match action:
                 case a.TerminalDataAction(data=data):
@@ -98,17 +98,17 @@ class TerminalClient:
                     pass
 
     def caught_up(self) -> None:
-        """The state is known again, after a gap or for the first time."""
+        """Take up the state, after a gap or for the first time."""
         for inbox in self._readers:
             _show(self.state, inbox, is_anew=True)
 
     def failed(self, error: SeraiError) -> None:
-        """Nothing more will be known of the terminal."""
+        """End all readers with an error."""
         for inbox in self._readers:
             inbox.end(error)
 
 
-def _show(state: TerminalState, inbox: Inbox[TerminalOutput], *, is_anew: bool) -> None:
+def _show(state: TerminalState, inbox: ClosableQueue[TerminalOutput], *, is_anew: bool) -> None:
     text = terminal_text(state)
     if text or is_anew:
         inbox.put(TerminalOutput(text, is_anew=is_anew))
@@ -117,7 +117,7 @@ def _show(state: TerminalState, inbox: Inbox[TerminalOutput], *, is_anew: bool) 
 
 
 def terminal_text(state: TerminalState) -> str:
-    """All that is on a terminal."""
+    """Return the whole content of a terminal."""
     texts: list[str] = []
     for part in state.content:
         match part:

@@ -1,7 +1,7 @@
-"""The events and the result of one turn, for whoever follows it.
+"""The events and the result of one turn.
 
-Live, each action is looked at alone, so that a delta costs the same however long the turn is. After a gap,
-the state is compared with what was told before it, and only what is new is told.
+Live, each action is handled alone, so that a delta costs the same however long the turn is. After a gap, the
+state is compared with the events that were sent before it, and only what is new is sent.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from serai.ahp.types import (
 )
 from serai.ahp.wire import Unknown
 from serai.client.events import (
+    ClosableQueue,
     ContentAdded,
-    Inbox,
     NoticeGiven,
     QuestionAsked,
     QuestionClosed,
@@ -59,31 +59,31 @@ __all__ = ["TurnResult", "TurnStream"]
 
 
 class OpenQuestions:
-    """The questions that someone has been told of and that are still open."""
+    """The open questions that a reader knows of."""
 
     def __init__(self) -> None:
-        self._told: dict[str, SessionInputRequest] = {}
+        self._known: dict[str, SessionInputRequest] = {}
 
     def has_news(self, session: LiveSession) -> bool:
-        """Whether `look` would tell something."""
-        return _asked(session) != self._told
+        """Tell whether `update` would return events."""
+        return _questions(session) != self._known
 
-    def look(self, session: LiveSession) -> Iterator[QuestionAsked | QuestionClosed]:
-        """What is new since the last time: first what was closed, then what was asked."""
-        before, self._told = self._told, _asked(session)
-        yield from (QuestionClosed(request_id) for request_id in before if request_id not in self._told)
+    def update(self, session: LiveSession) -> Iterator[QuestionAsked | QuestionClosed]:
+        """Return what is new since the last time: first the closed questions, then the new ones."""
+        before, self._known = self._known, _questions(session)
+        yield from (QuestionClosed(request_id) for request_id in before if request_id not in self._known)
         for request in session.head.input_requests or ():
-            if before.get(request.id) != self._told[request.id]:
+            if before.get(request.id) != self._known[request.id]:
                 yield QuestionAsked(request)
 
-    def end(self) -> Iterator[QuestionClosed]:
-        """None of them is open any more."""
-        told, self._told = self._told, {}
-        yield from map(QuestionClosed, told)
+    def close(self) -> Iterator[QuestionClosed]:
+        """Close all questions."""
+        known, self._known = self._known, {}
+        yield from map(QuestionClosed, known)
 
 
-def _asked(session: LiveSession) -> dict[str, SessionInputRequest]:
-    """What is asked, without what someone has begun to answer: a draft makes no other question of it."""
+def _questions(session: LiveSession) -> dict[str, SessionInputRequest]:
+    """Return the open questions without drafts of answers: a draft does not make it another question."""
     return {request.id: replace(request, answers=None) for request in session.head.input_requests or ()}
 
 
@@ -104,14 +104,9 @@ _InTurn: TypeAlias = (
 _TEXT = {MarkdownResponsePart: TextAdded, ReasoningResponsePart: ReasoningAdded}
 
 
-def find_turn(session: LiveSession, turn_id: str) -> Turn | None:
-    """The finished turn of that id."""
-    return next((turn for turn in reversed(session.head.turns) if turn.id == turn_id), None)
-
-
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """How a turn ended, and all that it brought."""
+    """The end of a turn, with all of its parts."""
 
     id: str
     state: str
@@ -122,12 +117,12 @@ class TurnResult:
 
     @property
     def ok(self) -> bool:
-        """Whether the agent came to its end."""
+        """True when the agent completed the turn."""
         return self.state == TurnState.COMPLETE
 
     @property
     def text(self) -> str:
-        """The answer: all its Markdown, with an empty line where something else stood between."""
+        """The answer: all Markdown parts, with an empty line between them."""
         texts = (part.content for part in self.parts if isinstance(part, MarkdownResponsePart))
         return "\n\n".join(text for text in texts if text)
 
@@ -135,24 +130,23 @@ class TurnResult:
 class TurnStream:
     """The events of one turn, for one reader: `async for event in turn`.
 
-    It goes on over lost connections: what happened meanwhile is told when the host is back, and nothing is
-    told twice. It ends after `TurnEnded`. Leaving the loop, or cancelling it, loses nothing: a later loop
-    goes on where it was left.
+    It survives lost connections: missed events come when the host is back, and no event comes twice. It ends
+    after `TurnEnded`. Leaving the loop, or cancelling it, loses nothing: a later loop continues where it
+    stopped.
     """
 
     def __init__(self, turn_id: str, closed: Callable[[TurnStream], None]) -> None:
         self.id = turn_id
         self._closed = closed
-        self._inbox: Inbox[TurnEvent] = Inbox()
+        self._inbox: ClosableQueue[TurnEvent] = ClosableQueue()
         self._result: asyncio.Future[TurnResult] = asyncio.get_running_loop().create_future()
         self._is_started = False
-        # Of each part: how many of its characters were told.
-        self._told: list[int] = []
-        # Part id -> the first part that has it, and what a delta to it adds.
+        self._sent: list[int] = []
+        """Number of characters of each part that were sent."""
         self._texts: dict[str, tuple[int, type[TextAdded | ReasoningAdded]]] = {}
-        # Tool call id -> its part; part -> the call as it was told.
-        self._positions: dict[str, int] = {}
-        self._calls: dict[int, ToolCallState] = {}
+        """By part id: the first part that has it, and the event for a delta to it."""
+        self._calls: dict[str, ToolCallState] = {}
+        """By tool call id: the call as it was sent last."""
         self._questions = OpenQuestions()
         self._usage: UsageInfo | None = None
 
@@ -160,14 +154,14 @@ class TurnStream:
         return self
 
     async def __anext__(self) -> TurnEvent:
-        """The next event.
+        """Return the next event.
 
         Raises:
             StopAsyncIteration: The turn is over.
-            SessionGone: The session is.
+            SessionGone: The session was disposed of, or is not followed any more.
             ConnectionLost: The client was closed, or gave up.
         """
-        return await self._inbox.get()
+        return await anext(self._inbox)
 
     async def result(self) -> TurnResult:
         """Wait for the turn's end. It needs no loop over the events, and cancelling it is harmless.
@@ -179,13 +173,13 @@ class TurnStream:
         return await asyncio.shield(self._result)
 
     def close(self) -> None:
-        """Follow the turn no more. It goes on on the host: `SessionClient.cancel` is what stops it."""
+        """Stop following the turn. It continues on the host; `SessionClient.cancel` stops it there."""
         self.fail(SessionGone("the turn is not followed any more"))
 
     # -- for the session -----------------------------------------------------------------------------------
 
     def heard(self, action: a.StateAction, session: LiveSession) -> None:
-        """An action happened on the session, which is as it is after that."""
+        """Handle an action. The session is in the state after it."""
         if self._result.done():
             return
         if isinstance(action, _BOUNDARIES):
@@ -193,16 +187,16 @@ class TurnStream:
         elif session.turn is None or session.turn.id != self.id:
             return  # the host's reducer does nothing with a straggler, and neither do we
         elif isinstance(action, a.SessionInputRequestedAction | a.SessionInputCompletedAction):
-            self._put(*self._questions.look(session))
+            self._put(*self._questions.update(session))
         elif isinstance(action, _InTurn) and action.turn_id == self.id:
             self._in_turn(action, session.turn)
 
     def caught_up(self, session: LiveSession) -> None:
-        """The session is known again after a gap: tell what its state has of the turn that was not told."""
+        """Send what was missed, once the session's state is known again after a gap."""
         if self._result.done():
             return
         running = session.turn if session.turn is not None and session.turn.id == self.id else None
-        turn = running or find_turn(session, self.id)
+        turn = running or next((one for one in reversed(session.head.turns) if one.id == self.id), None)
         if turn is None:
             if self._is_started:
                 self._end(TurnResult(self.id, "removed"))
@@ -216,20 +210,20 @@ class TurnStream:
         if turn.usage is not None:
             self._used(turn.usage)
         if isinstance(turn, Turn):
-            self._put(*self._questions.end())
+            self._put(*self._questions.close())
             self._end(TurnResult(self.id, turn.state, turn.error, tuple(turn.response_parts), turn.usage))
         else:
-            self._put(*self._questions.look(session))
+            self._put(*self._questions.update(session))
 
     def fail(self, error: SeraiError) -> None:
-        """No more can be known of the turn."""
+        """End the stream with an error."""
         if not self._result.done():
             self._inbox.end(error)
             self._result.set_exception(error)
             self._result.exception()  # perhaps nobody wants to know
             self._closed(self)
 
-    # -- telling -------------------------------------------------------------------------------------------
+    # -- events --------------------------------------------------------------------------------------------
 
     def _put(self, *events: TurnEvent) -> None:
         for event in events:
@@ -246,37 +240,38 @@ class TurnStream:
             case a.SessionDeltaAction() | a.SessionReasoningAction():
                 self._more(action)
             case a.SessionResponsePartAction():
-                self._part(len(self._told), action.part)
+                self._part(len(self._sent), action.part)
             case a.SessionUsageAction():
                 self._used(action.usage)
             case a.SessionToolCallDeltaAction():
-                pass  # input that is still being written is not told
+                pass  # there is no event for input that is still being written
             case _:
-                self._call_of(action, turn)
+                if isinstance(action, a.SessionToolCallStartAction):
+                    self._sent.append(0)
+                if (call := turn.call(action.tool_call_id)) is not None:
+                    self._call(call)
 
     def _more(self, action: a.SessionDeltaAction | a.SessionReasoningAction) -> None:
         position, kind = self._texts.get(action.part_id, (0, None))
         event = TextAdded if isinstance(action, a.SessionDeltaAction) else ReasoningAdded
         if kind is event and action.content:
-            self._told[position] += len(action.content)
+            self._sent[position] += len(action.content)
             self._put(event(action.part_id, action.content))
 
     def _part(self, position: int, part: ResponsePart) -> None:
-        """Tell what is new of a part: all of it, when the part itself is."""
-        is_new = position == len(self._told)
+        """Send what is new in a part: all of it, if the part itself is new."""
+        is_new = position == len(self._sent)
         if is_new:
-            self._told.append(0)
+            self._sent.append(0)
         match part:
             case MarkdownResponsePart() | ReasoningResponsePart():
                 event = _TEXT[type(part)]
                 self._texts.setdefault(part.id, (position, event))
-                told, self._told[position] = self._told[position], len(part.content)
-                if len(part.content) > told:
-                    self._put(event(part.id, part.content[told:]))
+                sent, self._sent[position] = self._sent[position], len(part.content)
+                if len(part.content) > sent:
+                    self._put(event(part.id, part.content[sent:]))
             case ToolCallResponsePart(tool_call=call):
-                if not isinstance(call, Unknown):
-                    self._positions.setdefault(call.tool_call_id, position)
-                self._call(position, call)
+                self._call(call)
             case ResourceResponsePart() if is_new:
                 self._put(ContentAdded(part))
             case SystemNotificationResponsePart() if is_new:
@@ -284,19 +279,10 @@ class TurnStream:
             case _:
                 pass
 
-    def _call_of(self, action: a.ToolCallActionBase, turn: LiveTurn) -> None:
-        call = turn.call(action.tool_call_id)
-        if call is None:
+    def _call(self, call: ToolCallState) -> None:
+        if isinstance(call, Unknown) or self._calls.get(call.tool_call_id) == call:
             return
-        if isinstance(action, a.SessionToolCallStartAction):
-            self._part(len(self._told), ToolCallResponsePart(tool_call=call))
-        elif action.tool_call_id in self._positions:
-            self._call(self._positions[action.tool_call_id], call)
-
-    def _call(self, position: int, call: ToolCallState) -> None:
-        if self._calls.get(position) == call:
-            return
-        self._calls[position] = call
+        self._calls[call.tool_call_id] = call
         match call:
             case ToolCallPendingConfirmationState():
                 self._put(ToolWaiting(call))
@@ -307,7 +293,7 @@ class TurnStream:
             case ToolCallCompletedState() | ToolCallCancelledState():
                 self._put(ToolFinished(call))
             case _:
-                pass  # its input is still being written, or we do not know this state
+                pass  # its input is still being written
 
     def _used(self, usage: UsageInfo) -> None:
         if usage != self._usage:

@@ -1,9 +1,9 @@
-"""The door of the port: who has shown no token may not stand in it for long, nor may many of them.
+"""The door of the port: limits the number and the time of connections that have shown no token.
 
 Everyone who can reach the port can open connections, and each takes a descriptor. So a connection is a
-stranger's until it has shown a token: it gets a few seconds for that, and when there are too many strangers,
-or no descriptors are left, the one who has stood there longest is sent away. Who has a token shows it at once
-and so always gets in.
+stranger's until it has shown a token. It gets a few seconds for that. When there are too many strangers, or
+no descriptors are left, the oldest one is closed. A client with a token shows it at once, and so always gets
+in.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _BACKLOG = 512
 _REST = 0.1
 """Pause after an `accept` that failed, in seconds."""
 _QUIET = 60.0
-"""Time between two lines of log about a crowd, in seconds."""
+"""Least time between two log lines about too many strangers, in seconds."""
 
 
 class Strangers:
     """The connections that have not shown a token, oldest first.
 
     Args:
-        limits: How many they may be, and how long each may stay.
+        limits: Limits of their number and of their time.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -50,25 +50,25 @@ class Strangers:
         self._quiet_until = 0.0
 
     def enter(self, transport: asyncio.Transport) -> None:
-        """Give a new connection its time to show a token."""
+        """Add a new connection, which has a limited time to show a token."""
         loop = asyncio.get_running_loop()
         self._cuts[transport] = loop.call_later(self._limits.handshake_timeout, self._cut, transport)
         if len(self._cuts) > self._most:
             self.cut_oldest(f"more than {self._most} connections have shown no token")
 
     def leave(self, transport: asyncio.BaseTransport) -> None:
-        """The connection has shown a token, or is gone."""
+        """Remove a connection that has shown a token, or is gone."""
         if (cut := self._cuts.pop(transport, None)) is not None:
             cut.cancel()
 
     def cut_oldest(self, why: str) -> None:
-        """Make room, and say why: not more than once a minute."""
+        """Close the oldest connection, and log the reason, at most once a minute."""
         if self._cuts:
             self._cut(next(iter(self._cuts)))
         now = time.monotonic()
         if now >= self._quiet_until:
             self._quiet_until = now + _QUIET
-            _log.warning("%s; those who wait longest are cut off", why)
+            _log.warning("%s; the oldest of them are cut off", why)
 
     def _cut(self, transport: asyncio.BaseTransport) -> None:
         self.leave(transport)
@@ -82,9 +82,9 @@ class PortDoor:
     traceback for each.
 
     Args:
-        listener: A socket that is bound.
+        listener: A bound socket.
         factory: Makes the protocol of each connection.
-        strangers: Those of the port.
+        strangers: The strangers of the port.
     """
 
     def __init__(
@@ -100,13 +100,13 @@ class PortDoor:
         self._open()
 
     def close(self) -> None:
-        """Let nobody in any more."""
+        """Accept no more connections."""
         self._loop.remove_reader(self._listener)
         if self._rest is not None:
             self._rest.cancel()
 
     async def wait_closed(self) -> None:
-        """Nothing is left to wait for (uvicorn asks)."""
+        """Return at once: nothing is left to wait for. uvicorn calls this."""
 
     def _open(self) -> None:
         self._loop.add_reader(self._listener, self._accept)
@@ -129,9 +129,10 @@ class PortDoor:
 
 
 def http_class(strangers: Strangers) -> type[H11Protocol]:
-    """A class for uvicorn's `http=`: each connection begins as a stranger's.
+    """Return a class for uvicorn's `http=`: each connection begins as a stranger's.
 
-    Requests find the transport in `scope["state"]`, so that the guard can say who has shown a token.
+    Requests find the transport in `scope["state"]`, so that it is removed from the strangers once it has
+    shown a token.
     """
 
     class StrangersHttp(H11Protocol):
@@ -157,7 +158,7 @@ def http_class(strangers: Strangers) -> type[H11Protocol]:
 
 
 def raise_descriptor_limit() -> None:
-    """Let this process have as many descriptors as the system allows it."""
+    """Raise the limit of descriptors to what the system allows."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(OSError, ValueError):  # some systems allow less than they say
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

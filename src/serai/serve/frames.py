@@ -9,13 +9,13 @@ from __future__ import annotations
 import struct
 from collections import deque
 
-# The first byte of a text message in one piece: FIN, and the opcode 1.
 _TEXT = 0x81
-# Of the pieces of one in several: the first has the opcode, and none has FIN.
+"""First byte of a text message in one piece: FIN, and the opcode 1."""
 _FIRST_PIECE, _PIECE = 0x01, 0x00
+"""First bytes of the pieces of a message: the first piece has the opcode, and none has FIN."""
 
 LAST_PIECE = b"\x80\x00"
-"""The frame that ends a message in pieces; it is empty."""
+"""The empty frame that ends a message in pieces."""
 
 # The largest payloads whose length fits into the second byte, and into the two bytes after it.
 _SHORT, _MEDIUM = 125, 0xFFFF
@@ -26,7 +26,7 @@ _long_head = struct.Struct("!BBQ").pack
 
 
 def text_frame(payload: bytes) -> bytes:
-    """A whole text message as a server sends it: one final frame, without a mask.
+    """Return a whole text message of a server: one final frame, without a mask.
 
     Args:
         payload: UTF-8. It is not checked.
@@ -35,7 +35,7 @@ def text_frame(payload: bytes) -> bytes:
 
 
 def piece_frame(payload: bytes, *, first: bool) -> bytes:
-    """A piece of a text message; `LAST_PIECE` has to follow at the end."""
+    """Return a piece of a text message; `LAST_PIECE` has to follow at the end."""
     return _frame(_FIRST_PIECE if first else _PIECE, payload)
 
 
@@ -49,7 +49,7 @@ def _frame(head: int, payload: bytes) -> bytes:
 
 
 class Outbox:
-    """Frames that wait for one connection, in order, each asked for by its client or not.
+    """Frames that wait for one connection, in order: answers to requests, and frames that nobody requested.
 
     Every buffer that is put in holds whole frames, so between any two of them another frame may go out.
     """
@@ -58,14 +58,14 @@ class Outbox:
 
     def __init__(self) -> None:
         self.waiting: deque[tuple[bytes, bool | None]] = deque()
-        """What waits, to be looked at: buffers, and whether each was asked for; `None` if put first."""
+        """The waiting buffers, to be read only: true for answers, `None` for those that were put first."""
         self.asked: int = 0
-        """How many of the waiting bytes answer a request."""
+        """Waiting bytes of answers."""
         self.unasked: int = 0
-        """How many of the waiting bytes nobody asked for."""
+        """Waiting bytes that nobody requested."""
 
     def put(self, frames: bytes) -> None:
-        """Add what nobody asked for."""
+        """Add frames that nobody requested."""
         self.waiting.append((frames, False))
         self.unasked += len(frames)
 
@@ -75,15 +75,15 @@ class Outbox:
         self.asked += len(frames)
 
     def put_first(self, frames: bytes) -> None:
-        """Add what need not wait for the rest: a ping, or the answer to one."""
+        """Add frames that go before all others: a ping, or the answer to one."""
         self.waiting.appendleft((frames, None))
         self.unasked += len(frames)
 
     def take(self, limit: int) -> bytes:
-        """The next buffers as one, at most `limit` bytes; a single larger one comes alone and uncopied.
+        """Take the next buffers as one, at most `limit` bytes; a single larger one comes alone and uncopied.
 
         Raises:
-            IndexError: When nothing waits.
+            IndexError: Nothing waits.
         """
         waiting = self.waiting
         if len(waiting) == 1:
@@ -97,14 +97,14 @@ class Outbox:
         return b"".join(taken) if len(taken) > 1 else taken[0]
 
     def take_first(self) -> bytes:
-        """What was put first and still waits, as one; empty when there is none."""
+        """Take all frames that were put first, as one buffer."""
         taken: list[bytes] = []
         while self.waiting and self.waiting[0][1] is None:
             taken.append(self._next())
         return b"".join(taken)
 
     def clear(self) -> None:
-        """Throw away all that waits."""
+        """Throw away all frames."""
         self.waiting.clear()
         self.asked = self.unasked = 0
 

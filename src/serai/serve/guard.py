@@ -1,14 +1,14 @@
-"""Who may talk to the port: decided from path, query and headers alone.
+"""Access to the port, decided from path, query and headers alone.
 
-A local port is a remote shell for whoever reaches it, and every page in a browser does. Three checks stand in
-the way, in this order:
+A local port is a remote shell for whoever reaches it, and every page in a browser does. Three checks protect
+it, in this order:
 
-1. `Host` must be a name that is ours. A page that made its own name point to this machine (DNS rebinding)
-   still says its own name here.
-2. `Origin`, which a browser sends and a page cannot choose, must be ours. Without one, a program is asking.
+1. `Host` must be a name of this host. A page that made its own name point to this machine (DNS rebinding)
+   still sends its own name.
+2. `Origin`, which a browser sends and a page cannot choose, must be ours. Without it, a program is asking.
 3. The token: `Authorization: Bearer …`. Pages cannot set that on a WebSocket: ours offers the protocols
-   `serai` and `serai.tkn.TOKEN`, which no log or console shows. Other clients that cannot use `?tkn=…`. The
-   page itself needs none: it is the same for everyone. It gets a token for a code (`POST /link`).
+   `serai` and `serai.tkn.TOKEN`, which no log or console shows. Clients that can do neither use `?tkn=…`. The
+   page itself needs no token: it is the same for everyone. It gets one for a code (`POST /link`).
 
 Only digests of tokens are kept and compared, in a time that does not depend on where they differ.
 """
@@ -28,32 +28,32 @@ from serai.errors import ConfigInvalid
 from serai.relay.tokens import digest
 
 Headers = Iterable[tuple[str, str]]
-"""Names and values as they came, repeated ones included. The case of names does not matter."""
+"""Names and values as received, repeated ones included. The case of names does not matter."""
 
 RELAY_PATHS = frozenset({"/relay", "/mcp"})
-"""Where the tokens of participants open the door, too."""
+"""Paths for which tokens of participants are accepted, too."""
 
 UPGRADE_PATHS = frozenset({"/", "/ahp", "/relay"})
-"""Where a WebSocket may be opened."""
+"""Paths at which a WebSocket may be opened."""
 
 OPEN_PATHS = frozenset({"/healthz", "/", "/link", "/manifest.webmanifest", "/service-worker.js"})
-"""What needs no token: it tells nothing but that someone is at home."""
+"""Paths that need no token: they show nothing but that a host is here."""
 OPEN_FOLDER = "/assets/"
-"""The same for all that is below: these are the same bytes for everyone."""
+"""Folder that needs no token: its files are the same for everyone."""
 
 _READING_METHODS = frozenset({"GET", "HEAD"})
 _DEVICES = frozenset({Role.OWNER, Role.RESPONDER})
 
 _PROTOCOLS = "sec-websocket-protocol"
 PROTOCOL = "serai"
-"""What the page offers as the protocol of its WebSockets, and is answered with."""
+"""Protocol that the page offers for its WebSockets, and gets as the answer."""
 TOKEN_PROTOCOL = "serai.tkn."  # noqa: S105 - what stands before one
-"""What it offers beside it, with its token behind."""
+"""Prefix of a second protocol that the page offers: its token follows."""
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
-# More than this many parameters are not looked through for a token.
 _MAX_PARAMETERS = 64
+"""Largest number of query parameters that are searched for a token."""
 
 # A name or an IPv4 address, with at most one dot at its end; or an IPv6 address in brackets; then a port.
 _AUTHORITY = re.compile(
@@ -65,16 +65,16 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Admission(NamedTuple):
-    """The request may go on."""
+    """A request that is let in."""
 
     token_digest: str
-    """Of the token that opened the door; empty where none is needed."""
+    """Digest of the token; empty where no token is needed."""
     role: Role = Role.OWNER
-    """What that token lets its holder do."""
+    """Role of the token."""
 
 
 class Refusal(NamedTuple):
-    """The request ends here, with this answer."""
+    """The answer to a request that is refused."""
 
     status: int
     code: str
@@ -83,17 +83,17 @@ class Refusal(NamedTuple):
 
 
 class _Authority(NamedTuple):
-    """A host and its port, in the one way to write them."""
+    """A host and its port, normalised."""
 
     host: str
     port: int | None
 
 
 def refuse_open_bind(host: str, digests: Iterable[str]) -> None:
-    """Call it before binding.
+    """Check, before binding, that a port which others can reach needs a token.
 
     Raises:
-        ConfigInvalid: When others could reach the port, and no token would stop them.
+        ConfigInvalid: It needs none.
     """
     if not is_loopback(host) and not any(digests):
         raise ConfigInvalid(
@@ -104,18 +104,18 @@ def refuse_open_bind(host: str, digests: Iterable[str]) -> None:
 
 
 class Guard:
-    """The door of one port. It keeps no state: the same request always gets the same answer.
+    """Decides on the requests to one port. It keeps no state: the same request always gets the same answer.
 
     Args:
-        digests: Of the tokens that open the door (`digest`). None at all means that no token is needed.
-        port: The port that is listened on.
-        host: The address that is listened on. A single one is a name of ours; `0.0.0.0` and `::` are not.
-        allowed_hosts: More names of ours, as a tunnel or a network gives: `name`, or `name:port` for one.
-        allowed_origins: Pages of others that may connect, whole: `http://localhost:3000`.
-        roles: What a kept token lets its holder do, by its digest; `None` for one that nobody knows.
+        digests: Digests of the host's own tokens (`digest`). Without any, no token is needed.
+        port: The port.
+        host: The address of the port. It is a name of ours, except for `0.0.0.0` and `::`.
+        allowed_hosts: More names of ours, as of a tunnel: `name`, or `name:port` for a single port.
+        allowed_origins: Other pages that may connect: `http://localhost:3000`.
+        roles: Returns the role of a stored token by its digest; `None` if the token is unknown.
 
     Raises:
-        ConfigInvalid: When a name, an origin or a digest is not one.
+        ConfigInvalid: A name or an origin is invalid.
     """
 
     def __init__(
@@ -131,28 +131,34 @@ class Guard:
         self._roles = roles
         self._digests = tuple(digests)
         self._port = port
-        self._hosts = [_configured_host(entry) for entry in allowed_hosts]
-        self._origins = frozenset(_configured_origin(entry) for entry in allowed_origins)
-        for one in self._digests:
-            if not re.fullmatch("[0-9a-f]{64}", one):
-                raise ConfigInvalid("a token's digest is not 64 hexadecimal digits")
+        self._hosts: list[_Authority] = []
+        for entry in allowed_hosts:
+            if (authority := _authority(entry)) is None:
+                remedy = "Write `name` or `name:port`, without `http://`"
+                raise ConfigInvalid(f"{entry!r} is not the name of a host", remedy=remedy)
+            self._hosts.append(authority)
+        self._origins = frozenset(entry.lower().rstrip("/") for entry in allowed_origins)
+        for origin in self._origins:
+            if _ORIGIN.fullmatch(origin) is None:
+                remedy = "Write it as `https://name` or `https://name:port`"
+                raise ConfigInvalid(f"{origin!r} is not an origin", remedy=remedy)
         host = host.strip("[]")
         own = _authority(f"[{host}]" if ":" in host else host)
         if own is not None and own.host not in {"0.0.0.0", "::"}:  # noqa: S104 - it is refused as a name here
             self._hosts.append(_Authority(own.host, None))
 
     def upgrade(self, path: str, query: str, headers: Headers) -> Admission | Refusal:
-        """Whether a WebSocket may be opened. `path` is as it came, not decoded."""
+        """Decide whether a WebSocket may be opened. `path` is as received, not decoded."""
         decision = self._decide(path, query, headers, needs_token=True)
         if isinstance(decision, Admission) and path not in UPGRADE_PATHS:
             return Refusal(404, "not_found", "no WebSocket is here", "Connect to / or /ahp")
         return decision
 
     def request(self, path: str, query: str, headers: Headers, method: str = "GET") -> Admission | Refusal:
-        """Whether an HTTP request may go on. `path` is the one by which it will be routed."""
+        """Decide on an HTTP request. `path` is the path by which it will be routed."""
         is_open = path in OPEN_PATHS or path.startswith(OPEN_FOLDER)
         decision = self._decide(path, query, headers, needs_token=not is_open)
-        # What is posted to the relay says its method inside; there the relay decides.
+        # The body of a POST to the relay names the method, so the relay decides.
         if isinstance(decision, Refusal) or method in _READING_METHODS or path == "/relay":
             return decision
         if decision.role == Role.RESPONDER:
@@ -166,26 +172,35 @@ class Guard:
             values = found.get(name.lower())
             if values is not None:
                 values.append(value.strip(" \t"))
-        host = _authority(found["host"][0]) if len(found["host"]) == 1 else None
+        hosts, origins = found["host"], found["origin"]
+        host = _authority(hosts[0]) if len(hosts) == 1 else None
         if host is None or not self._is_ours(host):
-            return _refused_host(found["host"])
-        if not all(self._is_welcome(origin, host) for origin in found["origin"]) or len(found["origin"]) > 1:
-            return _refused_origin(found["origin"])
+            problem = "one Host is needed"
+            if len(hosts) == 1:
+                problem = f"the name {hosts[0][:100]!r} is not one of this host"
+            remedy = "Use localhost, or add the name to the allowed hosts"
+            return Refusal(403, "host_refused", problem, remedy)
+        if not all(self._is_welcome(origin, host) for origin in origins) or len(origins) > 1:
+            problem = "one Origin is allowed"
+            if len(origins) == 1:
+                problem = f"pages of {origins[0][:100]!r} may not connect"
+            remedy = "Use the host's own page, or add the page to the allowed origins"
+            return Refusal(403, "origin_refused", problem, remedy)
         if not needs_token:
             return Admission("")
         tokens = _tokens(found["authorization"], found[_PROTOCOLS], query)
         return self._admit(tokens, for_relay=path in RELAY_PATHS)
 
     def _is_ours(self, host: _Authority) -> bool:
-        """Loopback names with any port, since ports are forwarded; others as they are configured."""
+        """Tell whether a host is ours: configured, or a loopback name (ports are forwarded, so any port)."""
         if host.host in _LOOPBACK_NAMES:
             return True
-        # Without a port it is that of http or of https; which one, the request does not say.
+        # Without a port it is the port of http or https: the request does not tell which.
         ports = {host.port} if host.port is not None else {80, 443}
         return any(host.host == own.host and (own.port is None or own.port in ports) for own in self._hosts)
 
     def _is_welcome(self, origin: str, host: _Authority) -> bool:
-        """Whether a page from there may ask: one that we served, by whichever of our names."""
+        """Tell whether a page of this origin may connect: it is ours, by any of our names."""
         origin = origin.lower()
         if origin in self._origins:
             return True
@@ -206,7 +221,7 @@ class Guard:
         )
 
     def admits(self, token_digest: str) -> bool:
-        """Whether the token with this digest opens the door."""
+        """Tell whether a token is accepted, by its digest."""
         return token_digest in self._digests or self._roles(token_digest) is not None
 
     def _admit(self, tokens: list[str], *, for_relay: bool) -> Admission | Refusal:
@@ -226,7 +241,7 @@ class Guard:
 
 
 def _authority(text: str) -> _Authority | None:
-    """A host and perhaps a port; `None` when it is neither. Case and a dot at the end do not matter."""
+    """Read a host with an optional port; `None` if it is invalid. Case and a final dot do not matter."""
     match = _AUTHORITY.fullmatch(text.lower())
     if match is None:
         return None
@@ -242,7 +257,7 @@ def _authority(text: str) -> _Authority | None:
 
 
 def _tokens(authorization: list[str], protocols: list[str], query: str) -> list[str]:
-    """All tokens of a request. A header with one goes before the address."""
+    """Return all tokens of a request. Those in headers come before those in the address."""
     schemes = [value.partition(" ") for value in authorization]
     bearer = [rest.strip() for scheme, _, rest in schemes if scheme.lower() == "bearer"]
     offered = [one.strip() for value in protocols for one in value.split(",")]
@@ -254,35 +269,3 @@ def _tokens(authorization: list[str], protocols: list[str], query: str) -> list[
     except ValueError:
         return []
     return [value for name, value in parameters if name == "tkn"]
-
-
-def _configured_host(entry: str) -> _Authority:
-    authority = _authority(entry)
-    if authority is None:
-        raise ConfigInvalid(
-            f"{entry!r} is not the name of a host", remedy="Write `name` or `name:port`, without `http://`"
-        )
-    return authority
-
-
-def _configured_origin(entry: str) -> str:
-    origin = entry.lower().rstrip("/")
-    if _ORIGIN.fullmatch(origin) is None:
-        raise ConfigInvalid(
-            f"{entry!r} is not an origin", remedy="Write it as `https://name` or `https://name:port`"
-        )
-    return origin
-
-
-def _refused_host(values: list[str]) -> Refusal:
-    said = (
-        f"the name {values[0][:100]!r} is not one of this host" if len(values) == 1 else "one Host is needed"
-    )
-    return Refusal(403, "host_refused", said, "Use localhost, or add the name to the allowed hosts")
-
-
-def _refused_origin(values: list[str]) -> Refusal:
-    said = f"pages of {values[0][:100]!r} may not connect" if len(values) == 1 else "one Origin is allowed"
-    return Refusal(
-        403, "origin_refused", said, "Use the host's own page, or add the page to the allowed origins"
-    )

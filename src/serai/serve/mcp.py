@@ -1,8 +1,8 @@
 """The relay's tools over MCP, at `/mcp` (streamable HTTP).
 
-Each request stands for itself: the token that it carries says who calls, and nothing is kept for the next. So
-no session of MCP outlives a token, or a host. The SDK takes a second to import: that happens with the first
-request, on a thread.
+Each request stands alone: its token names the caller, and nothing is kept for the next one. So no MCP session
+outlives a token or a host. The SDK takes a second to import, so it is imported with the first request, on a
+thread.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _INSTRUCTIONS = (
 
 
 class McpEndpoint:
-    """An ASGI application that answers `POST /mcp`, and tells agents where that is.
+    """An ASGI application that answers `POST /mcp`, and gives agents its address.
 
     Args:
         workspace: The relay.
@@ -52,16 +52,16 @@ class McpEndpoint:
         self._loading = asyncio.Lock()
 
     def listening(self, port: int) -> None:
-        """Requests can be made from now on."""
+        """Note the port, which listens now."""
         self._url.set_result(f"{nearest_url(self._host, port)}/mcp")
 
     async def access(self, session: str) -> RelayAccess:
-        """How the agent of a session reaches the tools. Waits until the port listens."""
+        """Return the access to the tools for the agent of a session. Waits until the port listens."""
         url = await asyncio.shield(self._url)
         return RelayAccess(url, self._workspace.tokens.lend(self._workspace.identities.of_session(session)))
 
     async def close(self) -> None:
-        """Notify nobody any more."""
+        """Stop all notifications."""
         self._url.cancel()
         await self._tools.close()
 
@@ -74,13 +74,13 @@ class McpEndpoint:
 
 
 def _new_app(workspace: Workspace, tools: RelayTools) -> ASGIApp:
-    """The SDK's server: it offers each caller the tools, and has them done."""
+    """Return the SDK's server, which lists the tools for each caller and runs them."""
     import mcp_types as types  # noqa: PLC0415 - see above
     from mcp.server.lowlevel import Server  # noqa: PLC0415 - the same
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415 - the same
     from mcp.shared.exceptions import MCPError  # noqa: PLC0415 - the same
 
-    logging.getLogger("mcp").setLevel(logging.WARNING)  # it tells of each request
+    logging.getLogger("mcp").setLevel(logging.WARNING)  # it logs each request
 
     def caller(context: ServerRequestContext[Any, Any]) -> Caller:
         request: Any = context.request
@@ -102,12 +102,12 @@ def _new_app(workspace: Workspace, tools: RelayTools) -> ASGIApp:
     ) -> mcp_types.CallToolResult:
         who, problem = caller(context), None
         try:
-            told = await tools.call(who, params.name, params.arguments or {})
+            result = await tools.call(who, params.name, params.arguments or {})
         except MethodNotFound as error:
             raise MCPError(types.INVALID_PARAMS, error.message) from None
         except Exception as error:  # noqa: BLE001 - whatever it is, the agent gets an answer
-            told = problem = refusal_of(error).data
-        text = types.TextContent(type="text", text=msgspec.json.encode(told).decode())
+            result = problem = refusal_of(error).data
+        text = types.TextContent(type="text", text=msgspec.json.encode(result).decode())
         return types.CallToolResult(content=[text], is_error=problem is not None)
 
     server = Server(

@@ -1,14 +1,14 @@
-"""What goes out on one connection: at once where it can, together where there is more, and never too much.
+"""Writing to one connection: at once where possible, several frames together, and never too much.
 
-The first frames of a tick of the event loop go out at once, which is all that most ticks have; what follows
-waits in an outbox, and goes out in one write at the end of the tick. The transport gets more only while it
-takes it, so what waits, waits here, where it can be counted and thrown away.
+The first frames of a tick of the event loop are written at once, and most ticks have no others. Later frames
+wait in an outbox, and are written together at the end of the tick. The transport gets more only while it
+takes it, so all waiting frames are here, where they can be counted and thrown away.
 
-The transport copies what it holds. So a buffer that is longer than one write goes to it slice by slice: of a
-large message to many who do not read, the one buffer is all that is held.
+The transport copies what it holds. So a buffer that is longer than one write goes to it in slices: if a large
+message goes to many clients that do not read, only one buffer is held.
 
-Where the transport holds nothing, its socket is written to directly: of what a short message to many costs,
-the steps through the transport are a tenth. What the system does not take is the transport's.
+While the transport holds nothing, its socket is written to directly: the steps through the transport are a
+tenth of the cost of a short message to many clients. What the system does not take goes to the transport.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from serai.serve.frames import LAST_PIECE, Outbox, piece_frame
 
 _log = logging.getLogger(__name__)
 
-# The most that is joined for one write. The transport asks to wait when it holds 64 KiB.
 _WRITE = 256 * 1024
-
-# A tick that never comes.
+"""Largest size of frames that are joined for one write, in bytes. The transport pauses at 64 KiB."""
 _NEVER = 1 << 62
+"""Number of a tick that never comes."""
 
 _NOTHING = memoryview(b"")
 
@@ -36,9 +35,9 @@ class Ticker:
 
     def __init__(self) -> None:
         self.number = 0
-        """Which tick this is. It stands still while nobody writes."""
+        """Number of this tick. It does not grow while nobody writes."""
         self.is_due = False
-        """Whether its end is expected: something was written."""
+        """True when its end is scheduled, because something was written."""
         self._waiting: list[Outgoing] = []
 
     def add(self, one: Outgoing) -> None:
@@ -47,7 +46,7 @@ class Ticker:
         self.expect_end()
 
     def expect_end(self) -> None:
-        """Something was written: see to it that the tick ends."""
+        """Schedule the end of the tick, because something was written."""
         if not self.is_due:
             self.is_due = True
             asyncio.get_running_loop().call_soon(self._run)
@@ -64,23 +63,23 @@ class Ticker:
 
 
 def _give_up(one: Outgoing, error: Exception) -> None:
-    """A connection cannot be written to: end it."""
+    """End a connection that cannot be written to."""
     _log.error("a connection could not be written to", exc_info=error)
     one.transport.abort()
 
 
 class Outgoing:
-    """The way out of one connection. Nothing is written before `resume` is called for the first time.
+    """The output of one connection. Nothing is written before `resume` is called for the first time.
 
     Args:
-        transport: Where it goes.
+        transport: The transport of the connection.
         ticker: Shared by all connections of the port.
-        bound: How many bytes may wait that the client did not ask for.
-        close: Is called, with a code and a reason, when more waits, and when half a message cannot go on.
-        ticked: Is called when what had gathered was written, as far as it could be.
+        bound: Most waiting bytes that the client did not request.
+        close: Called with a code and a reason when more waits, and when a message in pieces breaks off.
+        ticked: Called after the write at the end of a tick.
     """
 
-    # Two hundred followers of one stream are two hundred calls of `send`: what it looks at is close together.
+    # Two hundred followers of one stream mean two hundred calls of `send`: its attributes are close together.
     __slots__ = (
         "_bound",
         "_close",
@@ -121,14 +120,15 @@ class Outgoing:
         self._ticked = ticked
         self._is_open = True
         self._outbox = Outbox()
-        # What is left of a buffer whose beginning was written: nothing may come in between.
+        # The rest of a buffer whose beginning was written: nothing may come in between.
         self._rest = _NOTHING
         self._paused = True
         self._tick_due = False
-        # In ticks after this one a write may go out at once: none did in them so far, and nothing is in its
-        # way.
+        # In ticks after this one a frame may be written at once, because nothing waits before it.
         self._straight_after = _NEVER
-        self._socket = _socket_of(transport)
+        # The socket, to be written to beside the transport, which owns it; -1 where that cannot be done.
+        socket, tls = transport.get_extra_info("socket"), transport.get_extra_info("sslcontext")
+        self._socket: int = -1 if socket is None or tls is not None else socket.fileno()
         # While a message goes out in pieces, everything else waits; and once half of it is out, nothing but
         # the other half may follow, or the end of the connection.
         self._in_pieces = False
@@ -142,13 +142,13 @@ class Outgoing:
     # -- for the peer --------------------------------------------------------------------------------------
 
     def send(self, frames: bytes) -> None:
-        """Write what the client did not ask for: one or more whole frames, such as `text_frame` makes.
+        """Write frames that the client did not request: one or more whole ones, as `text_frame` makes them.
 
-        If more than the bound would wait for the client afterwards, the connection is closed with 4408 and
-        all that waits is thrown away. What was begun is not counted: at most 64 KiB and one write, which is
-        256 KiB, or the rest of a single larger buffer, which all who are sent it share.
+        If more than the bound would wait for the client afterwards, the connection is closed with 4408, and
+        all waiting frames are thrown away. Output that was begun is not counted: at most 64 KiB and one write
+        of 256 KiB, or the rest of a single larger buffer, which all its receivers share.
 
-        It does nothing when the connection is not open.
+        On a connection that is not open it does nothing.
         """
         ticker = self._ticker
         number = ticker.number
@@ -182,11 +182,11 @@ class Outgoing:
             self._wait_for_tick()
 
     async def respond_in_pieces(self, pieces: AsyncIterator[bytes]) -> None:
-        """Write an answer that is too long to be held: one message, made of pieces of its text.
+        """Write an answer that is too long for memory: one message, given as pieces of its text.
 
-        Each piece is written once the client has taken most of those before. All else waits for the end of
-        the message, but for pings. When the pieces break off, or this is cancelled, the connection is closed
-        with 1011: half a message cannot be taken back. When the connection ends, this returns.
+        Each piece is written once the client has taken most of those before. All other frames but pings wait
+        for the end of the message. If the pieces break off, or this is cancelled, the connection is closed
+        with 1011, since half a message cannot be taken back. When the connection ends, this returns.
         """
         async with self._pieces_in_turn:
             self.flush()
@@ -213,15 +213,12 @@ class Outgoing:
                 self.tick()
 
     def flush(self) -> None:
-        """Write now what this tick has gathered, for a caller with a tick of its own.
-
-        Also when the connection is closing: then the farewell comes last.
-        """
+        """Write all waiting frames now; on a closing connection, the farewell after them."""
         outbox, transport = self._outbox, self.transport
         waiting = outbox.waiting
         if self._in_pieces:
             if not self._paused and (controls := outbox.take_first()):
-                self.write_now(controls)  # between two pieces they may stand
+                self.write_now(controls)  # control frames may go between two pieces
             return
         while (waiting or self._rest) and not self._paused:
             self.write_now(self._next())
@@ -236,7 +233,7 @@ class Outgoing:
             self.write_now(farewell)
 
     def _next(self) -> bytes | memoryview:
-        """What one write takes: gathered buffers, or a slice of a longer one."""
+        """Return the data of one write: joined buffers, or a slice of a longer one."""
         if not self._rest:
             data = self._outbox.take(_WRITE)
             if len(data) <= _WRITE:
@@ -248,65 +245,65 @@ class Outgoing:
     # -- for the connection --------------------------------------------------------------------------------
 
     def tick(self) -> None:
-        """Write what has gathered."""
+        """Write all waiting frames, at the end of a tick."""
         self._tick_due = False
         self.flush()
         self._ticked()
 
     def pause(self) -> None:
-        """The transport holds enough."""
+        """Stop writing: the transport holds enough."""
         self._paused = True
         self._straight_after = _NEVER
         self._writable.clear()
 
     def resume(self) -> None:
-        """The transport has room, for the first time or again."""
+        """Write: the transport has room, for the first time or again."""
         self._paused = False
         self._writable.set()
         self.tick()
 
     def put_control(self, frames: bytes) -> None:
-        """Write what need not wait for the rest: a ping, or the answer to one."""
+        """Write frames that go before all others: a ping, or the answer to one."""
         if self._is_open:
             self._outbox.put_first(frames)
             self._wait_for_tick()
             self._enforce_bound()
 
     def end(self) -> None:
-        """Nothing more is taken. What waits may still be written, unless half a message is before it."""
+        """Accept no more frames. Waiting ones are still written, unless they follow half a message."""
         self._is_open = False
         self._in_pieces = False
         if self._half_out:
             self._outbox.clear()
         self._straight_after = _NEVER
-        self._writable.set()  # who waits finds that there is nothing to wait for
+        self._writable.set()  # waiting writers find that the connection is not open
 
     def clear(self) -> None:
-        """Throw away all that waits, but for the rest of what was begun."""
+        """Throw away all waiting frames, but not the rest of a buffer that was begun."""
         self._outbox.clear()
 
     def drop(self) -> None:
-        """Throw away all: the transport is gone."""
+        """Throw away everything, because the transport is gone."""
         self._outbox.clear()
         self._rest, self.farewell = _NOTHING, b""
 
     @property
     def asked(self) -> int:
-        """How many bytes of answers wait."""
+        """Waiting bytes of answers."""
         return self._outbox.asked
 
     @property
     def taken(self) -> int:
-        """How many bytes the system has taken from the transport."""
+        """Bytes that the system has taken from the transport."""
         return self._written - self.transport.get_write_buffer_size()
 
     def write_last(self, data: bytes) -> None:
-        """Write the rest of what was begun, and this."""
+        """Write the rest of the buffer that was begun, and then this."""
         rest, self._rest = self._rest, _NOTHING
         self.write_now(b"".join((rest, data)))
 
     def write_now(self, data: bytes | memoryview) -> None:
-        """Write, whatever waits."""
+        """Write at once, before all waiting frames."""
         self._handed = True
         self._written += len(data)
         self.transport.write(data)
@@ -318,16 +315,9 @@ class Outgoing:
             self._ticker.add(self)
 
     def _enforce_bound(self) -> None:
-        """If more waits than may, and it does not go out now, the client reads too slowly."""
+        """Close the connection of a client that reads too slowly."""
         if self._outbox.unasked > self._bound:
             self.flush()
             if self._outbox.unasked > self._bound:
                 self._outbox.clear()
                 self._close(4408, "read too slowly")
-
-
-def _socket_of(transport: asyncio.Transport) -> int:
-    """The socket to write to beside the transport, which owns it; -1 if that cannot be done."""
-    socket = transport.get_extra_info("socket")
-    is_encrypted = transport.get_extra_info("sslcontext") is not None
-    return -1 if socket is None or is_encrypted else socket.fileno()

@@ -41,24 +41,24 @@ async def serve_port(
 ) -> None:
     """Listen until cancelled.
 
-    Cancelling it shuts down: no one else is let in, WebSockets are closed with 1001, requests are answered to
-    their end, all within `limits.shutdown_timeout` and a little; what is left then is cut off. A second
-    cancellation cuts off at once. When it is over, every peer has heard `disconnected`.
+    Cancelling it shuts down: nobody else is let in, WebSockets are closed with 1001, and requests are
+    answered, all within `limits.shutdown_timeout` and a little. What is left then is cut off. A second
+    cancellation cuts off at once. In the end `disconnected` of every peer has been called.
 
     Args:
-        settings: Where to listen, and under which names: `host`, `port`, `allowed_hosts`, `allowed_origins`.
+        settings: The address and its names: `host`, `port`, `allowed_hosts`, `allowed_origins`.
         peer_factory: Makes the peer of each WebSocket.
         readiness: Answers `/readyz`.
         started: Called once, with the port, when clients can connect.
-        token_digests: Of the tokens that open the door (`serai.relay.tokens`); without any, it is open.
-        limits: For each WebSocket, and for the time that shutting down may take; by default by the settings.
-        roles: What a kept token lets its holder do, by its digest.
-        routes: What else is answered over HTTP.
+        token_digests: Digests of the host's own tokens (`serai.relay.tokens`); without any, none is needed.
+        limits: Limits of each WebSocket, and of the time for shutting down; by default those of the settings.
+        roles: Returns the role of a stored token by its digest.
+        routes: Further routes over HTTP.
 
     Raises:
-        ConfigInvalid: Before anyone can connect: when the port is taken or may not be used, when the host is
-            none of this machine, when an allowed host or origin is not one, and when others than this machine
-            could reach the port and no token is set.
+        ConfigInvalid: Before anyone can connect: the port is taken or may not be used, the address is not one
+            of this machine, an allowed host or origin is invalid, or others can reach the port without a
+            token.
     """
     limits = limits or Limits(
         waiting_bytes=settings.slow_reader_bytes, message_bytes=settings.max_frame_bytes
@@ -100,7 +100,7 @@ async def serve_port(
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server behind a `Door`, which leaves signals alone and can be cancelled."""
+    """uvicorn's server behind a `PortDoor`. It leaves signals alone and can be cancelled."""
 
     def __init__(self, config: uvicorn.Config, strangers: Strangers, on_started: Callable[[], None]) -> None:
         super().__init__(config)
@@ -110,11 +110,11 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        """Signals are the host's."""
+        """Leave signals to the host."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, and say so."""
+        """Listen, and report it."""
 
         def create_protocol() -> asyncio.Protocol:
             made = self.config.http_protocol_class
@@ -131,7 +131,7 @@ class _Server(uvicorn.Server):
         self.started = True
 
     async def main_loop(self) -> None:
-        """Wait to be cancelled; `shutdown` comes next. Once a second the time in the answers is set."""
+        """Wait to be cancelled; `shutdown` comes next. Once a second, update the date of the answers."""
         try:
             while not await self.on_tick(0):  # noqa: ASYNC110 - it waits for a date, not for an event
                 await asyncio.sleep(1)
@@ -145,13 +145,13 @@ class _Server(uvicorn.Server):
         finally:
             for connection in list(self.server_state.connections):
                 connection.transport.abort()
-            # A cut is told to the protocols in the next tick, and they tell their peers.
+            # The protocols hear of it in the next tick, and then their peers.
             await asyncio.sleep(0)
             await asyncio.sleep(0)
 
 
 async def _bind(host: str, port: int) -> list[socket.socket]:
-    """A socket for each address of a host, all on one port. Whoever connects now waits to be let in."""
+    """Bind a socket for each address of a host, all on one port. Clients that connect now have to wait."""
     if not 0 <= port <= 0xFFFF:
         raise ConfigInvalid(
             f"there is no port {port}", remedy="Choose one from 1 to 65535, or 0 for a free one"
@@ -181,20 +181,10 @@ async def _bind(host: str, port: int) -> list[socket.socket]:
         one.setblocking(False)
         sockets.append(one)
         port = int(one.getsockname()[1])
-    if not sockets:
-        raise _explained(refused, host, port) from refused
-    return sockets
-
-
-def _explained(error: OSError | None, host: str, port: int) -> ConfigInvalid:
-    match error.errno if error else None:
-        case errno.EADDRINUSE:
-            problem = f"port {port} of {host} is taken by another program"
-            remedy = "Stop that program, or choose another port (0 takes a free one)"
-        case errno.EACCES | errno.EPERM:
-            problem = f"port {port} of {host} may not be used by this user"
-            remedy = "Choose a port above 1023"
-        case _:
-            problem = f"{host!r} is not an address of this machine"
-            remedy = "Use one that is, such as 127.0.0.1"
-    return ConfigInvalid(problem, remedy=remedy)
+    if sockets:
+        return sockets
+    problem = f"the port {port} of {host!r} cannot be used: {refused.strerror if refused else 'no address'}"
+    if refused is not None and refused.errno == errno.EADDRINUSE:
+        problem = f"port {port} of {host} is taken by another program"
+    remedy = "Choose another port, above 1023 (0 takes a free one), or an address of this machine"
+    raise ConfigInvalid(problem, remedy=remedy) from refused

@@ -2,9 +2,9 @@
 
 `POST /link` gives a device its token, for a code (`devices.link`).
 
-Both know the same methods (`serai.contract.relay_calls`). Over the WebSocket the host also notifies `event`,
-for each subscription, and asks whoever registered an action to run it (`actions.run`). An error's `data` has
-a stable `code`, a `message`, and a `remedy` where there is one.
+Both have the same methods (`serai.contract.relay_calls`). Over the WebSocket the host also sends `event`
+notifications for subscriptions, and `actions.run` requests to the owner of an action. An error's `data` has a
+stable `code`, a `message`, and a `remedy` where there is one.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from serai.serve.http import error_answer
 from serai.serve.websocket import WebSocket
 
 _LONGEST_CODE = 4096
-"""So long may be what a device sends with its code, in bytes."""
+"""Longest body of a request with a code, in bytes."""
 
 
 class _LinkBody(msgspec.Struct):
     code: str
     name: str = ""
     has: str = ""
-    """The token that the device has already."""
+    """Token that the device has already."""
 
 
 def caller_of(workspace: Workspace, token_digest: str, role: Role) -> Caller | None:
-    """Who holds a token; `None` when it opens nothing any more."""
+    """Return the holder of a token; `None` if it was revoked."""
     return Caller(role) if role == Role.OWNER else workspace.tokens.caller(token_digest)
 
 
 async def _redeem(workspace: Workspace, request: HttpRequest) -> Response:
-    """A device's token, for its code."""
+    """Answer a device's code with its token."""
     body = b""
     async for piece in request.stream():
         body += piece
@@ -66,7 +66,7 @@ async def _redeem(workspace: Workspace, request: HttpRequest) -> Response:
 
 
 def relay_routes(workspace: Workspace) -> list[Route]:
-    """What the relay answers over HTTP."""
+    """Return the routes of the relay over HTTP."""
 
     async def post(request: HttpRequest) -> Response:
         call_id: Any = None
@@ -75,13 +75,13 @@ def relay_routes(workspace: Workspace) -> list[Route]:
             call_id = call.id if isinstance(call, Request) else None
             caller = caller_of(workspace, request.state.token_digest, request.state.role)
             if caller is None or call.method.startswith("events."):
-                what = "events are heard over the WebSocket" if caller else "the token opens nothing any more"
-                raise InvalidRequest(what)  # noqa: TRY301 - it is told like all else
+                problem = "events come over the WebSocket" if caller else "the token opens nothing any more"
+                raise InvalidRequest(problem)  # noqa: TRY301 - it is answered like any error
             params = read_params(call.method, call.params)
-            told = Success(id=call_id, result=await workspace.call(caller, call.method, params))
+            answer = Success(id=call_id, result=await workspace.call(caller, call.method, params))
         except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets an answer
-            told = Failure(id=call_id, error=refusal_of(error))
-        return Response(CODEC.encode(told), media_type="application/json")
+            answer = Failure(id=call_id, error=refusal_of(error))
+        return Response(CODEC.encode(answer), media_type="application/json")
 
     async def link(request: HttpRequest) -> Response:
         return await _redeem(workspace, request)
@@ -99,11 +99,11 @@ class RelayPeer(HostEnd):
         self._link = link
 
     def holds_up(self, go_on: Callable[[], None]) -> bool:
-        """Whether nothing should be read now: too much waits for the disk."""
+        """Tell whether reading should pause: too much waits for the disk."""
         return self._workspace.host.journal.holds_up(go_on)
 
     def caller(self) -> Caller:
-        """Who is there. With a token that was revoked nobody is, and the connection is closed."""
+        """Return the caller. If the token was revoked, close the connection."""
         caller = caller_of(self._workspace, self._link.token_digest, self._link.role)
         if caller is None:
             self._link.close(4401, "the token was revoked")

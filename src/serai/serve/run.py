@@ -1,4 +1,4 @@
-"""A host and its port, from the start to the end."""
+"""Runs a host with its port, from start to end."""
 
 from __future__ import annotations
 
@@ -17,55 +17,51 @@ from serai.errors import StorageFailed
 from serai.host.host import Host
 from serai.relay.inbox import Caller
 from serai.relay.workspace import Workspace
-from serai.serve import Peer
+from serai.serve import SocketPeer
 from serai.serve.ahp.commands import ahp_peer
 from serai.serve.door import raise_descriptor_limit
 from serai.serve.mcp import McpEndpoint
 from serai.serve.port import serve_port
 from serai.serve.relay import RelayPeer, relay_routes
 from serai.serve.sessions import SessionRoutes
-from serai.serve.transcripts import TranscriptRoutes
 from serai.serve.websocket import WebSocket
 from serai.store.contract import Store
 
 _log = logging.getLogger(__name__)
 
-_LOOK_SECONDS = 1.0
-"""How long it takes until a change of the settings is seen."""
-
 
 @runtime_checkable
 class Joining(Protocol):
-    """A kind of agent whose sessions use the relay from within the host, and that has something to close."""
+    """A kind of agent whose sessions use the relay from within the host, and that has to be closed."""
 
     def join(self, workspace: Workspace) -> None:
-        """The relay is open."""
+        """Use the relay, which is open now."""
         ...
 
     async def close(self) -> None:
-        """The host is closed."""
+        """Close what the kind of agent holds. The host is closed already."""
         ...
 
 
 class Peers:
-    """Who talks over the WebSockets of a host.
+    """The peers on the WebSockets of a host.
 
     Args:
-        workspace: Its relay.
+        workspace: The relay of the host.
     """
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._links: WeakSet[WebSocket] = WeakSet()
 
-    def peer_of(self, link: WebSocket) -> Peer:
-        """The peer of a new connection."""
+    def peer_of(self, link: WebSocket) -> SocketPeer:
+        """Return the peer for a new connection."""
         self._links.add(link)
         is_relay = link.path == "/relay"
         return RelayPeer(self._workspace, link) if is_relay else ahp_peer(self._workspace.host, link)
 
     def cut(self, token_digest: str) -> None:
-        """Close the connections that a token has opened: it was revoked."""
+        """Close the connections that were opened with a revoked token."""
         for link in [one for one in self._links if one.token_digest == token_digest]:
             link.close(4401, "the token was revoked")
 
@@ -75,26 +71,24 @@ async def run_host(
     token_digests: Collection[str],
     *,
     started: Callable[[int], None],
-    look_for_agents: Callable[[Host], Coroutine[Any, Any, None]] | None = None,
+    background: Callable[[Host], Coroutine[Any, Any, None]] | None = None,
     page: Sequence[BaseRoute] = (),
     first_codes: Iterable[str] = (),
-    agents_changed: Callable[[], object] = lambda: None,
 ) -> None:
     """Open the store, bring the sessions back, and serve them until SIGINT or SIGTERM, or until cancelled.
 
     Args:
         host: The host, not opened yet. Its settings say where it listens.
-        token_digests: Of the tokens that open the door; without any, it is open.
-        started: Is called with the port once clients can connect.
-        look_for_agents: Adds more kinds of agents to the host. It is begun when clients can connect.
+        token_digests: Digests of the tokens that open the port; without any, no token is needed.
+        started: Called with the port once clients can connect.
+        background: Runs from then on, until the host stops.
         page: The routes of the page.
-        first_codes: Each is good for one token of a device that may do everything.
-        agents_changed: Returns something else than before when agents have to be looked for again.
+        first_codes: One-time codes, each for one token of a device that may do everything.
 
     Raises:
         StorageUnreadable: The store cannot be opened.
         ConfigInvalid: The port cannot be used.
-        StorageFailed: It is no longer known what was written: the host has to start again.
+        StorageFailed: It is not known any more what was written: the host has to start again.
     """
     opening = await host.open()
     if opening.log_lost:
@@ -118,13 +112,13 @@ async def run_host(
 
     def can_connect(port: int) -> None:
         tools.listening(port)
-        if (look := look_for_agents) is not None:
-            host.agent_list.look_again = lambda: host.look_for(look(host))
-            host.agent_list.look_again()
+        if background is not None:
+            tasks.add(asyncio.create_task(background(host), name="background"))
         started(port)
 
     settle()
     raise_descriptor_limit()
+    tasks: set[asyncio.Task[None]] = set()
     try:
         port = asyncio.create_task(
             serve_port(
@@ -137,7 +131,6 @@ async def run_host(
                 routes=[
                     *relay_routes(workspace),
                     *sessions.routes,
-                    *TranscriptRoutes(host).routes,
                     Route("/mcp", tools, methods=["POST"]),
                     *page,
                 ],
@@ -145,19 +138,21 @@ async def run_host(
             name="port",
         )
         stop = asyncio.create_task(_signalled(), name="signals")
-        check = asyncio.create_task(
-            _check(host.journal.store, full=not opening.clean), name="check of the store"
-        )
-        looking = asyncio.create_task(_look_again(host, agents_changed), name="settings of agents")
-        garbage = asyncio.create_task(collect_in_pauses(lambda: host.journal.last_seq), name="garbage")
+        check = _check(host.journal.store, full=not opening.clean)
+        tasks |= {
+            port,
+            stop,
+            asyncio.create_task(check, name="check of the store"),
+            asyncio.create_task(collect_in_pauses(lambda: host.journal.last_seq), name="garbage"),
+        }
         try:
             await asyncio.wait({port, stop, host.journal.ended}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             workspace.runner.stop_waiting()
             sessions.close()
-            for task in (stop, port, check, garbage, looking):
+            for task in tasks:
                 task.cancel()
-            await asyncio.wait({port, stop, check, garbage, looking})
+            await asyncio.wait(tasks)
         if not port.cancelled():
             port.result()
         if host.journal.ended.done() and (error := host.journal.ended.exception()) is not None:
@@ -171,18 +166,8 @@ async def run_host(
         await asyncio.gather(*(harness.close() for harness in joining))
 
 
-async def _look_again(host: Host, stamp: Callable[[], object]) -> None:
-    """Look for agents whenever what they come from has changed, until cancelled."""
-    before = stamp()
-    while True:
-        await asyncio.sleep(_LOOK_SECONDS)
-        if (now := stamp()) != before:
-            before = now
-            host.agent_list.look_again()
-
-
 async def _check(store: Store, *, full: bool) -> None:
-    """Look the database over while the host is at work: all of it after an unclean stop."""
+    """Check the database while the host is at work: all of it after an unclean stop."""
     for problem in await store.check(full=full):
         _log.error("the database is damaged: %s; 'serai doctor' tells more", problem)
 
@@ -211,28 +196,28 @@ async def _signalled() -> None:
 
 
 # -- garbage ---------------------------------------------------------------------------------------------
-# Left alone, Python looks through all objects in the middle of whatever happens: with some hundred sessions
-# in memory, all wait for 16 to 30 ms. What a host lets go is nearly always found by counting references. So
-# the search through all objects waits for a moment in which nothing happens, or for a reason not to wait.
+# By default, Python searches all objects for garbage at any moment. With some hundred sessions in memory, all
+# clients wait for 16 to 30 ms then. Nearly all garbage of a host is found by counting references. So the full
+# search waits for a moment in which nothing happens, or until it cannot wait any longer.
 
 _YOUNG, _MIDDLE = 20_000, 10
-"""With so many more objects the youngest are looked through; each tenth time, the middle ones too."""
+"""Thresholds: new objects before the youngest are searched, and such searches before the middle ones are."""
 _NEVER = 1 << 30
 _PAUSE = 2.0
-"""So long nothing has happened when all are looked through, in seconds."""
+"""Seconds without an event before all objects are searched."""
 _TOO_MANY = 50
-"""When the middle ones were looked through so often, all are, whatever happens."""
+"""Searches of the middle objects after which all are searched, whatever happens."""
 
 
 def settle() -> None:
-    """Begin: what is there now stays, and is not looked at again. All that is old is left to the pauses."""
+    """Exempt all present objects from garbage collection, and leave old ones to `collect_in_pauses`."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNG, _MIDDLE, _NEVER)
 
 
 async def collect_in_pauses(moves: Callable[[], object]) -> None:
-    """Look through all objects when nothing happens, until cancelled: while `moves` returns the same."""
+    """Collect garbage when nothing happens, which is while `moves` returns the same. Runs until cancelled."""
     before = moves()
     while True:
         await asyncio.sleep(_PAUSE)

@@ -1,21 +1,22 @@
-"""A WebSocket on the port: from the upgrade to the last byte, knowing nothing of what is said on it.
+"""A WebSocket on the port, from the upgrade to the last byte. It knows nothing about its messages.
 
 uvicorn makes one `WebSocket` per upgrade and hands over the transport. The protocol itself is websockets'
-Sans-I/O `ServerProtocol`, without compression; what is here is the traffic:
+Sans-I/O `ServerProtocol`, without compression. This module moves the bytes:
 
 Out. Frames come ready made (`serai.serve.frames`) and wait where they can be counted and thrown away
-(`serai.serve.outgoing`): a reader that falls behind by more than its bound is told so (4408), and nobody
-waits for it. Answers that a client asked for do not count. Instead, while as many bytes of answers wait, its
-further requests are not read.
+(`serai.serve.outgoing`). A reader that falls behind by more than its bound is closed with 4408, and nobody
+waits for it. Answers to requests do not count. Instead, while as many bytes of answers wait, its further
+requests are not read.
 
-In. Whole text messages go to the `Peer`, in order, at most so many per tick: who floods the port waits for
-its own turn. Everything else is answered here: pings, closing, messages that are too long or not text.
+In. Whole text messages go to the `SocketPeer`, in order, with a limit per tick: a client that floods the port
+waits for its own turn. Everything else is answered here: pings, closing, messages that are too long or not
+text.
 
     open ── close(), a broken bound, a fault ──→ closing ── the other side's answer, or time ──→ gone
       └── the other side closes ──────────────────────────────────────────────────────────────→ gone
 
-`Peer.disconnected` is called once, when the connection is no longer open: what is then still under way to the
-client only makes it understand why.
+`SocketPeer.disconnected` is called once, when the connection is no longer open. What is still sent to the
+client then only explains why.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -37,29 +38,23 @@ from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
 from serai.contract import Role
-from serai.serve import Limits, Peer
+from serai.serve import Limits, SocketPeer
 from serai.serve.guard import PROTOCOL, Guard, Refusal
 from serai.serve.http import refusal_answer
 from serai.serve.outgoing import Outgoing, Ticker
 
 logger = logging.getLogger(__name__)
 
-# So much is parsed at once: of the smallest frames, some hundreds.
 _PARSE = 4096
-
-# A control frame holds 125 bytes, two of them for the code.
+"""Bytes that are parsed at once: some hundreds of the smallest frames."""
 _MAX_REASON = 123
-
-
-def _chosen_protocol(_protocol: ServerProtocol, offered: Sequence[Subprotocol]) -> Subprotocol | None:
-    """The page's, whose browser insists on an answer; with others nothing is agreed."""
-    return Subprotocol(PROTOCOL) if PROTOCOL in offered else None
+"""Longest reason of a close, in bytes: a control frame holds 125, two of them for the code."""
 
 
 def websocket_class(
     guard: Guard, peer_factory: PeerFactory, limits: Limits, known: Callable[[asyncio.Transport], None]
 ) -> type[asyncio.Protocol]:
-    """A class for uvicorn's `ws=`, which makes one object per upgrade by itself."""
+    """Return a class for uvicorn's `ws=`, which makes one object per upgrade."""
     ticker = Ticker()
 
     class BoundWebSocket(WebSocket):
@@ -72,15 +67,15 @@ def websocket_class(
 
 
 class WebSocket(asyncio.Protocol):
-    """One connection: what its peer sends on, and to uvicorn a protocol. To be used on the event loop only.
+    """One connection, and a protocol for uvicorn. To be used on the event loop only.
 
     Args:
         guard: Decides on the upgrade.
         peer_factory: Makes the peer.
-        limits: For this connection.
-        connections: Where it is listed as long as its transport lives, for uvicorn's shutdown.
+        limits: The limits of this connection.
+        connections: Lists it as long as its transport lives, for uvicorn's shutdown.
         ticker: Shared by all connections of the port.
-        known: Is called with the transport once the guard has let it in, and when it is gone.
+        known: Called with the transport once the guard has let it in, and when it is gone.
     """
 
     transport: asyncio.Transport
@@ -95,11 +90,11 @@ class WebSocket(asyncio.Protocol):
         known: Callable[[asyncio.Transport], None] = lambda _transport: None,
     ) -> None:
         self.token_digest: str = ""
-        """SHA-256, in hexadecimal, of the token that opened the connection; empty if none was needed."""
+        """SHA-256 of the token of this connection, in hexadecimal; empty if none was needed."""
         self.path: str = ""
-        """Where it was opened: `/`, `/ahp` or `/relay`."""
+        """Path of the connection: `/`, `/ahp` or `/relay`."""
         self.role = Role.OWNER
-        """What its token lets its holder do."""
+        """Role of its token."""
         self._guard = guard
         self._peer_factory = peer_factory
         self._limits = limits
@@ -108,48 +103,47 @@ class WebSocket(asyncio.Protocol):
         self._known = known
         self._loop = asyncio.get_running_loop()
         self._protocol = ServerProtocol(
-            max_size=limits.message_bytes, logger=logger, select_subprotocol=_chosen_protocol
+            max_size=limits.message_bytes,
+            logger=logger,
+            # Only the page offers one: its browser insists on an answer.
+            select_subprotocol=lambda _, offered: Subprotocol(PROTOCOL) if PROTOCOL in offered else None,
         )
-        # Its debugging log would hold tokens and everything that is said.
+        # Its debugging log would hold tokens and the content of all messages.
         self._protocol.debug = False
-        self._peer: Peer | None = None
+        self._peer: SocketPeer | None = None
         self._open = False
 
-        # In: what is not parsed, what is parsed and not dealt with, and the message whose fragments come in.
+        # In: bytes that are not parsed, frames that are not handled, and the message that comes in fragments.
         self._unparsed = bytearray()
         self._frames: deque[Frame] = deque()
         self._fragments: bytearray | None = None
         self._pump_due = False
         self._stopped = False
 
-        # Time: the next ping or the judgement on it while open, and the end of patience while closing.
+        # The timer of the next ping or of its answer while open, and of the end while closing.
         self._timer: asyncio.TimerHandle | None = None
         self._heard = False
 
     # -- for the peer --------------------------------------------------------------------------------------
 
     def admits(self, token_digest: str) -> bool:
-        """Whether the token with this digest opens connections now."""
+        """Tell whether a token is accepted now, by its digest."""
         return self._guard.admits(token_digest)
 
     @property
     def is_open(self) -> bool:
-        """Whether what is sent may still arrive. Once false, always false."""
+        """True while what is sent may still arrive. Once false, always false."""
         return self._open
 
     def close(self, code: int, reason: str) -> None:
-        """Close, after all that waits. Closing again does nothing. A long reason is cut to 123 bytes.
-
-        Raises:
-            websockets.exceptions.ProtocolError: When the code is none that may be sent.
-        """
+        """Close, after all that waits. Closing again does nothing. A long reason is cut to 123 bytes."""
         if not self._open:
             return
         if self._protocol.state is State.OPEN:
             reason = reason.encode()[:_MAX_REASON].decode(errors="ignore")
             self._protocol.send_close(code, reason)
             self._out.farewell = b"".join(self._protocol.data_to_send())
-        # Else the other side's close frame is among those that wait here, and its answer is already made.
+        # Else the other side's close frame waits among the frames here, and its answer is already made.
         self._end()
         self.flush()
         self._expect_end(self._limits.close_timeout)
@@ -157,7 +151,7 @@ class WebSocket(asyncio.Protocol):
     # -- for uvicorn and asyncio ---------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """An upgrade was read; its bytes come next, and only then is this the transport's protocol."""
+        """Set up the connection. The bytes of the upgrade come next."""
         self.transport = cast("asyncio.Transport", transport)
         self._out = Outgoing(
             self.transport,
@@ -166,13 +160,13 @@ class WebSocket(asyncio.Protocol):
             close=self.close,
             ticked=self._read_on,
         )
-        # See `Outgoing`; without a step in between.
+        # The methods of `Outgoing`, called without a step in between.
         self.send, self.respond = self._out.send, self._out.respond
         self.respond_in_pieces, self.flush = self._out.respond_in_pieces, self._out.flush
         self._connections.add(self)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes of the client; first the upgrade, from uvicorn."""
+        """Handle bytes of the client; the first are the upgrade, from uvicorn."""
         self._heard = True
         if self._protocol.state is State.CONNECTING:
             self._upgrade(data)
@@ -182,22 +176,22 @@ class WebSocket(asyncio.Protocol):
             self._pump()
 
     def eof_received(self) -> None:
-        """The client will write no more, so it is as good as gone: the transport closes itself."""
+        """Handle the end of the client's bytes: the transport closes itself."""
         self._protocol.receive_eof()
         self._out.clear()
         self._end()
         self._expect_end(self._limits.close_timeout)
 
     def pause_writing(self) -> None:
-        """The transport holds enough."""
+        """Stop writing: the transport holds enough."""
         self._out.pause()
 
     def resume_writing(self) -> None:
-        """The transport has room again."""
+        """Write again: the transport has room."""
         self._out.resume()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The transport is gone, for whatever reason. What was not yet handed over is thrown away."""
+        """Handle the end of the transport. What was not yet handled is thrown away."""
         del exc
         self._connections.discard(self)
         self._known(self.transport)
@@ -207,10 +201,10 @@ class WebSocket(asyncio.Protocol):
         self._out.drop()
         self._unparsed.clear()
         self._frames.clear()
-        self._say_goodbye()
+        self._tell_peer()
 
     def shutdown(self) -> None:
-        """The host goes away (uvicorn calls this): close with 1001, in bounded time."""
+        """Close with 1001, in bounded time, because the host stops. uvicorn calls this."""
         self.close(1001, "the host is going away")
         self._expect_end(self._limits.shutdown_timeout)
 
@@ -251,13 +245,13 @@ class WebSocket(asyncio.Protocol):
     # -- in ------------------------------------------------------------------------------------------------
 
     def _pump(self) -> None:
-        """Parse what has come and deal with it, until this tick's share is used up or answers pile up."""
+        """Parse and handle what was received, until this tick's share is used up or answers pile up."""
         self._pump_due = False
         share = self._limits.messages_per_tick
         while share and not self._is_held():
             if self._frames:
                 share -= 1
-                self._deal_with(self._frames.popleft())
+                self._handle(self._frames.popleft())
                 continue
             self._write_controls()
             if not self._unparsed:
@@ -274,14 +268,14 @@ class WebSocket(asyncio.Protocol):
             self._pump_soon()
 
     def _is_held(self) -> bool:
-        """Whether no more is read now: too many answers wait for the client, or too much for the disk."""
+        """Tell whether reading pauses: too many answers wait for the client, or too much for the disk."""
         return self._open and (self._out.asked > self._limits.waiting_bytes or self._is_held_up())
 
     def _is_held_up(self) -> bool:
         return self._peer is not None and self._peer.holds_up(self._read_on)
 
     def _read_on(self) -> None:
-        """Something was written: go on, if reading was held up by what waited."""
+        """Read on after a write, if reading was paused and need not be any more."""
         if self._stopped and not self._is_held():
             self._pump_soon()
 
@@ -295,8 +289,8 @@ class WebSocket(asyncio.Protocol):
             self._pump_due = True
             self._loop.call_soon(self._pump)
 
-    def _deal_with(self, frame: Frame) -> None:
-        """One frame. The protocol has checked that it may come here, and has made the answer to a ping."""
+    def _handle(self, frame: Frame) -> None:
+        """Handle one frame. The protocol has checked it, and has made the answer to a ping."""
         if frame.opcode is Opcode.CLOSE:
             self._end()
         elif not self._open:
@@ -329,7 +323,7 @@ class WebSocket(asyncio.Protocol):
             self._fail(1011, "internal error")
 
     def _fail(self, code: int, reason: str) -> None:
-        """Close because of what the client sent. Nothing of it is read any more."""
+        """Close because of an invalid message. Nothing more is read."""
         self._frames.clear()
         self._unparsed.clear()
         self._protocol.fail(code, reason)
@@ -338,7 +332,7 @@ class WebSocket(asyncio.Protocol):
     # -- out -----------------------------------------------------------------------------------------------
 
     def _write_controls(self) -> None:
-        """What the protocol itself has to say: answers to pings, a close frame, the end of the stream."""
+        """Write frames of the protocol itself: answers to pings, a close frame, the end of the stream."""
         output = self._protocol.data_to_send()
         if not output:
             return
@@ -362,23 +356,23 @@ class WebSocket(asyncio.Protocol):
             self.transport.close()
         else:
             # The client may be in the middle of sending. If the socket were closed now, its system would
-            # throw away our last frame; so what comes is read, and ignored, until it has understood.
+            # throw away our last frame; so its bytes are read, and ignored, until it has closed.
             self.transport.write_eof()
 
     # -- the end -------------------------------------------------------------------------------------------
 
     def _end(self) -> None:
-        """Not open any more. The peer hears of it in a later tick: it may be the one who is calling."""
+        """Mark the connection as not open. Its peer, which may be the caller, hears of it in a later tick."""
         self._out.end()
         if self._open:
             self._open = False
             self._fragments = None
             self._clear_timer()
-            self._loop.call_soon(self._say_goodbye)
+            self._loop.call_soon(self._tell_peer)
             if self._stopped:
                 self._pump_soon()  # the other side's close frame is to be found
 
-    def _say_goodbye(self) -> None:
+    def _tell_peer(self) -> None:
         peer, self._peer = self._peer, None
         if peer is not None:
             try:
@@ -387,7 +381,7 @@ class WebSocket(asyncio.Protocol):
                 logger.exception("the end of a connection could not be dealt with")
 
     def _expect_end(self, seconds: float) -> None:
-        """The other side has so long to close, too, and to take what waits for it."""
+        """Cut the connection off after these seconds, unless the other side closes before."""
         self._set_timer(seconds, self.transport.abort)
 
     # -- time ----------------------------------------------------------------------------------------------
@@ -398,13 +392,13 @@ class WebSocket(asyncio.Protocol):
             self._write_controls()
             self.flush()
         self._heard = False
-        # If bytes wait here, the system's own buffer is full: it takes more only when the client does.
+        # If bytes wait here, the system's buffer is full: it takes more only when the client does.
         taken = self._out.taken if self.transport.get_write_buffer_size() else None
         if self._open:
             self._set_timer(self._limits.ping_timeout, lambda: self._judge(taken))
 
     def _judge(self, taken: int | None) -> None:
-        """The time to answer a ping is over. Any byte is an answer: a pong may wait behind a long message."""
+        """Close, unless the ping was answered. Any byte counts: a pong may wait behind a long message."""
         if self._heard or self._is_held_up() or (taken is not None and self._out.taken > taken):
             rest = max(0.0, self._limits.ping_interval - self._limits.ping_timeout)
             self._set_timer(rest, self._ping)
@@ -426,5 +420,5 @@ class WebSocket(asyncio.Protocol):
             self._timer = None
 
 
-PeerFactory = Callable[[WebSocket], Peer]
-"""Makes the peer of a new connection, after the upgrade. If it raises, the connection closes with 1011."""
+PeerFactory = Callable[[WebSocket], SocketPeer]
+"""Makes the peer of a new connection after the upgrade. If it raises, the connection closes with 1011."""

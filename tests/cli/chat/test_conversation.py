@@ -320,7 +320,7 @@ class TestLines:
             os.close(write)
         lines = StdinLines(fd)
         try:
-            assert [await soon(lines.read()) for _ in range(5)] == ["one", "two", "", "last", None]
+            assert [await soon(anext(lines, None)) for _ in range(5)] == ["one", "two", "", "last", None]
         finally:
             lines.close()
             os.close(fd)

@@ -16,6 +16,8 @@ from serai.ahp.types import (
     ContentRef,
     FileEditDiff,
     FileEditSide,
+    ToolCallCompletedState,
+    ToolCallConfirmationReason,
     ToolResultContent,
     ToolResultEmbeddedResourceContent,
     ToolResultFileEditContent,
@@ -24,7 +26,7 @@ from serai.ahp.types import (
     ToolResultTerminalContent,
     ToolResultTextContent,
 )
-from serai.cli.chat.view import LAST, about, last_lines, plain_line
+from serai.cli.chat.view import LAST, TurnView, about, last_lines, plain_line
 from serai.host.tool_call import ToolCall
 from serai.host.turn import Turn
 
@@ -211,3 +213,18 @@ def test_of_a_finished_text_the_end_is_shown() -> None:
 )
 def test_what_is_no_text_has_one_line(content: ToolResultContent, line: str | None) -> None:
     assert about(content) == line
+
+
+def test_a_call_that_was_over_before_it_was_heard_of_has_its_beginning_line() -> None:
+    desk = Desk(person=False)
+    call = ToolCallCompletedState(
+        tool_call_id="1",
+        tool_name="run",
+        display_name="Run it",
+        invocation_message="x --all",
+        confirmed=ToolCallConfirmationReason.NOT_NEEDED.value,
+        success=True,
+        past_tense_message="Ran it",
+    )
+    TurnView(desk.terminal).finish(call, "")
+    assert desk.text == "* Run it: x --all\n* Run it: Ran it\n"

@@ -33,7 +33,7 @@ from serai.ahp.types import (
 from serai.contract.record import decode
 from serai.harness.model import harness
 from serai.harness.model.transcript import messages_of
-from serai.serve.transcripts import transcribed
+from serai.serve.sessions import transcribed
 from serai.session.export import export
 from serai.session.messages import AgentSessionRecord, SessionMessage, ToolResultPart
 from serai.session.turn_core import Step

@@ -22,8 +22,7 @@ from serai.ahp import types as t
 from serai.ahp.client import ClientState
 from serai.errors import InvalidParams
 from serai.host.host import Host
-from serai.serve.sessions import SessionRoutes
-from serai.serve.transcripts import transcribed
+from serai.serve.sessions import SessionRoutes, transcribed
 from serai.session.events import SessionEvent
 from serai.session.export import export
 from serai.session.workflow import serialize

@@ -1,4 +1,4 @@
-"""`serai chat`: a conversation with a session, in plain lines."""
+"""`serai chat`: a conversation with a session in the terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from serai.cli.chat.conversation import Chat
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.target import add_connection_options, is_on_this_machine, run_connected
 from serai.cli.console.terminal import PlainTerminal, choose, open_terminal
-from serai.cli.hosted import participants
 from serai.cli.sessions import find_session, session_table
 from serai.client import Client, SessionClient
 from serai.client.agent_session import is_agent_file, named_agent
@@ -26,11 +25,12 @@ from serai.config.paths import find_paths, here, is_folder, real
 from serai.errors import AgentUnknown, AuthRequired, ProtocolError, SeraiError, SessionFailed
 
 _NEW = "new"
-# Sessions that changed within a week, in milliseconds, are offered; and so many of them.
 _RECENT = 7 * 86_400_000
+"""Age of the oldest sessions that are offered, in milliseconds."""
 _MOST = 9
-# How long it may take to forget a session that was of no use.
+"""Largest number of sessions that are offered."""
 _PATIENCE = 2.0
+"""Seconds that disposing of an unused session may take."""
 
 
 def configure_chat(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +73,7 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> in
         parser.error("--once: there is no message to send")
     if options.directory is not None:
         options.directory = real(options.directory)
-    # What folders another machine has, its host knows.
+    # Folders of another machine are checked by its host.
     if is_on_this_machine(options):
         if options.directory and not is_folder(options.directory):
             parser.error(f"--directory: there is no folder {options.directory}")
@@ -95,7 +95,7 @@ async def _main(client: Client, options: argparse.Namespace) -> int:
 
 
 async def converse(client: Client, terminal: PlainTerminal, options: argparse.Namespace) -> int:
-    """Talk until one of the two has had enough. Returns the exit code."""
+    """Run the conversation to its end. Returns the exit code."""
     known: SessionClient | None = None
     if options.session:
         known = await client.open_session(await find_session(client, options.session))
@@ -112,7 +112,7 @@ async def converse(client: Client, terminal: PlainTerminal, options: argparse.Na
 
 
 async def _earlier(client: Client, terminal: PlainTerminal, folder: Path | None) -> SessionClient | None:
-    """The session of a folder that the person goes on with; `None` when they begin one."""
+    """Return the session of a folder that the person continues; `None` to begin a new one."""
     now = time.time() * 1000
     place = folder.as_uri() if folder else None
     found = [
@@ -135,14 +135,14 @@ async def _earlier(client: Client, terminal: PlainTerminal, folder: Path | None)
         if session is not None:
             await session.ready()
     except SessionFailed:
-        return None  # it never came to be
+        return None  # it could not be created
     return session
 
 
 async def _create(
-    client: Client, agent: str | None, own: str | None, uri: str, directory: str | None
+    client: Client, agent: str | None, own: str | None, uri: str, directory: Path | None
 ) -> SessionClient:
-    """Make a session with an agent of the host, or with one that a file describes: by its name or slug."""
+    """Create a session with an agent of the host, or with one that a file describes, by its URI or slug."""
     try:
         kind = "model" if own else agent
         return await client.create_session(kind, uri=uri, custom_agent=own, working_directory=directory)
@@ -156,13 +156,14 @@ async def _create(
 
 
 async def _begin(client: Client, terminal: PlainTerminal, options: argparse.Namespace) -> SessionClient:
-    """Begin a session; where nobody is signed in to its agent, that is offered first."""
+    """Begin a session. If its agent needs a sign-in, offer that first."""
     uri = f"ahp-session:/{uuid.uuid4()}"
-    directory = options.directory.as_uri() if options.directory else None
     own = named_agent(options.agent) if options.agent and is_agent_file(options.agent) else None
     try:
-        return await _create(client, options.agent, own, uri, directory)
+        return await _create(client, options.agent, own, uri, options.directory)
     except ProtocolError as error:
+        from serai.cli.agents import participants  # noqa: PLC0415 - needed only to explain the error
+
         name = (options.agent or "").removeprefix("@")
         there = await participants(options.url, options.token, home=options.home)
         if error.number != AhpErrorCode.PROVIDER_NOT_FOUND or name not in there:
@@ -183,7 +184,7 @@ async def _begin(client: Client, terminal: PlainTerminal, options: argparse.Name
 
 
 async def _forget_if_empty(session: SessionClient) -> None:
-    """A session that was begun here and never used is of no use to anyone."""
+    """Dispose of a session that was begun here and never used."""
     with contextlib.suppress(SeraiError, TimeoutError):
         state = session.state  # with what the host has not answered yet
         if state.active_turn is None and not state.turns and not state.queued_messages:

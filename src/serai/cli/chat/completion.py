@@ -1,4 +1,4 @@
-"""What Tab offers in a chat: its own commands, and the files, prompts and others that the host knows."""
+"""Completions in a chat: its own commands, and the files, prompts and names that the host knows."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from contextlib import suppress
 from serai.ahp.commands import CompletionItemKind, CompletionsParams, CompletionsResult
 from serai.ahp.types import MessageAttachment
 from serai.cli.console.output import clean
-from serai.cli.console.terminal import Offer
+from serai.cli.console.terminal import Suggestion
 from serai.client import Client, SessionClient
 from serai.completions.completion import index_of, units
 from serai.errors import SeraiError
 
 _PATIENCE = 2.0
-"""How long the host has to answer, in seconds."""
+"""Seconds that the host has to answer."""
 
 
 class ChatCompletions:
-    """Completes messages to a session, and remembers what is to be attached to them.
+    """Completes messages to a session, and remembers their attachments.
 
     Args:
-        client: Whose host is asked.
-        session: To whom the message goes.
-        commands: The chat's own, with what they do. They come first.
+        client: The connection to the host.
+        session: The session that the message is for.
+        commands: The chat's own commands with their descriptions. They come first.
     """
 
     def __init__(self, client: Client, session: SessionClient, commands: Mapping[str, str]) -> None:
@@ -34,10 +34,10 @@ class ChatCompletions:
         self._commands = commands
         self._offered: dict[str, MessageAttachment] = {}
 
-    async def offers(self, text: str, place: int) -> list[Offer]:
-        """What could stand at a place; of the host nothing where it does not answer. Cancelling is safe."""
+    async def suggest(self, text: str, place: int) -> list[Suggestion]:
+        """Return completions for a position. Those of the host are left out when it does not answer."""
         begun = text[:place]
-        own = [Offer(name, 0, about) for name, about in self._commands.items() if name.startswith(begun)]
+        own = [Suggestion(name, 0, about) for name, about in self._commands.items() if name.startswith(begun)]
         found = own if begun.startswith("/") else []
         params = CompletionsParams(
             channel=self._session.uri,
@@ -54,15 +54,15 @@ class ChatCompletions:
                 about = str(meta.get("serai.description", ""))
                 if clean(item.insert_text) == item.insert_text not in self._commands:
                     self._offered[item.insert_text] = item.attachment
-                    found.append(Offer(item.insert_text, start, clean(about)))
+                    found.append(Suggestion(item.insert_text, start, clean(about)))
         return found
 
     async def has(self, command: str) -> bool:
-        """Whether the host knows a command by just this name."""
-        return any(offer.text == command for offer in await self.offers(command, len(command)))
+        """Tell whether the host knows a command of exactly this name."""
+        return any(found.text == command for found in await self.suggest(command, len(command)))
 
     def attachments(self, text: str) -> list[MessageAttachment]:
-        """What belongs to a message: what stands in it as it was offered."""
+        """Return the attachments of the completions that a message contains."""
         return [
             attachment
             for name, attachment in self._offered.items()

@@ -1,4 +1,4 @@
-"""One conversation on a terminal: what comes in, and what is done about it."""
+"""One conversation on a terminal: its input, its events, and the reactions to them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from serai.ahp.channels import is_run
 from serai.ahp.extensions import LOGIN
 from serai.ahp.types import PendingMessage, TurnState
 from serai.cli.chat.completion import ChatCompletions
-from serai.cli.chat.questions import ChatQuestions, Decision, Question, is_open
-from serai.cli.chat.view import TurnView, diff_of, one_line, output_elsewhere, turn_told, why_held
+from serai.cli.chat.questions import ChatQuestions, Decision, Question
+from serai.cli.chat.view import TurnView, diff_of, one_line, output_elsewhere, turn_lines, why_held
 from serai.cli.console.output import json_text
 from serai.cli.console.signin import SignInDialog
 from serai.cli.console.terminal import PlainTerminal, signals
@@ -36,11 +36,11 @@ from serai.client import (
     TurnStarted,
     TurnStream,
 )
-from serai.client.events import Inbox
+from serai.client.events import ClosableQueue
 from serai.errors import AuthRequired, SeraiError
 
 _PATIENCE = 2.0
-"""How long leaving may take when something is still to be told to the host, in seconds."""
+"""Seconds that leaving waits for requests to the host."""
 
 _USAGE = {
     "/cancel": "stop the running turn (Ctrl-C does it, too)",
@@ -66,9 +66,9 @@ _NOTHING_WAITS = "No message waits."
 
 
 class Chat:
-    """One conversation. All that happens, happens in `run`, one thing after the other.
+    """One conversation. All reactions to events happen in `run`, one after the other.
 
-    With `once` it sends that message, or follows that turn, and ends with its answer; with `as_json` it
+    With `once` it sends that message, or follows that turn, and ends with the answer. With `as_json` it
     prints events for a program.
     """
 
@@ -89,15 +89,16 @@ class Chat:
         self._has_person = terminal.is_interactive and not as_json
         self._view = TurnView(terminal)
         self._completions = ChatCompletions(client, session, _COMMANDS)
-        terminal.offers = self._completions.offers
+        terminal.suggest = self._completions.suggest
         self._questions = ChatQuestions(session, terminal, self._listen, self._decided)
-        self._heard: Inbox[Callable[[], None]] = Inbox()  # what to do about what was heard, in order
+        self._heard: ClosableQueue[Callable[[], None]] = ClosableQueue()  # reactions to events, in order
         self._tasks: set[asyncio.Task[None]] = set()
-        self._errands: set[asyncio.Task[None]] = set()  # what was asked of the host
+        self._errands: set[asyncio.Task[None]] = set()  # requests to the host
         self._reading: asyncio.Task[None] | None = None
         self._sign_in_dialog: asyncio.Task[bool] | None = None
         self._own_turns: set[str] = set()
-        self._aside: set[str] = set()  # the questions that no turn told of
+        # The lines of a pipe are messages: their writer knew of no question.
+        self._hears_questions = once is None and (terminal.is_interactive or as_json)
         self._is_busy = False
         self._no_more_lines = False
         self._interrupts = 0
@@ -107,7 +108,7 @@ class Chat:
         self._exit: int | None = None
 
     async def run(self) -> int:
-        """Talk. Returns the exit code.
+        """Run the conversation. Returns the exit code.
 
         Raises:
             SeraiError: The session is gone, or the host for good.
@@ -117,7 +118,7 @@ class Chat:
             with signals({signal.SIGINT: self._interrupt}):
                 self._begin()
                 while self._exit is None:
-                    (await self._heard.get())()
+                    (await anext(self._heard))()
                     if self._is_signing_in and self._exit is None:
                         await self._sign_in()
                 if self._errands and self._client.is_connected and self._interrupts == 0:
@@ -137,15 +138,14 @@ class Chat:
             if not self._is_busy:
                 self._tell_held(why_held(self._session.state))
         _spawn(self._follow_turns(), self._tasks)
-        # The lines of a pipe are messages: whoever wrote them knew of no question.
-        if self._once is None and (self._terminal.is_interactive or self._as_json):
+        if self._hears_questions:
             _spawn(self._follow_questions(), self._tasks)
         if self._terminal.is_interactive:
             self._want_line()
         self._show_prompt()
 
     def _greet(self) -> None:
-        """Say whom one talks to, and what was said last."""
+        """Show the agent, the session and the last turn."""
         state = self._session.state
         agent, title = state.summary.provider, state.summary.title
         named = f"{agent} {title!r}" if title else agent
@@ -157,10 +157,10 @@ class Chat:
         if LOGIN in (state.meta or {}):
             self._terminal.note("(nobody is signed in to the agent: /signin does it)")
         if state.turns:
-            told = "\n".join(turn_told(state.turns[-1]))
-            self._terminal.note(f"(turns so far: {len(state.turns)}; the last one:)\n{told}")
+            last = "\n".join(turn_lines(state.turns[-1]))
+            self._terminal.note(f"(turns so far: {len(state.turns)}; the last one:)\n{last}")
 
-    # -- what comes in -------------------------------------------------------------------------------------
+    # -- input and events ----------------------------------------------------------------------------------
 
     def _later(self, do: Callable[..., None], *about: Any) -> None:
         self._heard.put(partial(do, *about))
@@ -187,26 +187,26 @@ class Chat:
             self._later(self._happened, event, diff)
 
     async def _follow_questions(self) -> None:
-        with contextlib.suppress(SeraiError):  # who follows the turns says why
+        with contextlib.suppress(SeraiError):  # the task that follows the turns reports it
             async with contextlib.aclosing(self._session.questions()) as questions:
                 async for event in questions:
-                    self._later(self._asked_aside, event)
+                    self._later(self._asked, event)
 
     def _want_line(self) -> None:
-        """Take one line, and no second one before that has been looked at."""
+        """Read one line, unless a line is being read already."""
         if self._reading is None and not self._no_more_lines:
             self._reading = _spawn(self._read_line(), self._tasks)
 
     async def _read_line(self) -> None:
-        self._later(self._written, await self._terminal.lines.read())
+        self._later(self._written, await anext(self._terminal.lines, None))
 
     def _do(self, work: Awaitable[Any], note: str | None = None, question: Question | None = None) -> None:
-        """Ask something of the host without waiting for it: Ctrl-C has to work meanwhile.
+        """Send a request to the host without waiting for it: Ctrl-C has to work meanwhile.
 
         Args:
-            work: What does it.
-            note: What to say when it is done.
-            question: What it answers.
+            work: The request.
+            note: A note for when it is done.
+            question: The question that it answers.
         """
 
         async def run() -> None:
@@ -227,7 +227,7 @@ class Chat:
         self._reading = None
         if text is None:
             self._no_more_lines = True
-            if self._is_busy and self._questions:  # what no turn waits for, others may answer
+            if self._is_busy and self._questions:  # others may still answer
                 self._questions.answer(None)
                 self._show_prompt()
             elif self._terminal.is_interactive or not self._is_busy:
@@ -280,14 +280,14 @@ class Chat:
                 self._do(self._session.set_title(rest), "The session has a new title.")
 
     async def _pass_on(self, command: str, text: str) -> None:
-        """Send a command that is not the chat's own, if the host or the agent knows it."""
+        """Send a command that is not the chat's own, if the host or the agent has it."""
         if await self._completions.has(command):
             self._later(self._send, text)
         else:
             self._tell(f"There is no command {command}. /help lists those that there are.")
 
     def _send(self, text: str) -> None:
-        """Send a message: now, or after the turn that runs."""
+        """Send a message, now or after the running turn."""
         attachments = self._completions.attachments(text)
         if self._is_busy:
             self._do(self._session.queue(text, attachments=attachments), _QUEUED)
@@ -318,7 +318,7 @@ class Chat:
         if turn is None:
             self._terminal.note("No turn is running.")
         else:
-            self._questions.clear()  # what it asks needs no answer any more
+            self._questions.clear()  # its questions need no answer any more
             self._do(self._session.dispatch(a.SessionTurnCancelledAction(turn_id=turn.id)))
 
     def _leave(self) -> None:
@@ -336,7 +336,7 @@ class Chat:
         command = "workflow run --resume" if is_run(self._session.uri) else "chat"
         return f"serai {command} {self._session.id}"
 
-    # -- messages that wait --------------------------------------------------------------------------------
+    # -- queued messages -----------------------------------------------------------------------------------
 
     @property
     def _waiting(self) -> list[PendingMessage]:
@@ -344,7 +344,7 @@ class Chat:
         return (live.head.queued_messages if live is not None else None) or []
 
     def _tell_held(self, why: str | None) -> None:
-        """Say which messages wait until someone goes on, and why."""
+        """List the messages that are held, with the reason."""
         if why is not None and self._waiting:
             how = "/go sends them, /drop NUMBER takes one back, or write on and they follow"
             self._terminal.note(f"(held, since {why}: {how})\n{self._listed()}")
@@ -354,7 +354,7 @@ class Chat:
         return "\n".join(f"  {place}  {text}" for place, text in enumerate(texts, start=1))
 
     def _go_on(self) -> None:
-        """Send the first of the messages that wait; the others follow it."""
+        """Send the first held message; the others follow it."""
         if not self._waiting:
             self._tell(_NOTHING_WAITS)
         elif self._is_busy:
@@ -379,7 +379,7 @@ class Chat:
     # -- questions -----------------------------------------------------------------------------------------
 
     def _listen(self) -> None:
-        """Something is asked: wait for a line, if there will be one."""
+        """Wait for the answer to a question, if there will be more lines."""
         if self._no_more_lines:
             self._questions.answer(None)
         else:
@@ -388,27 +388,19 @@ class Chat:
     def _decided(self, question: Question, decision: Decision) -> None:
         self._do(decision(self._session), question=question)
 
-    def _asked_aside(self, event: QuestionAsked | QuestionClosed) -> None:
-        """What is asked while a turn runs, that turn tells, in its place among all else."""
-        live = self._session.live
-        if isinstance(event, QuestionAsked):
-            if live is None or live.turn is not None or not is_open(self._session, event):
-                return
-            self._aside.add(event.request.id)
-        elif event.request_id in self._aside:
-            self._aside.remove(event.request_id)
-        else:
-            return
+    def _asked(self, event: QuestionAsked | QuestionClosed) -> None:
         if self._as_json:
             self._print(event)
         was_asked = bool(self._questions)
-        self._questions.heed(event)
+        self._questions.update(event)
         if was_asked:
             self._show_prompt()
 
     # -- the turn ------------------------------------------------------------------------------------------
 
     def _happened(self, event: TurnEvent, diff: str) -> None:
+        if self._hears_questions and isinstance(event, QuestionAsked | QuestionClosed):
+            return  # they are heard apart from the turn, since they also come without one
         if self._as_json:
             self._print(event)
         else:
@@ -421,7 +413,7 @@ class Chat:
             case TurnEnded():
                 self._ended(event)
             case _:
-                self._questions.heed(event, diff)
+                self._questions.update(event, diff)
 
     def _ended(self, event: TurnEnded) -> None:
         self._interrupts = 0
@@ -443,18 +435,18 @@ class Chat:
     # -- signing in ----------------------------------------------------------------------------------------
 
     def _offer_sign_in(self) -> None:
-        """Whoever sent the message that was refused is asked, if there is a person to ask."""
+        """Offer a sign-in to the person who sent the refused message."""
         last = self._session.state.turns[-1]
         if self._has_person and last.id in self._own_turns:
             self._is_signing_in, self._refused = True, last.user_message.text
 
     async def _sign_in(self) -> None:
-        """Have the person sign in, and send again what was refused. Ctrl-C stops it."""
+        """Run the sign-in, and send the refused message again. Ctrl-C stops it."""
         dialog = SignInDialog(self._client, self._terminal)
         agent = self._session.state.summary.provider
         text, self._refused = self._refused, None
         if self._reading is not None:
-            self._reading.cancel()  # what is typed belongs to the dialog
+            self._reading.cancel()  # the input belongs to the dialog
             self._reading = None
         self._sign_in_dialog = work = asyncio.create_task(dialog.run(agent, offer=text is not None))
         try:
@@ -486,7 +478,7 @@ class Chat:
             case SignInNeeded(resource=resource):
                 self._terminal.note(f"(a sign-in is needed: {resource})")
             case _:
-                pass  # other sessions are not talked about here
+                pass  # an event of another session
 
     def _give_up(self, error: SeraiError) -> None:
         raise error
@@ -502,7 +494,7 @@ class Chat:
         self._show_prompt()
 
     def _tell(self, text: str) -> None:
-        """Answer the person, whatever the agent is just saying."""
+        """Write a note for the person, above the agent's text."""
         self._terminal.note(text, aside=True)
         self._show_prompt()
 
@@ -510,7 +502,7 @@ class Chat:
         self._terminal.raw(json_text(event))
 
     def _show_prompt(self) -> None:
-        """The agent is done: the person may write. Where something is asked, that is what they answer."""
+        """Show the prompt, if the agent is done and no question is open."""
         if self._questions:
             self._want_line()
         if self._is_busy or self._questions or self._is_signing_in or self._exit is not None:

@@ -1,7 +1,7 @@
-"""Asks a person, in plain lines, what a session wants to know: one question after the other.
+"""Asks a person the questions of a session, one after the other.
 
-A dialog is a generator: it yields what to ask, is sent the line that was typed (`None` when there will be no
-more), and returns what was decided.
+A dialog is a generator: it yields a question, is sent the line of the person (`None` at the end of the
+input), and returns the decision.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ from serai.client.answers import AnswerValue, answer_to
 from serai.errors import Rejected
 
 Decision: TypeAlias = Callable[[SessionClient], Awaitable[None]]
-"""Tells the host what was decided. It raises `Rejected` when someone else was quicker, or the answer does not
-fit."""
+"""Sends a decision to the host. Raises `Rejected` when someone else was quicker or the answer is invalid."""
 
 Dialog: TypeAlias = Generator[Ask, str | None, Decision]
 
@@ -53,7 +52,7 @@ Dialog: TypeAlias = Generator[Ask, str | None, Decision]
 
 
 def ask_call(call: ToolCallPendingConfirmationState, diff: str = "") -> Dialog:
-    """Ask whether a call may run, with the diff of what it is going to change."""
+    """Ask whether a call may run, and show the diff of its changes."""
     options = call.options or []
     yes = _first(options, ConfirmationOptionKind.APPROVE)
     no = _first(options, ConfirmationOptionKind.DENY)
@@ -64,9 +63,9 @@ def ask_call(call: ToolCallPendingConfirmationState, diff: str = "") -> Dialog:
     def refuse(option: str | None, **why: str | None) -> Decision:
         return lambda session: session.deny(call.tool_call_id, option=option, **why)
 
-    said = yield _menu(call, options, f"{_about(call)}\n{diff}")
-    while said is not None:
-        word = said.strip().casefold()
+    line = yield _menu(call, options, f"{_about(call)}\n{diff}")
+    while line is not None:
+        word = line.strip().casefold()
         option = _option(options, word)
         if option is not None:
             return (allow if option.kind == ConfirmationOptionKind.APPROVE else refuse)(option.id)
@@ -81,12 +80,12 @@ def ask_call(call: ToolCallPendingConfirmationState, diff: str = "") -> Dialog:
             changed = yield from _edited(call.tool_input or "")
             if changed is not None:
                 return allow(yes, changed)
-        said = yield _menu(call, options)
+        line = yield _menu(call, options)
     return refuse(None, reason="there was nobody to ask")
 
 
 def ask_result(call: ToolCallPendingResultConfirmationState) -> Dialog:
-    """Ask whether the agent may have what a tool brought."""
+    """Ask whether the agent may use a tool's result."""
     lines = [*last_lines(text_of(call.content)), *filter(None, map(about, call.content or ()))]
     shown = [plain(call.past_tense_message), *(f"  | {line}" for line in lines)]
     approved = yield from _yes_or_no("\n".join(shown) + "\n", "May the agent use this result? [y/n] ")
@@ -95,11 +94,11 @@ def ask_result(call: ToolCallPendingResultConfirmationState) -> Dialog:
 
 def _yes_or_no(intro: str, question: str) -> Generator[Ask, str | None, bool]:
     choices = frozenset({"y", "yes", "n", "no"})
-    said = yield Ask(intro + question, choices=choices)
-    while said is not None and (word := said.strip().casefold()) not in {"n", "no", "/decline"}:
+    line = yield Ask(intro + question, choices=choices)
+    while line is not None and (word := line.strip().casefold()) not in {"n", "no", "/decline"}:
         if word in {"y", "yes"}:
             return True
-        said = yield Ask(question, choices=choices)
+        line = yield Ask(question, choices=choices)
     return False
 
 
@@ -133,11 +132,11 @@ def _first(options: list[ConfirmationOption], kind: ConfirmationOptionKind) -> s
 
 
 def _edited(before: str) -> Generator[Ask, str | None, str | None]:
-    """The input as it is to be; `None` when it was left as it is. JSON stays JSON."""
+    """Ask for a new input; `None` for no change. JSON has to stay JSON."""
     problem, text = "", before
     while True:
-        said = yield Ask(f"{problem}New input (empty for no change): ", prefill=text)
-        text = (said or "").strip()
+        line = yield Ask(f"{problem}New input (empty for no change): ", prefill=text)
+        text = (line or "").strip()
         if text in {"", before.strip()}:
             return None
         if not _is_json(before) or _is_json(text):
@@ -157,7 +156,7 @@ def _is_json(text: str) -> bool:
 
 
 def ask_questions(request: SessionInputRequest) -> Dialog:
-    """Ask all questions of a request, one after the other. `/decline` gives no answers at all."""
+    """Ask all questions of a request, one after the other. `/decline` declines them all."""
     head = [request.message] if request.message else []
     head += [f"Open this address: {request.url}"] if request.url else []
     intro = "".join(f"{line}\n" for line in head)
@@ -176,17 +175,17 @@ def ask_questions(request: SessionInputRequest) -> Dialog:
 def _ask(
     request: SessionInputRequest, question: SessionInputQuestion, intro: str
 ) -> Generator[Ask, str | None, dict[str, AnswerValue] | None]:
-    """The answer to one question; `None` when the person declines them all."""
+    """Ask one question. Returns its answer; `None` when the person declines all questions."""
     if isinstance(question, Unknown):
-        return {}  # a kind that is newer than we are; the host says whether it can do without
+        return {}  # an unknown kind of question: the host checks whether it may be left out
     default = _default(question)
     problem = ""
     while True:
         is_secret = getattr(question, "format", None) == "password"
-        said = yield Ask(f"{intro}{problem}{_wording(question, default)}", secret=is_secret)
+        line = yield Ask(f"{intro}{problem}{_wording(question, default)}", secret=is_secret)
         intro = ""
-        text = (said or "").strip()
-        if said is None or text == "/decline":
+        text = (line or "").strip()
+        if line is None or text == "/decline":
             return None
         if not text and (default is not None or not question.required):
             return {question.id: default}
@@ -207,7 +206,7 @@ def _ask(
 
 
 def _default(question: Any) -> AnswerValue:
-    """What an empty line means."""
+    """Return the answer that an empty line stands for."""
     if isinstance(question, SessionInputSingleSelectQuestion):
         return next((option.id for option in question.options if option.recommended), None)
     if isinstance(question, SessionInputMultiSelectQuestion):
@@ -256,7 +255,7 @@ def _shown(value: AnswerValue) -> str:
 
 
 def _read(question: Any, text: str) -> AnswerValue:
-    """A line as the value that it stands for; `None` when it stands for none."""
+    """Read a line as an answer; `None` if it is invalid."""
     match question:
         case SessionInputBooleanQuestion():
             return {"y": True, "yes": True, "n": False, "no": False}.get(text.casefold())
@@ -284,17 +283,17 @@ def _number(text: str) -> float | int | None:
 
 
 def _chosen(options: list[SessionInputOption], text: str, free: bool | None) -> str | None:
-    """The option that a number or a word means, or text of one's own where that is allowed."""
+    """Return the option of a number or a word, or free text where that is allowed."""
     places = {str(number): option.id for number, option in enumerate(options, start=1)}
     word = text.casefold()
     named = (option.id for option in options if word in {option.id.casefold(), option.label.casefold()})
     return places.get(text) or next(named, text if free else None)
 
 
-# -- what is open ------------------------------------------------------------------------------------------
+# -- open questions ----------------------------------------------------------------------------------------
 
 Question: TypeAlias = ToolWaiting | ResultWaiting | QuestionAsked
-"""An event that someone has to answer."""
+"""An event that needs an answer."""
 
 _CLOSED = "(no longer asked: it was answered elsewhere, or the turn is over)"
 
@@ -307,13 +306,13 @@ class _Open:
 
 
 class ChatQuestions:
-    """The questions that are open here: the first one is asked, the others wait. True while there is one.
+    """The open questions: the first one is asked, the others wait. True while there is one.
 
     Args:
-        session: Who asks.
-        terminal: Where it is asked.
-        listen: Is called when a line is wanted: it comes back to `answer`.
-        decided: Is called with a question and what the person decided.
+        session: The session that asks.
+        terminal: The terminal of the person.
+        listen: Called when a line is wanted, which is then passed to `answer`.
+        decided: Called with a question and the decision of the person.
     """
 
     def __init__(
@@ -332,12 +331,12 @@ class ChatQuestions:
     def __bool__(self) -> bool:
         return bool(self._open)
 
-    def heed(self, event: TurnEvent, diff: str = "") -> None:
-        """Take an event of the session: perhaps something is asked, or no longer.
+    def update(self, event: TurnEvent, diff: str = "") -> None:
+        """Handle an event of the session, which may open or close a question.
 
         Args:
-            event: What has happened.
-            diff: What the call that waits is going to change.
+            event: The event.
+            diff: The diff of a call that waits.
         """
         if isinstance(event, ToolWaiting | ResultWaiting | QuestionAsked):
             self._add(event, diff)
@@ -345,7 +344,7 @@ class ChatQuestions:
         self._show()
 
     def answer(self, text: str | None) -> None:
-        """Take a line for the question that is asked; `None` when there will be no more lines."""
+        """Answer the question that is asked with a line; `None` at the end of the input."""
         key, current = next(iter(self._open.items()))
         try:
             self._ask(current.dialog.send(text))
@@ -355,13 +354,13 @@ class ChatQuestions:
             self._show()
 
     def ask_again(self, question: Question) -> None:
-        """Ask what the host did not take an answer to, if it still wants one."""
+        """Ask a question again whose answer the host refused, if it is still open."""
         if is_open(self._session, question):
             self._add(question)
             self._show()
 
     def settle(self) -> None:
-        """Take back what is not asked any more."""
+        """Withdraw questions that are closed."""
         for key, one in list(self._open.items()):
             if not is_open(self._session, one.question):
                 del self._open[key]
@@ -370,12 +369,12 @@ class ChatQuestions:
                     self._terminal.note(_CLOSED)
 
     def clear(self) -> None:
-        """Take back everything, and say nothing about it."""
+        """Withdraw all questions silently."""
         self._open.clear()
         self._terminal.unask()
 
     def _add(self, question: Question, diff: str = "") -> None:
-        """Add a question. One that is open already stays as it is; one that has changed is asked anew."""
+        """Add a question. If it is open already, it is asked anew only if it has changed."""
         match question:
             case ToolWaiting(call=call):
                 key, dialog = ("call", call.tool_call_id), ask_call(call, diff)
@@ -389,7 +388,7 @@ class ChatQuestions:
             self._open[key] = _Open(question, dialog)
 
     def _show(self) -> None:
-        """Ask what is to be asked next, if it is not asked already."""
+        """Ask the first open question, if it is not asked already."""
         current = next(iter(self._open.values()), None)
         if current is not None and not current.is_shown:
             current.is_shown = True
@@ -401,7 +400,7 @@ class ChatQuestions:
 
 
 def is_open(session: SessionClient, question: Question) -> bool:
-    """Whether the host still waits for an answer to this."""
+    """Tell whether the host still waits for an answer to a question."""
     live = session.live
     if live is None:
         return False

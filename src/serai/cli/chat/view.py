@@ -1,4 +1,4 @@
-"""Shows turns in plain lines: text as it comes, and of each tool call what it does and what it brought."""
+"""Shows turns as lines: text as it comes, and for each tool call its beginning and its result."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ from serai.client.terminal import terminal_text
 from serai.errors import SeraiError
 
 LAST = 20
-"""Most lines of an output that are shown: its last ones."""
+"""Most lines of an output that are shown, from its end."""
 _WIDTH = 400
 _PATIENCE = 2.0
-"""How long the end of a call waits for output that the host keeps elsewhere, in seconds."""
+"""Seconds that the end of a call waits for output that the host keeps elsewhere."""
 _LARGEST = 4_000_000
 """Largest output that is fetched, in bytes."""
 
 _LONGEST_DIFF = 1000
-"""Most lines of a diff that are shown when someone is asked."""
+"""Most lines of a diff that are shown with a question."""
 
 _ESCAPES = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC: titles, links, marks
@@ -71,12 +71,12 @@ _CONTROLS = {code: None for code in [*range(32), *range(127, 160)] if code != 9}
 
 
 def plain_line(line: str) -> str:
-    """A line of a terminal as it stands there in the end: without colours and what was overwritten."""
+    """Return the final form of a terminal's line, without colours and overwritten text."""
     return cut(_ESCAPES.sub("", line).rstrip("\r").rpartition("\r")[2].translate(_CONTROLS), _WIDTH)
 
 
 def last_lines(text: str) -> list[str]:
-    """The end of a text, and how much was left out before it."""
+    """Return the last lines of a text, after a note on the lines that were left out."""
     lines = text.removesuffix("\n").split("\n") if text else []
     left_out = len(lines) - LAST
     head = [f"… ({left_out:,} line{'s' if left_out > 1 else ''} left out)"] if left_out > 0 else []
@@ -84,21 +84,21 @@ def last_lines(text: str) -> list[str]:
 
 
 def one_line(text: str, width: int = 100) -> str:
-    """Text on one line, cut when it is long."""
+    """Join text into one line, cut when it is long."""
     return cut(" ".join(text.split()), width)
 
 
-# -- what tools show ---------------------------------------------------------------------------------------
+# -- content of tool calls ---------------------------------------------------------------------------------
 
 
 def text_of(content: list[ToolResultContent] | None) -> str:
-    """The text among what a tool shows."""
+    """Return the text in a tool's content."""
     *before, last = [one.text for one in content or () if isinstance(one, ToolResultTextContent)] or [""]
     return "".join(text if text.endswith("\n") else f"{text}\n" for text in before) + last
 
 
 def about(content: ToolResultContent) -> str | None:
-    """One line on what is no text; `None` for text and terminals, which are shown themselves."""
+    """Describe content in a line; `None` for text and terminals, which are shown themselves."""
     match content:
         case ToolResultFileEditContent():
             return about_edit(content)
@@ -113,7 +113,7 @@ def about(content: ToolResultContent) -> str | None:
 
 
 def about_edit(edit: FileEdit) -> str:
-    """A change to a file: what became of it, and how many lines came and went."""
+    """Describe a change to a file, with the numbers of added and removed lines."""
     before, after = (_path(side.uri) if side else None for side in (edit.before, edit.after))
     if before and after:
         what = f"changed {after}" if before == after else f"moved {before} to {after}"
@@ -129,7 +129,7 @@ def _path(uri: str) -> str:
 
 
 async def output_elsewhere(client: Client, call: ToolCallState) -> str:
-    """What a call without text of its own has shown in terminals, or has too much of for the session."""
+    """Return a call's output in terminals or kept content, if its own content has no text."""
     content: list[ToolResultContent] = getattr(call, "content", None) or []
     texts: list[str] = []
     try:
@@ -147,12 +147,12 @@ async def output_elsewhere(client: Client, call: ToolCallState) -> str:
                     case _:
                         pass
     except (SeraiError, TimeoutError):
-        pass  # it does not stay for ever; its address is shown in any case
+        pass  # it may be deleted; its address is shown in any case
     return "".join(texts)
 
 
 async def diff_of(client: Client, call: ToolCallState) -> str:
-    """The diff of what a call is going to change, in lines that end; empty where there is none to show."""
+    """Return the diff of the changes that a call wants to make; empty if there is none."""
     edits: FileEdits | None = getattr(call, "edits", None)
     lines: list[str] = []
     try:
@@ -171,8 +171,8 @@ async def _read_side(client: Client, side: FileEditSide | None) -> list[str]:
     return (await client.read(side.content.uri)).decode().splitlines() if side else []
 
 
-def _call_told(call: ToolCallState, *, elsewhere: str = "", has_run: bool = False) -> list[str]:
-    """A call that is over, in lines: how it ended, and what it brought."""
+def _call_lines(call: ToolCallState, *, elsewhere: str = "", has_run: bool = False) -> list[str]:
+    """Return a finished call as lines: its outcome and its result."""
     match call:
         case ToolCallCompletedState(content=content):
             if call.success:
@@ -186,7 +186,7 @@ def _call_told(call: ToolCallState, *, elsewhere: str = "", has_run: bool = Fals
         case ToolCallBase():
             return [f"* {call.display_name}"]
         case _:
-            return []  # a state that is newer than we are
+            return []  # an unknown state
 
 
 def _why_cancelled(call: ToolCallCancelledState, *, has_run: bool) -> str:
@@ -205,14 +205,14 @@ class TurnView:
 
     def __init__(self, terminal: PlainTerminal) -> None:
         self._terminal = terminal
-        # By call that runs: the lines on what is no text that were shown.
         self._calls: dict[str, set[str]] = {}
+        """By running call: the lines about its content that were shown."""
         self._is_thinking = False
-        # Shown at the turn's end: it may be told in the middle of a word.
         self._usage: UsageInfo | None = None
+        """Usage of the turn, shown at its end: reports may come in the middle of a word."""
 
     def show(self, event: TurnEvent) -> None:
-        """Show one event. Questions are not shown here, they are asked; for the end of calls see `finish`."""
+        """Show one event, except for questions and for the end of calls (see `finish`)."""
         if isinstance(event, UsageReported):
             self._usage = event.usage
             return
@@ -236,16 +236,21 @@ class TurnView:
                 pass
 
     def finish(self, call: ToolCallState, elsewhere: str) -> None:
-        """Show how a call has ended, with what `output_elsewhere` has found."""
+        """Show the end of a call, with the text of `output_elsewhere`."""
+        if isinstance(call, ToolCallCompletedState) and call.tool_call_id not in self._calls:
+            self._show_begun(call)  # its beginning was missed
         known = self._calls.pop(call.tool_call_id, None) if isinstance(call, ToolCallBase) else None
-        for line in _call_told(call, elsewhere=elsewhere, has_run=known is not None):
+        for line in _call_lines(call, elsewhere=elsewhere, has_run=known is not None):
             if line.removeprefix("  | ") not in (known or ()):
                 self._terminal.note(line, style=DIM if line.startswith("  | ") else "")
 
+    def _show_begun(self, call: ToolCallRunningState | ToolCallCompletedState) -> None:
+        self._calls[call.tool_call_id] = set()
+        self._terminal.note(f"* {call.display_name}: {one_line(plain(call.invocation_message))}")
+
     def _show_running(self, call: ToolCallRunningState) -> None:
         if call.tool_call_id not in self._calls:
-            self._calls[call.tool_call_id] = set()
-            self._terminal.note(f"* {call.display_name}: {one_line(plain(call.invocation_message))}")
+            self._show_begun(call)
         known = self._calls[call.tool_call_id]
         for line in filter(None, map(about, call.content or ())):
             if line not in known:
@@ -267,15 +272,15 @@ class TurnView:
             self._terminal.note(f"(the turn was {event.state})")
 
 
-def turn_told(turn: Turn) -> list[str]:
-    """A turn that is over, in lines."""
+def turn_lines(turn: Turn) -> list[str]:
+    """Return a finished turn as lines."""
     lines = [f"> {turn.user_message.text}"]
     for part in turn.response_parts:
         match part:
             case MarkdownResponsePart(content=content) if content.strip():
                 lines.append(content.strip())
             case ToolCallResponsePart(tool_call=call):
-                lines += _call_told(call)
+                lines += _call_lines(call)
             case SystemNotificationResponsePart(content=content):
                 lines.append(f"({plain(content)})")
             case _:
@@ -295,7 +300,7 @@ _WHY_HELD = {
 
 
 def why_held(state: SessionState) -> str | None:
-    """Why messages wait until someone goes on; `None` when they do not."""
+    """Return the reason for which messages are held; `None` if they are not."""
     reason = (state.meta or {}).get(QUEUE_HELD)
     if reason is None or not state.queued_messages:
         return None

@@ -1,1 +1,1 @@
-"""What the commands share: the terminal, output for people and programs, options, the way into a terminal."""
+"""Parts that commands share: the person's terminal, output, options, and attaching to terminals."""

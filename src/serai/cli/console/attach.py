@@ -1,4 +1,4 @@
-"""Shows a terminal of the host on the person's terminal, live, and sends it every key."""
+"""Attaches the person's terminal to a terminal of the host: shows its output, and sends it every key."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from contextlib import contextmanager
 
 from serai.cli.console.terminal import signals
 from serai.client import Client, ClientEvent, Connected, Disconnected, TerminalClient, TerminalOutput
-from serai.client.events import Inbox
+from serai.client.events import ClosableQueue
 from serai.client.terminal import terminal_text
 from serai.errors import SeraiError
 
 LEAVE = b"\x1d"
-"""Ctrl-]: what telnet has always used for this."""
+"""The key that leaves: Ctrl-], as in telnet."""
 
 _KEYS, _SCREEN = 0, 1
 _PATIENCE = 2.0
-"""How long leaving waits for the last keys to arrive, in seconds."""
+"""Seconds that leaving waits for the last keys to arrive."""
 
-# Questions of a program to its terminal. They were answered when they were asked: answered again, each time
-# someone looks, the answers would be typed into whatever runs now.
+# Queries of a program to its terminal. They were answered when they were sent. If they were answered again,
+# whenever someone looks, the answers would be typed into the program that runs now.
 _QUESTIONS = re.compile(
     r"\x1b\[[?>=]?[0-9;]*[cn]|\x1b\[\?[0-9;]*\$p|\x1b\[[0-9;]*t|\x1b\[>[0-9;]*q"
     r"|\x1b\][0-9;]*\?(?:\x07|\x1b\\)|\x1bP[+$]q[^\x1b]*\x1b\\|\x1bZ|\x05"
 )
-# Mouse, pasting, application keys and a hidden cursor would outlive the visit.
+# Mouse reports, bracketed paste, application keys and a hidden cursor would stay after leaving.
 _BACK_TO_NORMAL = (
     "\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?2004l\x1b[?1l\x1b>\x1b[?25h"
 )
@@ -41,9 +41,9 @@ _SCREENS = re.compile(r"\x1b\[\?1049[hl]")
 
 
 async def attach(client: Client, terminal: TerminalClient) -> str:
-    """Show a terminal and send it what is typed, until Ctrl-] or its end. Returns how it was left.
+    """Show a terminal and send it the keys, until Ctrl-] or its end. Returns a sentence on how it ended.
 
-    The person's terminal is as before when this is over, also when it is cancelled.
+    The person's terminal is restored in any case.
 
     Raises:
         SeraiError: The terminal is gone, or the host for good.
@@ -51,7 +51,7 @@ async def attach(client: Client, terminal: TerminalClient) -> str:
     if terminal.state.exit_code is not None:
         text = _QUESTIONS.sub("", terminal_text(terminal.state))
         _write(text + _back_to_normal(text))
-        return _told_end(terminal)
+        return _end_words(terminal)
     visit = _Visit(client, terminal)
     with _raw():
         try:
@@ -61,59 +61,47 @@ async def attach(client: Client, terminal: TerminalClient) -> str:
 
 
 class _Visit:
-    """One look at a terminal. It is over when `_left` has how it was left."""
+    """One look at a terminal, until `leaving` is set or the terminal ends."""
 
     def __init__(self, client: Client, terminal: TerminalClient) -> None:
         self._client = client
         self._terminal = terminal
-        self._typed: Inbox[str] = Inbox()
+        self._typed: ClosableQueue[str] = ClosableQueue()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._is_lost = False
         self._is_first = True
-        self._left: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._leaving = asyncio.Event()
         self.screens = ""
         """The last switches between screens that were shown."""
 
     async def run(self) -> str:
         # Before anything is shown: from then on a signal leaves as Ctrl-] does.
-        leave = self._leave
+        leave = self._leaving.set
         with signals({signal.SIGWINCH: self._resize, signal.SIGTERM: leave, signal.SIGHUP: leave}):
-            return await self._run()
-
-    async def _run(self) -> str:
-        loop = asyncio.get_running_loop()
-        stop_hearing = self._client.on_event(self._connection)
-        showing = asyncio.create_task(self._show_output())
-        typing = asyncio.create_task(self._type())
-        self._resize()
-        loop.add_reader(_KEYS, self._read)
-        try:
-            left = await self._left
-            self._typed.end()
-            if self._client.is_connected:
-                await asyncio.wait([typing], timeout=_PATIENCE)
-            return left
-        finally:
-            loop.remove_reader(_KEYS)
-            stop_hearing()
-            for task in (showing, typing):
-                task.cancel()
-            await asyncio.gather(showing, typing, return_exceptions=True)
-
-    def _leave(self) -> None:
-        if not self._left.done():
-            self._left.set_result(_told_left(self._terminal))
+            loop = asyncio.get_running_loop()
+            stop_hearing = self._client.on_event(self._connection)
+            work = self._show_output(), self._leaving.wait(), self._type()
+            showing, leaving, typing = tasks = [asyncio.create_task(one) for one in work]
+            self._resize()
+            loop.add_reader(_KEYS, self._read)
+            try:
+                await asyncio.wait([showing, leaving], return_when=asyncio.FIRST_COMPLETED)
+                if showing.done():
+                    showing.result()
+                self._typed.end()
+                if self._client.is_connected:
+                    await asyncio.wait([typing], timeout=_PATIENCE)
+                return _end_words(self._terminal) if showing.done() else _leave_words(self._terminal)
+            finally:
+                loop.remove_reader(_KEYS)
+                stop_hearing()
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _show_output(self) -> None:
-        try:
-            async for output in self._terminal.output():
-                self._show(output)
-        except SeraiError as error:
-            if not self._left.done():
-                self._left.set_exception(error)
-        else:
-            if not self._left.done():
-                self._left.set_result(_told_end(self._terminal))
+        async for output in self._terminal.output():
+            self._show(output)
 
     def _connection(self, event: ClientEvent) -> None:
         match event:
@@ -128,7 +116,7 @@ class _Visit:
 
     def _show(self, output: TerminalOutput) -> None:
         text = output.text
-        if self._is_first or output.is_anew:  # what was there before: its questions have been answered
+        if self._is_first or output.is_anew:  # earlier output: its queries have been answered
             text = _QUESTIONS.sub("", text)
         self._is_first = False
         self.screens = "".join([self.screens, *_SCREENS.findall(text)])[-64:]
@@ -143,13 +131,13 @@ class _Visit:
         self._typed.put(self._decoder.decode(before))
         if leave or not data:
             asyncio.get_running_loop().remove_reader(_KEYS)
-            self._leave()
+            self._leaving.set()
 
     async def _type(self) -> None:
-        """Send what is typed, in its order. What comes while the host is slow goes together."""
+        """Send the keys in order. Keys that come while the host is slow are sent together."""
         async for text in self._typed:
             while len(self._typed):
-                text += await self._typed.get()  # noqa: PLW2901 - more of it
+                text += await anext(self._typed)  # noqa: PLW2901 - more of it
             if text:
                 try:
                     await self._terminal.write(text)
@@ -157,7 +145,7 @@ class _Visit:
                     self._note(str(error))
 
     def _resize(self) -> None:
-        """Give it the size of this screen: then all of it can be seen here."""
+        """Resize the terminal to this screen."""
 
         async def resize() -> None:
             with contextlib.suppress(OSError, SeraiError):
@@ -171,23 +159,23 @@ class _Visit:
         _write(f"\r\n[serai: {text}]\r\n")
 
 
-def _told_left(terminal: TerminalClient) -> str:
+def _leave_words(terminal: TerminalClient) -> str:
     return f"It runs on. Come back with: serai terminals attach {terminal.uri.rpartition('/')[2]}"
 
 
-def _told_end(terminal: TerminalClient) -> str:
+def _end_words(terminal: TerminalClient) -> str:
     return f"It has ended with {terminal.state.exit_code}."
 
 
 def _back_to_normal(shown: str) -> str:
-    """What undoes the modes that a program has set; back to the first screen only from the other one."""
+    """Return the sequences that reset the modes of a program and leave the alternate screen."""
     on_other = shown.rfind(_OTHER_SCREEN) > shown.rfind(_FIRST_SCREEN)
     return f"{_BACK_TO_NORMAL}{_FIRST_SCREEN if on_other else ''}\r\n"
 
 
 @contextmanager
 def _raw() -> Generator[None]:
-    """Every key comes as it is, and none is shown or means anything here."""
+    """Read keys unchanged, without echo, for the length of a block."""
     before = termios.tcgetattr(_KEYS)
     tty.setraw(_KEYS, termios.TCSADRAIN)
     try:

@@ -1,6 +1,6 @@
-"""A terminal with a line that can be edited: it stays at the bottom, and all else is written above it.
+"""A terminal with an input line that can be edited. It stays at the bottom, and output is written above it.
 
-It takes a fifth of a second to import, so that happens when a chat begins at a terminal, and nowhere else.
+The import takes a fifth of a second, so only a chat at a terminal does it.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ from prompt_toolkit.utils import get_cwidth
 
 from serai.cli.console.markdown import BOLD, DIM, LineStream, diff_style
 from serai.cli.console.output import clean
-from serai.cli.console.terminal import Ask, Lines, PlainTerminal
+from serai.cli.console.terminal import Ask, PlainTerminal
+from serai.client.events import ClosableQueue
 from serai.redact import Redactor
 from serai.redact.managed import managed_from_environment
 
 
 class _History(FileHistory):
-    """What was written, in a file for its owner alone, without the secrets that can be told."""
+    """Earlier messages, in a file for its owner alone, with known secrets masked."""
 
     def __init__(self, file: Path) -> None:
         file.touch(0o600)
@@ -50,36 +51,36 @@ class _History(FileHistory):
         super().store_string(self._redactor.redact(string))
 
 
-class _Offers(Completer):
-    """What Tab offers: it is asked for while the person writes on, and not while they answer something."""
+class _TabCompleter(Completer):
+    """Completes messages while the person goes on writing. Answers to questions are not completed."""
 
     def __init__(self, terminal: EditedTerminal) -> None:
         self._terminal = terminal
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """Nothing: only `get_completions_async` is called."""
+        """Return nothing: only `get_completions_async` is called."""
         del document, complete_event
         return ()
 
     async def get_completions_async(
         self, document: Document, complete_event: CompleteEvent
     ) -> AsyncGenerator[Completion]:
-        """All offers, at once."""
+        """Yield all completions at once."""
         del complete_event
         place, terminal = document.cursor_position, self._terminal
-        if terminal.offers is None or terminal.asked is not None:
+        if terminal.suggest is None or terminal.asked is not None:
             return
-        for text, start, about in await terminal.offers(document.text, place):
+        for text, start, about in await terminal.suggest(document.text, place):
             space = "" if text.endswith("/") else " "  # into a folder one goes on
             yield Completion(f"{text}{space}", start - place, display=text, display_meta=about)
 
 
 class EditedTerminal(PlainTerminal):
-    """The person's terminal, while a block lasts: see `open_editor`."""
+    """The person's terminal with an input line: see `open_editor`."""
 
     def __init__(self, history: Path, *, has_colour: bool) -> None:
-        super().__init__(Lines(), sys.stdout, sys.stdout, is_interactive=True, has_colour=has_colour)
-        # Where the cursor is need not be asked: the answer could come when someone else reads.
+        super().__init__(ClosableQueue(), sys.stdout, sys.stdout, is_interactive=True, has_colour=has_colour)
+        # Never ask for the position of the cursor: the answer could come when someone else reads.
         self._output = Vt100_Output(
             sys.stdout,
             self._size,
@@ -89,14 +90,14 @@ class EditedTerminal(PlainTerminal):
         )
         self._stream = LineStream(lambda: self._size().columns, get_cwidth, has_styles=has_colour)
         self.asked: Ask | None = None
-        """What is asked: its text is the line before the answer."""
-        self._draft = Document()  # a message that something was asked in the midst of
+        """The open question: its text is the line before the answer."""
+        self._draft = Document()  # a half-written message that a question has interrupted
         self._is_working = True
         self._session: PromptSession[str] = PromptSession(
             self._before_input,
             history=_History(history),
             key_bindings=self._keys(),
-            completer=_Offers(self),
+            completer=_TabCompleter(self),
             complete_while_typing=False,
             erase_when_done=True,
             output=self._output,
@@ -106,20 +107,20 @@ class EditedTerminal(PlainTerminal):
         self._buffer = self._session.default_buffer
 
     async def run(self) -> None:
-        """Edit lines, until the person ends it or this is cancelled."""
+        """Edit lines until the person ends the input, or this is cancelled."""
         with suppress(EOFError):
             await self._app.run_async(set_exception_handler=False, handle_sigint=False)
         self.lines.end()
 
     def close(self) -> None:
-        """Leave the screen as it was found."""
+        """Restore the screen."""
         self._app.renderer.erase()
         self._output.flush()
 
-    # -- what is written -----------------------------------------------------------------------------------
+    # -- output --------------------------------------------------------------------------------------------
 
     def text(self, text: str) -> None:
-        """Write a piece of an answer, as it comes."""
+        """Write a piece of an answer."""
         self._print(self._stream.feed(clean(text)))
 
     def dim(self, text: str) -> None:
@@ -127,11 +128,11 @@ class EditedTerminal(PlainTerminal):
         self._print(self._stream.feed(clean(text), dim=True))
 
     def note(self, text: str, *, style: str = "", aside: bool = False) -> None:
-        """Write something on a line of its own; `aside`, above one that is still coming in."""
+        """Write lines of their own; with `aside`, above a line that is still coming in."""
         self._print([*([] if aside else self._stream.end()), *self._stream.plain(clean(text), style)])
 
     def new_line(self) -> None:
-        """Begin a new line, unless one has just begun."""
+        """Begin a new line, unless the screen is at the beginning of one."""
         self._print(self._stream.end())
 
     def _print(self, rows: Iterable[str]) -> None:
@@ -141,10 +142,10 @@ class EditedTerminal(PlainTerminal):
             self._output.flush()
         self._app.invalidate()
 
-    # -- what is asked, and entered ------------------------------------------------------------------------
+    # -- questions and input -------------------------------------------------------------------------------
 
     def ask(self, asked: Ask) -> None:
-        """Ask something. What was being written meanwhile comes back afterwards."""
+        """Ask a question. A half-written message comes back afterwards."""
         *lines, last = asked.text.split("\n")
         for line in lines:
             self.note(line, style=diff_style(line))
@@ -156,9 +157,9 @@ class EditedTerminal(PlainTerminal):
         self._app.invalidate()
 
     def unask(self) -> None:
-        """What was asked is not asked any more."""
+        """Withdraw the question."""
         if self.asked is not None:
-            begun = self._buffer.text if self.asked.choices else ""  # no choice yet: the message goes on
+            begun = self._buffer.text if self.asked.choices else ""  # no choice yet, so a part of the message
             self.asked = None
             self._session.is_password = False
             self._buffer.document, self._draft = self._draft, Document()
@@ -172,7 +173,7 @@ class EditedTerminal(PlainTerminal):
         self.unask()
 
     def typed(self) -> None:
-        """Someone has entered a line: something is done about it."""
+        """Note that a person has entered a line, which is being handled."""
         self._is_working = True
 
     def _enter(self, buffer: Buffer) -> None:
@@ -180,24 +181,24 @@ class EditedTerminal(PlainTerminal):
         word = text.strip().casefold()
         is_choice = not (asked and asked.choices) or word in {"", *asked.choices} or word.startswith("/")
         if self._draft.text and not is_choice:
-            self.unask()  # it was the rest of the message: with it, that waits for the answer
+            self.unask()  # it is the rest of the message, which waits for the answer
             self.lines.put("")
             return
         shown = "*" * len(text) if asked and asked.secret else clean(text).replace("\n", "\n  ")
         # Above a line that is still coming in, which goes on.
         self._print(self._stream.plain(f"{asked.text if asked else '> '}{shown}", "" if asked else BOLD))
-        # Only what was said is remembered, never an answer: that may be a secret.
+        # Only messages are remembered, never answers: those may be secrets.
         buffer.reset(append_to_history=asked is None)
         self.unask()
         self.lines.put(text)
 
     def _takes_a_key(self) -> bool:
-        """Whether one key answers. While a message is half written, the key may be meant for that."""
+        """Tell whether a single key answers the question. A half-written message makes that ambiguous."""
         choices = self.asked.choices if self.asked else ()
         return "y" in choices and not self._draft.text and not self._buffer.text
 
     def _before_input(self) -> ANSI:
-        """What stands before what is written: the end of what is coming in, and what is asked."""
+        """Return the text before the input: the end of incoming text, and the question."""
         rows = self._stream.rest()[-max(self._size().rows // 3, 1) :]
         question = self.asked.text if self.asked else ("… " if self._is_working else "> ")
         *before, last = self._stream.plain(question.rstrip(" "), DIM if self._is_working else BOLD)
@@ -214,7 +215,7 @@ class EditedTerminal(PlainTerminal):
         def enter(event: KeyPressEvent) -> None:
             buffer = event.current_buffer
             if buffer.complete_state and buffer.complete_state.current_completion:
-                buffer.complete_state = None  # that is chosen
+                buffer.complete_state = None  # the completion is chosen
             else:
                 self._enter(buffer)
 
@@ -237,7 +238,7 @@ class EditedTerminal(PlainTerminal):
 
     @asynccontextmanager
     async def handed_over(self) -> AsyncGenerator[None]:
-        """Leave the screen and what is typed to someone else, for the length of a block."""
+        """Leave the screen and the input to someone else for the length of a block."""
         self.new_line()
         self.close()
         with set_app(self._app):
@@ -247,11 +248,11 @@ class EditedTerminal(PlainTerminal):
 
 @asynccontextmanager
 async def open_editor(history: Path, *, has_colour: bool) -> AsyncGenerator[EditedTerminal]:
-    """The person's terminal, with a line that can be edited until the block ends.
+    """Open the person's terminal, with an input line, for the length of a block.
 
     Args:
-        history: The file that remembers what was written.
-        has_colour: Whether there are colours.
+        history: The file of earlier messages.
+        has_colour: True when colours may be used.
     """
     terminal = EditedTerminal(history, has_colour=has_colour)
     task = asyncio.create_task(terminal.run())

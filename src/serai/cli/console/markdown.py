@@ -1,7 +1,7 @@
-"""Markdown on a terminal, while it comes: styles instead of marks, and lines that break between words.
+"""Markdown on a terminal, piece by piece: styles instead of marks, and lines that break between words.
 
-Nothing here reads or prints. What comes in has no control characters any more (see `output.clean`): all
-escape sequences that come out are ours.
+Nothing here reads or prints. The input has no control characters (see `output.clean`), so all escape
+sequences in the result come from here.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ Styled: TypeAlias = list[tuple[str, str]]
 BOLD, DIM, ITALIC, RED, GREEN, CYAN = "1", "2", "3", "31", "32", "36"
 
 _LONGEST = 2000
-"""Most characters of a line that wait for its end: a mark far away is no partner."""
+"""Most characters of a line that wait for its end: marks further apart do not belong together."""
 
 _FENCE = re.compile(r"\s*(```+|~~~+)")
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+")
 _ITEM = re.compile(r"(\s*)([-*+]|\d{1,9}[.)])\s+(?=\S)")
 _QUOTE = re.compile(r" {0,3}>\s?")
-# Bounded, since a mark without a partner has it looked for in all that follows.
+# Bounded, since the partner of a mark is searched in all the text that follows.
 _SPAN = re.compile(
     r"(?P<ticks>`+)(?P<code>[^`].{0,500}?)(?P=ticks)(?!`)"
     r"|(?P<two>\*\*|(?<!\w)__)(?=\S)(?P<bold>.{1,500}?)(?<=\S)(?P=two)(?!\w)"
@@ -33,7 +33,7 @@ _SPAN = re.compile(
 
 
 def diff_style(line: str) -> str:
-    """The style of a line that may be one of a diff, which stands two columns to the right."""
+    """Return the style of a line, which may be a diff line that is indented by two columns."""
     return {"  +": GREEN, "  -": RED, "  @": CYAN}.get(line[:3], "")
 
 
@@ -42,12 +42,12 @@ def _joined(*styles: str) -> str:
 
 
 def plain_text(text: str, style: str = "") -> Styled:
-    """Text in one style."""
+    """Return text in one style."""
     return [(char, style) for char in text]
 
 
 def _spans(text: str, style: str = "") -> Styled:
-    """A piece of a paragraph, with what is set off in it."""
+    """Return a piece of a paragraph with its marks as styles."""
     found: Styled = []
     end = 0
     for span in _SPAN.finditer(text):
@@ -63,13 +63,13 @@ def _spans(text: str, style: str = "") -> Styled:
 
 
 def wrap(text: Styled, width: int, hang: Styled, measure: Callable[[str], int]) -> Iterator[str]:
-    """A line as rows that fit: broken between words, or in one that is too long for a row.
+    """Break a line into rows, between words, or inside a word that is too long for a row.
 
     Args:
         text: The line.
-        width: The columns that there are.
-        hang: What the second row and all that follow begin with.
-        measure: How many columns a character takes.
+        width: The number of columns.
+        hang: The beginning of the second and all later rows.
+        measure: Returns the columns of a character.
     """
     hang = hang if len(hang) < width // 2 else []
     row: Styled = []
@@ -100,12 +100,12 @@ def _written(row: Styled) -> str:
 
 
 class LineStream:
-    """Text that comes in pieces, as rows: those that are finished, and those that may still change.
+    """Turns pieces of text into rows: finished rows, and rows that may still change.
 
     Args:
-        width: Tells how many columns there are.
-        measure: How many columns a character takes.
-        has_styles: Whether marks become styles. Without, Markdown stays as it is written.
+        width: Returns the number of columns.
+        measure: Returns the columns of a character.
+        has_styles: True to turn marks into styles. Else Markdown stays as it is written.
     """
 
     def __init__(self, width: Callable[[], int], measure: Callable[[str], int], *, has_styles: bool) -> None:
@@ -117,7 +117,7 @@ class LineStream:
         self._fence = ""
 
     def feed(self, text: str, *, dim: bool = False) -> list[str]:
-        """Take a piece. Returns the rows that it has finished."""
+        """Add a piece. Returns the rows that it has finished."""
         rows = self.end() if dim != self._dim else []
         self._dim = dim
         *lines, self._line = (self._line + text).split("\n")
@@ -130,11 +130,11 @@ class LineStream:
         return rows
 
     def rest(self) -> list[str]:
-        """The rows of the line that has not ended."""
+        """Return the rows of the unfinished line."""
         return list(self._rows(self._line, is_whole=False)) if self._line else []
 
     def end(self, *, is_all: bool = False) -> list[str]:
-        """End the line that has not ended; after the last one a block of code ends, too. Returns its rows."""
+        """End the unfinished line, and with `is_all` a block of code, too. Returns its rows."""
         rows = list(self._rows(self._line, is_whole=True)) if self._line else []
         self._line = ""
         if is_all:
@@ -142,7 +142,7 @@ class LineStream:
         return rows
 
     def plain(self, text: str, style: str = "") -> list[str]:
-        """Lines without marks, as rows; those that go on stand below the first word."""
+        """Return lines without marks as rows, with later rows below the first word."""
         rows: list[str] = []
         for line in text.split("\n"):
             hang = plain_text(" " * (len(line) - len(line.lstrip(" "))))
@@ -157,7 +157,7 @@ class LineStream:
         return wrap(text, self._width(), hang, self._measure)
 
     def _read(self, line: str, *, is_whole: bool) -> tuple[Styled, Styled]:
-        """A line with its styles, and what its further rows begin with."""
+        """Return a line with its styles, and the beginning of its later rows."""
         if self._dim or not self._has_styles:
             return self._styled(line, DIM if self._dim else ""), []
         found = _FENCE.match(line)

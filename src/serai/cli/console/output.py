@@ -1,4 +1,4 @@
-"""Output for people and for programs: tables, sizes, progress, text without control characters, and JSON."""
+"""Output for people and programs: tables, sizes, progress, text without control characters, and JSON."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from itertools import cycle
 from serai.ahp import wire
 from serai.ahp.types import Markdown, StringOrMarkdown
 
-# JSON lets these stand as they are. To a terminal some are commands, and others cannot be written at all.
+# JSON allows these characters, but a terminal takes some as commands, and others cannot be encoded.
 _ESCAPED = re.compile("[\x7f-\x9f\ud800-\udfff]")
 
 
 def json_text(value: object, *, indent: int | None = None) -> str:
-    """A value of the protocol, or anything that msgspec can write, as JSON; without `indent` in one line."""
+    """Return a value of the protocol, or any that msgspec writes, as JSON; without `indent` on one line."""
     separators = (",", ":") if indent is None else None
     text = json.dumps(wire.to_json(value), ensure_ascii=False, indent=indent, separators=separators)
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def print_json(value: object) -> None:
-    """Print a value. It is UTF-8, whatever the terminal's encoding is."""
+    """Print a value as JSON in UTF-8, whatever the terminal's encoding is."""
     sys.stdout.flush()
     sys.stdout.buffer.write(json_text(value, indent=2).encode() + b"\n")
     sys.stdout.buffer.flush()
@@ -40,13 +40,13 @@ _NARROWEST = 12
 def table(
     rows: Sequence[Sequence[str]], *, gives_way: int, wraps: bool = False, width: int | None = None
 ) -> list[str]:
-    """Rows as lines that fit a terminal.
+    """Return rows as lines that fit a terminal.
 
     Args:
         rows: The cells; the first row is the head.
-        gives_way: The column that is cut when it is too wide.
-        wraps: Whether it goes on in the next line instead; then it is the last column.
-        width: That of the terminal; by default it is asked.
+        gives_way: The column that is cut when the table is too wide.
+        wraps: True to wrap that column instead, which is then the last one.
+        width: The width of the terminal; by default it is asked.
     """
     width = shutil.get_terminal_size().columns if width is None else width
     cells = [[" ".join(clean(cell).split()) for cell in row] for row in rows]
@@ -64,7 +64,7 @@ def table(
 
 
 def short_ids(ids: Sequence[str]) -> list[str]:
-    """Ids as far as they have to be shown to tell them apart."""
+    """Shorten ids as far as they stay different."""
     length = 8
     while length < max(map(len, ids)) and len({one[:length] for one in ids}) < len(ids):
         length += 1
@@ -72,24 +72,23 @@ def short_ids(ids: Sequence[str]) -> list[str]:
 
 
 def cut(text: str, width: int) -> str:
-    """Text, cut when it is wider."""
+    """Cut text that is longer than a width."""
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-# What a terminal would take as a command: all control characters but the tab and the end of a line.
-# Marks that turn the direction of writing go too: with them one text looks like another, and they take along
-# what stands behind them.
+# All control characters but the tab and the end of a line, since a terminal takes them as commands; and marks
+# that turn the direction of writing, since they make one text look like another.
 _TURNING = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 _CONTROLS = {code: None for code in [*range(32), *range(127, 160), *_TURNING] if code not in {9, 10}}
 
 
 def clean(text: str) -> str:
-    """Text without control characters: what an agent says must not move the cursor or turn what is around."""
+    """Remove control characters: an agent's text must not move the cursor or turn the text around it."""
     return text.translate(_CONTROLS)
 
 
 def about_size(count: float) -> str:
-    """A number of bytes, for people."""
+    """Return a number of bytes for people."""
     for size, unit in ((1e6, "MB"), (1e3, "kB")):
         if count >= size:
             return f"{count / size:.1f} {unit}"
@@ -97,25 +96,25 @@ def about_size(count: float) -> str:
 
 
 def plain(text: StringOrMarkdown | None) -> str:
-    """Text, or Markdown as it is written."""
+    """Return text, or Markdown as it is written."""
     return text.markdown if isinstance(text, Markdown) else text or ""
 
 
 # -- progress ----------------------------------------------------------------------------------------------
 
 _AFTER = 1.0
-"""Seconds before anything is shown: what is quick needs no bar."""
+"""Seconds before anything is shown: quick work needs no bar."""
 _EVERY = 0.1
 _WIDTH = 30
 
 
 @contextmanager
 def progress(what: str, done: Callable[[], float] | None = None) -> Generator[None]:
-    """Show that something goes on, for the length of a block; the line is gone afterwards.
+    """Show progress for the length of a block, in a line that is removed afterwards.
 
     Args:
-        what: What goes on.
-        done: Tells how much of it is done, from 0 to 1, and is called on a thread. Without, something turns.
+        what: A name for the work.
+        done: Returns the part that is done, from 0 to 1. It is called on a thread. Without it, a sign turns.
     """
     if not sys.stderr.isatty():
         yield
@@ -144,7 +143,7 @@ def _draw(what: str, done: Callable[[], float] | None, over: threading.Event) ->
 
 
 def bar(part: float) -> str:
-    """How much is done, as a bar."""
+    """Return a progress bar."""
     part = min(max(part, 0.0), 1.0)
     full = int(part * _WIDTH)
     return f"[{'#' * full}{'.' * (_WIDTH - full)}] {part:4.0%}"

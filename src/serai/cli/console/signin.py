@@ -1,4 +1,4 @@
-"""Signing in to an agent, with a person at a terminal: which way, and then the way itself."""
+"""The sign-in to an agent with a person at a terminal: the choice of a method, and the method itself."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class SignInDialog:
         self._terminal = terminal
 
     async def run(self, agent: str, method: str | None = None, *, offer: bool = False) -> bool:
-        """Sign in. Returns `False` when nobody is signed in, as far as is known.
+        """Sign in. Returns `False` if nobody is signed in, as far as is known.
 
-        Cancelling it leaves a terminal running.
+        After a cancel, a terminal continues to run.
 
         Args:
             agent: The kind of agent.
-            method: The id of a way; by default the person chooses, if there are several.
-            offer: Whether the person is to be asked first.
+            method: The id of a method; by default the person chooses, if there are several.
+            offer: True to ask the person first.
         """
         try:
             methods = (await self._client.sign_in_methods(agent)).methods
@@ -47,10 +47,10 @@ class SignInDialog:
         if len(methods) > 1:
             self._terminal.note(f"There are {len(methods)} ways to sign in to {agent}:")
             for number, method in enumerate(methods, 1):
-                self._terminal.note(f"  {number}  {_told(method)}")
+                self._terminal.note(f"  {number}  {_description(method)}")
             question += f" [1-{len(methods)}, n] "
         else:
-            self._terminal.note(_told(methods[0]))
+            self._terminal.note(_description(methods[0]))
             question += " [Y/n] "
         choices = {
             **dict.fromkeys(_NO),
@@ -79,7 +79,7 @@ class SignInDialog:
         return signed_in is not False
 
     async def _visit(self, begun: SignIn) -> bool:
-        """Go into the terminal. Returns whether its program has ended."""
+        """Attach to the terminal. Returns true if its program has ended."""
         terminal = begun.terminal
         if terminal is None:
             return False
@@ -103,7 +103,7 @@ _OUTCOMES = {
 }
 
 
-def _told(method: SignInMethod) -> str:
+def _description(method: SignInMethod) -> str:
     match method.kind:
         case SignInKind.TERMINAL:
             how = f"runs {' '.join(method.command)} on the host" if method.command else "in a terminal"

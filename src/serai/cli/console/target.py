@@ -1,4 +1,4 @@
-"""Which host a command talks to, and which session or terminal a person means."""
+"""The options and the connection that commands share, and the sessions and terminals that a person names."""
 
 from __future__ import annotations
 
@@ -6,21 +6,50 @@ import argparse
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from serai.ahp.types import URI
 from serai.client import Client, connect
 from serai.client.address import find_address
 from serai.errors import SessionGone
 
+if TYPE_CHECKING:
+    from serai.relay.sdk import Relay
+
+Run: TypeAlias = Callable[[argparse.Namespace], int]
+"""Runs a command. Returns its exit code."""
+
 ClientCommand: TypeAlias = Callable[[Client, argparse.Namespace], Awaitable[int]]
-"""What a command does once it is connected. Returns the exit code."""
+"""Runs a command with a connected client. Returns its exit code."""
+
+RelayCommand: TypeAlias = "Callable[[Relay, argparse.Namespace], Awaitable[int]]"
+"""Runs a command with a connected relay. Returns its exit code."""
 
 
-def add_command(commands: Any, name: str, does: str, *, epilog: str | None = None) -> argparse.ArgumentParser:
-    """A subcommand, with what it does in the list of commands and in its own help."""
-    sentence = f"{does[0].upper()}{does[1:]}."
-    return commands.add_parser(name, help=does, description=sentence, epilog=epilog)
+def add_command(
+    commands: Any,
+    name: str,
+    summary: str,
+    *arguments: str,
+    run: Run | None = None,
+    client: ClientCommand | None = None,
+    relay: RelayCommand | None = None,
+    epilog: str | None = None,
+) -> argparse.ArgumentParser:
+    """Add a subcommand, with the arguments of these names, and with one of three ways to run it."""
+    sentence = f"{summary[0].upper()}{summary[1:]}."
+    parser: argparse.ArgumentParser
+    parser = commands.add_parser(name, help=summary, description=sentence, epilog=epilog)
+    for argument in arguments:
+        parser.add_argument(argument, metavar=argument.upper())
+    if client is not None:
+        add_client_command(parser, client)
+    elif relay is not None:
+        add_relay_command(parser, relay)
+    elif run is not None:
+        parser.set_defaults(run=run)
+    return parser
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
@@ -35,11 +64,28 @@ def add_client_command(parser: argparse.ArgumentParser, command: ClientCommand) 
 
 
 def run_connected(options: argparse.Namespace) -> int:
-    """Connect, and do what the command does."""
+    """Connect a client, and run the command of the options."""
 
     async def run() -> int:
         async with connect(options.url, options.token, home=options.home) as client:
             return await options.command(client, options)
+
+    return asyncio.run(run())
+
+
+def add_relay_command(parser: argparse.ArgumentParser, command: RelayCommand) -> None:
+    """Have a parser run a command with a connected relay. `--json` prints the result of the relay."""
+    add_connection_options(parser)
+    add_json_option(parser)
+    parser.set_defaults(run=partial(_run_with_relay, command))
+
+
+def _run_with_relay(command: RelayCommand, options: argparse.Namespace) -> int:
+    from serai.relay.sdk import Relay  # noqa: PLC0415 - not every command needs it
+
+    async def run() -> int:
+        async with await Relay.connect(options.url, options.token, home=options.home) as relay:
+            return await command(relay, options)
 
     return asyncio.run(run())
 
@@ -54,26 +100,26 @@ def add_connection_options(parser: argparse.ArgumentParser) -> None:
 
 
 def is_on_this_machine(options: argparse.Namespace) -> bool:
-    """Whether the host that the options mean is on this machine."""
+    """Tell whether the options name a host on this machine."""
     return find_address(options.url, options.token, home=options.home).is_local
 
 
 def session_id(uri: URI) -> str:
-    """The last part of a session's URI, or of a terminal's."""
+    """Return the last part of the URI of a session or a terminal."""
     return uri.rpartition("/")[2]
 
 
 def match(kind: str, name: str, uris: Sequence[URI], lists: str | None = None) -> URI:
-    """Which of these URIs a person means: by the URI, the id, or the beginning of the id.
+    """Return the URI that a person means: by itself, by its id, or by the beginning of its id.
 
     Args:
-        kind: `session` or `terminal`.
-        name: What they wrote.
-        uris: Those that there are.
-        lists: Where they are listed, for people.
+        kind: `session`, `terminal` or `run`.
+        name: The words of the person.
+        uris: All URIs.
+        lists: The command that lists them, for the error.
 
     Raises:
-        SessionGone: None of them, or more than one.
+        SessionGone: No URI matches, or more than one.
     """
     if name.startswith(f"ahp-{kind}:"):
         return name
@@ -89,22 +135,22 @@ def match(kind: str, name: str, uris: Sequence[URI], lists: str | None = None) -
     raise SessionGone(f"{len(found)} {kind}s begin with {name!r}: {ids}", remedy="Write more of the id")
 
 
-# An address for examples: a datagram "to" it shows which way it would go, and none is sent.
-_EVERYWHERE = {
+_UNSPECIFIED = {
     "0.0.0.0": (socket.AF_INET, "127.0.0.1", "192.0.2.1"),  # noqa: S104 - nothing is bound to it here
     "::": (socket.AF_INET6, "::1", "2001:db8::1"),
 }
+"""By address that stands for all addresses: its family, the loopback address, and an address for examples."""
 
 
 def called_by(host: str) -> list[str]:
-    """The addresses by which a host that listens there can be called, the nearest first."""
+    """Return the addresses of a host that listens on an address, the nearest first."""
     host = host.strip("[]")
-    if host not in _EVERYWHERE:
+    if host not in _UNSPECIFIED:
         return [host]
-    kind, here, far_away = _EVERYWHERE[host]
+    kind, here, far_away = _UNSPECIFIED[host]
     try:
         with socket.socket(kind, socket.SOCK_DGRAM) as one:
-            one.connect((far_away, 9))
+            one.connect((far_away, 9))  # sends nothing, and shows the way that a datagram would take
             return list(dict.fromkeys([here, str(one.getsockname()[0])]))
     except OSError:
         return [here]  # there is no network

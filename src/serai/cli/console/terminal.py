@@ -14,30 +14,22 @@ from typing import NamedTuple, TextIO, TypeVar
 
 from serai.cli.console.markdown import DIM, diff_style
 from serai.cli.console.output import clean
-from serai.client.events import Inbox
+from serai.client.events import ClosableQueue
 from serai.errors import FileUnreadable
 
 T = TypeVar("T")
 
 
-class Offer(NamedTuple):
-    """What could stand in a line, from `start` up to the cursor."""
+class Suggestion(NamedTuple):
+    """A completion: text for a line, from `start` up to the cursor."""
 
     text: str
     start: int
     about: str
 
 
-class Lines(Inbox[str]):
-    """Lines that were entered. What was pasted together, or written in an editor, may have several."""
-
-    async def read(self) -> str | None:
-        """The next line without its end; `None` when there will be no more. Cancelling it loses nothing."""
-        return await anext(self, None)
-
-
-class StdinLines(Lines):
-    """Lines of a file descriptor, read without a thread: a blocked thread would hold up the end of Python."""
+class StdinLines(ClosableQueue[str]):
+    """The lines of a file descriptor, read without a thread: a blocked thread would delay Python's exit."""
 
     def __init__(self, fd: int = 0) -> None:
         super().__init__()
@@ -46,21 +38,21 @@ class StdinLines(Lines):
         self._is_started = False
         self._is_over = False
 
-    async def read(self) -> str | None:
-        """The next line; the first call begins to read."""
+    async def __anext__(self) -> str:
+        """Return the next line without its end. The first call starts to read."""
         if not self._is_started:
             self._is_started = True
             self._start()
-        return await super().read()
+        return await super().__anext__()
 
     def close(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         if self._is_started:
             asyncio.get_running_loop().remove_reader(self._fd)
 
     @contextmanager
     def paused(self) -> Generator[None]:
-        """Leave what is typed to someone else, for the length of a block."""
+        """Leave the input to someone else for the length of a block."""
         self.close()
         try:
             yield
@@ -94,48 +86,56 @@ class StdinLines(Lines):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What is asked. The last line of the text stands before the answer; the rest is for edited lines."""
+    """A question to a person. The last line of its text stands before the answer."""
 
     text: str
     prefill: str = ""
-    """What the answer begins with."""
+    """Beginning of the answer, where lines can be edited."""
     secret: bool = False
     choices: frozenset[str] = frozenset()
-    """The words that answer it, where others do not: of those, `y` and `n` need no Enter."""
+    """The only words that answer it. Of these, `y` and `n` need no Enter where lines can be edited."""
 
 
 class PlainTerminal:
-    """Where a person is, or a pipe."""
+    """The terminal of a person, or a pair of pipes.
+
+    Args:
+        lines: The lines that are entered. Several that are pasted together are one item.
+        out: Where answers go.
+        notes: Where everything else goes.
+        is_interactive: True when a person is there.
+        has_colour: True when colours may be used.
+    """
 
     def __init__(
-        self, lines: Lines, out: TextIO, notes: TextIO, *, is_interactive: bool, has_colour: bool
+        self, lines: ClosableQueue[str], out: TextIO, notes: TextIO, *, is_interactive: bool, has_colour: bool
     ) -> None:
         self.lines = lines
         self.is_interactive = is_interactive
         self._out = out
         self._notes = notes
         self.has_colour = has_colour
-        # Who wrote last, when that did not end its line.
         self._unfinished: TextIO | None = None
-        self.offers: Callable[[str, int], Awaitable[Sequence[Offer]]] | None = None
-        """Tells what could stand at a place in a line, where Tab can ask for it."""
+        """The stream that was written to last, if its line has not ended."""
+        self.suggest: Callable[[str, int], Awaitable[Sequence[Suggestion]]] | None = None
+        """Completes a line at a position, where Tab can ask for it."""
 
     def text(self, text: str) -> None:
-        """Write a piece of an answer, as it comes."""
+        """Write a piece of an answer."""
         self._write(self._out, text)
 
     def dim(self, text: str) -> None:
-        """Write something that matters less; nothing at all where nobody is looking."""
+        """Write something that matters less. Where no person is, write nothing."""
         if self.is_interactive and text:
             self._write(self._notes, text, DIM)
 
     def note(self, text: str, *, style: str = "", aside: bool = False) -> None:  # noqa: ARG002 - see below
-        """Write something on a line of its own; `aside`, where that can be, above one that still comes in."""
+        """Write lines of their own; with `aside`, where possible, above a line that is still coming in."""
         self.new_line()
         self._write(self._notes, f"{text}\n", style)
 
     def ask(self, asked: Ask) -> None:
-        """Ask something: the next line answers it."""
+        """Ask a question. The next line answers it."""
         *lines, last = asked.text.split("\n")
         for line in lines:
             self.note(line, style=diff_style(line))
@@ -143,7 +143,7 @@ class PlainTerminal:
         self._write(self._notes, last)
 
     def unask(self) -> None:
-        """What was asked is not asked any more."""
+        """Withdraw the question."""
 
     def prompt(self) -> None:
         """Show that the person may write."""
@@ -156,18 +156,18 @@ class PlainTerminal:
 
     @asynccontextmanager
     async def handed_over(self) -> AsyncGenerator[None]:
-        """Leave the screen and what is typed to someone else, for the length of a block."""
+        """Leave the screen and the input to someone else for the length of a block."""
         self.new_line()
         with self.lines.paused() if isinstance(self.lines, StdinLines) else nullcontext():
             yield
 
     def typed(self) -> None:
-        """Someone has typed a line, and so begun a new one on the screen."""
+        """Note that a person has entered a line, which begins a new one on the screen."""
         if self.is_interactive:
             self._unfinished = None
 
     def new_line(self) -> None:
-        """Begin a new line, unless one has just begun."""
+        """Begin a new line, unless the screen is at the beginning of one."""
         if self._unfinished is not None:
             self._write(self._unfinished, "\n")
 
@@ -181,20 +181,25 @@ class PlainTerminal:
 
 
 async def choose(terminal: PlainTerminal, question: str, choices: Mapping[str, T]) -> T | None:
-    """Ask until the answer is one of these words. Returns what it stands for; `None` when no more comes."""
+    """Ask until the answer is one of these words. Returns its value; `None` at the end of the input."""
     while True:
         terminal.ask(Ask(question))
-        said = await terminal.lines.read()
-        if said is None:
+        line = await anext(terminal.lines, None)
+        if line is None:
             return None
         terminal.typed()
-        if (word := said.strip().casefold()) in choices:
+        if (word := line.strip().casefold()) in choices:
             return choices[word]
 
 
 @contextmanager
 def open_terminal(*, apart: bool, out: TextIO | None = None) -> Generator[PlainTerminal]:
-    """The terminal of this process. `apart` sends all but answers to standard error; `out` gets answers."""
+    """Open the terminal of this process.
+
+    Args:
+        apart: Write all but answers to standard error.
+        out: Where answers go; by default standard output.
+    """
     lines = StdinLines(sys.stdin.fileno())
     notes = sys.stderr if apart else sys.stdout
     is_tty = notes.isatty() and os.environ.get("TERM") != "dumb"
@@ -213,7 +218,7 @@ def open_terminal(*, apart: bool, out: TextIO | None = None) -> Generator[PlainT
 
 @contextmanager
 def signals(handlers: Mapping[signal.Signals, Callable[[], object]]) -> Generator[None]:
-    """Call functions at signals, instead of what they would do; where that is possible."""
+    """Handle signals with these functions for the length of a block, where the system allows it."""
     loop = asyncio.get_running_loop()
     try:
         for number, handler in handlers.items():
@@ -229,12 +234,12 @@ def signals(handlers: Mapping[signal.Signals, Callable[[], object]]) -> Generato
 
 
 def has_person() -> bool:
-    """Whether a person sees what is printed, and can type."""
+    """Tell whether a person sees the output and can type."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def screen_size() -> tuple[int, int] | None:
-    """Columns and rows of the person's screen, where there is one that knows its size."""
+    """Return the columns and rows of the person's screen, if it has a known size."""
     if not has_person():
         return None
     size = os.get_terminal_size(sys.stdout.fileno())
@@ -242,10 +247,10 @@ def screen_size() -> tuple[int, int] | None:
 
 
 def read_input(name: str) -> bytes:
-    """All of a file; `-` is the standard input.
+    """Read a file; `-` is the standard input.
 
     Raises:
-        FileUnreadable: It is not there, or may not be read.
+        FileUnreadable: The file does not exist, or may not be read.
     """
     try:
         return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()

@@ -1,9 +1,9 @@
-"""Actions of clients: each happens, waits, is ignored, or goes back to its sender with the reason."""
+"""Actions of clients. Each happens, waits, is ignored, or goes back to its sender with a reason."""
 
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -12,8 +12,10 @@ from serai.ahp.notifications import DispatchActionParams
 from serai.ahp.types import Count
 from serai.contract import Role
 from serai.errors import InvalidParams, SeraiError
-from serai.serve.ahp.peer import AhpPeer
 from serai.serve.ahp.subscriptions import loaded
+
+if TYPE_CHECKING:
+    from serai.serve.ahp.peer import AhpPeer
 
 _ANSWERS = (
     a.SessionToolCallResultConfirmedAction,
@@ -35,16 +37,16 @@ class _LooseDispatch(Struct, tag_field="method", tag="dispatchAction"):
     params: _LooseParams
 
 
-def dispatched(peer: AhpPeer, params: DispatchActionParams) -> Coroutine[Any, Any, None] | None:
-    """Deal with an action, at once where its channel is in memory. On a channel that is not, ignore it."""
+def take_action(peer: AhpPeer, params: DispatchActionParams) -> Coroutine[Any, Any, None] | None:
+    """Apply an action, at once if its channel is in memory. On an unknown channel it is ignored."""
     if peer.host.is_loaded(params.channel):
         _dispatch(peer, params)
         return None
     return _dispatch_later(peer, params) if peer.host.sessions.knows(params.channel) else None
 
 
-def unreadable(peer: AhpPeer, data: bytes, error: InvalidParams) -> None:
-    """Send an action back that has the wrong content, if that much can be made out."""
+def send_unreadable_back(peer: AhpPeer, data: bytes, error: InvalidParams) -> None:
+    """Send back an action with invalid content, if its channel and number can be read."""
     try:
         params = wire.decode(data, _LooseDispatch).params
     except SeraiError:
@@ -66,27 +68,22 @@ async def _dispatch_later(peer: AhpPeer, params: DispatchActionParams) -> None:
 
 
 def _is_answer(action: a.StateAction) -> bool:
-    """Whether a responder may do it. Who changes what a tool is called with does more than answer."""
+    """Tell whether an action is an answer. Editing the input of a tool is more than that."""
     if isinstance(action, a.SessionToolCallConfirmedAction):
         return action.edited_tool_input is None
     return isinstance(action, _ANSWERS)
 
 
-def _is_too_late(peer: AhpPeer, action: a.StateAction) -> bool:
-    """Whether a client wants to be the active one, and is gone: nobody would hear of that any more."""
-    is_gone = not peer.host.clients.is_connected(peer.client_id)
-    return is_gone and isinstance(action, a.SessionActiveClientChangedAction)
-
-
 def _dispatch(peer: AhpPeer, params: DispatchActionParams) -> None:
-    if _is_too_late(peer, params.action):
-        return
+    is_gone = not peer.host.clients.is_connected(peer.client_id)
+    if is_gone and isinstance(params.action, a.SessionActiveClientChangedAction):
+        return  # a client that is gone cannot become the active one
     host, unavailable = peer.host, peer.journal.unavailable
     channel, client_seq = params.channel, params.client_seq
     origin = a.ActionOrigin(client_id=peer.client_id, client_seq=client_seq)
     action = params.action
     if host.clients.is_repeat(peer.count, client_seq):
-        # What it repeats may wait for room, and be lost yet: it is no repeat before.
+        # The first one may still wait for room and be lost, so the refusal waits for it.
         _send_back(peer, channel, action, origin, "duplicate", waits=True)
     elif peer.link.role == Role.RESPONDER and not _is_answer(action):
         _send_back(peer, channel, action, origin, "forbidden: this device may read and answer, nothing else")

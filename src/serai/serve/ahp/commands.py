@@ -1,101 +1,102 @@
-"""The commands of clients: which function serves which, and most of these functions.
+"""The commands of clients: the function that serves each, and most of these functions.
 
-What needs more room has files of its own: `handshake`, `subscriptions`, `actions`, `resources`.
+A function returns the result of its command, or raises the error for the client. Larger ones are in
+`handshake`, `subscriptions` and `resources`.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
 from serai import jsonrpc
 from serai.ahp import commands as c
 from serai.ahp.channels import ChannelKind, kind_of, problem_with_choice
-from serai.ahp.extensions import (
-    AGENTS,
-    INSTALL_AGENT,
-    SIGN_IN,
-    SIGN_IN_METHODS,
-    InstallAgentParams,
-    SignInMethodsParams,
-    SignInParams,
-)
+from serai.ahp.extensions import AGENTS, INSTALL_AGENT, SIGN_IN, SIGN_IN_METHODS
 from serai.errors import InvalidParams
 from serai.host.agents import Particular
 from serai.host.host import Host
 from serai.host.project import problem_with_folder
 from serai.host.session.creation import resolved_config
+from serai.host.session.session import Session
 from serai.host.surroundings.files import ADDITIONAL_DIRECTORIES, folders_in
+from serai.machine import files
 from serai.serve.ahp import handshake, resources, subscriptions
-from serai.serve.ahp.actions import dispatched, unreadable
-from serai.serve.ahp.peer import AhpPeer, Command, Service
+from serai.serve.ahp.resources import serving
 from serai.serve.ahp.subscriptions import unknown
-from serai.serve.websocket import WebSocket
 from serai.uris import uri_of
+
+if TYPE_CHECKING:
+    from serai.serve.ahp.peer import AhpPeer
+    from serai.serve.websocket import WebSocket
+
+_Serve: TypeAlias = "Callable[[AhpPeer, jsonrpc.Request], Any]"
 
 _MAX_TURNS = 200
 
 
-def list_sessions(peer: AhpPeer, request: jsonrpc.Request) -> None:
-    """All sessions, the last modified one first; with the filter `{"kind": "run"}` all workflow runs."""
+def list_sessions(peer: AhpPeer, request: jsonrpc.Request) -> c.ListSessionsResult:
+    """List all sessions, the last modified first; with the filter `{"kind": "run"}` all workflow runs."""
     params: c.ListSessionsParams = request.params
     runs = (params.filter or {}).get("kind") == "run"
-    peer.respond(request, c.ListSessionsResult(items=peer.host.sessions.summaries(runs=runs)))
+    return c.ListSessionsResult(items=peer.host.sessions.summaries(runs=runs))
 
 
 async def create(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """Make a session under the URI that the client chose."""
     params: c.CreateSessionParams = request.params
-    if kind_of(params.channel) is not ChannelKind.SESSION:
-        raise InvalidParams("a session's URI begins with ahp-session:/", field="params.channel")
+    _check_kind(params.channel, ChannelKind.SESSION)
     if problem := problem_with_choice(params.channel):
         raise InvalidParams(f"a session's URI {problem}", field="params.channel")
     await _check_folders(params)
     if not peer.host.clients.is_connected(peer.client_id):
-        params = replace(params, active_client=None)  # nobody would hear any more that it is the active one
+        params = replace(params, active_client=None)  # a client that is gone cannot be the active one
     await peer.host.create(params, peer.client_id)
-    peer.respond(request)
+
+
+def _check_kind(channel: str, kind: ChannelKind) -> None:
+    if kind_of(channel) is not kind:
+        name = kind.value.removeprefix("ahp-")
+        raise InvalidParams(f"a {name}'s URI begins with {kind.value}:/", field="params.channel")
 
 
 async def _check_folders(params: c.CreateSessionParams | c.ResolveSessionConfigParams) -> None:
-    """See that a client has named no folder that cannot be. One that is not there yet may come.
+    """Check the folders that a client has named. A folder that does not exist yet is accepted.
 
     Raises:
-        InvalidParams: It cannot be.
+        InvalidParams: One of them cannot be a folder.
     """
     if params.working_directory is not None:
         problem = await asyncio.to_thread(problem_with_folder, params.working_directory, may_be_missing=True)
         if problem is not None:
             raise InvalidParams(problem, field="params.workingDirectory")
-    more = folders_in(params.config or {})
-    problem = await asyncio.to_thread(_problem_with_folders, more) if more else None
-    if problem is not None:
-        field = f"params.config.{ADDITIONAL_DIRECTORIES}"
-        raise InvalidParams(f"config.{ADDITIONAL_DIRECTORIES}: {problem}", field=field)
-
-
-def _problem_with_folders(folders: list[str]) -> str | None:
-    """The same for several, which may be paths as well."""
-    for folder in folders:
+    for folder in folders_in(params.config or {}):
         uri = uri_of(folder) if folder.startswith("/") else folder
-        if problem := problem_with_folder(uri, may_be_missing=True):
-            return f"{folder[:200]!a}: {problem}"
-    return None
+        problem = await asyncio.to_thread(problem_with_folder, uri, may_be_missing=True)
+        if problem is not None:
+            field = f"config.{ADDITIONAL_DIRECTORIES}"
+            raise InvalidParams(f"{field}: {folder[:200]!a}: {problem}", field=f"params.{field}")
+
+
+async def _session(peer: AhpPeer, channel: str) -> Session:
+    session = await peer.host.sessions.bring(channel)
+    if session is None:
+        raise unknown(channel)
+    return session
 
 
 async def dispose(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """End a session."""
     await peer.host.dispose(request.params.channel)
-    peer.respond(request)
 
 
-async def fetch_turns(peer: AhpPeer, request: jsonrpc.Request) -> None:
-    """A page of a session's turns, oldest first."""
+async def fetch_turns(peer: AhpPeer, request: jsonrpc.Request) -> c.FetchTurnsResult:
+    """Return a page of a session's turns, oldest first."""
     params: c.FetchTurnsParams = request.params
-    session = await peer.host.sessions.bring(params.channel)
-    if session is None:
-        raise unknown(params.channel)
+    session = await _session(peer, params.channel)
     turns = session.live.head.turns
     end = len(turns)
     if params.before is not None:
@@ -107,11 +108,11 @@ async def fetch_turns(peer: AhpPeer, request: jsonrpc.Request) -> None:
     if limit < 1:
         raise InvalidParams("must be at least 1", field="params.limit")
     start = max(0, end - min(limit, _MAX_TURNS))
-    peer.respond(request, c.FetchTurnsResult(turns=turns[start:end], has_more=start > 0))
+    return c.FetchTurnsResult(turns=turns[start:end], has_more=start > 0)
 
 
-async def resolve_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
-    """Which settings a session has, and which values with those given. An agent may have to be asked."""
+async def resolve_config(peer: AhpPeer, request: jsonrpc.Request) -> c.ResolveSessionConfigResult:
+    """Return the settings that a session would have, with their values. May have to ask the agent."""
     params: c.ResolveSessionConfigParams = request.params
     host = peer.host
     await _check_folders(params)
@@ -120,12 +121,11 @@ async def resolve_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
     if isinstance(harness, Particular):
         await harness.learn()
     config = resolved_config(harness, params.config or {})
-    result = c.ResolveSessionConfigResult(schema=harness.schema, values=config.values if config else {})
-    peer.respond(request, result)
+    return c.ResolveSessionConfigResult(schema=harness.schema, values=config.values if config else {})
 
 
-async def complete_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
-    """The values of a setting that contain what was typed."""
+async def complete_config(peer: AhpPeer, request: jsonrpc.Request) -> c.SessionConfigCompletionsResult:
+    """Return the values of a setting that contain what was typed."""
     params: c.SessionConfigCompletionsParams = request.params
     host = peer.host
     await _check_folders(params)
@@ -140,113 +140,110 @@ async def complete_config(peer: AhpPeer, request: jsonrpc.Request) -> None:
         for value, label in zip(known.enum or [], labels, strict=False)
         if query in value.casefold() or query in label.casefold()
     ]
-    peer.respond(request, c.SessionConfigCompletionsResult(items=items))
+    return c.SessionConfigCompletionsResult(items=items)
 
 
-def authenticate(peer: AhpPeer, request: jsonrpc.Request) -> None:
-    """Take a token for a protected resource of an agent."""
-    del peer
-    raise InvalidParams(
-        f"no agent of this host has a protected resource {request.params.resource!r}",
-        field="params.resource",
-    )
+def authenticate(_peer: AhpPeer, request: jsonrpc.Request) -> None:
+    """Refuse a token for a protected resource: no agent has one."""
+    problem = f"no agent of this host has a protected resource {request.params.resource!r}"
+    raise InvalidParams(problem, field="params.resource")
 
 
-async def invoke_operation(peer: AhpPeer, request: jsonrpc.Request) -> None:
-    """Do something with a changeset: stage, discard, open."""
+async def invoke_operation(peer: AhpPeer, request: jsonrpc.Request) -> Any:
+    """Run an operation of a changeset: stage, discard, open."""
     params: c.InvokeChangesetOperationParams = request.params
-    if kind_of(params.channel) is not ChannelKind.CHANGESET:
-        raise InvalidParams("a changeset's URI begins with ahp-changeset:/", field="params.channel")
-    peer.respond(
-        request, await peer.host.changesets.invoke(params.channel, params.operation_id, params.target)
-    )
+    _check_kind(params.channel, ChannelKind.CHANGESET)
+    return await peer.host.changesets.invoke(params.channel, params.operation_id, params.target)
 
 
-async def complete(peer: AhpPeer, request: jsonrpc.Request) -> None:
-    """What could stand where the cursor is."""
+async def complete(peer: AhpPeer, request: jsonrpc.Request) -> c.CompletionsResult:
+    """Return completions for the place of the cursor."""
     params: c.CompletionsParams = request.params
     if params.kind != c.CompletionItemKind.USER_MESSAGE:
         raise InvalidParams(f"there are no completions of kind {params.kind!r}", field="params.kind")
-    session = await peer.host.sessions.bring(params.channel)
-    if session is None:
-        raise unknown(params.channel)
-    items = await peer.host.completions.complete(session, params.text, params.offset)
-    peer.respond(request, c.CompletionsResult(items=items))
+    session = await _session(peer, params.channel)
+    return c.CompletionsResult(
+        items=await peer.host.completions.complete(session, params.text, params.offset)
+    )
 
 
 async def create_terminal(peer: AhpPeer, request: jsonrpc.Request) -> None:
     """Start a shell in a terminal under the URI that the client chose."""
-    params: c.CreateTerminalParams = request.params
-    if kind_of(params.channel) is not ChannelKind.TERMINAL:
-        raise InvalidParams("a terminal's URI begins with ahp-terminal:/", field="params.channel")
-    await peer.host.terminals.create(params, peer.client_id)
-    peer.respond(request)
+    _check_kind(request.params.channel, ChannelKind.TERMINAL)
+    await peer.host.terminals.create(request.params, peer.client_id)
 
 
-async def dispose_terminal(peer: AhpPeer, request: jsonrpc.Request) -> None:
-    """End a terminal, with all that runs in it."""
-    await peer.host.terminals.dispose(request.params.channel, peer.client_id, peer)
-    peer.respond(request)
+class ServedCommand(NamedTuple):
+    """The function of a command, and the rules for serving it."""
+
+    serve: _Serve
+    """Returns the result, or a coroutine that does. An error that it raises is the answer, too."""
+    alongside: bool = False
+    """True when later messages need not wait for it: it may take long, and nothing depends on it."""
+    only_asks: bool = False
+    """True when it changes nothing, so that it may be refused at any time until it is answered."""
+    for_responders: bool = False
+    """True when devices that only read and answer may use it. Their actions are checked in `actions`."""
+    is_first: bool = False
+    """True when it may come before the handshake, or is the handshake."""
+    answers_itself: bool = False
+    """True when its function sends the answer."""
 
 
-async def sign_in_methods(peer: AhpPeer, request: jsonrpc.Request) -> None:
-    """How one signs in to an agent, and whether someone is. The agent may have to be asked."""
-    params: SignInMethodsParams = request.params
-    peer.respond(request, await peer.host.sign_ins.methods(params.provider))
+def _first(serve: _Serve) -> ServedCommand:
+    return ServedCommand(serve, for_responders=True, is_first=True, answers_itself=True)
 
 
-async def sign_in(peer: AhpPeer, request: jsonrpc.Request) -> None:
-    """Begin to sign in: in a terminal, which the client then has, or by the agent itself."""
-    params: SignInParams = request.params
-    peer.respond(request, await peer.host.sign_ins.begin(params, peer.client_id))
+def _errand(serve: _Serve) -> ServedCommand:
+    return ServedCommand(serve, alongside=True)
 
 
-async def list_agents(peer: AhpPeer, request: jsonrpc.Request) -> None:
-    """All agents that are known, installed or not."""
-    peer.respond(request, await peer.host.agent_list.list())
+def _question(serve: _Serve, *, in_line: bool = False, answers_itself: bool = False) -> ServedCommand:
+    return ServedCommand(
+        serve, alongside=not in_line, only_asks=True, for_responders=True, answers_itself=answers_itself
+    )
 
 
-async def install_agent(peer: AhpPeer, request: jsonrpc.Request) -> None:
-    """Begin to install an agent, in a terminal, which the client then has."""
-    params: InstallAgentParams = request.params
-    peer.respond(request, await peer.host.agent_list.install(params, peer.client_id))
-
-
-COMMANDS: dict[str, Command] = {
-    "ping": Command(handshake.ping, for_responders=True, is_first=True),
-    "initialize": Command(handshake.initialize, for_responders=True, is_first=True),
-    "reconnect": Command(handshake.reconnect, for_responders=True, is_first=True),
-    "subscribe": Command(subscriptions.subscribe, only_asks=True, for_responders=True),
-    "listSessions": Command(list_sessions, only_asks=True, for_responders=True),
-    "createSession": Command(create),
-    "disposeSession": Command(dispose),
-    "fetchTurns": Command(fetch_turns, only_asks=True, for_responders=True),
-    "resolveSessionConfig": Command(resolve_config, alongside=True, only_asks=True),
-    "sessionConfigCompletions": Command(complete_config, only_asks=True),
-    "authenticate": Command(authenticate),
-    "completions": Command(complete, alongside=True, only_asks=True, for_responders=True),
-    "createTerminal": Command(create_terminal),
-    "disposeTerminal": Command(dispose_terminal, alongside=True),
-    "invokeChangesetOperation": Command(invoke_operation, alongside=True),
-    "resourceRead": Command(resources.read, alongside=True, only_asks=True, for_responders=True),
-    "resourceWrite": Command(resources.write, alongside=True),
-    "resourceList": Command(resources.list_entries, alongside=True, only_asks=True, for_responders=True),
-    "resourceCopy": Command(resources.copy, alongside=True),
-    "resourceMove": Command(resources.move, alongside=True),
-    "resourceDelete": Command(resources.delete, alongside=True),
-    "resourceResolve": Command(resources.resolve, alongside=True, only_asks=True, for_responders=True),
-    "resourceMkdir": Command(resources.make_directory, alongside=True),
-    "resourceRequest": Command(resources.request, alongside=True),
-    "createResourceWatch": Command(resources.watch, alongside=True),
-    SIGN_IN_METHODS: Command(sign_in_methods, alongside=True, only_asks=True, for_responders=True),
-    SIGN_IN: Command(sign_in, alongside=True),
-    AGENTS: Command(list_agents, alongside=True, only_asks=True, for_responders=True),
-    INSTALL_AGENT: Command(install_agent, alongside=True),
+COMMANDS: dict[str, ServedCommand] = {
+    "ping": _first(handshake.ping),
+    "initialize": _first(handshake.initialize),
+    "reconnect": _first(handshake.reconnect),
+    "subscribe": _question(subscriptions.subscribe, in_line=True, answers_itself=True),
+    "listSessions": _question(list_sessions, in_line=True),
+    "createSession": ServedCommand(create),
+    "disposeSession": ServedCommand(dispose),
+    "fetchTurns": _question(fetch_turns, in_line=True),
+    "resolveSessionConfig": ServedCommand(resolve_config, alongside=True, only_asks=True),
+    "sessionConfigCompletions": ServedCommand(complete_config, only_asks=True),
+    "authenticate": ServedCommand(authenticate),
+    "completions": _question(complete),
+    "createTerminal": ServedCommand(create_terminal),
+    "disposeTerminal": _errand(
+        lambda peer, request: peer.host.terminals.dispose(request.params.channel, peer.client_id, peer)
+    ),
+    "invokeChangesetOperation": _errand(invoke_operation),
+    "resourceRead": _question(resources.read, answers_itself=True),
+    "resourceWrite": _errand(serving(files.write)),
+    "resourceList": _question(serving(files.list_directory)),
+    "resourceCopy": _errand(serving(files.copy)),
+    "resourceMove": _errand(serving(files.move)),
+    "resourceDelete": _errand(serving(files.delete)),
+    "resourceResolve": _question(serving(files.resolve)),
+    "resourceMkdir": _errand(serving(files.make_directory)),
+    "resourceRequest": _errand(resources.request),
+    "createResourceWatch": _errand(resources.watch),
+    SIGN_IN_METHODS: _question(lambda peer, request: peer.host.sign_ins.methods(request.params.provider)),
+    SIGN_IN: _errand(lambda peer, request: peer.host.sign_ins.begin(request.params, peer.client_id)),
+    AGENTS: _question(lambda peer, _request: peer.host.agent_list.list()),
+    INSTALL_AGENT: _errand(
+        lambda peer, request: peer.host.agent_list.install(request.params, peer.client_id)
+    ),
 }
-
-_SERVICE = Service(COMMANDS, dispatched, unreadable, subscriptions.unsubscribe)
+"""The commands that a client may send."""
 
 
 def ahp_peer(host: Host, link: WebSocket) -> AhpPeer:
-    """A client of a host, which speaks AHP over a connection."""
-    return AhpPeer(host, link, _SERVICE)
+    """Return a client of a host that speaks AHP over a connection."""
+    from serai.serve.ahp.peer import AhpPeer  # noqa: PLC0415 - it needs this table
+
+    return AhpPeer(host, link)

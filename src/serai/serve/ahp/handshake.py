@@ -1,11 +1,11 @@
-"""The beginning of a connection: a client introduces itself, or comes back to where it was."""
+"""The handshake: a client introduces itself, or comes back after a lost connection."""
 
 from __future__ import annotations
 
 import logging
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
@@ -17,21 +17,23 @@ from serai.completions.completion import TRIGGERS
 from serai.errors import InvalidParams, ProtocolError, StorageUnavailable
 from serai.host.host import Host
 from serai.journal.envelopes import MAX_BYTES, MAX_ENVELOPES, envelope
-from serai.serve.ahp.peer import AhpPeer
 from serai.serve.ahp.subscriptions import follow, loaded, states
 from serai.store.contract import ClientRow, StoredRow
 from serai.telemetry.otlp import CAPABILITIES, parse
+
+if TYPE_CHECKING:
+    from serai.serve.ahp.peer import AhpPeer
 
 _log = logging.getLogger(__name__)
 
 _VERSION = re.compile(r"0\.2\.(?:0|[1-9][0-9]*)")
 _SUPPORTED = ["^0.2.0"]
 _STORED = {ChannelKind.ROOT, ChannelKind.SESSION}
-"""Of these the store has all that happened; of terminals and watches it does not."""
+"""Kinds of channels whose actions the store has. It has none of terminals and watches."""
 
 
 def ping(peer: AhpPeer, request: jsonrpc.Request) -> None:
-    """Say that we are there: after all that happened before, unless that cannot be written now."""
+    """Answer after all that happened before, or at once while nothing can be written."""
     peer.respond_anyway(jsonrpc.Success(id=request.id, result=None))
 
 
@@ -79,14 +81,14 @@ async def initialize(peer: AhpPeer, request: jsonrpc.Request) -> None:
         )
         peer.respond_now(request, result)
 
-    await _told(peer, answer, release)
+    await _answer_in_line(peer, answer, release)
 
 
-async def _told(peer: AhpPeer, answer: Callable[[int], None], release: Callable[[], None]) -> None:
+async def _answer_in_line(peer: AhpPeer, answer: Callable[[int], None], release: Callable[[], None]) -> None:
     """Answer a handshake once all before it is committed.
 
-    What the client sends meanwhile waits here, until it is known whether it is that client. If not, this
-    raises, which is the answer.
+    Further messages of the client wait until then, when it is certain that it is this client. If it is not,
+    this raises the answer.
     """
 
     def refuse(_: StorageUnavailable) -> None:
@@ -98,11 +100,11 @@ async def _told(peer: AhpPeer, answer: Callable[[int], None], release: Callable[
 
 
 async def _known(peer: AhpPeer, client_id: str) -> ClientRow | None:
-    """What is known of a client id.
+    """Return what is stored about a client id.
 
     Raises:
-        ProtocolError: It belongs to another token. One that was replaced opens no door any more: then whoever
-            has its successor goes on.
+        ProtocolError: It belongs to another token. If that token is not accepted any more, the client id
+            passes on to the token that replaced it.
     """
     await peer.journal.committed(patient=False)  # an earlier connection may have bound it just now
     known = await peer.journal.store.client(client_id)
@@ -112,19 +114,6 @@ async def _known(peer: AhpPeer, client_id: str) -> ClientRow | None:
             number=AhpErrorCode.PERMISSION_DENIED,
         )
     return known
-
-
-async def _become(peer: AhpPeer, client_id: str) -> int:
-    """From now on this is the connection of that client. Returns how far it has counted, as the store has it.
-
-    It is asked for only then: what another connection does meanwhile, before it is gone, is counted on.
-    """
-    peer.become(client_id)
-    try:
-        return await peer.journal.store.mark(client_id)
-    except BaseException:
-        peer.become_nobody()
-        raise
 
 
 def _bind(peer: AhpPeer, client_id: str, version: str) -> None:
@@ -148,7 +137,13 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
                     f"the client {params.client_id!r} is not known; initialize instead",
                     number=AhpErrorCode.NOT_FOUND,
                 )
-            mark = await _become(peer, params.client_id)
+            peer.become(params.client_id)
+            try:
+                # Read only now: it includes actions from an earlier connection that is still ending.
+                mark = await journal.store.mark(params.client_id)
+            except BaseException:
+                peer.become_nobody()
+                raise
             if known.token != peer.link.token_digest:
                 _bind(peer, params.client_id, known.version)
             peer.count = host.clients.go_on_counting(params.client_id, mark)
@@ -174,14 +169,14 @@ async def reconnect(peer: AhpPeer, request: jsonrpc.Request) -> None:
             result = {"type": "replay", "actions": [Raw(made) for made in replay], "missing": missing}
         peer.respond_now(request, result)
 
-    await _told(peer, answer, release)
+    await _answer_in_line(peer, answer, release)
 
 
 def _is_newer(host: Host, channel: str, last_seen: int) -> bool:
-    """Whether a channel is not the one that a client knows, but was made anew under the same URI.
+    """Tell whether a channel was made anew under a URI that the client knows.
 
-    That it was made is no action, so what happened on it would be replayed onto what was there before. Who
-    has seen nothing at all knows of nothing before.
+    Making a channel is no action, so a replay would apply its actions to the state of the earlier channel. A
+    client that has seen nothing at all knows of no earlier one.
     """
     session, opened = host.sessions.peek(channel), host.channels.get(channel)
     if session is not None:

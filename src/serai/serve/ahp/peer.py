@@ -1,8 +1,8 @@
-"""One client's connection: what it asks and dispatches, what it hears, and what it is asked, in one order.
+"""One client's connection: its requests and actions, the answers, and requests to the client, in one order.
 
-Messages of one connection are handled one after the other, but for commands that may take long and depend on
-nothing before them: those run alongside. Answers wait in the journal's line, so that whatever an answer
-reflects has been committed, and published to this client, before it leaves.
+Messages of one connection are handled one after the other, except for commands that may take long and depend
+on nothing before them: those run alongside. Answers wait in the journal's queue, so that everything that an
+answer reflects has been committed, and published to this client, before it is sent.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from serai import jsonrpc
 from serai.ahp import codec, wire
@@ -31,6 +31,9 @@ from serai.errors import (
 from serai.host.clients import Count
 from serai.host.host import Host
 from serai.jsonrpc.messages import TOO_MANY_REQUESTS
+from serai.serve.ahp.actions import send_unreadable_back, take_action
+from serai.serve.ahp.commands import COMMANDS
+from serai.serve.ahp.subscriptions import unsubscribe
 from serai.serve.frames import text_frame
 from serai.serve.websocket import WebSocket
 
@@ -38,18 +41,18 @@ _log = logging.getLogger(__name__)
 
 _MAX_BACKLOG_BYTES = 20 * 1024 * 1024
 _EACH = 256
-"""What a message takes beside its text, at the least."""
+"""Least memory of a message beside its text, in bytes."""
 _MAX_DEPTH = MAX_DEPTH - 28
-"""What comes in comes out again inside an envelope or a snapshot, and a client reads no deeper than that."""
+"""Deepest message. It comes out again inside an envelope or a snapshot, which clients have to read."""
 _MAX_VALUES = 100_000
-"""So many take about a third of a second to be read, looked through, kept and told; meanwhile all wait."""
+"""Most values in a message. Handling them takes about a third of a second, in which all clients wait."""
 _CODEC = codec.CODEC.within(_MAX_DEPTH, _MAX_VALUES)
 _ANSWER_WITHIN = 30.0
-"""How long a client may take to answer what the host asks it, in seconds."""
+"""Seconds that a client has to answer a request of the host."""
 
 
 class _Unreadable(NamedTuple):
-    """A message with content that does not fit."""
+    """A message with invalid content."""
 
     data: bytes
     error: ProtocolError
@@ -59,37 +62,11 @@ _Incoming: TypeAlias = jsonrpc.Request | jsonrpc.Notification | _Unreadable
 _Work: TypeAlias = Coroutine[Any, Any, None]
 
 
-class Command(NamedTuple):
-    """How a command is served."""
-
-    serve: Callable[[AhpPeer, jsonrpc.Request], _Work | None]
-    """Answers the request, by itself or with what it returns. What it raises is the answer, too."""
-    alongside: bool = False
-    """Whether what comes after it need not wait: it may take long, and nothing depends on it."""
-    only_asks: bool = False
-    """Whether it changes nothing, so that it may be refused at any time until it is answered."""
-    for_responders: bool = False
-    """Whether it is for devices, too, that read and answer. What else these may do is in `actions`."""
-    is_first: bool = False
-    """Whether it may come before the handshake, or is it."""
-
-
-class Service(NamedTuple):
-    """What is done with the messages of a client."""
-
-    commands: Mapping[str, Command]
-    dispatched: Callable[[AhpPeer, DispatchActionParams], _Work | None]
-    unreadable: Callable[[AhpPeer, bytes, InvalidParams], None]
-    """Gets an action whose content does not fit."""
-    unsubscribe: Callable[[AhpPeer, UnsubscribeParams], None]
-
-
 class AhpPeer:
-    """A client, as the host sees it over one connection."""
+    """A client of the host, on one connection."""
 
-    def __init__(self, host: Host, link: WebSocket, service: Service) -> None:
+    def __init__(self, host: Host, link: WebSocket) -> None:
         self.host = host
-        self._service = service
         self.journal = host.journal
         self.link = link
         self.client_id = ""
@@ -97,12 +74,12 @@ class AhpPeer:
         self.count = Count(0)
         self.is_gone = False
         self.publish = link.send
-        """Hear of something: the journal's `Subscriber`."""
+        """Sends frames of the journal: this is its `Subscriber`."""
         self._backlog: deque[tuple[_Incoming, int]] = deque()
         self._backlog_bytes = 0
         self._in_line: asyncio.Task[None] | None = None
         self._is_client = False
-        """Whether what comes here counts as a client's."""
+        """True while this connection counts as the client's."""
         self._alongside: set[asyncio.Task[None]] = set()
         self._under_way = 0
         self._rpc: jsonrpc.Peer[asyncio.Future[Any]] = jsonrpc.Peer(_CODEC)
@@ -110,7 +87,7 @@ class AhpPeer:
     # -- the connection ------------------------------------------------------------------------------------
 
     def received(self, data: bytes) -> None:
-        """Take a message. It is handled at once unless an earlier one is still under way."""
+        """Handle a message, at once unless an earlier one is still under way."""
         message: _Incoming
         match self._rpc.receive(data):
             case jsonrpc.Answered(answer, result, error):
@@ -136,7 +113,7 @@ class AhpPeer:
             self._in_line = asyncio.create_task(self._work(work))
 
     def holds_up(self, go_on: Callable[[], None]) -> bool:
-        """Whether nothing should be read now: too much waits for the disk."""
+        """Tell whether reading should pause: too much waits for the disk."""
         return self.journal.holds_up(go_on)
 
     async def _work(self, work: _Work) -> None:
@@ -144,7 +121,7 @@ class AhpPeer:
             try:
                 await work
             except Exception:  # noqa: BLE001 - what comes next is not to blame
-                _log.exception("a message of %r was not dealt with", self.client_id)
+                _log.exception("a message of %r could not be handled", self.client_id)
             while self._backlog:
                 message, size = self._backlog.popleft()
                 self._backlog_bytes -= size + _EACH
@@ -159,9 +136,9 @@ class AhpPeer:
                 return
 
     def disconnected(self) -> None:
-        """The connection is gone. That changes nothing but presence, and ends what only it waited for.
+        """Handle the end of the connection: end presence, and all work for this connection alone.
 
-        What waits in line happens all the same: it was received.
+        Received messages that wait are still handled.
         """
         self.is_gone = True
         self.journal.subscriptions.forget(self)
@@ -188,7 +165,7 @@ class AhpPeer:
             case jsonrpc.Notification() if self.client_id:
                 return self._notified(message)
             case _Unreadable(data, InvalidParams(id=None) as error) if self.client_id:
-                self._service.unreadable(self, data, error)  # a notification: nobody waits for an answer
+                send_unreadable_back(self, data, error)  # a notification: nobody waits for an answer
                 return None
             case _Unreadable(error=error) if not (isinstance(error, InvalidParams) and error.id is None):
                 self.fail(error)
@@ -199,15 +176,15 @@ class AhpPeer:
     def _notified(self, message: jsonrpc.Notification) -> _Work | None:
         match message.params:
             case UnsubscribeParams() as params:
-                self._service.unsubscribe(self, params)
+                unsubscribe(self, params)
                 return None
             case DispatchActionParams() as params:
-                return self._service.dispatched(self, params)
+                return take_action(self, params)
             case _:
                 return None
 
     def _refusal(self, request: jsonrpc.Request) -> ProtocolError | None:
-        """Why one more request may not be under way. Else it is."""
+        """Count one more request as under way. Returns the error if there are too many."""
         limit = self.host.settings.requests_per_connection
         if self._under_way >= limit:
             problem = f"{limit} requests are under way; wait for answers"
@@ -216,43 +193,49 @@ class AhpPeer:
         return None
 
     def _request(self, request: jsonrpc.Request) -> _Work | None:
+        work = self._serve(request)
+        if work is None:
+            self._under_way -= 1
+            return None
+        if not COMMANDS[request.method].alongside:
+            return self._finish(request, work)
+        task = asyncio.create_task(self._finish(request, work))
+        self._alongside.add(task)
+        task.add_done_callback(self._alongside.discard)
+        return None
+
+    def _serve(self, request: jsonrpc.Request) -> Coroutine[Any, Any, Any] | None:
+        """Start to serve a request. Returns the coroutine of its result; `None` if it is answered already."""
         unavailable = self.journal.unavailable
         if unavailable is not None and request.method != "ping":
-            self._under_way -= 1
-            self.refuse(request, unavailable)  # what it would wait for may not come for long
+            self.refuse(request, unavailable)  # the disk may stay unavailable for long
             return None
         try:
-            command = self._service.commands.get(request.method)
-            self._check_order(request.method, is_first=command is not None and command.is_first)
+            command = COMMANDS.get(request.method)
+            is_first = command is not None and command.is_first
+            if not self.client_id and not is_first:
+                raise InvalidRequest(f"{request.method} comes before initialize: that must be first")
+            if self.client_id and is_first and request.method != "ping":
+                raise InvalidRequest("this connection is initialized already")
             if command is None:
                 raise MethodNotFound(f"this host does not serve {request.method!r} yet")
             if self.link.role == Role.RESPONDER and not command.for_responders:
                 problem = f"this device may read and answer, and nothing else: not {request.method}"
                 raise ProtocolError(problem, number=AhpErrorCode.PERMISSION_DENIED)
-            work = command.serve(self, request)
+            result = command.serve(self, request)
+            if isinstance(result, Coroutine):
+                return cast("Coroutine[Any, Any, Any]", result)
+            if not command.answers_itself:
+                self.respond(request, result)
         except SeraiError as error:
-            self._under_way -= 1
             self.refuse(request, error)
-            return None
-        if work is None:
-            self._under_way -= 1
-            return None
-        if command.alongside:
-            task = asyncio.create_task(self._finish(request, work))
-            self._alongside.add(task)
-            task.add_done_callback(self._alongside.discard)
-            return None
-        return self._finish(request, work)
+        return None
 
-    def _check_order(self, method: str, *, is_first: bool) -> None:
-        if not self.client_id and not is_first:
-            raise InvalidRequest(f"{method} comes before initialize: that must be first")
-        if self.client_id and is_first and method != "ping":
-            raise InvalidRequest("this connection is initialized already")
-
-    async def _finish(self, request: jsonrpc.Request, work: _Work) -> None:
+    async def _finish(self, request: jsonrpc.Request, work: Coroutine[Any, Any, Any]) -> None:
         try:
-            await work
+            result = await work
+            if not COMMANDS[request.method].answers_itself:
+                self.respond(request, result)
         except SeraiError as error:
             self.refuse(request, error)
         except Exception:  # noqa: BLE001 - a request gets an answer, whatever happens
@@ -264,20 +247,20 @@ class AhpPeer:
     # -- answers -------------------------------------------------------------------------------------------
 
     def respond(self, request: jsonrpc.Request, result: Any = None) -> None:
-        """Answer, once all that happened before is committed, and told.
+        """Answer, once all that happened before is committed and published.
 
-        While nothing can be written, who has only asked is told so at once. Who has changed something waits
-        for room: it has happened, and is not undone.
+        While nothing can be written, questions are refused at once. The answer to a change waits: the change
+        has happened, and is not undone.
         """
         message = _framed(jsonrpc.Success(id=request.id, result=result))
-        only_asked = self._service.commands[request.method].only_asks
+        only_asked = COMMANDS[request.method].only_asks
         self.journal.then(
             lambda _seq: self.link.respond(message),
             instead=(lambda reason: self.refuse(request, reason)) if only_asked else None,
         )
 
     def respond_now(self, request: jsonrpc.Request, result: Any = None) -> None:
-        """Answer at once: for who stands in the journal's line already, or tells of nothing."""
+        """Answer at once, for callers that stand in the journal's queue already."""
         self.link.respond(_framed(jsonrpc.Success(id=request.id, result=result)))
 
     def respond_anyway(self, response: jsonrpc.Success | jsonrpc.Failure) -> None:
@@ -294,11 +277,14 @@ class AhpPeer:
         self.respond_anyway(jsonrpc.Failure.of(error))
 
     def refuse(self, request: jsonrpc.Request, error: SeraiError) -> None:
-        """The same, for a request."""
-        self.fail(_answer_to(request, error))
+        """Answer a request with an error, as `fail` does."""
+        if not isinstance(error, ProtocolError):
+            error = ProtocolError(str(error), data=error.to_wire())
+        error.id = request.id
+        self.fail(error)
 
     def become(self, client_id: str) -> None:
-        """From now on this is the connection of that client."""
+        """Make this the connection of a client."""
         self.client_id = client_id
         self._is_client = True
         self.host.clients.began(client_id)
@@ -306,7 +292,7 @@ class AhpPeer:
             self.host.clients.connected(client_id, self)
 
     def become_nobody(self) -> None:
-        """The handshake has failed after all: the client may try it again."""
+        """Undo `become`, after a handshake that failed. The client may try again."""
         if not self.is_gone:
             self.host.client_disconnected(self.client_id, self)
         self._finish_counting()
@@ -315,12 +301,12 @@ class AhpPeer:
     # -- questions to the client ---------------------------------------------------------------------------
 
     async def ask(self, method: str, params: wire.Value) -> Any:
-        """Ask the client something, after all that it has heard of, and wait for its answer.
+        """Send the client a request, after all that was published to it, and wait for its answer.
 
-        Cancelling forgets the question; an answer that comes later is ignored.
+        After a cancel, a late answer is ignored.
 
         Raises:
-            ProtocolError: The client says no, with its own number; or it did not answer in time.
+            ProtocolError: The client's error, with its own number; or it did not answer in time.
             ConnectionLost: The client is gone.
         """
         if self.is_gone:
@@ -352,10 +338,3 @@ def _settle(answer: asyncio.Future[Any], result: Any, error: SeraiError | None) 
 
 def _framed(response: jsonrpc.Success | jsonrpc.Failure) -> bytes:
     return text_frame(codec.encode(response))
-
-
-def _answer_to(request: jsonrpc.Request, error: SeraiError) -> ProtocolError:
-    if not isinstance(error, ProtocolError):
-        error = ProtocolError(str(error), data=error.to_wire())
-    error.id = request.id
-    return error

@@ -1,10 +1,10 @@
-"""Commands about resources: files below allowed folders, kept content, and what clients publish."""
+"""Commands about resources: files below allowed folders, kept content, and resources that clients publish."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import msgspec
@@ -18,16 +18,16 @@ from serai.host.surroundings.watches import create_watch
 from serai.machine import files
 from serai.machine.files import Content, Roots
 from serai.machine.files.content import content_type, guessed_type
-from serai.serve.ahp.peer import AhpPeer
+
+if TYPE_CHECKING:
+    from serai.serve.ahp.peer import AhpPeer
 
 _LONG = 1024 * 1024
-"""Longer files are read and sent in pieces."""
-
-Serve = Callable[["AhpPeer", jsonrpc.Request], Coroutine[Any, Any, None]]
+"""Size above which files are read and sent in pieces, in bytes."""
 
 
 async def read(peer: AhpPeer, request: jsonrpc.Request) -> None:
-    """The content of a resource, however long it is."""
+    """Answer with the content of a resource, however long it is."""
     params: c.ResourceReadParams = request.params
     await peer.journal.committed(patient=False)  # all that happened before goes first; content need not wait
     if params.uri.startswith(BLOB_SCHEME):
@@ -73,48 +73,38 @@ async def _answer_in_pieces(request: jsonrpc.Request, content: Content) -> Async
     yield b'"}}'
 
 
-def _serving(method: str, do: Callable[[Any, Roots], Any]) -> Serve:
-    """Serve a command that needs the folders that a client may have, and waits for the disk."""
+def serving(
+    operation: Callable[[Any, Roots], Any],
+) -> Callable[[AhpPeer, jsonrpc.Request], Awaitable[Any]]:
+    """Return the function of a command that runs a file operation in the folders of its client."""
 
-    async def serve(peer: AhpPeer, request: jsonrpc.Request) -> None:
-        params = request.params
-        if not any(map(_is_file, named_in(params))):
-            peer.respond(request, await _of_clients(peer, request))
-            return
+    async def serve(peer: AhpPeer, request: jsonrpc.Request) -> Any:
+        if not any(map(_is_file, named_in(request.params))):
+            return await _of_clients(peer, request)
         roots = await peer.host.files.for_client(peer.client_id)
-        peer.respond(request, await peer.host.files.run(do, params, roots))
+        return await peer.host.files.run(operation, request.params, roots)
 
-    serve.__doc__ = f"`{method}`."
     return serve
 
 
 def _is_file(uri: str) -> bool:
-    """Whether the files room is to judge it. What has no scheme is for it to refuse."""
+    """Tell whether the files room judges a URI. It refuses those without a scheme."""
     scheme, colon, _ = uri.partition(":")
     return not colon or scheme.lower() == "file" or "/" in scheme
 
 
 async def _of_clients(peer: AhpPeer, request: jsonrpc.Request) -> Any:
-    """A resource of another scheme is one that a client publishes."""
+    """Have the client that publishes a resource of another scheme answer."""
     return await peer.host.files.of_clients(request.method, request.params, peer.client_id)
 
 
-write = _serving("resourceWrite", files.write)
-list_entries = _serving("resourceList", files.list_directory)
-copy = _serving("resourceCopy", files.copy)
-move = _serving("resourceMove", files.move)
-delete = _serving("resourceDelete", files.delete)
-resolve = _serving("resourceResolve", files.resolve)
-make_directory = _serving("resourceMkdir", files.make_directory)
-
-
-async def watch(peer: AhpPeer, request: jsonrpc.Request) -> None:
+async def watch(peer: AhpPeer, request: jsonrpc.Request) -> c.CreateResourceWatchResult:
     """Watch a folder or a file."""
     channel = await create_watch(peer.host, request.params, peer.client_id)
-    peer.respond(request, c.CreateResourceWatchResult(channel=channel))
+    return c.CreateResourceWatchResult(channel=channel)
 
 
-async def request(peer: AhpPeer, request: jsonrpc.Request) -> None:
+async def request(peer: AhpPeer, request: jsonrpc.Request) -> c.EmptyResult:
     """Ask a person whether this client may have a file."""
     await peer.host.files.request(request.params, peer.client_id, peer)
-    peer.respond(request, c.EmptyResult())
+    return c.EmptyResult()

@@ -1,9 +1,10 @@
-"""Subscriptions: a snapshot of a channel, and from then on all that happens."""
+"""Subscriptions: a snapshot of a channel, and all later actions on it."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
@@ -14,12 +15,14 @@ from serai.ahp.errors import AhpErrorCode
 from serai.ahp.notifications import UnsubscribeParams
 from serai.errors import ProtocolError, StorageUnavailable
 from serai.host.host import Host
-from serai.serve.ahp.peer import AhpPeer
 from serai.telemetry.otlp import parse
+
+if TYPE_CHECKING:
+    from serai.serve.ahp.peer import AhpPeer
 
 
 async def subscribe(peer: AhpPeer, request: jsonrpc.Request) -> None:
-    """Answer with a channel's state, and follow it from that very moment."""
+    """Answer with a channel's state, and follow the channel from that moment on."""
     channel: str = request.params.channel
     async with loaded(peer.host, [channel]) as keep:
         found = states(peer.host, [channel])
@@ -40,7 +43,7 @@ async def subscribe(peer: AhpPeer, request: jsonrpc.Request) -> None:
 
 
 def unsubscribe(peer: AhpPeer, params: UnsubscribeParams) -> None:
-    """Follow a channel no longer: after all that happened before, or at once while nothing is told."""
+    """Stop following a channel, after all that happened before, or at once while nothing is published."""
 
     def leave(_: object) -> None:
         peer.journal.subscriptions.remove(params.channel, peer)
@@ -53,7 +56,7 @@ async def loaded(host: Host, channels: list[str]) -> AsyncGenerator[Callable[[],
     """Bring channels into memory for the length of a block.
 
     Yields:
-        What keeps them there beyond it, and returns what lets them go.
+        A function that keeps them there beyond the block, and returns the function that releases them.
     """
     release = host.sessions.hold(channels)
     kept = False
@@ -73,16 +76,16 @@ async def loaded(host: Host, channels: list[str]) -> AsyncGenerator[Callable[[],
 
 
 def states(host: Host, channels: list[str]) -> dict[str, Raw]:
-    """The states of channels now, encoded. What happens later is not in them."""
+    """Return the present states of channels, encoded."""
     found = ((channel, host.state_of(channel)) for channel in channels)
     return {channel: Raw(state) for channel, state in found if state is not None}
 
 
 def follow(peer: AhpPeer, channels: list[str], found: dict[str, Raw], seq: int) -> list[c.Snapshot]:
-    """Follow channels from this moment on. What comes of them is to be behind the answer that says so.
+    """Follow channels from this moment on. The answer has to be sent before their next actions.
 
     Returns:
-        Snapshots of those that were found: they reflect all up to `seq`.
+        Snapshots of the channels that were found, with everything up to `seq`.
     """
     if not peer.is_gone:
         for channel in channels:
@@ -94,7 +97,7 @@ def follow(peer: AhpPeer, channels: list[str], found: dict[str, Raw], seq: int) 
 
 
 def unknown(channel: str) -> ProtocolError:
-    """The error for a channel that is not there."""
+    """Return the error for a channel that does not exist."""
     number = (
         AhpErrorCode.SESSION_NOT_FOUND if kind_of(channel) is ChannelKind.SESSION else AhpErrorCode.NOT_FOUND
     )
