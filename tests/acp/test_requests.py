@@ -85,7 +85,7 @@ async def test_nobody_is_asked_any_more_when_the_agent_is_gone(
     session.prompt("permission 1")
     async with asyncio.timeout(30):
         await person.asked.wait()
-    os.kill(agent.connection.child.pid, signal.SIGKILL)
+    os.kill(agent.child.pid, signal.SIGKILL)
     assert isinstance((await converse(session)).error, AgentClosed)
     async with asyncio.timeout(30):
         while not person.given_up:  # noqa: ASYNC110 - nobody announces it
@@ -121,7 +121,7 @@ async def test_a_request_is_heard_between_what_came_before_it_and_what_came_afte
         heard.append(item.text)
 
     monkeypatch.setattr(session, "receive", receive)
-    agent.connection.peer.feed(
+    agent.feed(
         b"".join(
             json.dumps(message).encode() + b"\n"
             for message in (

@@ -181,7 +181,7 @@ async def test_updates_that_nobody_takes_make_the_agent_wait_and_not_the_host(
 ) -> None:
     turn = session.prompt("flood 200 100000")
     async with asyncio.timeout(30):
-        while not agent.connection.is_held:  # noqa: ASYNC110 - nobody announces it
+        while not agent.is_held:  # noqa: ASYNC110 - nobody announces it
             await asyncio.sleep(0.005)
     assert session._stream._weight < 12_000_000
     assert turn.outcome is None

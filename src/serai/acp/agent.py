@@ -14,15 +14,14 @@ from typing import Any, Self, Unpack, cast
 from serai import errors
 from serai.acp.capabilities import AgentCapabilities, Handshake
 from serai.acp.client_side import PermissionRequest
-from serai.acp.process.connection import AgentOptions, Connection, Launch
-from serai.acp.process.peer import Listener
+from serai.acp.process.connection import AgentConnection, AgentOptions, Launch
 from serai.acp.requests import AgentRequests
 from serai.acp.servers import write_servers
 from serai.acp.session import AcpSession, OpenWay, SessionOpening
 from serai.acp.shapes import line_of, mask_json, object_of, objects_of, text_of
 from serai.acp.updates import Update
 from serai.jsonrpc import Notification, Request
-from serai.machine.processes.child import Exit, to_its_end
+from serai.machine.processes.child import to_its_end
 from serai.machine.processes.processes import Processes
 from serai.version import __version__
 
@@ -60,35 +59,27 @@ class SessionPage:
     """What to ask the next page with; `None` when this is the last."""
 
 
-class Agent:
+class Agent(AgentConnection):
     """A running agent. `start` makes it. All of it belongs to one event loop."""
 
     def __init__(self, launch: Launch, options: AgentOptions) -> None:
-        self.launch = launch
+        super().__init__(launch, options)
         self.handshake = Handshake.of(None)
-        """What it answered to `initialize`."""
+        """The agent's answer to `initialize`."""
         self.mask, self.warn = options["mask"], options["warn"]
+        self.start_patience = _limit(options.get("start_timeout", INITIALIZE_TIMEOUT))
         self.patience = _limit(options.get("inactivity_timeout", INACTIVITY_TIMEOUT))
-        """How long nothing may be heard during a prompt, in seconds; `None` for ever."""
+        """Longest silence during a prompt, in seconds; `None`: no limit."""
         self.cancel_patience = options.get("cancel_timeout", CANCEL_TIMEOUT)
-        """How long it may take to stop, in seconds."""
-        self._options = options
-        self._client = options["client"]
-        self.connection = Connection(
-            launch,
-            Listener(updated=self._updated, asked=self._asked, notified=self._notified),
-            options,
-            excused=lambda: self.requests.is_waited_for,
-            over=self._over,
-        )
-        self.requests = AgentRequests(
-            self.connection.peer, self._client, self.permit, self.connection.heard, self.session_of
-        )
+        """Longest time from a cancel to the end of the prompt, in seconds."""
+        self.client = options["client"]
+        """Answers the agent's requests."""
+        self.requests = AgentRequests(self)
         self.open_sessions: dict[str, AcpSession] = {}
-        """The sessions that are open, by their ids."""
+        """The open sessions, by their ids."""
         self._openings = 0
         self._early: list[tuple[str, Update, int]] = []
-        """While sessions are opened, what is told of unknown ones: many agents tell before they answer."""
+        """Updates of unknown sessions while sessions are opened: many agents send some before they answer."""
         self._warned_directories = False
 
     @classmethod
@@ -114,39 +105,17 @@ class Agent:
 
     async def run(self, processes: Processes) -> None:
         """Start the process and initialise the agent, as `start` does."""
-        await self.connection.open(processes)
+        await self.start_process(processes)
         try:
-            await self._initialize(_limit(self._options.get("start_timeout", INITIALIZE_TIMEOUT)))
+            await self._initialize(self.start_patience)
         except BaseException:
             await self.close()
             raise
 
-    # -- what it is ----------------------------------------------------------------------------------------
-
-    @property
-    def name(self) -> str:
-        """What people call it."""
-        return self.launch.name
-
     @property
     def capabilities(self) -> AgentCapabilities:
-        """What it can do."""
+        """What the agent can do."""
         return self.handshake.capabilities
-
-    @property
-    def is_running(self) -> bool:
-        """Whether anything can be asked of it."""
-        return self.connection.is_running
-
-    @property
-    def exit(self) -> Exit | None:
-        """How its process ended; `None` while it runs."""
-        return self.connection.exit
-
-    @property
-    def stderr_tail(self) -> str:
-        """The last lines of its log, redacted."""
-        return str(self.connection.tail)
 
     # -- its sessions --------------------------------------------------------------------------------------
 
@@ -187,15 +156,14 @@ class Agent:
                 raise errors.SessionLoadFailed(f"the session {session_id} is open already", agent=self.name)
             session = self._register(session_id, cwd, replaying=True)
 
-        def then(result: Any, error: Any) -> None:
+        def then(result: Any) -> None:
             nonlocal session
-            if error is None:
-                session = session or self._made(method, cwd, result, replaying=way.knows_past)
-                session.opened(result, settles=way.knows_past)
+            session = session or self._made(method, cwd, result, replaying=way.knows_past)
+            session.opened(result, settles=way.knows_past)
 
         self._openings += 1
         try:
-            await self.connection.call(f"session/{method}", params, then=then, limit=self.patience)
+            await self.call(f"session/{method}", params, then=then, limit=self.patience)
             opened = cast("AcpSession", session)
             if way.knows_past:
                 await opened.settle()
@@ -257,7 +225,7 @@ class Agent:
         Raises:
             AgentError: The agent refused, or is gone.
         """
-        await self.connection.call("authenticate", {"methodId": method_id})
+        await self.call("authenticate", {"methodId": method_id})
 
     async def logout(self) -> None:
         """Sign out. Cancelling it stops the waiting.
@@ -275,37 +243,36 @@ class Agent:
         Raises:
             AgentError: The agent refused, or is gone.
         """
-        return await self.connection.call(method, params, limit=self.patience)
+        return await self.call(method, params, limit=self.patience)
 
     async def close(self) -> None:
         """End the agent: its input is closed, then its group gets TERM, then KILL. Again does no harm.
 
         Turns that run fail. When this is cancelled, it waits all the same until nothing of it is left.
         """
-        closing = self.connection.close()
+        closing = self.end_process()
         self._end_sessions()
         await to_its_end(asyncio.gather(closing, self.requests.close()))
 
     # -- inside --------------------------------------------------------------------------------------------
 
     async def _initialize(self, limit: float | None) -> None:
-        connection = self.connection
         params = {
             "protocolVersion": PROTOCOL_VERSION,
             "clientCapabilities": self.requests.capabilities.to_wire(),
             "clientInfo": {"name": "serai", "title": "Serai", "version": __version__},
         }
         try:
-            told = await connection.call("initialize", params, limit=limit)
+            told = await self.call("initialize", params, limit=limit)
         except errors.AgentInactive as error:
             tail = {"stderrTail": self.stderr_tail}
             late = errors.AgentInitTimedOut(error.message, agent=self.name, timeout=limit, data=tail)
-            raise connection.failures.of_log(self.stderr_tail) or late from None
+            raise self.failures.of_log(self.stderr_tail) or late from None
         except errors.AgentClosed as error:
             failed = errors.AgentInitFailed(error.message, agent=self.name, data=error.to_wire())
-            raise connection.failures.of_log(self.stderr_tail) or failed from None
+            raise self.failures.of_log(self.stderr_tail) or failed from None
         self.handshake = Handshake.of(mask_json(told, self.mask))
-        connection.failures.methods = self.handshake.auth_methods
+        self.failures.methods = self.handshake.auth_methods
         version = self.handshake.protocol_version
         if version not in (None, PROTOCOL_VERSION, str(PROTOCOL_VERSION)):
             raise errors.VersionMismatch(
@@ -355,19 +322,41 @@ class Agent:
         """A session is followed no longer. It calls this itself."""
         if self.open_sessions.get(session.id) is session:
             del self.open_sessions[session.id]
-            self.connection.fill(session.id, full=False)
+            self.fill(session.id, full=False)
 
-    def _updated(self, session_id: str, update: Update, size: int) -> None:
+    # -- what the agent says of its own accord -------------------------------------------------------------
+
+    def updated(self, session_id: str, update: Update, size: int) -> None:
+        """Give an update to its session. While a session is opened, keep those of unknown ones."""
         if (session := self.open_sessions.get(session_id)) is not None:
             session.receive(update, size)
             return
-        self.connection.heard()
+        self.heard()
         if self._openings:
             self._early.append((session_id, update, size))
 
-    def _asked(self, request: Request) -> None:
-        self.connection.heard()
+    def asked(self, request: Request) -> None:
+        """Have a request of the agent answered."""
+        self.heard()
         self.requests.serve(request)
+
+    def notified(self, message: Notification) -> None:
+        """Take a request back, or learn that what a person was asked elsewhere is done."""
+        params = object_of(message.params)
+        if message.method == "$/cancel_request":
+            self.requests.withdraw(params.get("requestId"))
+        elif message.method == "elicitation/complete" and isinstance(params.get("elicitationId"), str):
+            self.client.elicitation_completed(params["elicitationId"])
+
+    def over(self) -> None:
+        """End the sessions: the agent is gone."""
+        self.requests.stop()
+        self._end_sessions()
+
+    @property
+    def is_excused(self) -> bool:
+        """True while the agent waits for an answer."""
+        return self.requests.is_waited_for
 
     def session_of(self, session_id: str | None) -> AcpSession | None:
         """The open session that is meant. A subagent has an id of its own, and does not say whose it is.
@@ -381,24 +370,13 @@ class Agent:
 
     async def permit(self, request: PermissionRequest) -> str | None:
         """Answer what the agent asks permission for. The client is asked, unless this is overridden."""
-        return await self._client.request_permission(request)
-
-    def _notified(self, message: Notification) -> None:
-        params = object_of(message.params)
-        if message.method == "$/cancel_request":
-            self.requests.withdraw(params.get("requestId"))
-        elif message.method == "elicitation/complete" and isinstance(params.get("elicitationId"), str):
-            self._client.elicitation_completed(params["elicitationId"])
-
-    def _over(self) -> None:
-        self.requests.stop()
-        self._end_sessions()
+        return await self.client.request_permission(request)
 
     def _end_sessions(self) -> None:
         """The agent is gone: turns that run fail with the reason."""
         sessions, self.open_sessions = self.open_sessions, {}
         for session in sessions.values():
-            session.end(self.connection.reason)
+            session.end(self.reason)
 
     def need(self, offered: bool, capability: str) -> None:
         """Raise `CapabilityNotSupportedError` for what the agent does not offer."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from serai.acp import client_side
-from serai.acp.process.peer import AgentPeer
 from serai.acp.shapes import object_of, text_of
 from serai.errors import ProtocolError, SeraiError
 from serai.jsonrpc.messages import (
@@ -24,6 +23,7 @@ from serai.jsonrpc.messages import (
 )
 
 if TYPE_CHECKING:
+    from serai.acp.agent import Agent
     from serai.acp.session import AcpSession
 
 _log = logging.getLogger(__name__)
@@ -102,21 +102,10 @@ class _Pending:
 class AgentRequests:
     """All requests of one agent that are under way."""
 
-    def __init__(
-        self,
-        peer: AgentPeer,
-        client: client_side.ClientSide,
-        permit: Callable[[client_side.PermissionRequest], Awaitable[str | None]],
-        answered: Callable[[], None],
-        session_of: Callable[[str | None], AcpSession | None],
-    ) -> None:
-        self.capabilities = client.capabilities
+    def __init__(self, agent: Agent) -> None:
+        self.capabilities = agent.client.capabilities
         """What the client has said that it has."""
-        self._peer = peer
-        self._client = client
-        self._permit = permit
-        self._answered = answered
-        self._session_of = session_of
+        self._agent = agent
         self._pending: set[_Pending] = set()
         self._stopped = False
 
@@ -132,16 +121,16 @@ class AgentRequests:
         handler = HANDLERS.get(request.method)
         if handler is None or not handler.is_offered(self.capabilities, request.params):
             message = f"this client does not have {request.method}"
-            self._peer.refuse(request.id, METHOD_NOT_FOUND, message)
+            self._agent.refuse(request.id, METHOD_NOT_FOUND, message)
             return
         try:
             asked = handler.read(request.params)
         except msgspec.ValidationError as problem:
-            self._peer.refuse(request.id, INVALID_PARAMS, f"{request.method}: {problem}")
+            self._agent.refuse(request.id, INVALID_PARAMS, f"{request.method}: {problem}")
             return
-        pending = _Pending(request.id, request.method, self._session_of(asked.session_id))
+        pending = _Pending(request.id, request.method, self._agent.session_of(asked.session_id))
         if self._is_given_up(pending):
-            self._peer.answer(request.id, GIVEN_UP[request.method])
+            self._agent.answer(request.id, GIVEN_UP[request.method])
             return
         self._pending.add(pending)
         pending.task = asyncio.create_task(self._serve(pending, handler, asked))
@@ -151,7 +140,7 @@ class AgentRequests:
         """A prompt was cancelled: whoever was asked in its session need not answer, and the agent is told."""
         for pending in [each for each in self._pending if self._is_given_up(each)]:
             if self._take(pending):
-                self._peer.answer(pending.id, GIVEN_UP[pending.method])
+                self._agent.answer(pending.id, GIVEN_UP[pending.method])
                 self._stop(pending)
 
     def withdraw(self, request_id: RequestId) -> None:
@@ -175,8 +164,8 @@ class AgentRequests:
 
     async def _serve(self, pending: _Pending, handler: Handler, asked: Any) -> None:
         try:
-            is_permission = pending.method == _PERMISSION
-            answer = self._permit if is_permission else getattr(self._client, handler.method)
+            agent, is_permission = self._agent, pending.method == _PERMISSION
+            answer = agent.permit if is_permission else getattr(agent.client, handler.method)
             result = _written(handler, asked, await answer(asked))
         except ProtocolError as error:
             self._refuse(pending, error.number, error.message, error.data)
@@ -185,13 +174,13 @@ class AgentRequests:
         except asyncio.CancelledError:
             # Who stops it has answered. Else it was not this task that was cancelled, but what it waited for.
             if pending.method in GIVEN_UP and self._take(pending):
-                self._peer.answer(pending.id, GIVEN_UP[pending.method])
+                self._agent.answer(pending.id, GIVEN_UP[pending.method])
             raise
         except Exception:  # noqa: BLE001 - whatever went wrong, the agent waits for an answer
             _log.exception("%s was not answered", pending.method)
         else:
             if self._take(pending):
-                self._peer.answer(pending.id, result)
+                self._agent.answer(pending.id, result)
         finally:
             self._refuse(pending, INTERNAL_ERROR, "internal error")  # unless it has its answer
 
@@ -202,14 +191,14 @@ class AgentRequests:
 
     def _refuse(self, pending: _Pending, code: int, message: str, data: Any = None) -> None:
         if self._take(pending):
-            self._peer.refuse(pending.id, code, message, data)
+            self._agent.refuse(pending.id, code, message, data)
 
     def _take(self, pending: _Pending) -> bool:
         """Whether it is still to be answered. Whoever takes it does so."""
         if pending.is_answered:
             return False
         pending.is_answered = True
-        self._answered()
+        self._agent.heard()
         return True
 
     def _stop(self, pending: _Pending) -> None:

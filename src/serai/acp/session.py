@@ -99,12 +99,11 @@ class AcpSession:
         self.reply: Mapping[str, Any] = {}
         """What the agent answered when the session was opened, all of it."""
         self._agent = agent
-        self._connection = agent.connection
         self._replaying = replaying
         self._replayed_last = 0.0
         self._models: ConfigOption | None = None
         """From an agent that has a choice of models, and no option for it."""
-        self._stream = Stream(lambda full: self._connection.fill(session_id, full=full))
+        self._stream = Stream(lambda full: agent.fill(session_id, full=full))
         self._tokens = SessionTokens() if agent.launch.cumulative_tokens else None
         self.turn: PromptTurn | None = None
         """The prompt that the agent has not answered yet."""
@@ -139,7 +138,7 @@ class AcpSession:
             update = update if clean == update.raw else updates.read_update(clean)
             self._keep(update)
         else:  # state is told without any work
-            self._connection.heard()
+            self._agent.heard()
         if self._replaying:
             self.replayed.append(update)
             if not is_state:
@@ -236,12 +235,10 @@ class AcpSession:
             self._agent.warn(f'Agent "{self._name}" does not take these parts of a prompt — dropped: {what}.')
         turn = PromptTurn(dropped, self.cancel)
         params = {"sessionId": self.id, "prompt": kept, **({"_meta": dict(meta)} if meta else {})}
-        self._connection.peer.post(
-            "session/prompt", params, lambda result, error: self._answered(turn, result, error)
-        )
+        self._agent.post("session/prompt", params, lambda result, error: self._answered(turn, result, error))
         self.turn = turn
         self._rested.clear()
-        self._connection.heard()
+        self._agent.heard()
         self._listen()
         return turn
 
@@ -259,7 +256,7 @@ class AcpSession:
         if turn is None or turn.cancelled:
             return
         turn.cancelled = True
-        self._connection.peer.notify("session/cancel", {"sessionId": self.id})
+        self._agent.notify("session/cancel", {"sessionId": self.id})
         self._agent.requests.give_up()
         self._after(self._agent.cancel_patience, self._ignored)
 
@@ -273,7 +270,7 @@ class AcpSession:
         elif turn.cancelled:  # some agents call it an error to have been stopped
             outcome = Finished("cancelled", raw={"error": {"code": error.number, "message": error.message}})
         else:
-            outcome = PromptFailure(self._connection.failures.of("session/prompt", error))
+            outcome = PromptFailure(self._agent.failures.of("session/prompt", error))
         self._rest()
         self._conclude(turn, outcome)
 
@@ -284,7 +281,7 @@ class AcpSession:
 
     def _listen(self) -> None:
         """End the prompt when nothing was heard of the agent for too long."""
-        turn, patience, silence = self.turn, self._agent.patience, self._connection.silence()
+        turn, patience, silence = self.turn, self._agent.patience, self._agent.silence()
         if turn is None or patience is None:
             return
         if silence < patience:
@@ -299,7 +296,7 @@ class AcpSession:
         error = errors.CancelIgnored(f"the agent {self._name!r} {what}", agent=self._name)
         if self.turn is not None:
             self._conclude(self.turn, PromptFailure(error))
-        self._connection.break_off(lambda: self._connection.closed(what))
+        self._agent.break_off(lambda: self._agent.closed(what))
 
     def _rest(self) -> None:
         """No prompt is under way any more."""
@@ -374,15 +371,13 @@ class AcpSession:
 
     async def _call(self, method: str, params: dict[str, Any]) -> Any:
         self._check()
-        return await self._connection.call(
-            method, {"sessionId": self.id, **params}, limit=self._agent.patience
-        )
+        return await self._agent.call(method, {"sessionId": self.id, **params}, limit=self._agent.patience)
 
     def _check(self) -> None:
-        self._connection.check()
+        self._agent.check()
         if self._gone:
-            raise self._connection.closed(f"has no session {self.id} any more")
+            raise self._agent.closed(f"has no session {self.id} any more")
 
     @property
     def _name(self) -> str:
-        return self._connection.name
+        return self._agent.name
